@@ -1,0 +1,1 @@
+"""The accelerator: storage hierarchy, fan-outs, word widths; reads and writes Timeloop architecture files."""

@@ -1,0 +1,1 @@
+"""Theory: lower and upper bounds, one module a subject, every function cites theorem and equation."""

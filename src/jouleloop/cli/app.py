@@ -1,0 +1,54 @@
+"""The root command and the one place where errors become messages and exit codes."""
+
+import os
+import sys
+from typing import Annotated
+
+import click
+import typer
+from rich.markup import escape
+
+import jouleloop
+from jouleloop.cli import bounds, dataflow
+from jouleloop.cli.console import stderr
+from jouleloop.errors import JouleloopError
+
+app = typer.Typer(
+    name="jouleloop",
+    help="How the energy of a neural-network layer grows with its size.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.add_typer(bounds.app, name="bounds")
+app.add_typer(dataflow.app, name="dataflow")
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and stop.", is_eager=True)] = False,
+) -> None:
+    """How the energy of a neural-network layer grows with its size."""
+    if version:
+        typer.echo(f"jouleloop {jouleloop.__version__}")
+        raise typer.Exit
+
+
+def main() -> None:
+    """Run the command line; a user's mistake is a message and an exit code, never a traceback."""
+    try:
+        code = app(standalone_mode=False)
+    except JouleloopError as error:
+        for fault in error.faults:
+            stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
+        sys.exit(error.exit_code)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        stderr.print("interrupted")
+        sys.exit(130)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(141)
+    sys.exit(code if isinstance(code, int) else 0)

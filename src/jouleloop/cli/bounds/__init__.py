@@ -1,0 +1,10 @@
+"""``jouleloop bounds …``: one module a subcommand."""
+
+import typer
+
+app = typer.Typer(help="Lower and upper bounds of the papers, as numbers with their assumptions.", no_args_is_help=True)
+
+
+@app.callback()
+def _group() -> None:
+    """Lower and upper bounds of the papers, as numbers with their assumptions."""

@@ -1,0 +1,1 @@
+"""The papers' algorithms executed step by step, counting every word moved."""

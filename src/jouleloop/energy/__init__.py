@@ -1,0 +1,1 @@
+"""Component and attributes to energy per action, in pJ."""

@@ -1,0 +1,1 @@
+"""One protocol, several back ends: native, timeloop, accelforge."""

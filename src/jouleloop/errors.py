@@ -1,0 +1,116 @@
+"""The one exception family: every fault of a user's input, with where it is, what is allowed and the nearest spelling."""
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong with what the user gave.
+
+    Attributes
+    ----------
+    message
+        What is wrong, as a sentence without the location.
+    source
+        The file or command-line option it was found in, if any.
+    field
+        Dotted path of the field inside ``source``, such as ``sweep.ranges.C.step``.
+    value
+        The offending value as the user wrote it.
+    allowed
+        What would be accepted.
+    nearest
+        The closest valid spelling, where there is one.
+    """
+
+    message: str
+    source: str | None = None
+    field: str | None = None
+    value: object = None
+    allowed: str | None = None
+    nearest: str | None = None
+
+    def __str__(self) -> str:
+        where = ": ".join(part for part in (self.source, self.field) if part)
+        text = f"{where}: {self.message}" if where else self.message
+        if self.value is not None:
+            text += f" (got {_shorten(repr(self.value))})"
+        if self.allowed:
+            text += f"; allowed: {self.allowed}"
+        if self.nearest:
+            text += f"; did you mean {self.nearest!r}?"
+        return text
+
+
+class JouleloopError(Exception):
+    """Base of every error that a user can cause or must know about; carries all faults found, not the first."""
+
+    exit_code = 2
+
+    def __init__(self, faults: Fault | str | Iterable[Fault | str]) -> None:
+        if isinstance(faults, (str, Fault)):
+            faults = [faults]
+        self.faults: tuple[Fault, ...] = tuple(Fault(f) if isinstance(f, str) else f for f in faults)
+        super().__init__("\n".join(str(fault) for fault in self.faults))
+
+    def __reduce__(self) -> tuple[type[Self], tuple[tuple[Fault, ...]]]:
+        """Pickle by faults, so that errors cross process boundaries whole."""
+        return type(self), (self.faults,)
+
+    def at(self, source: str | Path) -> Self:
+        """Return the same error with ``source`` filled in where a fault has none."""
+        return type(self)(
+            Fault(f.message, f.source or str(source), f.field, f.value, f.allowed, f.nearest) for f in self.faults
+        )
+
+
+class InputError(JouleloopError):
+    """A file, option or parameter is not what is allowed there."""
+
+
+class AssumptionError(InputError):
+    """A theorem was asked for outside the assumptions under which it is stated; the message names the assumption."""
+
+
+class MappingError(InputError):
+    """A mapping is not a mapping of this problem onto this architecture."""
+
+
+class EnergyTableError(InputError):
+    """A component or action has no energy in the table or estimator asked."""
+
+
+class EngineError(JouleloopError):
+    """A back end is missing, too old, crashed, hung or answered something that is no result."""
+
+    exit_code = 3
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """Return the known spelling closest to ``word``, or None where none is close."""
+    names = sorted(known)
+    lowered = {name.lower(): name for name in names}
+    found = difflib.get_close_matches(word.lower(), list(lowered), n=1, cutoff=0.6)
+    return lowered[found[0]] if found else None
+
+
+def unknown(
+    word: str, known: Iterable[str], what: str, *, source: str | None = None, field: str | None = None
+) -> Fault:
+    """Return the fault for a name that is none of ``known``."""
+    names = sorted(known)
+    return Fault(f"unknown {what}", source, field, word, ", ".join(names) or "none", nearest(word, names))
+
+
+def raise_all(faults: Sequence[Fault], error: type[JouleloopError] = InputError) -> None:
+    """Raise ``error`` with all ``faults``, or return where there are none."""
+    if faults:
+        raise error(faults)
+
+
+def _shorten(text: str, limit: int = 120) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"

@@ -1,0 +1,179 @@
+"""Reading untrusted YAML and JSON safely, and writing results whole or not at all."""
+
+import contextlib
+import json
+import math
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from jouleloop.errors import Fault, InputError
+
+MAX_INPUT_BYTES = 64 * 2**20
+MAX_NESTING = 60
+MAX_NODES = 400_000
+
+
+class _SafeLoader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
+    """Safe YAML with duplicate keys refused and growth by aliases bounded."""
+
+
+def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
+    loader.flatten_mapping(node)
+    result: dict[Any, Any] = {}
+    for key_node, value_node in node.value:
+        key = loader.construct_object(key_node, deep=True)
+        try:
+            repeated = key in result
+        except TypeError as error:
+            raise yaml.constructor.ConstructorError(
+                None, None, "a key must be a plain value", key_node.start_mark
+            ) from error
+        if repeated:
+            raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
+        result[key] = loader.construct_object(value_node, deep=True)
+    return result
+
+
+_SafeLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+
+
+def read_text(path: Path) -> str:
+    """Return the UTF-8 text of ``path``; raise `InputError` where it cannot be read or is too large."""
+    try:
+        if path.is_dir():
+            raise InputError(Fault("is a folder, a file is wanted", str(path)))
+        if path.stat().st_size > MAX_INPUT_BYTES:
+            raise InputError(Fault("file too large", str(path), allowed=f"at most {MAX_INPUT_BYTES} bytes"))
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        near = _nearest_file(path)
+        raise InputError(Fault("no such file", str(path), nearest=near)) from error
+    except UnicodeDecodeError as error:
+        raise InputError(Fault("not UTF-8 text", str(path))) from error
+    except OSError as error:
+        raise InputError(Fault(f"cannot be read: {error.strerror}", str(path))) from error
+
+
+def read_yaml(path: Path) -> Any:
+    """Return the data in the YAML file ``path``, plain Python values only; raise `InputError` for anything else."""
+    return parse_yaml(read_text(path), str(path))
+
+
+def parse_yaml(text: str, source: str, loader: type[Any] = _SafeLoader) -> Any:
+    """Return the data in YAML ``text``; ``source`` names it in errors.
+
+    Aliases are allowed as long as what they expand to stays small: a "billion laughs" document is refused.
+    """
+    try:
+        node = yaml.compose(text, Loader=loader)
+        if node is not None:
+            _check_size(node, source)
+        return yaml.load(text, Loader=loader)  # noqa: S506 - the loader is a safe one
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        raise InputError(Fault(f"not valid YAML{where}: {problem}", source)) from error
+    except RecursionError as error:
+        raise InputError(Fault("nested too deeply", source, allowed=f"at most {MAX_NESTING} levels")) from error
+    except (ValueError, OverflowError) as error:
+        raise InputError(Fault(f"a value cannot be read: {error}", source)) from error
+
+
+def _check_size(root: Any, source: str) -> None:
+    sizes: dict[int, int] = {}
+    active: set[int] = set()
+
+    def size(node: Any, depth: int) -> int:
+        if depth > MAX_NESTING:
+            raise InputError(Fault("nested too deeply", source, allowed=f"at most {MAX_NESTING} levels"))
+        key = id(node)
+        if key in sizes:
+            return sizes[key]
+        if key in active:
+            raise InputError(Fault("a value contains itself through an alias", source))
+        active.add(key)
+        total = 1
+        if isinstance(node, yaml.MappingNode):
+            total += sum(size(k, depth + 1) + size(v, depth + 1) for k, v in node.value)
+        elif isinstance(node, yaml.SequenceNode):
+            total += sum(size(child, depth + 1) for child in node.value)
+        active.discard(key)
+        sizes[key] = total
+        if total > MAX_NODES:
+            raise InputError(Fault("too many values", source, allowed=f"at most {MAX_NODES} after expanding aliases"))
+        return total
+
+    size(root, 0)
+
+
+def read_json(path: Path) -> Any:
+    """Return the data in the JSON file ``path``; raise `InputError` where it is none."""
+    try:
+        return json.loads(read_text(path))
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise InputError(Fault(f"not valid JSON: {error}", str(path))) from error
+
+
+@contextlib.contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` and rename it there at the end, so no half-written file is ever seen."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part" + path.suffix, dir=path.parent)
+    except OSError as error:
+        raise InputError(Fault(f"cannot be written: {error.strerror}", str(path))) from error
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        temporary.chmod(0o644)
+        with temporary.open("rb") as stream:
+            os.fsync(stream.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InputError(Fault(f"cannot be written: {error.strerror or error}", str(path))) from error
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write ``text`` to ``path`` whole or not at all."""
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def write_json(path: Path, value: Any) -> None:
+    """Write ``value`` as JSON with sorted keys to ``path`` whole or not at all."""
+    write_text(path, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+
+
+def write_yaml(path: Path, value: Any, *, header: str = "") -> None:
+    """Write ``value`` as block YAML to ``path`` whole or not at all, after the comment ``header``."""
+    comment = "".join(f"# {line}\n" for line in header.splitlines())
+    write_text(path, comment + yaml.safe_dump(value, sort_keys=False, width=120, default_flow_style=None))
+
+
+def is_whole(value: object) -> bool:
+    """Whether ``value`` is an integer, given as an int or an integral float, and not a bool."""
+    if isinstance(value, bool):
+        return False
+    return isinstance(value, int) or (isinstance(value, float) and math.isfinite(value) and value.is_integer())
+
+
+def _nearest_file(path: Path) -> str | None:
+    from jouleloop.errors import nearest
+
+    try:
+        siblings = [child.name for child in path.parent.iterdir()]
+    except OSError:
+        return None
+    found = nearest(path.name, siblings)
+    return str(path.parent / found) if found else None

@@ -1,0 +1,1 @@
+"""One loop nest: factors, order, spatial split and bypass, with Timeloop's mapping formats."""

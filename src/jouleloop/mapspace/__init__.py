@@ -1,0 +1,1 @@
+"""Constraints to the set of legal mappings and its exact size."""

@@ -1,0 +1,1 @@
+"""Accesses, energy and cycles of a mapping, count for count as Timeloop's."""

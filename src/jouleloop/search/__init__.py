@@ -1,0 +1,1 @@
+"""The optimum over a mapspace, with a certificate."""

@@ -1,0 +1,1 @@
+"""Growth tests on a table of energies: fits, equivalence, robustness, verdicts."""

@@ -1,0 +1,1 @@
+"""A layer as a problem: dimensions, data spaces and projections; knows nothing of hardware."""
