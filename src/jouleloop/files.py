@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from jouleloop.errors import Fault, InputError
+from jouleloop.errors import Fault, InputError, nearest
 
 MAX_INPUT_BYTES = 64 * 2**20
 MAX_NESTING = 60
@@ -51,8 +51,7 @@ def read_text(path: Path) -> str:
             raise InputError(Fault("file too large", str(path), allowed=f"at most {MAX_INPUT_BYTES} bytes"))
         return path.read_text(encoding="utf-8")
     except FileNotFoundError as error:
-        near = _nearest_file(path)
-        raise InputError(Fault("no such file", str(path), nearest=near)) from error
+        raise InputError(Fault("no such file", str(path), nearest=_nearest_file(path))) from error
     except UnicodeDecodeError as error:
         raise InputError(Fault("not UTF-8 text", str(path))) from error
     except OSError as error:
@@ -169,8 +168,6 @@ def is_whole(value: object) -> bool:
 
 
 def _nearest_file(path: Path) -> str | None:
-    from jouleloop.errors import nearest
-
     try:
         siblings = [child.name for child in path.parent.iterdir()]
     except OSError:

@@ -2,7 +2,10 @@
 
 import typer
 
-app = typer.Typer(help="Run a dataflow of the papers step by step, count every word moved, and draw it.", no_args_is_help=True)
+app = typer.Typer(
+    help="Run a dataflow of the papers step by step, count every word moved, and draw it.",
+    no_args_is_help=True,
+)
 
 
 @app.callback()

@@ -1,0 +1,5 @@
+"""Allow ``python -m jouleloop``."""
+
+from jouleloop.cli import main
+
+main()
