@@ -1,4 +1,4 @@
-"""The one exception family: every fault of a user's input, with where it is, what is allowed and the nearest spelling."""
+"""The one exception family: every fault of an input, with where it is, what is allowed and the nearest spelling."""
 
 import difflib
 from collections.abc import Iterable, Sequence
