@@ -1,0 +1,150 @@
+"""An accelerator as the model needs it: storage levels from DRAM inward, their fan-outs, and the compute units."""
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from jouleloop.errors import Fault, raise_all
+
+Attribute = str | int | float | bool | None
+
+
+@dataclass(frozen=True)
+class StorageLevel:
+    """One storage level.
+
+    Attributes
+    ----------
+    name
+        As in the architecture file and in mappings.
+    path
+        Full dotted name as energy tables write it, such as ``system.eyeriss.PE[0..167].psum_spad``.
+    klass
+        Component class, such as ``smartbuffer_SRAM``.
+    capacity_words
+        Words that fit in one instance; None where unlimited.
+    word_bits, block_words, cluster_size
+        Width of a word in bits; words moved by one (vector) access; instances that share one access.
+    mesh_x, mesh_y
+        Instances along each mesh axis; their product is the number of instances.
+    read_bandwidth_words, write_bandwidth_words, shared_bandwidth_words
+        Words per cycle and instance; None where unlimited.
+    multiple_buffering
+        Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering.
+    attributes
+        Attributes as given, for energy estimators.
+    """
+
+    name: str
+    path: str
+    klass: str
+    capacity_words: int | None
+    word_bits: int
+    block_words: int = 1
+    cluster_size: int = 1
+    mesh_x: int = 1
+    mesh_y: int = 1
+    read_bandwidth_words: float | None = None
+    write_bandwidth_words: float | None = None
+    shared_bandwidth_words: float | None = None
+    multiple_buffering: float = 1.0
+    min_utilization: float = 0.0
+    attributes: Mapping[str, Attribute] = field(default_factory=dict, hash=False)
+
+    @property
+    def instances(self) -> int:
+        """Number of physical instances."""
+        return self.mesh_x * self.mesh_y
+
+    @property
+    def capacity_bits(self) -> int | None:
+        """Capacity of one instance in bits; None where unlimited."""
+        return None if self.capacity_words is None else self.capacity_words * self.word_bits
+
+    @property
+    def effective_words(self) -> int | None:
+        """Words of one instance that a tile may fill."""
+        return None if self.capacity_words is None else int(self.capacity_words / self.multiple_buffering)
+
+
+@dataclass(frozen=True)
+class ComputeLevel:
+    """The multiply-accumulate units below the innermost storage level."""
+
+    name: str
+    path: str
+    klass: str
+    word_bits: int
+    mesh_x: int = 1
+    mesh_y: int = 1
+    attributes: Mapping[str, Attribute] = field(default_factory=dict, hash=False)
+
+    @property
+    def instances(self) -> int:
+        """Number of physical units."""
+        return self.mesh_x * self.mesh_y
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """An accelerator: storage levels outermost (DRAM) first, then compute.
+
+    Raises
+    ------
+    InputError
+        Where there is no storage, a mesh is not a multiple of the mesh outside it, or a name stands twice.
+    """
+
+    name: str
+    levels: tuple[StorageLevel, ...]
+    compute: ComputeLevel
+
+    def __post_init__(self) -> None:
+        faults: list[Fault] = []
+        if not self.levels:
+            faults.append(Fault("has no storage level", self.name))
+        names = [level.name for level in self.levels]
+        for repeated in sorted({name for name in names if names.count(name) > 1}):
+            faults.append(Fault("two storage levels have one name", self.name, value=repeated))
+        nodes: list[StorageLevel | ComputeLevel] = [*self.levels, self.compute]
+        for outer, inner in itertools.pairwise(nodes):
+            for axis, a, b in (("meshX", outer.mesh_x, inner.mesh_x), ("meshY", outer.mesh_y, inner.mesh_y)):
+                if a < 1 or b < 1 or b % a:
+                    faults.append(
+                        Fault(f"{axis} is not a multiple of the {axis} {a} of {outer.name}", self.name, inner.name, b)
+                    )
+        raise_all(faults)
+
+    @cached_property
+    def level_names(self) -> tuple[str, ...]:
+        """Names of the storage levels, outermost first."""
+        return tuple(level.name for level in self.levels)
+
+    def level(self, name: str) -> StorageLevel:
+        """Return the storage level called ``name``."""
+        return self.levels[self.level_names.index(name)]
+
+    @cached_property
+    def fanout(self) -> tuple[tuple[int, int], ...]:
+        """Physical fan-out (X, Y) from each storage level to the next inner node, outermost first.
+
+        Source: Timeloop ``src/mapping/arch-properties.cpp``, ``ArchProperties::DeriveFanouts``.
+        """
+        nodes: list[StorageLevel | ComputeLevel] = [*self.levels, self.compute]
+        return tuple(
+            (inner.mesh_x // outer.mesh_x, inner.mesh_y // outer.mesh_y) for outer, inner in itertools.pairwise(nodes)
+        )
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what the model reads as plain data: the identity of the architecture for caches."""
+        keys = ("name", "capacity_words", "word_bits", "block_words", "cluster_size", "mesh_x", "mesh_y")
+        more = ("read_bandwidth_words", "write_bandwidth_words", "shared_bandwidth_words", "multiple_buffering")
+        return {
+            "name": self.name,
+            "levels": [
+                {key: getattr(level, key) for key in (*keys, *more, "min_utilization")} for level in self.levels
+            ],
+            "compute": {key: getattr(self.compute, key) for key in ("name", "word_bits", "mesh_x", "mesh_y")},
+        }

@@ -1,0 +1,72 @@
+"""Mapspace constraints of one architecture, as Timeloop's architecture and mapspace constraint files state them."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class LoopConstraint:
+    """What one target fixes of its loops.
+
+    Attributes
+    ----------
+    factors
+        Exact factor by dimension; 0 means the whole dimension.
+    max_factors, min_factors
+        Upper and lower limits by dimension (``<=`` and ``>=``).
+    permutation
+        Dimensions innermost first; those not named follow outside in any order, those after ``*`` are outermost.
+    outer_permutation
+        Dimensions pinned outermost, innermost first (Timeloop: what follows ``_``).
+    split
+        Spatial only: the first ``split`` positions of the full permutation go to X, the others to Y.
+    """
+
+    factors: dict[str, int] = field(default_factory=dict, hash=False)
+    max_factors: dict[str, int] = field(default_factory=dict, hash=False)
+    min_factors: dict[str, int] = field(default_factory=dict, hash=False)
+    permutation: tuple[str, ...] = ()
+    outer_permutation: tuple[str, ...] = ()
+    split: int | None = None
+
+
+@dataclass(frozen=True)
+class LevelConstraints:
+    """All constraints on one storage level.
+
+    Attributes
+    ----------
+    keep, bypass
+        Data spaces that must, or must not, be stored here; those in neither are free.
+    """
+
+    temporal: LoopConstraint = field(default_factory=LoopConstraint)
+    spatial: LoopConstraint = field(default_factory=LoopConstraint)
+    keep: frozenset[str] = frozenset()
+    bypass: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
+class Constraints:
+    """Constraints by storage level name; levels not named are unconstrained."""
+
+    name: str
+    levels: dict[str, LevelConstraints] = field(default_factory=dict, hash=False)
+
+    def level(self, name: str) -> LevelConstraints:
+        """Return the constraints on a level, empty where there are none."""
+        return self.levels.get(name, LevelConstraints())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data: the identity of the constraints for caches."""
+
+        def plain(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {key: plain(value[key]) for key in sorted(value)}
+            if isinstance(value, (frozenset, set)):
+                return sorted(value)
+            if isinstance(value, (tuple, list)):
+                return [plain(v) for v in value]
+            return value
+
+        return {"name": self.name, "levels": plain({k: asdict(v) for k, v in self.levels.items()})}

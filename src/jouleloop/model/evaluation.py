@@ -1,0 +1,110 @@
+"""What one mapping costs: accesses, energy and cycles per level and data space, as frozen plain data."""
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class DataStats:
+    """Counts of one data space at one level; per instance unless said otherwise.
+
+    Attributes
+    ----------
+    tile_words, partition_words
+        Words held at a time; words ever seen by one instance.
+    instances, clusters
+        Utilized instances, and utilized clusters of instances.
+    reads, updates, fills
+        Scalar accesses in words.
+    reductions
+        Temporal reductions.
+    energy_pj
+        Total over all instances, in pJ.
+    """
+
+    tile_words: int
+    partition_words: int
+    instances: int
+    clusters: int
+    reads: int
+    updates: int
+    fills: int
+    reductions: int
+    energy_pj: float
+
+
+@dataclass(frozen=True)
+class LevelStats:
+    """One storage level; ``data`` holds only the data spaces kept there."""
+
+    name: str
+    cycles: int
+    throttle: float
+    data: dict[str, DataStats] = field(hash=False)
+
+    @property
+    def energy_pj(self) -> float:
+        """Energy over all instances and data spaces, in pJ."""
+        return sum(stats.energy_pj for stats in self.data.values())
+
+
+@dataclass(frozen=True)
+class NetworkStats:
+    """Traffic of one data space from a level to the next inner one.
+
+    Attributes
+    ----------
+    ingress
+        (multicast factor, scatter factor, words) of each group of transfers.
+    """
+
+    fanout: int
+    ingress: tuple[tuple[int, int, float], ...]
+    link_transfers: float
+    reductions: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """The full answer of the model for one mapping.
+
+    Attributes
+    ----------
+    levels
+        Storage levels, outermost first.
+    networks
+        By ``outer<==>inner`` and data space, for every level that fans out.
+    compute_instances, computes, compute_energy_pj
+        Utilized units, multiply-accumulate operations, their energy in pJ.
+    cycles, utilization, energy_pj
+        Totals.
+    """
+
+    levels: tuple[LevelStats, ...]
+    networks: dict[str, dict[str, NetworkStats]] = field(hash=False)
+    compute_name: str
+    compute_instances: int
+    computes: int
+    compute_cycles: int
+    compute_energy_pj: float
+    cycles: int
+    utilization: float
+    energy_pj: float
+
+    @property
+    def data_energy_pj(self) -> float:
+        """Energy of all storage accesses in pJ: total less compute."""
+        return sum(level.energy_pj for level in self.levels)
+
+    @property
+    def edp_pj_cycles(self) -> float:
+        """Energy-delay product in pJ times cycles."""
+        return self.energy_pj * self.cycles
+
+    def level(self, name: str) -> LevelStats:
+        """Return the statistics of the level called ``name``."""
+        return next(level for level in self.levels if level.name == name)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain JSON data."""
+        return asdict(self)

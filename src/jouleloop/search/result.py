@@ -1,0 +1,70 @@
+"""The answer of a search: the best mapping, and the certificate that nothing in the mapspace is better."""
+
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.model.evaluation import Evaluation
+
+Status = Literal["ok", "no_mapping", "invalid", "failed"]
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found and what it proves.
+
+    Attributes
+    ----------
+    status
+        ``ok``; ``no_mapping`` where the mapspace holds no valid mapping; ``invalid`` where the constraints cannot be
+        applied to the layer at all; ``failed`` where the engine broke.
+    reason
+        For every status but ``ok``: what went wrong, with the level and constraint concerned.
+    lower_bound
+        No mapping of the mapspace is below this value of the first objective (pJ, cycles or pJ x cycles).
+    optimal
+        Claimed only where the search was exhaustive or every pruned part had a bound no better than the result.
+    proof
+        In words, what proves it.
+    mapspace_size
+        Number of mappings in the mapspace: index factorizations x permutations x spatial splits x bypasses.
+    visited
+        Mappings evaluated in full.
+    pruned
+        Nodes of the search cut off, by reason.
+    """
+
+    status: Status
+    reason: str = ""
+    mapping: Mapping | None = None
+    evaluation: Evaluation | None = None
+    objective: tuple[str, ...] = ("energy",)
+    lower_bound: float = 0.0
+    optimal: bool = False
+    proof: str = ""
+    mapspace_size: int = 0
+    index_factorizations: int = 0
+    visited: int = 0
+    pruned: dict[str, int] = field(default_factory=dict, hash=False)
+    seconds: float = 0.0
+    engine: str = "native"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain JSON data."""
+        return {
+            "status": self.status,
+            "reason": self.reason,
+            "engine": self.engine,
+            "objective": list(self.objective),
+            "mapping": None if self.mapping is None else self.mapping.as_json(),
+            "mapping_compact": None if self.mapping is None else self.mapping.compact(),
+            "evaluation": None if self.evaluation is None else self.evaluation.as_json(),
+            "lower_bound": self.lower_bound,
+            "optimal": self.optimal,
+            "proof": self.proof,
+            "mapspace_size": self.mapspace_size,
+            "index_factorizations": self.index_factorizations,
+            "visited": self.visited,
+            "pruned": self.pruned,
+            "seconds": self.seconds,
+        }
