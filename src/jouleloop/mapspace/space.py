@@ -1,0 +1,305 @@
+"""The mapspace of one layer on one architecture: every slot a dimension's factors can go to, and how loops may be ordered.
+
+Follows Timeloop 3.0.3: ``src/mapspaces/uber.cpp``, ``src/mapspaces/subspaces.cpp`` and ``src/mapping/constraints.cpp``.
+Levels are indexed from the innermost storage level (0) outward, as in the model's kernels.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.errors import Fault, InputError, unknown
+from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.workload.problem import IntArray, Problem
+
+#: Marks a factor that the search may choose.
+FREE = 0
+
+
+@dataclass(frozen=True)
+class Slot:
+    """Where factors may go: the temporal or the spatial loops of one level.
+
+    Attributes
+    ----------
+    fixed
+        Factor by dimension; `FREE` where it is open.
+    most, least
+        Limits of open factors by dimension.
+    rank
+        By dimension: loops are ordered innermost first by rank; equal ranks may stand in any order.
+    split
+        Spatial only: how many positions go to X; None where every split is tried.
+    """
+
+    fixed: tuple[int, ...]
+    most: tuple[int, ...]
+    least: tuple[int, ...]
+    rank: tuple[int, ...]
+    split: int | None = None
+
+
+@dataclass(frozen=True)
+class MapSpace:
+    """All mappings that the constraints leave open.
+
+    Attributes
+    ----------
+    temporal, spatial
+        One slot a level, innermost level first; ``spatial`` is None where the level does not fan out.
+    keeps
+        Every admissible choice of what is kept where: boolean arrays of shape (levels, data spaces).
+    """
+
+    problem: Problem
+    arch: Architecture
+    temporal: tuple[Slot, ...]
+    spatial: tuple[Slot | None, ...]
+    keeps: tuple[np.typing.NDArray[np.bool_], ...]
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """All slots, innermost first: below each level its spatial one where there is one, then its temporal one."""
+        found: list[Slot] = []
+        for inside, time in zip(self.spatial, self.temporal, strict=True):
+            found += [time] if inside is None else [inside, time]
+        return tuple(found)
+
+    @cached_property
+    def index_factorizations(self) -> int:
+        """Number of ways to spread the factors of all dimensions over the slots."""
+        total = 1
+        for d, bound in enumerate(self.problem.bounds):
+            limits = tuple((slot.fixed[d], slot.most[d], slot.least[d]) for slot in self.slots)
+            total *= _count_factorizations(bound, limits)
+        return total
+
+    @cached_property
+    def permutations(self) -> int:
+        """Number of loop orders over all slots, before loops of bound 1 are dropped."""
+        total = 1
+        for slot in self.slots:
+            for _, group in itertools.groupby(sorted(slot.rank)):
+                total *= math.factorial(len(list(group)))
+        return total
+
+    @cached_property
+    def spatial_splits(self) -> int:
+        """Number of ways to divide spatial loops between the mesh axes."""
+        total = 1
+        for slot in self.spatial:
+            if slot is not None and slot.split is None:
+                total *= len(self.problem.bounds) + 1
+        return total
+
+    @property
+    def size(self) -> int:
+        """Number of points, as Timeloop counts: factorizations x permutations x splits x bypasses."""
+        return self.index_factorizations * self.permutations * self.spatial_splits * len(self.keeps)
+
+
+@lru_cache(maxsize=4096)
+def divisors(number: int) -> tuple[int, ...]:
+    """Return the divisors of a positive number in ascending order."""
+    small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]
+    return tuple(sorted({*small, *(number // k for k in small)}))
+
+
+@lru_cache(maxsize=65536)
+def _count_factorizations(bound: int, limits: tuple[tuple[int, int, int], ...]) -> int:
+    if not limits:
+        return int(bound == 1)
+    fixed, most, least = limits[0]
+    if fixed != FREE:
+        return _count_factorizations(bound // fixed, limits[1:]) if bound % fixed == 0 else 0
+    return sum(_count_factorizations(bound // f, limits[1:]) for f in divisors(bound) if least <= f <= most)
+
+
+def build_mapspace(problem: Problem, arch: Architecture, constraints: Constraints) -> MapSpace:
+    """Return the mapspace of a layer under constraints.
+
+    A factor of 0 means the whole dimension. A factor larger than the dimension is ignored and the dimension left open
+    at that level, as Timeloop does with a warning.
+
+    Raises
+    ------
+    InputError
+        Where constraints name an unknown level or dimension, contradict each other, or do not divide the layer.
+    """
+    faults: list[Fault] = [
+        unknown(name, arch.level_names, "storage level in constraints", source=constraints.name)
+        for name in constraints.levels
+        if name not in arch.level_names
+    ]
+    temporal: list[Slot] = []
+    spatial: list[Slot | None] = []
+    count = len(arch.levels)
+    for index, name in enumerate(reversed(arch.level_names)):
+        given = constraints.level(name)
+        fan_x, fan_y = arch.fanout[count - 1 - index]
+        temporal.append(
+            _slot(problem, given.temporal, f"{name}.temporal", constraints.name, faults, canonical=index == 0)
+        )
+        if fan_x * fan_y > 1:
+            slot = _slot(
+                problem,
+                given.spatial,
+                f"{name}.spatial",
+                constraints.name,
+                faults,
+                canonical=not (given.spatial.permutation or given.spatial.outer_permutation) and min(fan_x, fan_y) == 1,
+                split=given.spatial.split,
+            )
+            spatial.append(slot)
+        else:
+            needed = {d: f for d, f in given.spatial.factors.items() if f > 1 and f <= problem.bound.get(d, 0)}
+            for dimension, factor in needed.items():
+                faults.append(
+                    Fault(
+                        "a spatial factor is given where the architecture does not fan out",
+                        constraints.name,
+                        f"{name}.spatial.{dimension}",
+                        factor,
+                        "1",
+                    )
+                )
+            spatial.append(None)
+    if not faults:
+        _check_divisible(problem, temporal, spatial, arch, constraints.name, faults)
+    keeps = _keeps(problem, arch, constraints, faults)
+    if faults:
+        raise InputError(faults)
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), keeps)
+
+
+def _slot(
+    problem: Problem,
+    given: LoopConstraint,
+    field: str,
+    source: str,
+    faults: list[Fault],
+    *,
+    canonical: bool,
+    split: int | None = None,
+) -> Slot:
+    dims = problem.shape.dimensions
+    for key in {*given.factors, *given.max_factors, *given.min_factors, *given.permutation, *given.outer_permutation}:
+        if key not in dims:
+            faults.append(unknown(key, dims, "dimension in constraints", source=source, field=field))
+    for key in sorted({d for d in given.permutation if given.permutation.count(d) > 1}):
+        faults.append(Fault("dimension stands twice in a permutation", source, field, key))
+    fixed, most, least = [], [], []
+    for d in dims:
+        bound = problem.bound[d]
+        factor = given.factors.get(d)
+        if factor == 0:
+            factor = bound
+        fixed.append(FREE if factor is None or factor > bound else factor)
+        most.append(min(bound, given.max_factors.get(d, bound)))
+        least.append(given.min_factors.get(d, 1))
+        if least[-1] > given.max_factors.get(d, least[-1]):
+            faults.append(
+                Fault("smallest factor is above the largest", source, f"{field}.{d}", least[-1], str(most[-1]))
+            )
+    if canonical:
+        rank = tuple(range(len(dims)))
+    else:
+        prefix = len(given.permutation)
+        rank = tuple(
+            given.permutation.index(d)
+            if d in given.permutation
+            else prefix + 1 + given.outer_permutation.index(d)
+            if d in given.outer_permutation
+            else prefix
+            for d in dims
+        )
+    return Slot(tuple(fixed), tuple(most), tuple(least), rank, split)
+
+
+def _check_divisible(
+    problem: Problem,
+    temporal: list[Slot],
+    spatial: list[Slot | None],
+    arch: Architecture,
+    source: str,
+    faults: list[Fault],
+) -> None:
+    slots = [*temporal, *(slot for slot in spatial if slot is not None)]
+    for d, name in enumerate(problem.shape.dimensions):
+        bound = problem.bounds[d]
+        factors = [slot.fixed[d] for slot in slots if slot.fixed[d] != FREE]
+        product = math.prod(factors)
+        if bound % product:
+            faults.append(
+                Fault(
+                    f"{name} = {bound} is not divisible by the product of its constrained factors, {product}",
+                    source,
+                    name,
+                )
+            )
+        elif len(factors) == len(slots) and product != bound:
+            faults.append(
+                Fault(f"all factors of {name} are given and multiply to {product}, the layer has {bound}", source, name)
+            )
+        elif product > bound:
+            faults.append(Fault(f"constrained factors of {name} multiply to {product} > {bound}", source, name))
+
+
+def _keeps(
+    problem: Problem, arch: Architecture, constraints: Constraints, faults: list[Fault]
+) -> tuple[np.typing.NDArray[np.bool_], ...]:
+    spaces = [space.name for space in problem.data_spaces]
+    options: list[tuple[bool, ...]] = []
+    count = len(arch.levels)
+    for index, name in enumerate(reversed(arch.level_names)):
+        given = constraints.level(name)
+        for space in sorted({*given.keep, *given.bypass} - set(spaces)):
+            faults.append(unknown(space, spaces, "data space in constraints", source=constraints.name, field=name))
+        for space in sorted(given.keep & given.bypass):
+            faults.append(Fault("data space is both kept and bypassed", constraints.name, name, space))
+        for space in spaces:
+            if space in given.keep:
+                options.append((True,))
+            elif space in given.bypass:
+                options.append((False,))
+            else:
+                options.append((True,) if index == count - 1 else (True, False))
+    if math.prod(len(option) for option in options) > 4096:
+        free = [
+            f"{arch.level_names[count - 1 - i // len(spaces)]}.{spaces[i % len(spaces)]}"
+            for i, option in enumerate(options)
+            if len(option) > 1
+        ]
+        faults.append(
+            Fault(
+                "too many choices of what to bypass",
+                constraints.name,
+                value=", ".join(free),
+                allowed="keep or bypass constraints that leave at most 12 open",
+            )
+        )
+        return ()
+    found = []
+    for choice in itertools.product(*options):
+        keep = np.array(choice, np.bool_).reshape(count, len(spaces))
+        if keep.any(axis=0).all():
+            found.append(keep)
+    if not found and not faults:
+        faults.append(Fault("a data space is bypassed at every level", constraints.name))
+    return tuple(found)
+
+
+def slot_arrays(slots: tuple[Slot | None, ...], dims: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Return fixed factors, largest and smallest factors and ranks of slots, each of shape (levels, dimensions)."""
+    closed = Slot((1,) * dims, (1,) * dims, (1,) * dims, tuple(range(dims)))
+    chosen = [closed if slot is None else slot for slot in slots]
+    return (
+        np.array([slot.fixed for slot in chosen], np.int64),
+        np.array([slot.most for slot in chosen], np.int64),
+        np.array([slot.least for slot in chosen], np.int64),
+        np.array([slot.rank for slot in chosen], np.int64),
+    )

@@ -1,0 +1,117 @@
+"""What the crossing of one boundary costs, from the words that cross it: shared by bounds and by the exact descent."""
+
+import math
+
+import numba as nb
+
+from jouleloop.model.kernel import Floats, Ints
+from jouleloop.model.price import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ
+
+
+@nb.njit(cache=True, inline="always")
+def vectors(words: float, block_words: float) -> float:
+    """Vector accesses for a number of words; a hair below the next integer is rounding, not a word."""
+    return math.ceil(words / block_words - 1e-9)
+
+
+@nb.njit(cache=True)
+def crossing_pj(
+    spec: Floats,
+    instances: Ints,
+    partition: Floats,
+    v: int,
+    read_write: bool,
+    elided: bool,
+    child: int,
+    parent: int,
+    words: float,
+    asked: float,
+) -> float:
+    """Energy [pJ] of one data space's traffic between a level and the next kept level outside it.
+
+    Parameters
+    ----------
+    child
+        Level filled; -1 for the compute units, which are not charged.
+    words, asked
+        Words per instance of the child, and words per instance that the parent is asked for.
+    partition
+        Words that an instance of a level ever sees, shape (levels, data spaces).
+    """
+    block = spec[parent, BLOCK_WORDS]
+    sharing = min(float(instances[parent]), spec[parent, CLUSTERS])
+    if read_write:
+        total = vectors(asked, block) * spec[parent, WRITE_PJ]
+        reads = asked - partition[parent, v]
+        if reads > 0.0:
+            total += vectors(reads, block) * spec[parent, READ_PJ]
+    else:
+        total = vectors(asked, block) * spec[parent, READ_PJ]
+    total *= sharing
+    if child >= 0:
+        filled = words
+        if read_write and elided:
+            filled -= partition[child, v]
+        if filled > 0.0:
+            sharing = min(float(instances[child]), spec[child, CLUSTERS])
+            total += vectors(filled, spec[child, BLOCK_WORDS]) * spec[child, WRITE_PJ] * sharing
+    return total
+
+
+@nb.njit(cache=True)
+def words_into(coef: Ints, extent: Ints, loop_dim: Ints, loop_bound: Ints, loop_step: Ints, loops: int) -> float:
+    """Words of one data space that enter one instance of a tile, exactly (no mesh links).
+
+    Loops are outermost first here. See `jouleloop.model.kernel` for why two sizes and one comparison a loop suffice.
+    """
+    ranks = coef.shape[0]
+    dims = coef.shape[1]
+    full = 1.0
+    part = 1.0
+    moved = 0
+    apart = False
+    first = loops - 1
+    for r in range(ranks):
+        side = 1
+        for d in range(dims):
+            side += coef[r, d] * (extent[d] - 1)
+        full *= side
+        if loops > 0:
+            step = coef[r, loop_dim[first]] * loop_step[first]
+            if step != 0:
+                moved += 1
+                if step >= side:
+                    apart = True
+                part *= step
+            else:
+                part *= side
+    if loops == 0:
+        return full
+    if moved == 0:
+        part = 0.0
+    elif moved > 1 or apart:
+        part = full
+    total = 1.0
+    for j in range(loops):
+        total *= loop_bound[j]
+    # Steps of loop 0 fetch a part; a step of another loop does so only where it moves as loop 0 does.
+    later = total / loop_bound[first]
+    whole = 1.0
+    partial = total - later
+    outer = later
+    for j in range(first - 1, -1, -1):
+        outer /= loop_bound[j]
+        calls = (loop_bound[j] - 1) * outer
+        match = True
+        for r in range(ranks):
+            value = coef[r, loop_dim[j]] * loop_step[j]
+            for i in range(j + 1, loops):
+                value -= coef[r, loop_dim[i]] * loop_step[i]
+            if value != coef[r, loop_dim[first]] * loop_step[first]:
+                match = False
+                break
+        if match:
+            partial += calls
+        else:
+            whole += calls
+    return whole * full + partial * part

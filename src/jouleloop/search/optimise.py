@@ -1,0 +1,308 @@
+"""Search a mapspace for its optimum and state the certificate."""
+
+import time
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from jouleloop.energy.costs import EnergyCosts
+from jouleloop.errors import Fault, InputError, JouleloopError
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapspace.space import MapSpace, slot_arrays
+from jouleloop.mapspace.spatial import Unrolling, unrollings
+from jouleloop.model.encode import encode_hardware
+from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
+from jouleloop.model.kernel import MAX_LOOPS, Bools, Floats, Ints
+from jouleloop.search.descend import (
+    BEST_CYCLES,
+    BEST_PJ,
+    BEST_PRODUCT,
+    CANONICAL,
+    CUT_BOUND,
+    CUT_CAPACITY,
+    DELAY,
+    ENERGY,
+    LIMIT_PJ,
+    LIMIT_PRODUCT,
+    NODES,
+    PRODUCT,
+    STOPPED,
+    VISITED,
+)
+from jouleloop.search.result import SearchResult
+from jouleloop.search.solve import new_best, new_counters, solve
+
+#: Energies closer than this, relatively, are ties.
+TIE = 1e-11
+#: Timeloop's rule for several metrics: energies within 0.1 % count as equal and the next metric decides
+#: (Timeloop ``include/applications/mapper/mapper-thread.hpp``, ``IsBetterRecursive_``).
+NEXT_METRIC = 1e-3
+
+OBJECTIVES: dict[tuple[str, ...], int] = {
+    ("energy",): ENERGY,
+    ("delay",): DELAY,
+    ("edp",): PRODUCT,
+    ("energy", "delay"): ENERGY,
+}
+
+
+@dataclass
+class _Candidates:
+    """All unrollings and their arrangements as arrays."""
+
+    list: list[Unrolling]
+    factors: Ints
+    variants: Ints
+    v_count: Ints
+    v_dim: Ints
+    v_bound: Ints
+    v_axis: Ints
+
+
+def _candidates(space: MapSpace) -> _Candidates:
+    found = list(unrollings(space))
+    levels, dims = len(space.temporal), len(space.problem.bounds)
+    rows: list[tuple[Ints, Ints, Ints, Ints]] = []
+    variants = np.empty((len(found), 2), np.int64)
+    for u, unrolling in enumerate(found):
+        variants[u, 0] = len(rows)
+        indices = [0] * levels
+        while True:
+            count = np.zeros(levels, np.int64)
+            dim = np.zeros((levels, MAX_LOOPS), np.int64)
+            bound = np.ones((levels, MAX_LOOPS), np.int64)
+            axis = np.zeros((levels, MAX_LOOPS), np.int64)
+            for level, at in enumerate(indices):
+                loops = unrolling.arrangements[level][at]
+                count[level] = len(loops)
+                for k, (d, factor, side) in enumerate(loops):
+                    dim[level, k], bound[level, k], axis[level, k] = d, factor, side
+            rows.append((count, dim, bound, axis))
+            level = 0
+            while level < levels:
+                indices[level] += 1
+                if indices[level] < len(unrolling.arrangements[level]):
+                    break
+                indices[level] = 0
+                level += 1
+            if level == levels:
+                break
+        variants[u, 1] = len(rows)
+    factors = np.array([u.factors for u in found], np.int64).reshape(len(found), levels, dims)
+    if not rows:
+        empty = np.zeros((0, levels, MAX_LOOPS), np.int64)
+        return _Candidates(found, factors, variants, np.zeros((0, levels), np.int64), empty, empty, empty)
+    stacked = [np.stack([row[k] for row in rows]) for k in range(4)]
+    return _Candidates(found, factors, variants, *stacked)
+
+
+class _Search:
+    """The arrays of one search and its passes."""
+
+    def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str, budget: int | None) -> None:
+        problem = space.problem
+        self.space = space
+        self.problem = problem
+        self.hardware = encode_hardware(space.arch, costs)
+        self.elided = first_fills_elided(semantics)
+        self.coef = problem.projection_array
+        self.read_write = np.array([s.read_write for s in problem.data_spaces], np.bool_)
+        self.bounds = np.array(problem.bounds, np.int64)
+        self.temporal = slot_arrays(space.temporal, len(problem.bounds))
+        self.candidates = _candidates(space)
+        self.counters = new_counters(budget)
+        self.bound_pj = [np.full(len(self.candidates.list), np.nan) for _ in space.keeps]
+        levels = len(space.temporal)
+        self.found: list[tuple[Ints, Ints, Ints, Ints] | None] = [None] * len(space.keeps)
+        self.levels = levels
+        self.least_pj = np.inf
+
+    def run(self, mode: int, best: Floats, capacity: Ints | None = None) -> tuple[Bools, tuple[Ints, ...]] | None:
+        """Run one pass over every choice of what is kept; return the keep and nest that won, or None."""
+        winner = None
+        self.least_pj = np.inf
+        c = self.candidates
+        for k, keep in enumerate(self.space.keeps):
+            nest = (
+                np.zeros(self.levels, np.int64),
+                np.zeros((self.levels, MAX_LOOPS), np.int64),
+                np.ones((self.levels, MAX_LOOPS), np.int64),
+                np.full(1, -1, np.int64),
+            )
+            least_pj = solve(
+                mode,
+                self.coef,
+                self.read_write,
+                self.bounds,
+                self.elided,
+                self.hardware.spec,
+                self.hardware.fanout_xy,
+                self.hardware.capacity_words if capacity is None else capacity,
+                self.hardware.min_words,
+                self.hardware.compute_pj,
+                keep,
+                *self.temporal,
+                c.factors,
+                c.variants,
+                c.v_count,
+                c.v_dim,
+                c.v_bound,
+                c.v_axis,
+                best,
+                self.counters,
+                self.bound_pj[k] if capacity is None else np.full(len(c.list), np.nan),
+                *nest,
+            )
+            self.least_pj = min(self.least_pj, least_pj)
+            if nest[3][0] >= 0:
+                winner = (keep, nest)
+        return winner
+
+    def mapping(self, keep: Bools, nest: tuple[Ints, ...]) -> Mapping:
+        """Return the nest found as a mapping."""
+        count, dim, bound, variant = nest
+        c = self.candidates
+        names = self.problem.shape.dimensions
+        spaces = [s.name for s in self.problem.data_spaces]
+        levels = []
+        at = int(variant[0])
+        for position, name in enumerate(self.space.arch.level_names):
+            k = self.levels - 1 - position
+            temporal = tuple((names[dim[k, t]], int(bound[k, t])) for t in range(count[k]))
+            spatial = tuple(
+                (names[c.v_dim[at, k, s]], int(c.v_bound[at, k, s]), "XY"[c.v_axis[at, k, s]])
+                for s in range(c.v_count[at, k])
+            )
+            levels.append(
+                LevelMapping(name, temporal, spatial, frozenset(s for v, s in enumerate(spaces) if keep[k, v]))
+            )
+        return Mapping(tuple(levels))
+
+
+def search_mapspace(
+    space: MapSpace,
+    costs: EnergyCosts,
+    *,
+    objective: tuple[str, ...] = ("energy",),
+    semantics: str = "timeloop-3.0.3",
+    budget: int | None = None,
+) -> SearchResult:
+    """Return the optimum of a mapspace with its certificate.
+
+    Ties are broken by cycles, then by the first in canonical order, so equal inputs give equal output.
+
+    Parameters
+    ----------
+    objective
+        ``("energy",)``, ``("delay",)``, ``("edp",)`` or ``("energy", "delay")``: least cycles among the mappings within
+        0.1 % of the least energy.
+    budget
+        Most mappings to evaluate in full; the result is optimal only where the search ended by itself.
+    """
+    started = time.perf_counter()
+    if objective not in OBJECTIVES:
+        allowed = ", ".join("+".join(names) for names in OBJECTIVES)
+        raise InputError(Fault("unknown objective", field="objective", value=list(objective), allowed=allowed))
+    search = _Search(space, costs, semantics, budget)
+    result = SearchResult(
+        "ok", objective=objective, mapspace_size=space.size, index_factorizations=space.index_factorizations
+    )
+    if not search.candidates.list:
+        return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=time.perf_counter() - started)
+    best = new_best()
+    mode = OBJECTIVES[objective]
+    winner = search.run(mode, best)
+    if winner is None:
+        reason = "the budget of evaluations ended before a mapping was found"
+        if search.counters[STOPPED] == 0:
+            reason = _no_tile(search)
+        return replace(result, status="no_mapping", reason=reason, seconds=time.perf_counter() - started)
+    stopped = bool(search.counters[STOPPED])
+    least_pj = search.least_pj
+    if not stopped and objective == ("energy", "delay"):
+        limit = best[BEST_PJ] * (1 + NEXT_METRIC)
+        best = new_best(limit_pj=limit)
+        winner = search.run(DELAY, best) or winner
+        stopped = bool(search.counters[STOPPED])
+    if not stopped:
+        # Last pass: among all that tie with the optimum the fewest cycles, then the first in canonical order.
+        final = new_best()
+        if mode == PRODUCT:
+            final[LIMIT_PRODUCT] = best[BEST_PRODUCT] * (1 + TIE)
+        else:
+            final[LIMIT_PJ] = best[BEST_PJ] * (1 + TIE)
+        if mode == DELAY or len(objective) > 1:
+            final[BEST_CYCLES] = best[BEST_CYCLES] + 0.5
+        winner = search.run(CANONICAL, final) or winner
+        stopped = bool(search.counters[STOPPED])
+    mapping = search.mapping(*winner)
+    evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
+    value = {"energy": evaluation.energy_pj, "delay": float(evaluation.cycles), "edp": evaluation.edp_pj_cycles}[
+        objective[0]
+    ]
+    if stopped:
+        lower, proof = _partial_bound(search, objective[0], least_pj, value)
+    else:
+        lower, proof = value, "exhaustive branch and bound: every part left out has a lower bound no better than this"
+        if len(objective) > 1:
+            lower = float(best[LIMIT_PJ]) / (1 + NEXT_METRIC) if np.isfinite(best[LIMIT_PJ]) else value
+    return replace(
+        result,
+        mapping=mapping,
+        evaluation=evaluation,
+        lower_bound=lower,
+        optimal=not stopped,
+        proof=proof,
+        visited=int(search.counters[VISITED]),
+        pruned={
+            "bound": int(search.counters[CUT_BOUND]),
+            "capacity": int(search.counters[CUT_CAPACITY]),
+            "nodes": int(search.counters[NODES]),
+        },
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _partial_bound(search: _Search, first: str, least_pj: float, value: float) -> tuple[float, str]:
+    proof = "the budget of evaluations ended the search; the bound is that of the relaxation"
+    if first == "energy":
+        return min(least_pj, value), proof
+    steps = min(search.problem.macs / float(np.prod(unrolling.factors)) for unrolling in search.candidates.list)
+    return min(value, steps if first == "delay" else steps * least_pj), proof
+
+
+def _no_unrolling(space: MapSpace) -> str:
+    parts = []
+    for index, slot in enumerate(space.spatial):
+        if slot is None:
+            continue
+        name = space.arch.level_names[len(space.spatial) - 1 - index]
+        fan = space.arch.fanout[len(space.spatial) - 1 - index]
+        wanted = [f"{d}={slot.fixed[i]}" for i, d in enumerate(space.problem.shape.dimensions) if slot.fixed[i] > 1]
+        if wanted:
+            parts.append(f"{name} (fan-out {fan[0]} x {fan[1]}) has to unroll {', '.join(wanted)}")
+    return "no spatial factors satisfy fan-out and constraints: " + ("; ".join(parts) or "fixed factors leave a rest")
+
+
+def _no_tile(search: _Search) -> str:
+    """Name the level whose capacity, if it were unlimited, would let a mapping through."""
+    guilty = []
+    for index in range(search.levels):
+        limit = search.hardware.capacity_words[index]
+        if limit < 0:
+            continue
+        relaxed = search.hardware.capacity_words.copy()
+        relaxed[index] = -1
+        counters, search.counters = search.counters, new_counters(1)
+        try:
+            if search.run(ENERGY, new_best(), relaxed) is not None:
+                name = search.space.arch.level_names[search.levels - 1 - index]
+                guilty.append(f"{name} holds {limit} words, less than any tile the constraints allow")
+        finally:
+            search.counters = counters
+    return "; ".join(guilty) or "no factors satisfy the temporal constraints and capacities together"
+
+
+def describe_failure(error: JouleloopError) -> SearchResult:
+    """Return the result for a layer that the constraints cannot be applied to."""
+    return SearchResult("invalid", reason="; ".join(str(fault) for fault in error.faults))
