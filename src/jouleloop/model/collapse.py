@@ -9,10 +9,8 @@ import math
 import numba as nb
 import numpy as np
 
+from jouleloop.model.arrays import FILLS, PARTITION, READS, RECORD, REDUCTIONS, TILE, UPDATES
 from jouleloop.model.kernel import MULTICAST, WORDS, Bools, Floats, Ints
-
-#: Columns of an access record.
-TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, RECORD = 0, 1, 2, 3, 4, 5, 6
 
 
 @nb.njit(cache=True)

@@ -1,43 +1,26 @@
 """Problem, hardware and mapping as the arrays that the kernels read; levels from the innermost outward."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.kernel import MAX_LOOPS, Bools, Floats, Ints
-from jouleloop.model.price import SPEC
+from jouleloop.model.arrays import SPEC, HardwareArrays, LayerArrays, NestArrays
+from jouleloop.model.kernel import MAX_LOOPS
 from jouleloop.workload.problem import Problem
 
 
-@dataclass(frozen=True)
-class Hardware:
-    """An architecture with its energies as arrays; level 0 is the innermost storage level.
-
-    Attributes
-    ----------
-    spec
-        Shape (levels, SPEC), see `jouleloop.model.price`.
-    fanout_xy
-        Physical fan-out below each level, shape (levels, 2).
-    capacity_words
-        Effective words of one instance; -1 where unlimited.
-    min_words
-        Words that a mapping must fill at least.
-    """
-
-    spec: Floats
-    fanout_xy: Ints
-    capacity_words: Ints
-    min_words: Floats
-    compute_pj: float
-    compute_units: int
+def encode_layer(problem: Problem) -> LayerArrays:
+    """Return the arrays of a problem."""
+    return LayerArrays(
+        problem.projection_array,
+        np.array([space.read_write for space in problem.data_spaces], np.bool_),
+        np.array(problem.bounds, np.int64),
+    )
 
 
-def encode_hardware(arch: Architecture, costs: EnergyCosts) -> Hardware:
+def encode_hardware(arch: Architecture, costs: EnergyCosts) -> HardwareArrays:
     """Return the arrays of an architecture; energies are matched to levels by name."""
     levels = len(arch.levels)
     spec = np.empty((levels, SPEC))
@@ -58,24 +41,10 @@ def encode_hardware(arch: Architecture, costs: EnergyCosts) -> Hardware:
         if level.effective_words is not None:
             min_words[index] = level.effective_words * level.min_utilization
     fanout = np.array(arch.fanout[::-1], np.int64)
-    return Hardware(spec, fanout, capacity, min_words, costs.compute_pj, arch.compute.instances)
+    return HardwareArrays(spec, fanout, capacity, min_words, costs.compute_pj)
 
 
-@dataclass(frozen=True)
-class Nest:
-    """A loop nest as arrays, shape (levels, MAX_LOOPS) for loops and (levels, data spaces) for what is kept."""
-
-    t_count: Ints
-    t_dim: Ints
-    t_bound: Ints
-    s_count: Ints
-    s_dim: Ints
-    s_bound: Ints
-    s_axis: Ints
-    keep: Bools
-
-
-def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Nest:
+def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> NestArrays:
     """Return the arrays of a mapping.
 
     Raises
@@ -131,4 +100,4 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
             faults.append(Fault("data space is kept at no level", value=name))
     if faults:
         raise MappingError(faults)
-    return Nest(t_count, t_dim, t_bound, s_count, s_dim, s_bound, s_axis, keep)
+    return NestArrays(t_count, t_dim, t_bound, s_count, s_dim, s_bound, s_axis, keep)

@@ -9,10 +9,23 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.collapse import FILLS, PARTITION, READS, RECORD, REDUCTIONS, TILE, UPDATES, collapse
-from jouleloop.model.encode import Hardware, Nest, encode_hardware, encode_mapping
+from jouleloop.model.arrays import (
+    FILLS,
+    PARTITION,
+    READS,
+    REDUCTIONS,
+    TILE,
+    UPDATES,
+    HardwareArrays,
+    LayerArrays,
+    NestArrays,
+    WorkArrays,
+    new_work,
+)
+from jouleloop.model.collapse import collapse
+from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
-from jouleloop.model.kernel import MAX_GROUPS, MULTICAST, WORDS, Bools, Floats, Ints, count_transfers
+from jouleloop.model.kernel import MULTICAST, WORDS, Floats, Ints, count_transfers
 from jouleloop.model.price import price, temporal_iterations, utilized
 from jouleloop.workload.problem import Problem
 
@@ -30,92 +43,62 @@ def first_fills_elided(semantics: str) -> bool:
 
 @nb.njit(cache=True)
 def evaluate_nest(
-    coef: Ints,
-    read_write: Bools,
-    spec: Floats,
-    fanout_xy: Ints,
-    compute_pj: float,
-    elided: bool,
-    t_count: Ints,
-    t_dim: Ints,
-    t_bound: Ints,
-    s_count: Ints,
-    s_dim: Ints,
-    s_bound: Ints,
-    s_axis: Ints,
-    keep: Bools,
-    tile: Ints,
-    sibling: Ints,
-    groups: Floats,
-    group_count: Ints,
-    links: Floats,
-    access: Ints,
-    energy_pj: Floats,
-    throttle: Floats,
-    level_cycles: Ints,
-    fanout: Ints,
-    instances: Ints,
+    layer: LayerArrays, hardware: HardwareArrays, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int]:
     """Run the whole model on one nest; return energy [pJ], cycles, utilized units and operations of one unit."""
-    levels = t_count.shape[0]
-    mesh = np.empty((levels, 2), np.int64)
-    for level in range(levels):
+    for level in range(nest.t_count.shape[0]):
         x = 1
         y = 1
-        for s in range(s_count[level]):
-            if s_axis[level, s] == 0:
-                x *= s_bound[level, s]
+        for s in range(nest.s_count[level]):
+            if nest.s_axis[level, s] == 0:
+                x *= nest.s_bound[level, s]
             else:
-                y *= s_bound[level, s]
-        mesh[level, 0] = max(x, fanout_xy[level, 0])
-        mesh[level, 1] = max(y, fanout_xy[level, 1])
-    units = utilized(s_count, s_bound, fanout, instances)
-    steps = temporal_iterations(t_count, t_bound)
+                y *= nest.s_bound[level, s]
+        work.mesh[level, 0] = max(x, hardware.fanout_xy[level, 0])
+        work.mesh[level, 1] = max(y, hardware.fanout_xy[level, 1])
+    units = utilized(nest.s_count, nest.s_bound, work.fanout, work.instances)
+    steps = temporal_iterations(nest.t_count, nest.t_bound)
     count_transfers(
-        coef, t_count, t_dim, t_bound, s_count, s_dim, s_bound, mesh, tile, sibling, groups, group_count, links
+        layer.coef,
+        nest.t_count,
+        nest.t_dim,
+        nest.t_bound,
+        nest.s_count,
+        nest.s_dim,
+        nest.s_bound,
+        work.mesh,
+        work.tile,
+        work.sibling,
+        work.groups,
+        work.group_count,
+        work.links,
     )
-    collapse(read_write, keep, fanout, instances, elided, tile, sibling, groups, group_count, links, access)
+    collapse(
+        layer.read_write,
+        nest.keep,
+        work.fanout,
+        work.instances,
+        elided,
+        work.tile,
+        work.sibling,
+        work.groups,
+        work.group_count,
+        work.links,
+        work.access,
+    )
     total_pj, cycles = price(
-        spec, compute_pj, keep, instances, steps, steps * units, access, energy_pj, throttle, level_cycles
+        hardware.spec,
+        hardware.compute_pj,
+        nest.keep,
+        work.instances,
+        steps,
+        steps * units,
+        work.access,
+        work.energy_pj,
+        work.throttle,
+        work.level_cycles,
     )
     return total_pj, cycles, units, steps
-
-
-class _Buffers:
-    """The work arrays of one evaluation."""
-
-    def __init__(self, levels: int, spaces: int) -> None:
-        self.tile = np.zeros((levels, spaces), np.int64)
-        self.sibling = np.zeros((levels, spaces), np.int64)
-        self.groups = np.zeros((levels, spaces, MAX_GROUPS, 3))
-        self.group_count = np.zeros((levels, spaces), np.int64)
-        self.links = np.zeros((levels, spaces))
-        self.access = np.zeros((levels, spaces, RECORD), np.int64)
-        self.energy_pj = np.zeros((levels, spaces))
-        self.throttle = np.ones(levels)
-        self.level_cycles = np.zeros(levels, np.int64)
-        self.fanout = np.ones(levels, np.int64)
-        self.instances = np.ones(levels, np.int64)
-
-    def arrays(self) -> tuple[Ints | Floats, ...]:
-        """Return the arrays in the order `evaluate_nest` takes them."""
-        return (
-            self.tile,
-            self.sibling,
-            self.groups,
-            self.group_count,
-            self.links,
-            self.access,
-            self.energy_pj,
-            self.throttle,
-            self.level_cycles,
-            self.fanout,
-            self.instances,
-        )
-
-
-def _read_write(problem: Problem) -> Bools:
-    return np.array([space.read_write for space in problem.data_spaces], np.bool_)
 
 
 def evaluate_mapping(
@@ -143,37 +126,16 @@ def evaluate_mapping(
     """
     nest = encode_mapping(problem, arch, mapping)
     hardware = encode_hardware(arch, costs)
-    levels, spaces = nest.keep.shape
-    work = _Buffers(levels, spaces)
+    work = new_work(*nest.keep.shape)
     total_pj, cycles, units, steps = evaluate_nest(
-        problem.projection_array,
-        _read_write(problem),
-        hardware.spec,
-        hardware.fanout_xy,
-        hardware.compute_pj,
-        first_fills_elided(semantics),
-        *_nest_arrays(nest),
-        *work.arrays(),
+        encode_layer(problem), hardware, first_fills_elided(semantics), nest, work
     )
     if check_capacity:
-        _check_capacity(problem, arch, nest, hardware, work)
+        _check_capacity(arch, nest, hardware, work)
     return _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps)
 
 
-def _nest_arrays(nest: Nest) -> tuple[Ints | Bools, ...]:
-    return (
-        nest.t_count,
-        nest.t_dim,
-        nest.t_bound,
-        nest.s_count,
-        nest.s_dim,
-        nest.s_bound,
-        nest.s_axis,
-        nest.keep,
-    )
-
-
-def _check_capacity(problem: Problem, arch: Architecture, nest: Nest, hardware: Hardware, work: _Buffers) -> None:
+def _check_capacity(arch: Architecture, nest: NestArrays, hardware: HardwareArrays, work: WorkArrays) -> None:
     faults = []
     for index, level in enumerate(reversed(arch.levels)):
         limit = int(hardware.capacity_words[index])
@@ -190,8 +152,8 @@ def _evaluation(
     problem: Problem,
     arch: Architecture,
     costs: EnergyCosts,
-    nest: Nest,
-    work: _Buffers,
+    nest: NestArrays,
+    work: WorkArrays,
     total_pj: float,
     cycles: int,
     units: int,
@@ -242,7 +204,7 @@ def _evaluation(
     )
 
 
-def _network(problem: Problem, work: _Buffers, index: int, v: int) -> NetworkStats:
+def _network(problem: Problem, work: WorkArrays, index: int, v: int) -> NetworkStats:
     groups = work.groups[index, v, : work.group_count[index, v]]
     ingress = tuple(sorted((int(m), int(s), float(w)) for m, s, w in groups if w > 0))
     reductions = float(sum((g[MULTICAST] - 1) * g[WORDS] for g in groups)) if problem.data_spaces[v].read_write else 0.0
@@ -251,64 +213,38 @@ def _network(problem: Problem, work: _Buffers, index: int, v: int) -> NetworkSta
 
 @nb.njit(cache=True)
 def _evaluate_bulk(
-    coef: Ints,
-    read_write: Bools,
-    spec: Floats,
-    fanout_xy: Ints,
-    compute_pj: float,
+    layer: LayerArrays,
+    hardware: HardwareArrays,
     elided: bool,
-    t_count: Ints,
-    t_dim: Ints,
-    t_bound: Ints,
-    s_count: Ints,
-    s_dim: Ints,
-    s_bound: Ints,
-    s_axis: Ints,
-    keep: Bools,
+    nests: NestArrays,
+    work: WorkArrays,
     energies_pj: Floats,
     cycles: Ints,
 ) -> None:
-    levels = t_count.shape[1]
-    spaces = coef.shape[0]
-    tile = np.zeros((levels, spaces), np.int64)
-    sibling = np.zeros((levels, spaces), np.int64)
-    groups = np.zeros((levels, spaces, MAX_GROUPS, 3))
-    group_count = np.zeros((levels, spaces), np.int64)
-    links = np.zeros((levels, spaces))
-    access = np.zeros((levels, spaces, RECORD), np.int64)
-    energy_pj = np.zeros((levels, spaces))
-    throttle = np.ones(levels)
-    level_cycles = np.zeros(levels, np.int64)
-    fanout = np.ones(levels, np.int64)
-    instances = np.ones(levels, np.int64)
-    for n in range(t_count.shape[0]):
-        energies_pj[n], cycles[n], _, _ = evaluate_nest(
-            coef,
-            read_write,
-            spec,
-            fanout_xy,
-            compute_pj,
-            elided,
-            t_count[n],
-            t_dim[n],
-            t_bound[n],
-            s_count[n],
-            s_dim[n],
-            s_bound[n],
-            s_axis[n],
-            keep[n],
-            tile,
-            sibling,
-            groups,
-            group_count,
-            links,
-            access,
-            energy_pj,
-            throttle,
-            level_cycles,
-            fanout,
-            instances,
+    for n in range(nests.t_count.shape[0]):
+        nest = NestArrays(
+            nests.t_count[n],
+            nests.t_dim[n],
+            nests.t_bound[n],
+            nests.s_count[n],
+            nests.s_dim[n],
+            nests.s_bound[n],
+            nests.s_axis[n],
+            nests.keep[n],
         )
+        energies_pj[n], cycles[n], _, _ = evaluate_nest(layer, hardware, elided, nest, work)
+
+
+def evaluate_nests(
+    problem: Problem, hardware: HardwareArrays, nests: NestArrays, semantics: str = "timeloop-3.0.3"
+) -> tuple[Floats, Ints]:
+    """Return total energy [pJ] and cycles, both of shape (nests,), of stacked nests of one layer."""
+    number, levels = nests.t_count.shape
+    energies_pj, cycles = np.empty(number), np.empty(number, np.int64)
+    work = new_work(levels, len(problem.data_spaces))
+    elided = first_fills_elided(semantics)
+    _evaluate_bulk(encode_layer(problem), hardware, elided, nests, work, energies_pj, cycles)
+    return energies_pj, cycles
 
 
 def evaluate_many(
@@ -319,26 +255,8 @@ def evaluate_many(
     semantics: str = "timeloop-3.0.3",
 ) -> tuple[Floats, Ints]:
     """Return total energy [pJ] and cycles of many mappings of one layer, both of shape (mappings,)."""
+    if not mappings:
+        return np.empty(0), np.empty(0, np.int64)
     nests = [encode_mapping(problem, arch, mapping) for mapping in mappings]
-    return evaluate_nests(problem, encode_hardware(arch, costs), nests, semantics)
-
-
-def evaluate_nests(
-    problem: Problem, hardware: Hardware, nests: Sequence[Nest], semantics: str = "timeloop-3.0.3"
-) -> tuple[Floats, Ints]:
-    """Return total energy [pJ] and cycles of encoded nests of one layer, both of shape (nests,)."""
-    energies_pj, cycles = np.empty(len(nests)), np.empty(len(nests), np.int64)
-    if nests:
-        columns = [np.stack(arrays) for arrays in zip(*(_nest_arrays(nest) for nest in nests), strict=True)]
-        _evaluate_bulk(
-            problem.projection_array,
-            _read_write(problem),
-            hardware.spec,
-            hardware.fanout_xy,
-            hardware.compute_pj,
-            first_fills_elided(semantics),
-            *columns,
-            energies_pj,
-            cycles,
-        )
-    return energies_pj, cycles
+    stacked = NestArrays(*(np.stack(arrays) for arrays in zip(*nests, strict=True)))
+    return evaluate_nests(problem, encode_hardware(arch, costs), stacked, semantics)

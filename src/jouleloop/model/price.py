@@ -7,13 +7,20 @@ Source: Timeloop 3.0.3 ``src/model/buffer.cpp``: ``ComputeVectorAccesses``, ``Co
 import math
 
 import numba as nb
-import numpy as np
 
-from jouleloop.model.collapse import FILLS, READS, UPDATES
+from jouleloop.model.arrays import (
+    BLOCK_WORDS,
+    CLUSTERS,
+    FILLS,
+    READ_BANDWIDTH,
+    READ_PJ,
+    READS,
+    SHARED_BANDWIDTH,
+    UPDATES,
+    WRITE_BANDWIDTH,
+    WRITE_PJ,
+)
 from jouleloop.model.kernel import Bools, Floats, Ints
-
-#: Columns of a level's specification.
-READ_PJ, WRITE_PJ, BLOCK_WORDS, CLUSTERS, READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH, SPEC = range(8)
 
 
 @nb.njit(cache=True)
@@ -39,8 +46,7 @@ def price(
     Parameters
     ----------
     spec
-        Shape (levels, SPEC): energy per vector read and write [pJ], words per vector, number of clusters, and read, write
-        and shared bandwidth [words/cycle], infinite where unlimited.
+        As in `HardwareArrays`.
     compute_cycles, computes
         Operations of one unit, and of all units.
     access
@@ -82,7 +88,7 @@ def price(
         if spec[level, SHARED_BANDWIDTH] < read_rate + write_rate:
             slowdown = min(slowdown, spec[level, SHARED_BANDWIDTH] / (read_rate + write_rate))
         throttle[level] = slowdown
-        level_cycles[level] = int(math.ceil(compute_cycles / slowdown))
+        level_cycles[level] = math.ceil(compute_cycles / slowdown)
         cycles = max(cycles, level_cycles[level])
     return total_pj, cycles
 
@@ -109,9 +115,3 @@ def temporal_iterations(t_count: Ints, t_bound: Ints) -> int:
         for t in range(t_count[level]):
             product *= t_bound[level, t]
     return product
-
-
-@nb.njit(cache=True)
-def empty_floats(*shape: int) -> Floats:
-    """Return an uninitialised float array (numba needs the tuple spelled here)."""
-    return np.empty(shape)

@@ -9,7 +9,9 @@ Minimising over the lattice is a closure along prime steps, one pass over the po
 import numba as nb
 import numpy as np
 
-from jouleloop.model.kernel import Bools, Floats, Ints
+from jouleloop.model.arrays import HardwareArrays, LayerArrays
+from jouleloop.model.kernel import Bools, Ints
+from jouleloop.search.arrays import Grid, SlotArrays, Tables, Unrolled
 from jouleloop.search.costs import crossing_pj
 
 
@@ -91,194 +93,181 @@ def relaxed_words(
 
 
 @nb.njit(cache=True)
-def fill_bounds(
-    coef: Ints,
-    read_write: Bools,
-    elided: bool,
-    spec: Floats,
-    capacity: Ints,
-    min_words: Floats,
-    keep: Bools,
-    parent: Ints,
-    spread: Floats,
-    spread_linked: Floats,
-    link_rank: Ints,
-    instances: Ints,
-    partition: Floats,
-    inside: Ints,
-    halo: Ints,
-    fixed: Ints,
-    most: Ints,
-    least: Ints,
-    rank: Ints,
-    rest: Ints,
-    points: int,
-    count: Ints,
-    divisor: Ints,
-    radix: Ints,
-    prime_count: Ints,
-    down: Ints,
-    enter: Floats,
-    ahead: Floats,
-    closure: Floats,
-) -> None:
-    """Fill the bound tables of one unrolling.
+def passable(slots: SlotArrays, level: int) -> bool:
+    """Whether a level may go without any loop."""
+    for d in range(slots.fixed.shape[1]):
+        if slots.fixed[level, d] > 1 or (slots.fixed[level, d] == 0 and slots.least[level, d] > 1):
+            return False
+    return True
 
-    Parameters
-    ----------
-    parent
-        Next kept level outside, shape (levels, data spaces).
-    spread, spread_linked
-        Words asked of the parent per word into the child, without and at best with mesh links.
-    link_rank
-        By data space and dimension: 1 where loops of the dimension can cause links.
-    inside
-        Unrolled indices inside each level, its own fan-out included, shape (levels, dimensions).
-    rest
-        What temporal loops must cover, by dimension.
-    enter
-        Out, shape (levels, points, dimensions + 1): least energy from the boundary below a level inward, given the tile
-        there and the innermost loop outside (last column: no loop). Infinite where nothing fits.
-    ahead
-        Out, shape (levels, points): the same, with the tile still to be cut by at least one loop of this level.
-    closure
-        Work array, shape (points,).
-    """
+
+@nb.njit(cache=True)
+def further(tables: Tables, slots: SlotArrays, level: int, point: int, innermost: int) -> float:
+    """Least energy [pJ] from the loops of a level inward, given its tile and the innermost loop outside it."""
+    least_pj = tables.ahead[level, point]
+    if level > 0 and passable(slots, level) and tables.enter[level, point, innermost] < least_pj:
+        least_pj = tables.enter[level, point, innermost]
+    return least_pj
+
+
+@nb.njit(cache=True)
+def fill_bounds(
+    layer: LayerArrays,
+    hardware: HardwareArrays,
+    elided: bool,
+    keep: Bools,
+    slots: SlotArrays,
+    unrolled: Unrolled,
+    grid: Grid,
+    points: int,
+    tables: Tables,
+) -> None:
+    """Fill the bound tables of one unrolling, from the innermost level outward."""
     levels = keep.shape[0]
-    dims = rest.shape[0]
-    spaces = coef.shape[0]
-    tile = np.empty(dims, np.int64)
-    extent = np.empty(dims, np.int64)
-    outside = np.empty(dims, np.int64)
-    index = np.empty(dims, np.int64)
-    # Innermost level: what is left must be covered by its own loops.
+    dims = grid.rest.shape[0]
     for point in range(points):
         fits = True
         for d in range(dims):
-            value = divisor[d, (point // radix[d]) % count[d]]
-            if fixed[0, d] != 0:
-                if value != fixed[0, d]:
+            value = grid.divisor[d, (point // grid.radix[d]) % grid.count[d]]
+            if slots.fixed[0, d] != 0:
+                if value != slots.fixed[0, d]:
                     fits = False
-            elif value < least[0, d] or value > most[0, d]:
+            elif value < slots.least[0, d] or value > slots.most[0, d]:
                 fits = False
-        ahead[0, point] = 0.0 if fits else np.inf
+        tables.ahead[0, point] = 0.0 if fits else np.inf
     for level in range(1, levels):
-        child = level - 1
-        # Cost of the boundary below `level` for every tile and innermost loop.
-        any_kept = False
+        _bound_boundary(layer, hardware, elided, keep, slots, unrolled, grid, points, tables, level)
+        for point in range(points):
+            tables.ahead[level, point] = np.inf
+        for j in range(dims):
+            _close(slots, grid, points, tables, level, j)
+
+
+@nb.njit(cache=True)
+def _bound_boundary(
+    layer: LayerArrays,
+    hardware: HardwareArrays,
+    elided: bool,
+    keep: Bools,
+    slots: SlotArrays,
+    unrolled: Unrolled,
+    grid: Grid,
+    points: int,
+    tables: Tables,
+    level: int,
+) -> None:
+    """Bound the boundary below ``level`` and all further in, for every tile there and every innermost loop outside."""
+    dims = grid.rest.shape[0]
+    spaces = layer.coef.shape[0]
+    ranks = layer.coef.shape[1]
+    child = level - 1
+    capacity = hardware.capacity_words[child]
+    tile = np.empty(dims, np.int64)
+    extent = np.empty(dims, np.int64)
+    outside = np.empty(dims, np.int64)
+    for point in range(points):
+        iterations = 1.0
+        for d in range(dims):
+            tile[d] = grid.divisor[d, (point // grid.radix[d]) % grid.count[d]]
+            outside[d] = grid.rest[d] // tile[d]
+            iterations *= outside[d]
+            extent[d] = tile[d] * unrolled.inside[child, d]
+        needed = 0
         for v in range(spaces):
             if keep[child, v]:
-                any_kept = True
-        for point in range(points):
-            iterations = 1.0
-            for d in range(dims):
-                index[d] = (point // radix[d]) % count[d]
-                tile[d] = divisor[d, index[d]]
-                outside[d] = rest[d] // tile[d]
-                iterations *= outside[d]
-                # The tile of the child holds its own fan-out; what enters it spans no more.
-                extent[d] = tile[d] * inside[child, d]
-            needed = 0
-            if any_kept:
+                words = 1
+                for r in range(ranks):
+                    side = 1
+                    for d in range(dims):
+                        side += layer.coef[v, r, d] * (extent[d] - 1)
+                    words *= side
+                needed += words
+        fits = (capacity < 0 or needed <= capacity) and needed >= hardware.min_words[child]
+        for j in range(dims + 1):
+            tables.enter[level, point, j] = np.inf
+            innermost = j if j < dims else -1
+            if not fits or (iterations == 1.0) != (innermost < 0):
+                continue
+            if innermost >= 0 and outside[innermost] == 1:
+                continue
+            value = further(tables, slots, child, point, j)
+            if value < np.inf:
                 for v in range(spaces):
-                    if keep[child, v]:
-                        words = 1
-                        for r in range(coef.shape[1]):
-                            side = 1
-                            for d in range(dims):
-                                side += coef[v, r, d] * (extent[d] - 1)
-                            words *= side
-                        needed += words
-            fits = (capacity[child] < 0 or needed <= capacity[child]) and needed >= min_words[child]
-            for j in range(dims + 1):
-                value = np.inf
-                innermost = j if j < dims else -1
-                possible = fits and (iterations == 1.0) == (innermost < 0)
-                if innermost >= 0 and outside[innermost] == 1:
-                    possible = False
-                if possible:
-                    # Without a loop of its own the child level hands the same innermost loop on.
-                    follow = ahead[child, point]
-                    if child > 0:
-                        stay = enter[child, point, j]
-                        passable = True
-                        for d in range(dims):
-                            if fixed[child, d] > 1 or (fixed[child, d] == 0 and least[child, d] > 1):
-                                passable = False
-                        if passable and stay < follow:
-                            follow = stay
-                    value = follow
-                    if any_kept and value < np.inf:
-                        for v in range(spaces):
-                            if not keep[child, v] or parent[child, v] < 0:
-                                continue
-                            words = relaxed_words(
-                                coef[v], halo[v], extent, tile, inside[level], outside, iterations, innermost
-                            )
-                            factor = spread[child, v]
-                            if innermost >= 0 and link_rank[v, innermost] == 1:
-                                factor = spread_linked[child, v]
-                            value += crossing_pj(
-                                spec,
-                                instances,
-                                partition,
-                                v,
-                                read_write[v],
-                                elided,
-                                child,
-                                parent[child, v],
-                                words,
-                                words * factor,
-                            )
-                enter[level, point, j] = value
-        # Least over at least one loop of this level, by which loop is innermost.
-        for point in range(points):
-            ahead[level, point] = np.inf
-        for j in range(dims):
-            forced = fixed[level, j]
-            if forced == 1:
-                continue
-            blocked = False
-            for d in range(dims):
-                if rank[level, d] < rank[level, j] and fixed[level, d] > 1:
-                    blocked = True
-            if blocked:
-                continue
-            for point in range(points):
-                best = enter[level, point, j]
-                for d in range(dims):
-                    if fixed[level, d] != 0 or rank[level, d] < rank[level, j]:
+                    parent = unrolled.parent[child, v]
+                    if not keep[child, v] or parent < 0:
                         continue
-                    at = (point // radix[d]) % count[d]
-                    for t in range(prime_count[d, at]):
-                        lower = closure[point - (at - down[d, at, t]) * radix[d]]
-                        if lower < best:
-                            best = lower
-                closure[point] = best
-            for point in range(points):
-                # Take the fixed factors off, then one prime of the innermost dimension where it is open.
-                cut = point
-                valid = True
-                for d in range(dims):
-                    if fixed[level, d] > 1:
-                        at = (point // radix[d]) % count[d]
-                        value_now = divisor[d, at]
-                        if value_now % fixed[level, d] != 0:
-                            valid = False
-                            break
-                        target = value_now // fixed[level, d]
-                        lower_at = at
-                        while divisor[d, lower_at] != target:
-                            lower_at -= 1
-                        cut -= (at - lower_at) * radix[d]
-                if not valid:
-                    continue
-                if forced > 1:
-                    if closure[cut] < ahead[level, point]:
-                        ahead[level, point] = closure[cut]
-                else:
-                    at = (cut // radix[j]) % count[j]
-                    for t in range(prime_count[j, at]):
-                        lower = closure[cut - (at - down[j, at, t]) * radix[j]]
-                        if lower < ahead[level, point]:
-                            ahead[level, point] = lower
+                    words = relaxed_words(
+                        layer.coef[v],
+                        unrolled.halo[v],
+                        extent,
+                        tile,
+                        unrolled.inside[level],
+                        outside,
+                        iterations,
+                        innermost,
+                    )
+                    share = unrolled.spread[child, v]
+                    if innermost >= 0 and unrolled.link_rank[v, innermost] == 1:
+                        share = unrolled.spread_linked[child, v]
+                    value += crossing_pj(
+                        hardware.spec,
+                        unrolled.instances,
+                        unrolled.partition,
+                        v,
+                        layer.read_write[v],
+                        elided,
+                        child,
+                        parent,
+                        words,
+                        words * share,
+                    )
+            tables.enter[level, point, j] = value
+
+
+@nb.njit(cache=True)
+def _close(slots: SlotArrays, grid: Grid, points: int, tables: Tables, level: int, j: int) -> None:
+    """Lower ``tables.ahead[level]`` by all cuts of the tile whose innermost loop is over dimension ``j``."""
+    dims = grid.rest.shape[0]
+    fixed = slots.fixed[level]
+    rank = slots.rank[level]
+    if fixed[j] == 1:
+        return
+    for d in range(dims):
+        if rank[d] < rank[j] and fixed[d] > 1:
+            return
+    # Least over all tiles inside, dimensions ordered inside j excepted; smaller tiles have smaller indices.
+    for point in range(points):
+        best = tables.enter[level, point, j]
+        for d in range(dims):
+            if fixed[d] != 0 or rank[d] < rank[j]:
+                continue
+            at = (point // grid.radix[d]) % grid.count[d]
+            for t in range(grid.prime_count[d, at]):
+                lower = tables.closure[point - (at - grid.down[d, at, t]) * grid.radix[d]]
+                if lower < best:
+                    best = lower
+        tables.closure[point] = best
+    for point in range(points):
+        # Take the fixed factors off, then one prime of the innermost dimension where it is open.
+        cut = point
+        valid = True
+        for d in range(dims):
+            if fixed[d] > 1:
+                at = (point // grid.radix[d]) % grid.count[d]
+                if grid.divisor[d, at] % fixed[d] != 0:
+                    valid = False
+                    break
+                lower_at = at
+                while grid.divisor[d, lower_at] * fixed[d] != grid.divisor[d, at]:
+                    lower_at -= 1
+                cut -= (at - lower_at) * grid.radix[d]
+        if not valid:
+            continue
+        least_pj = tables.ahead[level, point]
+        if fixed[j] > 1:
+            least_pj = min(least_pj, tables.closure[cut])
+        else:
+            at = (cut // grid.radix[j]) % grid.count[j]
+            for t in range(grid.prime_count[j, at]):
+                least_pj = min(least_pj, tables.closure[cut - (at - grid.down[j, at, t]) * grid.radix[j]])
+        tables.ahead[level, point] = least_pj

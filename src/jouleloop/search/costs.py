@@ -4,8 +4,8 @@ import math
 
 import numba as nb
 
+from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ
 from jouleloop.model.kernel import Floats, Ints
-from jouleloop.model.price import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ
 
 
 @nb.njit(cache=True, inline="always")

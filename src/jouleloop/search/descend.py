@@ -4,23 +4,92 @@ What is already chosen is counted exactly; what is not is bounded by `jouleloop.
 evaluated by the model itself, in every admissible arrangement of its spatial loops where that can matter.
 """
 
+from typing import NamedTuple
+
 import numba as nb
 import numpy as np
 
+from jouleloop.model.arrays import (
+    READ_BANDWIDTH,
+    SHARED_BANDWIDTH,
+    WRITE_BANDWIDTH,
+    HardwareArrays,
+    LayerArrays,
+    NestArrays,
+    WorkArrays,
+)
 from jouleloop.model.evaluate import evaluate_nest
-from jouleloop.model.kernel import MAX_GROUPS, MAX_LOOPS, Bools, Floats, Ints
-from jouleloop.model.price import READ_BANDWIDTH, SHARED_BANDWIDTH, WRITE_BANDWIDTH
+from jouleloop.model.kernel import Bools, Floats, Ints
+from jouleloop.search.arrays import (
+    BEST_CYCLES,
+    BEST_PJ,
+    BEST_PRODUCT,
+    BUDGET,
+    CANONICAL,
+    CUT_BOUND,
+    CUT_CAPACITY,
+    DELAY,
+    ENERGY,
+    LIMIT_PJ,
+    LIMIT_PRODUCT,
+    NODES,
+    PRODUCT,
+    SLACK,
+    STOPPED,
+    VISITED,
+    Arrangements,
+    Found,
+    Grid,
+    SlotArrays,
+    Tables,
+    Unrolled,
+)
+from jouleloop.search.bounds import further
 from jouleloop.search.costs import crossing_pj, words_into
 
-#: What is minimised: energy; cycles then energy under an energy limit; energy-delay product; or, under limits on energy
-#: and product, cycles, keeping the first nest in canonical order.
-ENERGY, DELAY, PRODUCT, CANONICAL = 0, 1, 2, 3
-#: Relative slack that covers rounding of double-precision sums; results closer than this are ties.
-SLACK = 1e-12
-#: Places of the incumbent: energy [pJ], cycles, energy x cycles, energy limit, product limit.
-BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, BEST = range(6)
-#: Places of the counters: nests evaluated; nodes entered; nodes cut by a bound, by a capacity; evaluations allowed.
-VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, STOPPED, COUNTERS = range(7)
+
+class Path(NamedTuple):
+    """The node that the descent stands at.
+
+    Attributes
+    ----------
+    loop_dim, loop_bound, loop_step
+        Temporal loops chosen so far, outermost first, with the index step of one iteration.
+    loops
+        Number of loops outside each level.
+    point
+        Lattice index of each level's tile.
+    prefix_pj
+        Energy that is certain once the loops outside a level are chosen.
+    reads, writes
+        Words per instance that are certain, shape (levels outside which loops are chosen, levels).
+    t_count, t_dim, t_bound
+        The same loops by level, as the model reads them.
+    """
+
+    loop_dim: Ints
+    loop_bound: Ints
+    loop_step: Ints
+    loops: Ints
+    point: Ints
+    prefix_pj: Floats
+    reads: Floats
+    writes: Floats
+    t_count: Ints
+    t_dim: Ints
+    t_bound: Ints
+
+
+class Case(NamedTuple):
+    """One unrolling of one layer, ready to be searched."""
+
+    layer: LayerArrays
+    hardware: HardwareArrays
+    keep: Bools
+    slots: SlotArrays
+    unrolled: Unrolled
+    grid: Grid
+    tables: Tables
 
 
 @nb.njit(cache=True)
@@ -61,393 +130,304 @@ def _order_after(order: Ints, start: int, stop: int) -> bool:
 
 
 @nb.njit(cache=True)
+def _sort_by_rank(rank: Ints, moving: Ints, n: int) -> None:
+    for a in range(n):
+        for b in range(a + 1, n):
+            first = rank[moving[a]]
+            second = rank[moving[b]]
+            if second < first or (second == first and moving[b] < moving[a]):
+                moving[a], moving[b] = moving[b], moving[a]
+
+
+@nb.njit(cache=True)
+def _place(case: Case, path: Path, level: int, inner_point: int, moving: Ints, n: int) -> int:
+    """Append a level's loops (``moving``: dimensions, innermost first) to the path; return the innermost dimension.
+
+    Without any loop outside, that is the number of dimensions.
+    """
+    grid = case.grid
+    loops = path.loops[level]
+    point = path.point[level]
+    path.t_count[level] = n
+    for a in range(n):
+        d = moving[a]
+        whole = grid.divisor[d, (point // grid.radix[d]) % grid.count[d]]
+        part = grid.divisor[d, (inner_point // grid.radix[d]) % grid.count[d]]
+        at = loops + n - 1 - a
+        path.loop_dim[at] = d
+        path.loop_bound[at] = whole // part
+        path.loop_step[at] = part * case.unrolled.inside[level, d]
+        path.t_dim[level, n - 1 - a] = d
+        path.t_bound[level, n - 1 - a] = whole // part
+    total = loops + n
+    return path.loop_dim[total - 1] if total > 0 else grid.rest.shape[0]
+
+
+@nb.njit(cache=True)
+def _cross(case: Case, path: Path, elided: bool, level: int, innermost: int, total: int, extent: Ints) -> float:
+    """Energy [pJ] of the boundary below ``level``, its loops placed; adds the words to the child's reads and writes."""
+    child = level - 1
+    unrolled = case.unrolled
+    total_pj = 0.0
+    for k in range(case.keep.shape[0]):
+        path.reads[child, k] = path.reads[level, k]
+        path.writes[child, k] = path.writes[level, k]
+    for v in range(case.keep.shape[1]):
+        up = unrolled.parent[child, v]
+        if not case.keep[child, v] or up < 0:
+            continue
+        words = words_into(case.layer.coef[v], extent, path.loop_dim, path.loop_bound, path.loop_step, total)
+        share = unrolled.spread[child, v]
+        if innermost < extent.shape[0] and unrolled.link_rank[v, innermost] == 1:
+            share = unrolled.spread_linked[child, v]
+        asked = words * share
+        written = case.layer.read_write[v]
+        total_pj += crossing_pj(
+            case.hardware.spec, unrolled.instances, unrolled.partition, v, written, elided, child, up, words, asked
+        )
+        if written:
+            path.writes[child, up] += asked
+            path.reads[child, up] += max(0.0, asked - unrolled.partition[up, v])
+            path.writes[child, child] += max(0.0, words - (unrolled.partition[child, v] if elided else 0.0))
+        else:
+            path.reads[child, up] += asked
+            path.writes[child, child] += words
+    return total_pj
+
+
+@nb.njit(cache=True)
+def _least_cycles(case: Case, path: Path, row: int, steps: float) -> float:
+    """Cycles at least, from the words that are certain; a hair less, since the model rounds differently."""
+    cycles = steps
+    spec = case.hardware.spec
+    for k in range(spec.shape[0]):
+        cycles = max(cycles, path.reads[row, k] / spec[k, READ_BANDWIDTH])
+        cycles = max(cycles, path.writes[row, k] / spec[k, WRITE_BANDWIDTH])
+        cycles = max(cycles, (path.reads[row, k] + path.writes[row, k]) / spec[k, SHARED_BANDWIDTH])
+    return cycles if cycles == steps else max(steps, cycles * (1.0 - 1e-9))
+
+
+@nb.njit(cache=True)
 def _evaluate_leaf(
     mode: int,
-    coef: Ints,
-    read_write: Bools,
-    spec: Floats,
-    fanout_xy: Ints,
-    compute_pj: float,
     elided: bool,
-    keep: Bools,
-    t_count: Ints,
-    t_dim: Ints,
-    t_bound: Ints,
-    variants: Ints,
-    v_count: Ints,
-    v_dim: Ints,
-    v_bound: Ints,
-    v_axis: Ints,
-    tile: Ints,
-    sibling: Ints,
-    groups: Floats,
-    group_count: Ints,
-    links: Floats,
-    access: Ints,
-    energy_pj: Floats,
-    throttle: Floats,
-    level_cycles: Ints,
-    fanout: Ints,
-    instances: Ints,
+    case: Case,
+    path: Path,
+    first: int,
+    last: int,
+    arrangements: Arrangements,
+    work: WorkArrays,
     best: Floats,
     counters: Ints,
-    found_count: Ints,
-    found_dim: Ints,
-    found_bound: Ints,
-    found_variant: Ints,
+    found: Found,
 ) -> None:
-    levels = t_count.shape[0]
-    for variant in range(variants[0], variants[1]):
+    """Place the loops of the innermost level in their canonical order and let the model evaluate the nest."""
+    grid = case.grid
+    dims = grid.rest.shape[0]
+    moving = np.empty(dims, np.int64)
+    n = 0
+    for d in range(dims):
+        value = grid.divisor[d, (path.point[0] // grid.radix[d]) % grid.count[d]]
+        if value > 1:
+            moving[n] = d
+            n += 1
+    _sort_by_rank(case.slots.rank[0], moving, n)
+    path.t_count[0] = n
+    for a in range(n):
+        d = moving[a]
+        path.t_dim[0, n - 1 - a] = d
+        path.t_bound[0, n - 1 - a] = grid.divisor[d, (path.point[0] // grid.radix[d]) % grid.count[d]]
+    for arrangement in range(first, last):
         counters[VISITED] += 1
-        total_pj, cycles, _, _ = evaluate_nest(
-            coef,
-            read_write,
-            spec,
-            fanout_xy,
-            compute_pj,
-            elided,
-            t_count,
-            t_dim,
-            t_bound,
-            v_count[variant],
-            v_dim[variant],
-            v_bound[variant],
-            v_axis[variant],
-            keep,
-            tile,
-            sibling,
-            groups,
-            group_count,
-            links,
-            access,
-            energy_pj,
-            throttle,
-            level_cycles,
-            fanout,
-            instances,
+        nest = NestArrays(
+            path.t_count,
+            path.t_dim,
+            path.t_bound,
+            arrangements.count[arrangement],
+            arrangements.dim[arrangement],
+            arrangements.bound[arrangement],
+            arrangements.axis[arrangement],
+            case.keep,
         )
+        total_pj, cycles, _, _ = evaluate_nest(case.layer, case.hardware, elided, nest, work)
         if beaten(mode, best, total_pj, float(cycles)):
             continue
         best[BEST_PJ] = total_pj
         best[BEST_CYCLES] = cycles
         best[BEST_PRODUCT] = total_pj * cycles
-        found_variant[0] = variant
-        for level in range(levels):
-            found_count[level] = t_count[level]
-            for t in range(t_count[level]):
-                found_dim[level, t] = t_dim[level, t]
-                found_bound[level, t] = t_bound[level, t]
+        found.arrangement[0] = arrangement
+        found.count[:] = path.t_count
+        found.dim[:] = path.t_dim
+        found.bound[:] = path.t_bound
 
 
 @nb.njit(cache=True)
 def descend(
     mode: int,
-    level: int,
-    point: int,
-    loops: int,
-    prefix_pj: float,
-    coef: Ints,
-    read_write: Bools,
     elided: bool,
-    spec: Floats,
-    fanout_xy: Ints,
-    compute_pj: float,
-    keep: Bools,
-    parent: Ints,
-    spread: Floats,
-    spread_linked: Floats,
-    link_rank: Ints,
-    instances: Ints,
-    partition: Floats,
-    inside: Ints,
-    fixed: Ints,
-    most: Ints,
-    least: Ints,
-    rank: Ints,
+    case: Case,
+    path: Path,
     steps: float,
-    count: Ints,
-    divisor: Ints,
-    radix: Ints,
-    enter: Floats,
-    ahead: Floats,
-    loop_dim: Ints,
-    loop_bound: Ints,
-    loop_step: Ints,
-    reads: Floats,
-    writes: Floats,
-    t_count: Ints,
-    t_dim: Ints,
-    t_bound: Ints,
-    variants: Ints,
-    v_count: Ints,
-    v_dim: Ints,
-    v_bound: Ints,
-    v_axis: Ints,
-    tile: Ints,
-    sibling: Ints,
-    groups: Floats,
-    group_count: Ints,
-    links: Floats,
-    access: Ints,
-    energy_pj: Floats,
-    throttle: Floats,
-    level_cycles: Ints,
-    used_fanout: Ints,
-    used_instances: Ints,
+    first: int,
+    last: int,
+    arrangements: Arrangements,
+    work: WorkArrays,
     best: Floats,
     counters: Ints,
-    found_count: Ints,
-    found_dim: Ints,
-    found_bound: Ints,
-    found_variant: Ints,
-) -> int:
-    """Search everything below one node: loops of levels outside ``level`` are chosen, its tile is ``point``.
+    found: Found,
+) -> None:
+    """Search one unrolling. ``path`` stands at the outermost level; ``first`` to ``last`` are its arrangements.
 
-    ``loop_*`` hold the chosen temporal loops outermost first; ``prefix_pj`` what they cost for certain.
+    Children of a node wait on a stack, the cheapest bound first (in canonical mode: in canonical order). A child is the
+    tile inside, the loop order (four bits a dimension, innermost lowest), its bound and its certain energy.
     """
-    dims = radix.shape[0]
-    spaces = coef.shape[0]
-    levels = keep.shape[0]
-    counters[NODES] += 1
-    if counters[STOPPED] != 0:
-        return 0
-    if counters[VISITED] >= counters[BUDGET]:
-        counters[STOPPED] = 1
-        return 0
+    slots = case.slots
+    grid = case.grid
+    dims = grid.rest.shape[0]
+    top = case.keep.shape[0] - 1
+    room = 1024
+    wait_point = np.empty(room, np.int64)
+    wait_order = np.empty(room, np.int64)
+    wait_bound = np.empty(room)
+    wait_prefix = np.empty(room)
+    begin = np.zeros(top + 2, np.int64)
+    end = np.zeros(top + 2, np.int64)
     index = np.empty(dims, np.int64)
-    for d in range(dims):
-        index[d] = (point // radix[d]) % count[d]
+    target = np.empty(dims, np.int64)
     moving = np.empty(dims, np.int64)
-    if level == 0:
-        # What is left are the loops of the innermost level, in their canonical order.
-        n = 0
-        for d in range(dims):
-            value = divisor[d, index[d]]
-            if fixed[0, d] != 0:
-                if value != fixed[0, d]:
-                    return 0
-            elif value < least[0, d] or value > most[0, d]:
-                return 0
-            if value > 1:
-                moving[n] = d
-                n += 1
-        for a in range(n):
-            for b in range(a + 1, n):
-                if rank[0, moving[b]] < rank[0, moving[a]]:
-                    moving[a], moving[b] = moving[b], moving[a]
-        t_count[0] = n
-        for a in range(n):
-            t_dim[0, n - 1 - a] = moving[a]
-            t_bound[0, n - 1 - a] = divisor[moving[a], index[moving[a]]]
-        _evaluate_leaf(
-            mode, coef, read_write, spec, fanout_xy, compute_pj, elided, keep, t_count, t_dim, t_bound, variants,
-            v_count, v_dim, v_bound, v_axis, tile, sibling, groups, group_count, links, access, energy_pj, throttle,
-            level_cycles, used_fanout, used_instances, best, counters, found_count, found_dim, found_bound,
-            found_variant,
-        )  # fmt: skip
-        return 1
-    child = level - 1
-    any_kept = False
-    for v in range(spaces):
-        if keep[child, v]:
-            any_kept = True
-    # Children: the tile below, the order of this level's loops (four bits a dimension, innermost lowest), the bound.
-    room = 64
-    child_point = np.empty(room, np.int64)
-    child_order = np.empty(room, np.int64)
-    child_bound = np.empty(room)
-    child_prefix = np.empty(room)
-    children = 0
-    target = np.zeros(dims, np.int64)
-    factor = np.ones(dims, np.int64)
     extent = np.empty(dims, np.int64)
-    crossing = np.zeros((spaces, 2))
-    now_reads = np.empty(levels)
-    now_writes = np.empty(levels)
-    while True:
-        # `target` runs over all tiles inside the present one, the first dimension fastest.
-        valid = True
-        inner_point = 0
-        n = 0
-        for d in range(dims):
-            whole = divisor[d, index[d]]
-            part = divisor[d, target[d]]
-            if whole % part != 0:
-                valid = False
-                break
-            factor[d] = whole // part
-            if fixed[level, d] != 0:
-                if factor[d] != fixed[level, d]:
-                    valid = False
-                    break
-            elif factor[d] < least[level, d] or factor[d] > most[level, d]:
-                valid = False
-                break
-            inner_point += target[d] * radix[d]
-            if factor[d] > 1:
-                moving[n] = d
-                n += 1
-        if valid:
-            # Least over all innermost loops first: most tiles end here.
-            floor = np.inf
-            if n == 0:
-                inner_most = loop_dim[loops - 1] if loops > 0 else dims
-                floor = enter[level, inner_point, inner_most]
-            else:
-                for a in range(n):
-                    if enter[level, inner_point, moving[a]] < floor:
-                        floor = enter[level, inner_point, moving[a]]
-            if floor == np.inf:
-                counters[CUT_CAPACITY] += 1
-            elif beaten(mode, best, prefix_pj + floor, steps):
-                counters[CUT_BOUND] += 1
-            else:
-                for a in range(n):
-                    for b in range(a + 1, n):
-                        ra = rank[level, moving[a]]
-                        rb = rank[level, moving[b]]
-                        if rb < ra or (rb == ra and moving[b] < moving[a]):
-                            moving[a], moving[b] = moving[b], moving[a]
-                start = 0
-                stop = 0
-                for a in range(n):
-                    b = a
-                    while b < n and rank[level, moving[b]] == rank[level, moving[a]]:
-                        b += 1
-                    if b - a > stop - start:
-                        start = a
-                        stop = b
+    level = top
+    expand = True
+    while level <= top:
+        if expand:
+            counters[NODES] += 1
+            if counters[VISITED] >= counters[BUDGET]:
+                counters[STOPPED] = 1
+            if counters[STOPPED] != 0:
+                return
+            if level == 0:
+                _evaluate_leaf(mode, elided, case, path, first, last, arrangements, work, best, counters, found)
+                level = 1
+                expand = False
+                continue
+            child = level - 1
+            for d in range(dims):
+                index[d] = (path.point[level] // grid.radix[d]) % grid.count[d]
+                target[d] = 0
+            begin[level] = end[level + 1] if level < top else 0
+            size = begin[level]
+            while True:
+                # `target` runs over all tiles inside the present one, the first dimension fastest.
+                valid = True
+                inner_point = 0
+                n = 0
                 for d in range(dims):
-                    extent[d] = divisor[d, target[d]] * inside[child, d]
-                more = True
-                while more:
+                    whole = grid.divisor[d, index[d]]
+                    part = grid.divisor[d, target[d]]
+                    factor = whole // part
+                    if factor * part != whole:
+                        valid = False
+                        break
+                    if slots.fixed[level, d] != 0:
+                        if factor != slots.fixed[level, d]:
+                            valid = False
+                            break
+                    elif factor < slots.least[level, d] or factor > slots.most[level, d]:
+                        valid = False
+                        break
+                    inner_point += target[d] * grid.radix[d]
+                    if factor > 1:
+                        moving[n] = d
+                        n += 1
+                if valid:
+                    # The least over all innermost loops ends most tiles.
+                    floor_pj = np.inf
+                    if n == 0:
+                        outer = path.loop_dim[path.loops[level] - 1] if path.loops[level] > 0 else dims
+                        floor_pj = case.tables.enter[level, inner_point, outer]
                     for a in range(n):
-                        d = moving[a]
-                        at = loops + n - 1 - a
-                        loop_dim[at] = d
-                        loop_bound[at] = factor[d]
-                        loop_step[at] = divisor[d, target[d]] * inside[level, d]
-                    inner_most = loop_dim[loops + n - 1] if loops + n > 0 else dims
-                    own_pj = 0.0
-                    cycles = steps
-                    if any_kept:
-                        for k in range(levels):
-                            now_reads[k] = reads[level, k]
-                            now_writes[k] = writes[level, k]
-                        for v in range(spaces):
-                            if not keep[child, v] or parent[child, v] < 0:
-                                continue
-                            words = words_into(coef[v], extent, loop_dim, loop_bound, loop_step, loops + n)
-                            share = spread[child, v]
-                            if inner_most < dims and link_rank[v, inner_most] == 1:
-                                share = spread_linked[child, v]
-                            up = parent[child, v]
-                            own_pj += crossing_pj(
-                                spec, instances, partition, v, read_write[v], elided, child, up, words, words * share
-                            )
-                            if read_write[v]:
-                                now_writes[up] += words * share
-                                now_reads[up] += max(0.0, words * share - partition[up, v])
-                                now_writes[child] += max(0.0, words - (partition[child, v] if elided else 0.0))
-                            else:
-                                now_reads[up] += words * share
-                                now_writes[child] += words
-                        for k in range(levels):
-                            cycles = max(cycles, now_reads[k] / spec[k, READ_BANDWIDTH])
-                            cycles = max(cycles, now_writes[k] / spec[k, WRITE_BANDWIDTH])
-                            cycles = max(cycles, (now_reads[k] + now_writes[k]) / spec[k, SHARED_BANDWIDTH])
-                    follow = ahead[child, inner_point]
-                    if child > 0:
-                        passable = True
-                        for d in range(dims):
-                            if fixed[child, d] > 1 or (fixed[child, d] == 0 and least[child, d] > 1):
-                                passable = False
-                        if passable and enter[child, inner_point, inner_most] < follow:
-                            follow = enter[child, inner_point, inner_most]
-                    bound = prefix_pj + own_pj + follow
-                    if beaten(mode, best, bound, cycles * (1.0 - 1e-9)):
+                        floor_pj = min(floor_pj, case.tables.enter[level, inner_point, moving[a]])
+                    if floor_pj == np.inf:
+                        counters[CUT_CAPACITY] += 1
+                    elif beaten(mode, best, path.prefix_pj[level] + floor_pj, steps):
                         counters[CUT_BOUND] += 1
                     else:
-                        if children == room:
-                            room *= 2
-                            child_point = np.append(child_point, np.empty(children, np.int64))
-                            child_order = np.append(child_order, np.empty(children, np.int64))
-                            child_bound = np.append(child_bound, np.empty(children))
-                            child_prefix = np.append(child_prefix, np.empty(children))
-                        code = 0
-                        for a in range(n - 1, -1, -1):
-                            code = code * 16 + moving[a] + 1
-                        child_point[children] = inner_point
-                        child_order[children] = code
-                        child_bound[children] = bound
-                        child_prefix[children] = prefix_pj + own_pj
-                        children += 1
-                    more = stop - start > 1 and _order_after(moving, start, stop)
-        d = 0
-        while d < dims:
-            target[d] += 1
-            if target[d] <= index[d]:
-                break
-            target[d] = 0
-            d += 1
-        if d == dims:
-            break
-    if mode == CANONICAL:
-        sequence = np.arange(children)
-    else:
-        sequence = np.argsort(child_bound[:children], kind="mergesort")
-    for k in range(children):
-        c = sequence[k]
-        if beaten(mode, best, child_bound[c], steps):
+                        _sort_by_rank(slots.rank[level], moving, n)
+                        start = 0
+                        stop = 0
+                        for a in range(n):
+                            b = a
+                            while b < n and slots.rank[level, moving[b]] == slots.rank[level, moving[a]]:
+                                b += 1
+                            if b - a > stop - start:
+                                start = a
+                                stop = b
+                        for d in range(dims):
+                            extent[d] = grid.divisor[d, target[d]] * case.unrolled.inside[child, d]
+                        more = True
+                        while more:
+                            innermost = _place(case, path, level, inner_point, moving, n)
+                            own_pj = _cross(case, path, elided, level, innermost, path.loops[level] + n, extent)
+                            cycles = _least_cycles(case, path, child, steps)
+                            certain_pj = path.prefix_pj[level] + own_pj
+                            bound_pj = certain_pj + further(case.tables, slots, child, inner_point, innermost)
+                            if beaten(mode, best, bound_pj, cycles):
+                                counters[CUT_BOUND] += 1
+                            else:
+                                if size == room:
+                                    wait_point = np.append(wait_point, np.empty(room, np.int64))
+                                    wait_order = np.append(wait_order, np.empty(room, np.int64))
+                                    wait_bound = np.append(wait_bound, np.empty(room))
+                                    wait_prefix = np.append(wait_prefix, np.empty(room))
+                                    room *= 2
+                                code = 0
+                                for a in range(n - 1, -1, -1):
+                                    code = code * 16 + moving[a] + 1
+                                wait_point[size] = inner_point
+                                wait_order[size] = code
+                                wait_bound[size] = bound_pj
+                                wait_prefix[size] = certain_pj
+                                size += 1
+                            more = stop - start > 1 and _order_after(moving, start, stop)
+                d = 0
+                while d < dims:
+                    target[d] += 1
+                    if target[d] <= index[d]:
+                        break
+                    target[d] = 0
+                    d += 1
+                if d == dims:
+                    break
+            end[level] = size
+            if mode != CANONICAL and size - begin[level] > 1:
+                sequence = np.argsort(wait_bound[begin[level] : size], kind="mergesort") + begin[level]
+                wait_point[begin[level] : size] = wait_point[sequence]
+                wait_order[begin[level] : size] = wait_order[sequence]
+                wait_prefix[begin[level] : size] = wait_prefix[sequence]
+                wait_bound[begin[level] : size] = wait_bound[sequence]
+            expand = False
+        if begin[level] == end[level]:
+            level += 1
+            continue
+        c = begin[level]
+        begin[level] += 1
+        if beaten(mode, best, wait_bound[c], steps):
             counters[CUT_BOUND] += 1
             continue
-        inner_point = child_point[c]
-        code = child_order[c]
+        code = wait_order[c]
         n = 0
         while code > 0:
             moving[n] = code % 16 - 1
             code //= 16
             n += 1
+        child = level - 1
         for d in range(dims):
-            target[d] = (inner_point // radix[d]) % count[d]
-            extent[d] = divisor[d, target[d]] * inside[child, d]
-        t_count[level] = n
-        for a in range(n):
-            d = moving[a]
-            at = loops + n - 1 - a
-            loop_dim[at] = d
-            loop_bound[at] = divisor[d, index[d]] // divisor[d, target[d]]
-            loop_step[at] = divisor[d, target[d]] * inside[level, d]
-            t_dim[level, n - 1 - a] = d
-            t_bound[level, n - 1 - a] = loop_bound[at]
-        inner_most = loop_dim[loops + n - 1] if loops + n > 0 else dims
-        for k2 in range(levels):
-            reads[child, k2] = reads[level, k2]
-            writes[child, k2] = writes[level, k2]
-        for v in range(spaces):
-            if not keep[child, v] or parent[child, v] < 0:
-                continue
-            words = words_into(coef[v], extent, loop_dim, loop_bound, loop_step, loops + n)
-            share = spread[child, v]
-            if inner_most < dims and link_rank[v, inner_most] == 1:
-                share = spread_linked[child, v]
-            up = parent[child, v]
-            if read_write[v]:
-                writes[child, up] += words * share
-                reads[child, up] += max(0.0, words * share - partition[up, v])
-                writes[child, child] += max(0.0, words - (partition[child, v] if elided else 0.0))
-            else:
-                reads[child, up] += words * share
-                writes[child, child] += words
-        descend(
-            mode, child, inner_point, loops + n, child_prefix[c], coef, read_write, elided, spec, fanout_xy, compute_pj,
-            keep, parent, spread, spread_linked, link_rank, instances, partition, inside, fixed, most, least, rank,
-            steps, count, divisor, radix, enter, ahead, loop_dim, loop_bound, loop_step, reads, writes, t_count, t_dim,
-            t_bound, variants, v_count, v_dim, v_bound, v_axis, tile, sibling, groups, group_count, links, access,
-            energy_pj, throttle, level_cycles, used_fanout, used_instances, best, counters, found_count, found_dim,
-            found_bound, found_variant,
-        )  # fmt: skip
-    return children
-
-
-__all__ = ["MAX_GROUPS", "MAX_LOOPS", "descend"]
+            part = grid.divisor[d, (wait_point[c] // grid.radix[d]) % grid.count[d]]
+            extent[d] = part * case.unrolled.inside[child, d]
+        innermost = _place(case, path, level, wait_point[c], moving, n)
+        _cross(case, path, elided, level, innermost, path.loops[level] + n, extent)
+        path.loops[child] = path.loops[level] + n
+        path.point[child] = wait_point[c]
+        path.prefix_pj[child] = wait_prefix[c]
+        level = child
+        expand = True

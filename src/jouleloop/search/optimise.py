@@ -10,10 +10,10 @@ from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import MapSpace, slot_arrays
 from jouleloop.mapspace.spatial import Unrolling, unrollings
-from jouleloop.model.encode import encode_hardware
+from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
 from jouleloop.model.kernel import MAX_LOOPS, Bools, Floats, Ints
-from jouleloop.search.descend import (
+from jouleloop.search.arrays import (
     BEST_CYCLES,
     BEST_PJ,
     BEST_PRODUCT,
@@ -28,9 +28,14 @@ from jouleloop.search.descend import (
     PRODUCT,
     STOPPED,
     VISITED,
+    Arrangements,
+    Found,
+    SlotArrays,
+    new_best,
+    new_counters,
 )
 from jouleloop.search.result import SearchResult
-from jouleloop.search.solve import new_best, new_counters, solve
+from jouleloop.search.solve import solve
 
 #: Energies closer than this, relatively, are ties.
 TIE = 1e-11
@@ -52,20 +57,17 @@ class _Candidates:
 
     list: list[Unrolling]
     factors: Ints
-    variants: Ints
-    v_count: Ints
-    v_dim: Ints
-    v_bound: Ints
-    v_axis: Ints
+    ranges: Ints
+    arrangements: Arrangements
 
 
 def _candidates(space: MapSpace) -> _Candidates:
     found = list(unrollings(space))
     levels, dims = len(space.temporal), len(space.problem.bounds)
     rows: list[tuple[Ints, Ints, Ints, Ints]] = []
-    variants = np.empty((len(found), 2), np.int64)
+    ranges = np.empty((len(found), 2), np.int64)
     for u, unrolling in enumerate(found):
-        variants[u, 0] = len(rows)
+        ranges[u, 0] = len(rows)
         indices = [0] * levels
         while True:
             count = np.zeros(levels, np.int64)
@@ -87,13 +89,13 @@ def _candidates(space: MapSpace) -> _Candidates:
                 level += 1
             if level == levels:
                 break
-        variants[u, 1] = len(rows)
+        ranges[u, 1] = len(rows)
     factors = np.array([u.factors for u in found], np.int64).reshape(len(found), levels, dims)
     if not rows:
         empty = np.zeros((0, levels, MAX_LOOPS), np.int64)
-        return _Candidates(found, factors, variants, np.zeros((0, levels), np.int64), empty, empty, empty)
+        return _Candidates(found, factors, ranges, Arrangements(np.zeros((0, levels), np.int64), empty, empty, empty))
     stacked = [np.stack([row[k] for row in rows]) for k in range(4)]
-    return _Candidates(found, factors, variants, *stacked)
+    return _Candidates(found, factors, ranges, Arrangements(*stacked))
 
 
 class _Search:
@@ -105,73 +107,65 @@ class _Search:
         self.problem = problem
         self.hardware = encode_hardware(space.arch, costs)
         self.elided = first_fills_elided(semantics)
-        self.coef = problem.projection_array
-        self.read_write = np.array([s.read_write for s in problem.data_spaces], np.bool_)
-        self.bounds = np.array(problem.bounds, np.int64)
-        self.temporal = slot_arrays(space.temporal, len(problem.bounds))
+        self.layer = encode_layer(problem)
+        self.slots = SlotArrays(*slot_arrays(space.temporal, len(problem.bounds)))
         self.candidates = _candidates(space)
         self.counters = new_counters(budget)
         self.bound_pj = [np.full(len(self.candidates.list), np.nan) for _ in space.keeps]
         levels = len(space.temporal)
-        self.found: list[tuple[Ints, Ints, Ints, Ints] | None] = [None] * len(space.keeps)
         self.levels = levels
         self.least_pj = np.inf
 
-    def run(self, mode: int, best: Floats, capacity: Ints | None = None) -> tuple[Bools, tuple[Ints, ...]] | None:
+    def run(self, mode: int, best: Floats, capacity: Ints | None = None) -> tuple[Bools, Found] | None:
         """Run one pass over every choice of what is kept; return the keep and nest that won, or None."""
         winner = None
         self.least_pj = np.inf
         c = self.candidates
         for k, keep in enumerate(self.space.keeps):
-            nest = (
+            found = Found(
                 np.zeros(self.levels, np.int64),
                 np.zeros((self.levels, MAX_LOOPS), np.int64),
                 np.ones((self.levels, MAX_LOOPS), np.int64),
                 np.full(1, -1, np.int64),
             )
+            bound_pj = self.bound_pj[k] if capacity is None else np.full(len(c.list), np.nan)
             least_pj = solve(
                 mode,
-                self.coef,
-                self.read_write,
-                self.bounds,
+                self.layer,
+                self.hardware if capacity is None else self.hardware._replace(capacity_words=capacity),
                 self.elided,
-                self.hardware.spec,
-                self.hardware.fanout_xy,
-                self.hardware.capacity_words if capacity is None else capacity,
-                self.hardware.min_words,
-                self.hardware.compute_pj,
                 keep,
-                *self.temporal,
+                self.slots,
                 c.factors,
-                c.variants,
-                c.v_count,
-                c.v_dim,
-                c.v_bound,
-                c.v_axis,
+                c.ranges,
+                c.arrangements,
                 best,
                 self.counters,
-                self.bound_pj[k] if capacity is None else np.full(len(c.list), np.nan),
-                *nest,
+                bound_pj,
+                found,
             )
             self.least_pj = min(self.least_pj, least_pj)
-            if nest[3][0] >= 0:
-                winner = (keep, nest)
+            if found.arrangement[0] >= 0:
+                winner = (keep, found)
         return winner
 
-    def mapping(self, keep: Bools, nest: tuple[Ints, ...]) -> Mapping:
+    def mapping(self, keep: Bools, found: Found) -> Mapping:
         """Return the nest found as a mapping."""
-        count, dim, bound, variant = nest
-        c = self.candidates
+        arrangements = self.candidates.arrangements
         names = self.problem.shape.dimensions
         spaces = [s.name for s in self.problem.data_spaces]
         levels = []
-        at = int(variant[0])
+        at = int(found.arrangement[0])
         for position, name in enumerate(self.space.arch.level_names):
             k = self.levels - 1 - position
-            temporal = tuple((names[dim[k, t]], int(bound[k, t])) for t in range(count[k]))
+            temporal = tuple((names[found.dim[k, t]], int(found.bound[k, t])) for t in range(found.count[k]))
             spatial = tuple(
-                (names[c.v_dim[at, k, s]], int(c.v_bound[at, k, s]), "XY"[c.v_axis[at, k, s]])
-                for s in range(c.v_count[at, k])
+                (
+                    names[arrangements.dim[at, k, s]],
+                    int(arrangements.bound[at, k, s]),
+                    "XY"[arrangements.axis[at, k, s]],
+                )
+                for s in range(arrangements.count[at, k])
             )
             levels.append(
                 LevelMapping(name, temporal, spatial, frozenset(s for v, s in enumerate(spaces) if keep[k, v]))

@@ -2,7 +2,9 @@
 
 import numba as nb
 
-from jouleloop.model.kernel import Bools, Floats, Ints
+from jouleloop.model.arrays import HardwareArrays, LayerArrays
+from jouleloop.model.kernel import Bools, Floats, Ints, box_words
+from jouleloop.search.arrays import Unrolled
 from jouleloop.search.costs import crossing_pj
 
 
@@ -24,7 +26,7 @@ def open_ranks(coef: Ints, bounds: Ints, halo: Ints) -> None:
 
 
 @nb.njit(cache=True)
-def least_distinct(coef: Ints, halo: Ints, factors: Ints, linked: bool) -> float:
+def _least_distinct(coef: Ints, halo: Ints, factors: Ints, linked: bool) -> float:
     """Distinct boxes among the instances of one fan-out, at least; ``linked``: those that mesh links cannot serve.
 
     Along a rank that several dimensions move, the offsets are sums of progressions, and a sum of sets of sizes a and b has
@@ -63,22 +65,13 @@ def least_distinct(coef: Ints, halo: Ints, factors: Ints, linked: bool) -> float
 
 @nb.njit(cache=True)
 def prepare(
-    coef: Ints,
-    read_write: Bools,
+    layer: LayerArrays,
+    hardware: HardwareArrays,
     elided: bool,
-    spec: Floats,
     keep: Bools,
     factors: Ints,
-    tensor: Ints,
-    halo: Ints,
     steps: float,
-    inside: Ints,
-    instances: Ints,
-    parent: Ints,
-    spread: Floats,
-    spread_linked: Floats,
-    link_rank: Ints,
-    partition: Floats,
+    unrolled: Unrolled,
     reads: Floats,
     writes: Floats,
 ) -> float:
@@ -88,88 +81,108 @@ def prepare(
     ----------
     factors
         Spatial factors, shape (levels, dimensions).
-    tensor
-        Words of each data space.
     steps
         Temporal iterations.
+    unrolled
+        ``halo`` is read, all else is written.
     reads, writes
         Out, by level: words per instance that the compute units ask for, as a start for bandwidth bounds.
     """
     levels = factors.shape[0]
     dims = factors.shape[1]
-    spaces = coef.shape[0]
     for d in range(dims):
         product = 1
         for level in range(levels):
             product *= factors[level, d]
-            inside[level, d] = product
+            unrolled.inside[level, d] = product
     units = 1
     for level in range(levels - 1, -1, -1):
-        instances[level] = units
+        unrolled.instances[level] = units
         for d in range(dims):
             units *= factors[level, d]
         reads[level] = 0.0
         writes[level] = 0.0
     total_pj = 0.0
-    for v in range(spaces):
-        partition[levels - 1, v] = tensor[v]
-        for level in range(levels - 2, -1, -1):
-            # Exact where no rank is shared; an upper limit elsewhere, which keeps the bound a bound.
-            apart = 1
-            for d in range(dims):
-                moves = False
-                for r in range(coef.shape[1]):
-                    if coef[v, r, d] != 0:
-                        moves = True
-                if moves and halo[v, d] < 0:
-                    apart *= factors[level + 1, d]
-            partition[level, v] = partition[level + 1, v] // apart
-        for d in range(dims):
-            link_rank[v, d] = 0
-        for d in range(dims):
-            if halo[v, d] < 0:
-                continue
-            for level in range(1, levels):
-                if factors[level, d] > 1:
-                    for e in range(dims):
-                        if halo[v, e] == halo[v, d]:
-                            link_rank[v, e] = 1
-        # Walk outward over kept levels.
+    for v in range(layer.coef.shape[0]):
+        _partitions(layer, factors, unrolled, v)
+        _link_ranks(factors, unrolled, v)
+        coef = layer.coef[v]
+        halo = unrolled.halo[v]
+        # Walk outward over kept levels; units hold nothing, so between them a neighbour may hand any operand on.
         child = -1
-        share = 1.0
-        share_linked = 1.0
+        share = _least_distinct(coef, halo, factors[0], False)
+        for d in range(dims):
+            if factors[0, d] > 1 and (not _moves(coef, d) or halo[d] >= 0):
+                share = 0.0
+        share_linked = share
         for level in range(levels):
-            if level > 0 and not (child >= 0 and level <= child):
-                share *= least_distinct(coef[v], halo[v], factors[level], False)
-                share_linked *= least_distinct(coef[v], halo[v], factors[level], True)
-            elif level == 0:
-                share = least_distinct(coef[v], halo[v], factors[0], False)
-                share_linked = share
-                for d in range(dims):
-                    moves = False
-                    for r in range(coef.shape[1]):
-                        if coef[v, r, d] != 0:
-                            moves = True
-                    if factors[0, d] > 1 and (not moves or halo[v, d] >= 0):
-                        # Units hold nothing, so a neighbour may hand any operand on.
-                        share = 0.0
-                        share_linked = 0.0
-            parent[level, v] = -1
+            if level > 0:
+                share *= _least_distinct(coef, halo, factors[level], False)
+                share_linked *= _least_distinct(coef, halo, factors[level], True)
+            unrolled.parent[level, v] = -1
             if not keep[level, v]:
                 continue
             if child < 0:
                 words = steps * share
-                total_pj += crossing_pj(spec, instances, partition, v, read_write[v], elided, -1, level, steps, words)
-                if read_write[v]:
+                total_pj += crossing_pj(
+                    hardware.spec,
+                    unrolled.instances,
+                    unrolled.partition,
+                    v,
+                    layer.read_write[v],
+                    elided,
+                    -1,
+                    level,
+                    steps,
+                    words,
+                )
+                if layer.read_write[v]:
                     writes[level] += words
-                    reads[level] += max(0.0, words - partition[level, v])
+                    reads[level] += max(0.0, words - unrolled.partition[level, v])
                 else:
                     reads[level] += words
             else:
-                parent[child, v] = level
-                spread[child, v] = share
-                spread_linked[child, v] = share_linked
+                unrolled.parent[child, v] = level
+                unrolled.spread[child, v] = share
+                unrolled.spread_linked[child, v] = share_linked
             child = level
             share = 1.0
             share_linked = 1.0
     return total_pj
+
+
+@nb.njit(cache=True)
+def _moves(coef: Ints, d: int) -> bool:
+    for r in range(coef.shape[0]):
+        if coef[r, d] != 0:
+            return True
+    return False
+
+
+@nb.njit(cache=True)
+def _partitions(layer: LayerArrays, factors: Ints, unrolled: Unrolled, v: int) -> None:
+    """Fill partition sizes: exact where no rank is shared, an upper limit elsewhere, which keeps the bound a bound."""
+    levels = factors.shape[0]
+    unrolled.partition[levels - 1, v] = box_words(layer.coef[v], layer.bounds)
+    for level in range(levels - 2, -1, -1):
+        apart = 1
+        for d in range(factors.shape[1]):
+            if _moves(layer.coef[v], d) and unrolled.halo[v, d] < 0:
+                apart *= factors[level + 1, d]
+        unrolled.partition[level, v] = unrolled.partition[level + 1, v] // apart
+
+
+@nb.njit(cache=True)
+def _link_ranks(factors: Ints, unrolled: Unrolled, v: int) -> None:
+    """Mark the dimensions of every shared rank that is unrolled above the compute units."""
+    dims = factors.shape[1]
+    for d in range(dims):
+        unrolled.link_rank[v, d] = 0
+    for d in range(dims):
+        if unrolled.halo[v, d] < 0:
+            continue
+        for level in range(1, factors.shape[0]):
+            if factors[level, d] > 1:
+                for e in range(dims):
+                    if unrolled.halo[v, e] == unrolled.halo[v, d]:
+                        unrolled.link_rank[v, e] = 1
