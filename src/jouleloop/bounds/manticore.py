@@ -53,7 +53,7 @@ class Traffic:
         return self.words_loaded + self.output_words_stored
 
 
-def tasks(layer: Layer, algorithm: int, stack: int) -> int:
+def tasks(layer: Layer, stack: int) -> int:
     """Return how many parallel tasks there are: ⌈D_O/Δ_O⌉ (Algorithms 1-3), D_I for each of ⌈D_O/Δ_O⌉ stacks (4-5)."""
     stacks = -(-layer.output_depth // stack)
     return stacks if isinstance(layer, ConvLayer) else stacks * layer.input_depth
@@ -134,7 +134,7 @@ def printed_macs(layer: Layer) -> int:
 
 
 def printed_loads(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
-    """Return the words loaded as printed: for Algorithm 3 eq. (10) with its fraction of a quadrant, else as `traffic`."""
+    """Return the words loaded as printed: eq. (10) with its fraction of a quadrant for Algorithm 3, else `traffic`."""
     moved = traffic(layer, algorithm, stack, machine)
     if algorithm != 3:
         return Fraction(moved.words_loaded)
@@ -225,14 +225,14 @@ def manticore_bounds(
     if isinstance(layer, ConvLayer):
         same = (Assumption("W_O = W_I", layer.output_width == layer.input_width),)
     if algorithm == 3:
-        count = tasks(layer, algorithm, size)
+        count = tasks(layer, size)
         full = (Assumption("16 divides ⌈D_O/Δ_O⌉ (full L2 quadrants)", count % machine.clusters_per_l2 == 0),)
     name = f"algorithm_{algorithm}"
     found = [
         Bound(f"{name}_stack", f"003 Algorithm {algorithm}", size, "slices", fits),
         Bound(f"{name}_stack_limit", limits, limit.slices, "slices", buffered),
         Bound(f"{name}_stack_that_fits", limits, limit.slices_that_fit, "slices", note="buffers grown where needed"),
-        Bound(f"{name}_tasks", f"003 Algorithm {algorithm}", tasks(layer, algorithm, size), "tasks"),
+        Bound(f"{name}_tasks", f"003 Algorithm {algorithm}", tasks(layer, size), "tasks"),
         Bound(f"{name}_macs", compute, moved.macs, "MAC"),
         Bound(f"{name}_macs_printed", compute, printed_macs(layer), "MAC", same),
         Bound(f"{name}_local_minimum", memory, minimum_local_words(layer, algorithm, size), "words", fits),

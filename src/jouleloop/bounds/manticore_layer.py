@@ -1,4 +1,4 @@
-"""The Manticore chiplet and the two layer shapes of paper 003, as plain checked data without any formula of the paper."""
+"""The Manticore chiplet and the two layer shapes of paper 003, as plain checked data without formulas."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields

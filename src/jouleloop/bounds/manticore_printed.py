@@ -61,7 +61,7 @@ class PrintedNumber:
         return abs(self.by_formula - Fraction(self.printed)) <= Fraction(1, 2 * 10**decimals)
 
 
-_FORGOTTEN = "the printed value follows only if eq. (10) loses its factor D_I; a lone partly filled quadrant loads I once"
+_FORGOTTEN = "the printed value follows only if eq. (10) loses its factor D_I; one partly filled quadrant loads I once"
 
 
 def printed_numbers() -> tuple[PrintedNumber, ...]:
@@ -127,8 +127,7 @@ def printed_numbers() -> tuple[PrintedNumber, ...]:
         (5, "section 3.2", (("30.6", "15.3"), ("29.5", "7.4"))),
     ):
         for word_bytes, limit, free, ratio in zip((4, 8), ("768", "384"), ("96", None), ratios, strict=True):
-            free = free if algorithm == 4 else None
-            stack = add_limit(whole, algorithm, word_bytes, f"{place}.2", limit, free)
+            stack = add_limit(whole, algorithm, word_bytes, f"{place}.2", limit, free if algorithm == 4 else None)
             add_ccr(whole if algorithm == 5 else typical_fc(stack), algorithm, stack, f"{place}.4", ratio, word_bytes)
     add_same("Algorithm 4: volumes exchanged", "section 3.1.3", "volumes", "127", _volumes_exchanged(whole))
     return tuple(rows)
@@ -146,5 +145,3 @@ def forgotten_depth_ccr(stack: int) -> Fraction:
 def _volumes_exchanged(layer: FcLayer) -> Fraction:
     moved = traffic(layer, 4, layer.output_depth)
     return Fraction(moved.words_exchanged, layer.output_depth * layer.batch)
-
-

@@ -70,15 +70,14 @@ def run_fc(
 def _cluster(
     chip: Chip, layer: FcLayer, cluster: int, bounds: tuple[int, int], inputs: Volume, filters: Volume, ahead: bool
 ) -> Process:
-    """Run every task of one cluster on one stack: input depth slices CID, CID + K, …"""
+    """Run every task of one cluster on one stack: the input depth slices CID, CID + K, CID + 2K and so on."""
     for depth in range(cluster, layer.input_depth, chip.machine.clusters):
         chip.start_task(cluster)
-        yield from _task(chip, layer, cluster, depth, bounds, inputs, filters, ahead)
+        yield from _task(chip, cluster, depth, bounds, inputs, filters, ahead)
 
 
 def _task(
     chip: Chip,
-    layer: FcLayer,
     cluster: int,
     depth: int,
     bounds: tuple[int, int],
@@ -86,7 +85,7 @@ def _task(
     filters: Volume,
     ahead: bool,
 ) -> Process:
-    """Multiply one input depth slice of the whole batch with the filters of one stack (the body of the parallel loop)."""
+    """Multiply one input depth slice of the whole batch with the filters of one stack (the parallel loop's body)."""
     memory, (begin, end) = chip.memories[cluster], bounds
     slice_name = f"I[{depth}]"
     private = memory[f"O[{begin}:{end}]"]
@@ -129,7 +128,7 @@ def reduction_tree(machine: Machine) -> Iterator[tuple[str, int, int]]:
 
 
 def reduce_to_first(chip: Chip, name: str) -> None:
-    """Sum the private volumes ``name`` of all clusters into cluster 0 along the tree, freeing each one that was read."""
+    """Sum the private volumes ``name`` of all clusters into cluster 0 along the tree, freeing each that was read."""
     for network, reader, source in reduction_tree(chip.machine):
         array = chip.memories[source][name]
         chip.memories[reader][name][...] += array

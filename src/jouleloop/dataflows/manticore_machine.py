@@ -1,4 +1,4 @@
-"""An executable Manticore chiplet: clusters as processes, local memories that fill up, DMA transfers that are counted."""
+"""An executable Manticore chiplet: clusters as processes, local memories that fill up, counted DMA transfers."""
 
 import random
 from collections.abc import Callable, Generator, Mapping, Sequence
