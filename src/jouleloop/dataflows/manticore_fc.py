@@ -109,8 +109,8 @@ def _task(
     memory.free(slice_name)
 
 
-def reduction_tree(machine: Machine) -> Iterator[tuple[str, int, int]]:
-    """Yield network, reader and source of every read of the tree reduction, in order (003 section 3.1.3).
+def reduction_tree(machine: Machine) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Yield the steps of the tree reduction: a network and its simultaneous (reader, source) pairs (003 section 3.1.3).
 
     In each network pairs of leaders are joined, then pairs of pairs, until one leader is left; it goes up one network.
     An odd one out is joined in a later step. The readers stream, so no second volume is held.
@@ -119,23 +119,26 @@ def reduction_tree(machine: Machine) -> Iterator[tuple[str, int, int]]:
     for network, fan_in in machine.networks:
         step = 1
         while step < fan_in:
-            for first in range(0, machine.clusters, span * fan_in):
-                for place in range(0, fan_in - step, 2 * step):
-                    reader = first + place * span
-                    yield network, reader, reader + step * span
+            readers = [
+                first + place * span
+                for first in range(0, machine.clusters, span * fan_in)
+                for place in range(0, fan_in - step, 2 * step)
+            ]
+            yield network, [(reader, reader + step * span) for reader in readers]
             step *= 2
         span *= fan_in
 
 
 def reduce_to_first(chip: Chip, name: str) -> None:
     """Sum the private volumes ``name`` of all clusters into cluster 0 along the tree, freeing each that was read."""
-    for network, reader, source in reduction_tree(chip.machine):
-        array = chip.memories[source][name]
-        chip.memories[reader][name][...] += array
-        chip.exchanged[network] += array.size
+    for network, pairs in reduction_tree(chip.machine):
         chip.round += 1
-        chip.note(reader, "reduce", name, array.size, source)
-        chip.memories[source].free(name)
+        for reader, source in pairs:
+            array = chip.memories[source][name]
+            chip.memories[reader][name][...] += array
+            chip.exchanged[network] += array.size
+            chip.note(reader, "reduce", name, array.size, source)
+            chip.memories[source].free(name)
 
 
 def direct_fc(layer: FcLayer, inputs: Volume, filters: Volume) -> Volume:

@@ -1,4 +1,4 @@
-"""Pictures and tables of the Manticore theory: schedules as text and SVG, the CCR against the stack, printed numbers."""
+"""Pictures and tables of the Manticore theory: schedules as text and SVG, CCR against stack, printed numbers."""
 
 from collections.abc import Iterable, Sequence
 from io import StringIO
@@ -8,11 +8,13 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
 
-from jouleloop.bounds.manticore import compute_to_communication, printed_ccr
-from jouleloop.bounds.manticore_layer import ConvLayer, FcLayer
-from jouleloop.bounds.manticore_memory import stack_limit
-from jouleloop.bounds.manticore_printed import PrintedNumber
+from jouleloop.bounds.manticore import compute_to_communication, printed_ccr, traffic
+from jouleloop.bounds.manticore_layer import ConvLayer, FcLayer, Layer, Machine
+from jouleloop.bounds.manticore_memory import prefetching_local_words, stack_limit
+from jouleloop.bounds.manticore_printed import TYPICAL_CONV, PrintedNumber, typical_fc
+from jouleloop.dataflows.manticore import run_checked
 from jouleloop.dataflows.manticore_machine import Event
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
@@ -30,8 +32,8 @@ MAX_DRAWN_EVENTS = 20_000
 
 
 def schedule_cells(events: Iterable[Event]) -> dict[tuple[int, int], Event]:
-    """Return for every (cluster, round) the event that says most: a transfer of inputs or outputs before computing."""
-    rank = {"reduce": 4, "receive": 3, "load": 2, "store": 1, "compute": 0}
+    """Return for every (cluster, round) the event that says most: main memory before neighbours before computing."""
+    rank = {"reduce": 4, "store": 3, "load": 2, "receive": 1, "compute": 0}
     cells: dict[tuple[int, int], Event] = {}
     for event in events:
         if event.action == "load" and event.operand.startswith("F"):
@@ -43,9 +45,11 @@ def schedule_cells(events: Iterable[Event]) -> dict[tuple[int, int], Event]:
 
 
 def draw_text(events: Sequence[Event], *, columns: int = 24, rows: int = 32) -> str:
-    """Return the schedule as text: a row a cluster, a column a round, ``M3`` = slice 3 from main memory, ``N3`` = from a
-    neighbour, ``·`` computing on, ``S`` storing, ``+5`` adding cluster 5's private volume.
-    """  # noqa: D205 - the legend is one sentence
+    """Return the schedule as text, a row a cluster and a column a round.
+
+    ``M3`` is input slice 3 from main memory, ``N3`` the same from a neighbour, ``·`` computing, ``S`` storing, and
+    ``+5`` adding the private volume of cluster 5.
+    """
     cells = schedule_cells(events)
     clusters = sorted({cluster for cluster, _ in cells})
     last = max((round_ for _, round_ in cells), default=0)
@@ -99,6 +103,7 @@ def draw_svg(events: Sequence[Event], path: Path, title: str) -> None:
                 axes.text(round_, clusters[cluster], label, ha="center", va="center", fontsize=5, color="white")
     axes.set(xlabel="round", ylabel="cluster", title=title, yticks=list(clusters.values()))
     axes.set_yticklabels([str(cluster) for cluster in clusters], fontsize=6)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.invert_yaxis()
     used = {event.action for event in cells.values()}
     handles = [Patch(color=_COLOURS[action], label=_MEANING[action]) for action in _COLOURS if action in used]
@@ -148,11 +153,64 @@ def draw_ccr(conv: ConvLayer, fc: FcLayer, path: Path) -> None:
     right.plot(stacks, ratios, color="#1b7837", label="Algorithm 5")
     for word_bytes in (4, 8):
         right.axvline(stack_limit(fc, 5, word_bytes).slices_that_fit, color="#1b7837", alpha=0.4, linewidth=0.8)
-    right.set(
-        xlabel="stack of output depth slices Δ_O", ylabel="CCR [MAC/word]", title="Fully connected", xlim=(1, None)
-    )
+    right.set(xlabel="stack of output depth slices Δ_O", ylabel="CCR [MAC/word]", title="Fully connected")
+    right.set_xlim(1, fc.output_depth)
     right.legend()
     _save(figure, path)
+
+
+EXECUTED_GRID: tuple[tuple[Layer, int, int], ...] = (
+    *((TYPICAL_CONV, algorithm, stack) for algorithm, stack in ((1, 1), (2, 24), (2, 12), (3, 23), (3, 11), (3, 8))),
+    *((ConvLayer(16, 48, 100, 5, 1, 2), algorithm, stack) for algorithm, stack in ((1, 1), (2, 7), (3, 7), (3, 2))),
+    *((ConvLayer(15, 33, 300, 3, 2, 0), algorithm, stack) for algorithm, stack in ((1, 1), (2, 13), (3, 13), (3, 1))),
+    *((FcLayer(7, 150, 96, 32), algorithm, stack) for algorithm, stack in ((4, 96), (5, 40), (5, 1))),
+    *((FcLayer(1, 257, 130, 8), algorithm, stack) for algorithm, stack in ((4, 130), (5, 48))),
+)
+"""Layers, algorithms and stacks of `executed_table`: the typical layers of the paper and non-divisible ones."""
+
+
+def executed_table() -> pd.DataFrame:
+    """Execute every case of `EXECUTED_GRID` and return counted beside computed values, one row a quantity."""
+    rows = []
+    for layer, algorithm, stack in EXECUTED_GRID:
+        checked = run_checked(layer, algorithm, stack=stack)
+        counts, expected = checked.run.counts, traffic(layer, algorithm, stack)
+        for quantity, unit, counted, computed in (
+            ("inputs loaded", "words", counts.input_words_loaded, expected.input_words_loaded),
+            ("filters loaded", "words", counts.filter_words_loaded, expected.filter_words_loaded),
+            ("outputs stored", "words", counts.output_words_stored, expected.output_words_stored),
+            ("exchanged", "words", counts.words_exchanged, expected.words_exchanged),
+            ("computed", "MAC", counts.macs, expected.macs),
+            (
+                "local memory at its peak",
+                "words",
+                counts.peak_local_words,
+                prefetching_local_words(layer, algorithm, stack),
+            ),
+        ):
+            rows.append(
+                {
+                    "algorithm": algorithm,
+                    "layer": str(layer),
+                    "stack": stack,
+                    "quantity": quantity,
+                    "unit": unit,
+                    "executed": counted,
+                    "closed_form": computed,
+                    "equal": counted == computed,
+                    "result_is_right": checked.result_is_right,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def draw_figures(ccr: Path, conv: Path, fc: Path) -> None:
+    """Draw the CCR against the stack, and one executed schedule each of Algorithm 3 and Algorithm 5."""
+    draw_ccr(TYPICAL_CONV, typical_fc(4096), ccr)
+    ring = run_checked(ConvLayer(8, 36, 20, 3, 1, 1), 3, stack=1, record=True)
+    draw_svg(ring.run.events, conv, "Algorithm 3: 16 clusters of one L2 quadrant pass on 36 input slices, 4 begin anew")
+    tree = run_checked(FcLayer(3, 8, 12, 4), 5, stack=6, machine=Machine(2, 2, 2, 1), record=True)
+    draw_svg(tree.run.events, fc, "Algorithm 5 on 8 clusters: two stacks, each reduced along the tree")
 
 
 def _save(figure: Figure, path: Path) -> None:

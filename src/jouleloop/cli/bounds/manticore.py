@@ -6,6 +6,7 @@ import typer
 
 from jouleloop.bounds.manticore import manticore_bounds
 from jouleloop.bounds.manticore_layer import WORD_BYTES, ConvLayer
+from jouleloop.bounds.result import Bound
 from jouleloop.cli.bounds import app
 from jouleloop.cli.console import print_bounds
 from jouleloop.cli.manticore_options import (
@@ -41,7 +42,7 @@ def manticore(
     """Print what paper 003 states about a layer on a Manticore chiplet: MACs, memory, words moved, CCR."""
     layer = build_layer(input_width, input_depth, output_depth, filter_width, stride, padding, batch)
     convolution = isinstance(layer, ConvLayer)
-    rows = []
+    rows: list[Bound] = []
     for number in algorithm or ((1, 2, 3) if convolution else (4, 5)):
         # Algorithms 1 and 4 have no stacks; a stack asked for applies to the others where all are listed.
         size = stack if algorithm or number not in (1, 4) else None

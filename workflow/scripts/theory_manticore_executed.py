@@ -1,0 +1,10 @@
+"""Write executed counts beside the closed forms of paper 003 for a grid of layers."""
+
+from pathlib import Path
+
+from snakemake.script import snakemake
+
+from jouleloop.files import write_text
+from jouleloop.report.theory_manticore import executed_table
+
+write_text(Path(snakemake.output.table), executed_table().to_csv(index=False, lineterminator="\n"))

@@ -1,0 +1,9 @@
+"""Draw the compute-to-communication ratios and two executed schedules of paper 003."""
+
+from pathlib import Path
+
+from snakemake.script import snakemake
+
+from jouleloop.report.theory_manticore import draw_figures
+
+draw_figures(Path(snakemake.output.ccr), Path(snakemake.output.conv), Path(snakemake.output.fc))

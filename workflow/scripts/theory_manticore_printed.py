@@ -1,0 +1,11 @@
+"""Write the printed numbers of paper 003 beside the recomputed ones."""
+
+from pathlib import Path
+
+from snakemake.script import snakemake
+
+from jouleloop.bounds.manticore_printed import printed_numbers
+from jouleloop.files import write_text
+from jouleloop.report.theory_manticore import printed_table
+
+write_text(Path(snakemake.output.table), printed_table(printed_numbers()).to_csv(index=False, lineterminator="\n"))
