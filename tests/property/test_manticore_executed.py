@@ -6,12 +6,13 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.signal import correlate2d
 
-from jouleloop.bounds.manticore import traffic
+from jouleloop.bounds.manticore import Traffic, traffic
 from jouleloop.bounds.manticore_layer import ConvLayer, FcLayer, Machine
 from jouleloop.bounds.manticore_memory import minimum_local_words, prefetching_local_words
 from jouleloop.dataflows.manticore import random_volumes
 from jouleloop.dataflows.manticore_conv import direct_conv, run_conv
 from jouleloop.dataflows.manticore_fc import direct_fc, reduction_tree, run_fc
+from jouleloop.dataflows.manticore_machine import Counts
 
 MACHINES = st.builds(Machine, st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(1, 2))
 
@@ -31,6 +32,14 @@ def conv_cases(draw: st.DrawFn) -> tuple[ConvLayer, int, int]:
     return layer, algorithm, 1 if algorithm == 1 else draw(st.integers(1, min(layer.output_depth, 7)))
 
 
+def assert_same_words(counts: Counts, expected: Traffic) -> None:
+    assert counts.input_words_loaded == expected.input_words_loaded
+    assert counts.filter_words_loaded == expected.filter_words_loaded
+    assert counts.output_words_stored == expected.output_words_stored
+    assert counts.words_exchanged == expected.words_exchanged
+    assert counts.macs == expected.macs
+
+
 @given(conv_cases(), MACHINES, st.booleans(), st.none() | st.integers(0, 999))
 @settings(max_examples=250, deadline=None)
 def test_convolution_counts_equal_the_closed_forms(case, machine, fetch_ahead, order_seed):
@@ -41,11 +50,7 @@ def test_convolution_counts_equal_the_closed_forms(case, machine, fetch_ahead, o
     )
     expected, counts = traffic(layer, algorithm, stack, machine), run.counts
     assert np.array_equal(run.outputs, direct_conv(layer, inputs, filters))
-    assert counts.input_words_loaded == expected.input_words_loaded
-    assert counts.filter_words_loaded == expected.filter_words_loaded
-    assert counts.output_words_stored == expected.output_words_stored
-    assert counts.words_exchanged == expected.words_exchanged
-    assert counts.macs == expected.macs
+    assert_same_words(counts, expected)
     space = prefetching_local_words if fetch_ahead else minimum_local_words
     if algorithm < 3:
         assert counts.peak_local_words == space(layer, algorithm, stack)
@@ -72,11 +77,7 @@ def test_fully_connected_counts_equal_the_closed_forms(layer, algorithm, stack, 
     )
     expected, counts = traffic(layer, algorithm, size, machine), run.counts
     assert np.array_equal(run.outputs, direct_fc(layer, inputs, filters))
-    assert counts.input_words_loaded == expected.input_words_loaded
-    assert counts.filter_words_loaded == expected.filter_words_loaded
-    assert counts.output_words_stored == expected.output_words_stored
-    assert counts.words_exchanged == expected.words_exchanged
-    assert counts.macs == expected.macs
+    assert_same_words(counts, expected)
     space = prefetching_local_words if fetch_ahead else minimum_local_words
     assert counts.peak_local_words == space(layer, algorithm, size)
 

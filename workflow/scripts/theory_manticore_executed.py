@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
-from snakemake.script import snakemake
+from snakemake.script import Snakemake
 
 from jouleloop.files import write_text
 from jouleloop.report.theory_manticore import executed_table
+
+snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 
 write_text(Path(snakemake.output.table), executed_table().to_csv(index=False, lineterminator="\n"))

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
-from snakemake.script import snakemake
+from snakemake.script import Snakemake
 
 from jouleloop.report.theory_manticore import draw_figures
+
+snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 
 draw_figures(Path(snakemake.output.ccr), Path(snakemake.output.conv), Path(snakemake.output.fc))
