@@ -1,12 +1,23 @@
 """Closed forms of paper 003 equal what the executed algorithms count, for any divisibility and any interleaving."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.signal import correlate2d
 
-from jouleloop.bounds.manticore import Traffic, traffic
+from jouleloop.bounds.manticore import (
+    Traffic,
+    compute_to_communication,
+    printed_ccr,
+    printed_exchange,
+    printed_loads,
+    printed_macs,
+    tasks,
+    traffic,
+)
 from jouleloop.bounds.manticore_layer import ConvLayer, FcLayer, Machine
 from jouleloop.bounds.manticore_memory import minimum_local_words, prefetching_local_words
 from jouleloop.dataflows.manticore import random_volumes
@@ -51,6 +62,13 @@ def test_convolution_counts_equal_the_closed_forms(case, machine, fetch_ahead, o
     expected, counts = traffic(layer, algorithm, stack, machine), run.counts
     assert np.array_equal(run.outputs, direct_conv(layer, inputs, filters))
     assert_same_words(counts, expected)
+    ccr = Fraction(counts.macs, counts.words_loaded + counts.output_words_stored)
+    assert ccr == compute_to_communication(layer, algorithm, stack, machine)
+    if algorithm < 3 or tasks(layer, stack) % machine.clusters_per_l2 == 0:
+        assert counts.words_loaded == printed_loads(layer, algorithm, stack, machine)
+        assert counts.words_exchanged == printed_exchange(layer, algorithm, stack, machine)
+    if layer.output_width == layer.input_width:
+        assert counts.macs == printed_macs(layer)
     space = prefetching_local_words if fetch_ahead else minimum_local_words
     if algorithm < 3:
         assert counts.peak_local_words == space(layer, algorithm, stack)
@@ -78,8 +96,23 @@ def test_fully_connected_counts_equal_the_closed_forms(layer, algorithm, stack, 
     expected, counts = traffic(layer, algorithm, size, machine), run.counts
     assert np.array_equal(run.outputs, direct_fc(layer, inputs, filters))
     assert_same_words(counts, expected)
+    ccr = Fraction(counts.macs, counts.words_loaded)
+    assert (
+        ccr == compute_to_communication(layer, algorithm, size, machine) == printed_ccr(layer, algorithm, size, machine)
+    )
     space = prefetching_local_words if fetch_ahead else minimum_local_words
     assert counts.peak_local_words == space(layer, algorithm, size)
+
+
+@given(st.integers(1, 4), st.integers(1, 20), st.integers(1, 12))
+@settings(max_examples=40, deadline=None)
+def test_a_fully_connected_layer_is_a_convolution_with_a_filter_as_wide_as_the_input(width, depth_in, depth_out):
+    conv, fc = ConvLayer(width, depth_in, depth_out, width), FcLayer(width, depth_in, depth_out)
+    inputs, filters = random_volumes(conv)
+    by_conv, by_fc = run_conv(conv, 1, inputs, filters), run_fc(fc, 4, inputs[np.newaxis], filters)
+    assert np.array_equal(by_conv.outputs[:, 0, 0], by_fc.outputs[:, 0])
+    assert by_conv.counts.macs == by_fc.counts.macs
+    assert by_conv.counts.filter_words_loaded == by_fc.counts.filter_words_loaded
 
 
 @given(conv_layers())
