@@ -117,6 +117,7 @@ def test_dataflow_command_counts_what_the_bounds_say(monkeypatch, capsys):
     ("words", "named"),
     [
         (("dataflow", "manticore", "--algorithm", "3", "--variant", "printed", *CONV), "deadlock"),
+        (("dataflow", "manticore", "--algorithm", "2", "--variant", "printed", *CONV), "only Algorithm 3"),
         (("dataflow", "manticore", "--algorithm", "6", *CONV), "no such algorithm"),
         (("bounds", "manticore", *CONV, "--batch", "2"), "not both"),
         (("bounds", "manticore", *CONV[:6]), "give --filter"),

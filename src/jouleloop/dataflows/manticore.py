@@ -68,15 +68,13 @@ def run_checked(
         As `run_conv` and `run_fc`.
     """
     check_algorithm(algorithm, layer)
+    if algorithm != 3 and variant != "blocked":
+        raise AssumptionError(Fault("only Algorithm 3 has variants", field="variant", value=variant, allowed="blocked"))
     products = layer.input_depth * layer.output_depth
     if isinstance(layer, ConvLayer):
         products *= layer.output_width**2 * layer.filter_width**2
     else:
         products *= layer.input_width**2 * layer.batch
-        if variant != "blocked":
-            raise AssumptionError(
-                Fault("only Algorithm 3 has variants", field="variant", value=variant, allowed="blocked")
-            )
     if products > MAX_MACS:
         raise InputError(Fault("too many MACs to execute", "layer", value=products, allowed=f"at most {MAX_MACS}"))
     inputs, filters = random_volumes(layer, seed)
