@@ -8,3 +8,6 @@ app = typer.Typer(help="Lower and upper bounds of the papers, as numbers with th
 @app.callback()
 def _group() -> None:
     """Lower and upper bounds of the papers, as numbers with their assumptions."""
+
+
+from jouleloop.cli.bounds import conv_energy, manticore  # noqa: E402, F401 - registers their commands

@@ -1,0 +1,56 @@
+"""Command-line options that ``bounds conv-energy`` and ``dataflow conv-energy`` share, and the layer they describe."""
+
+from typing import Annotated
+
+import typer
+
+from jouleloop.bounds.conv_energy import ConvShape
+from jouleloop.errors import Fault, InputError
+
+Channels = Annotated[int, typer.Option(help="C, input feature maps.")]
+Outputs = Annotated[int, typer.Option(help="M, output feature maps.")]
+KernelHeight = Annotated[int, typer.Option("--kernel", help="R, height of the kernel [words]; also its width S.")]
+KernelWidth = Annotated[int | None, typer.Option(help="S, width of the kernel where it differs [words].")]
+OutputHeight = Annotated[int, typer.Option("--output-size", help="P, height of an output map [words]; also Q.")]
+OutputWidth = Annotated[int | None, typer.Option(help="Q, width of an output map where it differs [words].")]
+Stride = Annotated[int, typer.Option(help="Stride on both axes [words].")]
+InputHeight = Annotated[
+    int | None,
+    typer.Option(
+        "--input-size", help="H, height of an input map in DRAM [words], also W; all the windows reach if not."
+    ),
+]
+InputWidth = Annotated[int | None, typer.Option(help="W, width of an input map in DRAM where it differs [words].")]
+Bias = Annotated[bool, typer.Option(help="Whether every output map has a bias word in DRAM.")]
+BufferWords = Annotated[int | None, typer.Option(help="β, capacity of Buffer [words]; just enough for one map if not.")]
+
+
+def shape_of(
+    channels: int,
+    outputs: int,
+    kernel_height: int,
+    kernel_width: int | None,
+    output_height: int,
+    output_width: int | None,
+    stride: int,
+    input_height: int | None,
+    input_width: int | None,
+    bias: bool,
+) -> ConvShape:
+    """Return the layer that the options describe; a width that is not given equals its height."""
+    for option, value in (("--input-size", input_height), ("--input-width", input_width)):
+        if value is not None and value < 1:
+            raise InputError(Fault("must be a positive whole number", option, value=value, allowed="1, 2, 3, …"))
+    height = input_height or 0
+    return ConvShape(
+        channels,
+        outputs,
+        kernel_height,
+        kernel_height if kernel_width is None else kernel_width,
+        output_height,
+        output_height if output_width is None else output_width,
+        stride,
+        height,
+        height if input_width is None else input_width,
+        bias,
+    )

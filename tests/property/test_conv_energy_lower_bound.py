@@ -1,0 +1,98 @@
+"""The lower bound for convolutions against the true minimum of tiny layers, by a shortest path over all schedules."""
+
+import heapq
+import itertools
+
+import pytest
+
+from jouleloop.bounds.conv_energy import ConvShape, lower_bound_words
+
+State = tuple[frozenset, frozenset, frozenset]
+
+
+def minimum_words(shape: ConvShape, buffer_words: int) -> int:
+    """Least words moved by any schedule: Dijkstra over (Buffer contents, MACs done, outputs changed since read).
+
+    Accumulators begin at zero without a read (the layer has no bias); everything else enters by a read; a changed
+    output leaves by a write; a MAC is done as soon as its three words are in Buffer.
+    """
+    assert not shape.bias
+    macs = frozenset(
+        (("x", c, p * shape.stride + r, q * shape.stride + s), ("w", m, c, r, s), ("y", m, p, q))
+        for c, m, p, q, r, s in itertools.product(
+            range(shape.channels),
+            range(shape.outputs),
+            range(shape.output_height),
+            range(shape.output_width),
+            range(shape.kernel_height),
+            range(shape.kernel_width),
+        )
+    )
+    words = sorted({word for mac in macs for word in mac})
+    begun: State = (frozenset(), frozenset(), frozenset())
+    best, queue, tick = {begun: 0}, [(0, 0, begun)], itertools.count(1)
+    while queue:
+        cost, _, state = heapq.heappop(queue)
+        if cost > best[state]:
+            continue
+        held, done, changed = state
+        if done == macs:
+            return cost
+        for word in words:
+            if word in held or not any(word in mac for mac in macs - done):
+                continue
+            fresh = word[0] == "y" and not any(word in mac for mac in done)
+            # Nothing is gained by giving up a word before its room is needed.
+            for victim in held if len(held) == buffer_words else (None,):
+                now = held - {victim} | {word}
+                new = {mac for mac in macs - done if now.issuperset(mac)}
+                left = macs - done - new
+                dirty = (changed - {victim}) | {mac[2] for mac in new}
+                # A word that no MAC is waiting for leaves at once; a changed output has to be written anyway.
+                useful = frozenset(word for word in now if any(word in mac for mac in left))
+                price = (not fresh) + (victim in changed) + len(dirty - useful)
+                following = (useful, done | new, dirty & useful)
+                if cost + price < best.get(following, 10**9):
+                    best[following] = cost + price
+                    heapq.heappush(queue, (cost + price, next(tick), following))
+    raise AssertionError("no schedule")
+
+
+CASES = [
+    # channels, outputs, kernel (R, S), output map (P, Q), stride
+    (1, 1, 1, 1, 1, 2, 1),
+    (2, 1, 1, 1, 1, 1, 1),
+    (1, 2, 1, 1, 1, 2, 1),
+    (2, 2, 1, 1, 1, 1, 1),
+    (2, 3, 1, 1, 1, 1, 1),
+    (1, 1, 1, 2, 1, 3, 1),
+    (1, 1, 2, 1, 2, 1, 1),
+    (1, 1, 1, 2, 1, 2, 2),
+    (1, 1, 1, 1, 2, 2, 3),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("buffer_words", [3, 4, 5, 12])
+def test_no_schedule_moves_less_than_the_lower_bound(case, buffer_words):
+    shape = ConvShape(*case, bias=False)
+    assert lower_bound_words(shape, buffer_words) <= minimum_words(shape, buffer_words)
+
+
+def test_two_outputs_that_share_overlapping_windows():
+    shape = ConvShape(1, 2, 1, 2, 1, 2, 1, bias=False)
+    assert lower_bound_words(shape, 3) <= minimum_words(shape, 3)
+
+
+def test_the_lower_bound_is_attained_where_everything_fits():
+    shape = ConvShape(1, 1, 1, 2, 1, 3, 1, bias=False)
+    assert minimum_words(shape, 12) == lower_bound_words(shape, 12) == 2 + 4 + 3
+
+
+def test_the_pair_argument_is_active_for_a_small_buffer():
+    # Fully connected, 3 x 4: 12 pairs, at most 2 by each arrival, so 6 arrivals, fewer than 3 inputs and 4 outputs;
+    # 5 x 5: 25 pairs and 13 arrivals, more than 5 inputs and 5 outputs.
+    shape = ConvShape(3, 4, 1, 1, 1, 1, 1, bias=False)
+    assert lower_bound_words(shape, 3) == 12 + max(6, 3 + 4)
+    wide = ConvShape(5, 5, 1, 1, 1, 1, 1, bias=False)
+    assert lower_bound_words(wide, 3) == 25 + 13 > 25 + 5 + 5

@@ -1,0 +1,13 @@
+"""Write the printed numbers of paper 003 beside the recomputed ones."""
+
+from pathlib import Path
+
+from snakemake.script import Snakemake
+
+from jouleloop.bounds.manticore_printed import printed_numbers
+from jouleloop.files import write_text
+from jouleloop.report.theory_manticore import printed_table
+
+snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
+
+write_text(Path(snakemake.output.table), printed_table(printed_numbers()).to_csv(index=False, lineterminator="\n"))
