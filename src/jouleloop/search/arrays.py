@@ -4,11 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.kernel import Floats, Ints
+from jouleloop.model.kernel import Bools, Floats, Ints
 
-#: Most divisors of one dimension (any bound up to ten million has fewer).
-MAX_DIVISORS = 512
-#: Most distinct primes of one dimension.
+#: Most distinct primes of one dimension (any bound up to ten million has fewer).
 MAX_PRIMES = 9
 
 #: What is minimised: energy; cycles, then energy, under an energy limit; energy-delay product; or, under limits on energy
@@ -32,28 +30,59 @@ class SlotArrays(NamedTuple):
     rank: Ints
 
 
-class Grid(NamedTuple):
-    """The lattice of temporal tiles under one unrolling: divisors of every dimension, indexed as one mixed-radix number.
+class Runs(NamedTuple):
+    """Loops that leave a data space where it is, and so may trail as one run.
 
     Attributes
     ----------
-    count, divisor
-        Number of divisors by dimension, and the divisors in ascending order, shape (dimensions, MAX_DIVISORS).
-    radix
-        Weight of a dimension's divisor index in the lattice index.
-    prime_count, down
-        For each divisor the number of its primes, and the index of the divisor less one such prime, shape
-        (dimensions, MAX_DIVISORS, MAX_PRIMES).
-    rest
-        What temporal loops must cover, by dimension.
+    kind
+        By dimension: dimensions of one kind share a data space that they do not move; -1 where they move all.
+    idle
+        By data space and dimension: whether the dimension does not move the data space.
     """
 
+    kind: Ints
+    idle: Bools
+
+
+class Grid(NamedTuple):
+    """The lattice of temporal tiles under one unrolling, and on it the states (tile, start of the trailing run).
+
+    Attributes
+    ----------
+    rest
+        What temporal loops must cover, by dimension.
+    count, divisor
+        Number of divisors by dimension, and the divisors in ascending order.
+    radix
+        Weight of a dimension's divisor index in the lattice index.
+    primes, down
+        For each divisor the number of its primes, and the index of the divisor less one such prime.
+    pairs, pair_of, pair_start, pair_now
+        Pairs of divisors, the second dividing the first: their number by dimension; the pair of two divisors or -1; the
+        first and the second of each.
+    pair_down
+        For each pair the pair with one prime less in the second, in the order of ``down``.
+    state_radix
+        By kind and dimension: weight in the state index of that kind, of a pair where the dimension is of the kind, else
+        of a divisor.
+    states
+        Number of states by kind; the last entry is for dimensions of no kind.
+    """
+
+    rest: Ints
     count: Ints
     divisor: Ints
     radix: Ints
-    prime_count: Ints
+    primes: Ints
     down: Ints
-    rest: Ints
+    pairs: Ints
+    pair_of: Ints
+    pair_start: Ints
+    pair_now: Ints
+    pair_down: Ints
+    state_radix: Ints
+    states: Ints
 
 
 class Unrolled(NamedTuple):
@@ -93,16 +122,23 @@ class Tables(NamedTuple):
     Attributes
     ----------
     enter
-        Shape (levels, points, dimensions + 1): least energy from the boundary below a level inward, given the tile there
-        and the innermost loop outside it (last column: no loop). Infinite where nothing fits.
+        Shape (levels, dimensions, states): least energy from the boundary below a level inward, given the innermost loop
+        outside it, the tile there and where the trailing run of that loop started. Infinite where nothing fits.
+    enter_whole
+        By level: the same where no loop is outside.
     ahead
-        Shape (levels, points): the same, with the tile still to be cut by at least one loop of this level.
+        Shape (levels, points): least energy from a level's loops inward, given its tile, where its innermost run starts at
+        this level.
+    along
+        Shape (levels, kinds, states): the same where all its loops go on with the run that trails outside it.
     closure
-        Work array, shape (points,).
+        Work array, shape (states,).
     """
 
     enter: Floats
+    enter_whole: Floats
     ahead: Floats
+    along: Floats
     closure: Floats
 
 

@@ -40,12 +40,14 @@ from jouleloop.search.arrays import (
     Arrangements,
     Found,
     Grid,
+    Runs,
     SlotArrays,
     Tables,
     Unrolled,
 )
 from jouleloop.search.bounds import further
 from jouleloop.search.costs import crossing_pj, words_into
+from jouleloop.search.lattice import index_of
 
 
 class Path(NamedTuple):
@@ -87,6 +89,7 @@ class Case(NamedTuple):
     hardware: HardwareArrays
     keep: Bools
     slots: SlotArrays
+    runs: Runs
     unrolled: Unrolled
     grid: Grid
     tables: Tables
@@ -161,6 +164,73 @@ def _place(case: Case, path: Path, level: int, inner_point: int, moving: Ints, n
         path.t_bound[level, n - 1 - a] = whole // part
     total = loops + n
     return path.loop_dim[total - 1] if total > 0 else grid.rest.shape[0]
+
+
+@nb.njit(cache=True)
+def _state(case: Case, path: Path, inner_point: int, total: int) -> int:
+    """Return the state of the bound tables that the first ``total`` loops of the path lead to."""
+    grid = case.grid
+    runs = case.runs
+    dims = grid.rest.shape[0]
+    if total == 0:
+        return 0
+    kind = runs.kind[path.loop_dim[total - 1]]
+    table = kind if kind >= 0 else grid.states.shape[0] - 1
+    state = 0
+    for d in range(dims):
+        now = (inner_point // grid.radix[d]) % grid.count[d]
+        if kind < 0 or runs.kind[d] != kind:
+            state += now * grid.state_radix[table, d]
+            continue
+        value = grid.divisor[d, now]
+        k = total - 1
+        while k >= 0 and runs.kind[path.loop_dim[k]] == kind:
+            if path.loop_dim[k] == d:
+                value *= path.loop_bound[k]
+            k -= 1
+        start = index_of(grid.divisor[d], grid.count[d], value)
+        state += grid.pair_of[d, start, now] * grid.state_radix[table, d]
+    return state
+
+
+@nb.njit(cache=True)
+def _floor_pj(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int) -> float:
+    """Least energy [pJ] below a cut of the tile over all orders of its loops, from the tables alone."""
+    grid = case.grid
+    runs = case.runs
+    dims = grid.rest.shape[0]
+    loops = path.loops[level]
+    if n == 0:
+        if loops == 0:
+            return case.tables.enter_whole[level]
+        return case.tables.enter[level, path.loop_dim[loops - 1], _state(case, path, path.point[level], loops)]
+    least_pj = np.inf
+    for a in range(n):
+        j = moving[a]
+        kind = runs.kind[j]
+        table = kind if kind >= 0 else grid.states.shape[0] - 1
+        alone = kind >= 0 and loops > 0 and runs.kind[path.loop_dim[loops - 1]] == kind
+        if alone:
+            for b in range(n):
+                if runs.kind[moving[b]] != kind:
+                    alone = False
+        state = 0
+        for d in range(dims):
+            if kind < 0 or runs.kind[d] != kind:
+                state += target[d] * grid.state_radix[table, d]
+                continue
+            start = index[d]
+            if alone:
+                value = grid.divisor[d, index[d]]
+                k = loops - 1
+                while k >= 0 and runs.kind[path.loop_dim[k]] == kind:
+                    if path.loop_dim[k] == d:
+                        value *= path.loop_bound[k]
+                    k -= 1
+                start = index_of(grid.divisor[d], grid.count[d], value)
+            state += grid.pair_of[d, start, target[d]] * grid.state_radix[table, d]
+        least_pj = min(least_pj, case.tables.enter[level, j, state])
+    return least_pj
 
 
 @nb.njit(cache=True)
@@ -341,12 +411,7 @@ def descend(
                         n += 1
                 if valid:
                     # The least over all innermost loops ends most tiles.
-                    floor_pj = np.inf
-                    if n == 0:
-                        outer = path.loop_dim[path.loops[level] - 1] if path.loops[level] > 0 else dims
-                        floor_pj = case.tables.enter[level, inner_point, outer]
-                    for a in range(n):
-                        floor_pj = min(floor_pj, case.tables.enter[level, inner_point, moving[a]])
+                    floor_pj = _floor_pj(case, path, level, index, target, moving, n)
                     if floor_pj == np.inf:
                         counters[CUT_CAPACITY] += 1
                     elif beaten(mode, best, path.prefix_pj[level] + floor_pj, steps):
@@ -370,7 +435,10 @@ def descend(
                             own_pj = _cross(case, path, elided, level, innermost, path.loops[level] + n, extent)
                             cycles = _least_cycles(case, path, child, steps)
                             certain_pj = path.prefix_pj[level] + own_pj
-                            bound_pj = certain_pj + further(case.tables, slots, child, inner_point, innermost)
+                            state = _state(case, path, inner_point, path.loops[level] + n)
+                            bound_pj = certain_pj + further(
+                                case.tables, slots, case.runs, child, inner_point, innermost, state
+                            )
                             if beaten(mode, best, bound_pj, cycles):
                                 counters[CUT_BOUND] += 1
                             else:

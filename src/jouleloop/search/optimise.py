@@ -1,6 +1,8 @@
 """Search a mapspace for its optimum and state the certificate."""
 
+import itertools
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -62,33 +64,28 @@ class _Candidates:
 
 
 def _candidates(space: MapSpace) -> _Candidates:
-    found = list(unrollings(space))
+    """Return all unrollings; those that cost the same whatever the temporal loops are one, with all their arrangements."""
     levels, dims = len(space.temporal), len(space.problem.bounds)
+    merged: dict[bytes, list[Unrolling]] = {}
+    signature = _signature(space)
+    for unrolling in unrollings(space):
+        merged.setdefault(signature(unrolling.factors), []).append(unrolling)
+    found = [group[0] for group in merged.values()]
     rows: list[tuple[Ints, Ints, Ints, Ints]] = []
     ranges = np.empty((len(found), 2), np.int64)
-    for u, unrolling in enumerate(found):
+    for u, group in enumerate(merged.values()):
         ranges[u, 0] = len(rows)
-        indices = [0] * levels
-        while True:
-            count = np.zeros(levels, np.int64)
-            dim = np.zeros((levels, MAX_LOOPS), np.int64)
-            bound = np.ones((levels, MAX_LOOPS), np.int64)
-            axis = np.zeros((levels, MAX_LOOPS), np.int64)
-            for level, at in enumerate(indices):
-                loops = unrolling.arrangements[level][at]
-                count[level] = len(loops)
-                for k, (d, factor, side) in enumerate(loops):
-                    dim[level, k], bound[level, k], axis[level, k] = d, factor, side
-            rows.append((count, dim, bound, axis))
-            level = 0
-            while level < levels:
-                indices[level] += 1
-                if indices[level] < len(unrolling.arrangements[level]):
-                    break
-                indices[level] = 0
-                level += 1
-            if level == levels:
-                break
+        for unrolling in group:
+            for choice in itertools.product(*unrolling.arrangements):
+                count = np.zeros(levels, np.int64)
+                dim = np.zeros((levels, MAX_LOOPS), np.int64)
+                bound = np.ones((levels, MAX_LOOPS), np.int64)
+                axis = np.zeros((levels, MAX_LOOPS), np.int64)
+                for level, loops in enumerate(choice):
+                    count[level] = len(loops)
+                    for k, (d, factor, side) in enumerate(loops):
+                        dim[level, k], bound[level, k], axis[level, k] = d, factor, side
+                rows.append((count, dim, bound, axis))
         ranges[u, 1] = len(rows)
     factors = np.array([u.factors for u in found], np.int64).reshape(len(found), levels, dims)
     if not rows:
@@ -96,6 +93,32 @@ def _candidates(space: MapSpace) -> _Candidates:
         return _Candidates(found, factors, ranges, Arrangements(np.zeros((0, levels), np.int64), empty, empty, empty))
     stacked = [np.stack([row[k] for row in rows]) for k in range(4)]
     return _Candidates(found, factors, ranges, Arrangements(*stacked))
+
+
+def _signature(space: MapSpace) -> Callable[[Ints], bytes]:
+    """Return what tells unrollings apart: factors of a dimension multiply across a level that holds and loops nothing.
+
+    Dimensions that share a rank are told apart level by level, since which instances neighbour each other then matters.
+    """
+    levels = len(space.temporal)
+    coef = space.problem.projection_array
+    open_dims = np.array(space.problem.bounds) > 1
+    shared = ((coef != 0) & open_dims).sum(axis=2) > 1
+    apart = ((coef != 0) & shared[:, :, None]).any(axis=(0, 1)) & open_dims
+    empty = [
+        all(f == 1 for f in space.temporal[k].fixed) and not any(keep[k].any() for keep in space.keeps)
+        for k in range(levels)
+    ]
+
+    def signature(factors: Ints) -> bytes:
+        reduced = factors.copy()
+        for k in range(levels - 1):
+            if empty[k]:
+                reduced[k + 1][~apart] *= reduced[k][~apart]
+                reduced[k][~apart] = 1
+        return reduced.tobytes()
+
+    return signature
 
 
 class _Search:

@@ -10,20 +10,18 @@ from jouleloop.search.arrays import (
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
-    MAX_DIVISORS,
-    MAX_PRIMES,
     PRODUCT,
     STOPPED,
     Arrangements,
     Found,
-    Grid,
+    Runs,
     SlotArrays,
     Tables,
     Unrolled,
 )
 from jouleloop.search.bounds import fill_bounds, further
 from jouleloop.search.descend import Case, Path, beaten, descend
-from jouleloop.search.lattice import fill_grid
+from jouleloop.search.lattice import fill_grid, find_runs, new_grid
 from jouleloop.search.prepare import open_ranks, prepare
 
 
@@ -92,16 +90,18 @@ def solve(
                 units *= factors[u, level, d]
         steps[u] = macs / units
 
-    grid = Grid(
-        np.empty(dims, np.int64),
-        np.empty((dims, MAX_DIVISORS), np.int64),
-        np.empty(dims, np.int64),
-        np.empty((dims, MAX_DIVISORS), np.int64),
-        np.empty((dims, MAX_DIVISORS, MAX_PRIMES), np.int64),
-        layer.bounds.copy(),
+    runs = Runs(np.empty(dims, np.int64), np.empty((spaces, dims), np.bool_))
+    kinds = find_runs(layer.coef, runs)
+    grid = new_grid(layer.bounds, kinds)
+    points = fill_grid(grid, runs.kind)
+    states = grid.states.max()
+    tables = Tables(
+        np.empty((levels, dims, states)),
+        np.empty(levels),
+        np.empty((levels, points)),
+        np.empty((levels, max(kinds, 1), states)),
+        np.empty(states),
     )
-    full = fill_grid(grid)
-    tables = Tables(np.empty((levels, full, dims + 1)), np.empty((levels, full)), np.empty(full))
     unrolled = Unrolled(
         np.empty((levels, dims), np.int64),
         np.empty(levels, np.int64),
@@ -140,7 +140,7 @@ def solve(
         np.ones(levels, np.int64),
         np.ones((levels, 2), np.int64),
     )
-    case = Case(layer, hardware, keep, slots, unrolled, grid, tables)
+    case = Case(layer, hardware, keep, slots, runs, unrolled, grid, tables)
 
     # Turn 0 bounds the unrollings not bounded yet, turn 1 descends.
     for turn in range(2):
@@ -160,10 +160,10 @@ def solve(
                 for level in range(levels):
                     product *= factors[u, level, d]
                 grid.rest[d] = layer.bounds[d] // product
-            points = fill_grid(grid)
-            fill_bounds(layer, hardware, elided, keep, slots, unrolled, grid, points, tables)
+            points = fill_grid(grid, runs.kind)
+            fill_bounds(layer, hardware, elided, keep, slots, runs, unrolled, grid, points, tables)
             if turn == 0:
-                least_pj = further(tables, slots, top, points - 1, dims)
+                least_pj = further(tables, slots, runs, top, points - 1, dims, 0)
                 bound_pj[u] = path.prefix_pj[top] + least_pj
                 if least_pj == np.inf:
                     counters[CUT_CAPACITY] += 1
