@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 
 from jouleloop.errors import Fault, raise_all
 from jouleloop.stats.regression import Ratio, checked_points, distinct_values, fieller, fit_polynomial
@@ -25,7 +25,8 @@ class EquivalenceTest:
     p_value
         Of the two one-sided tests (the larger): the error of calling the share within the margin. NaN if untestable.
     beyond_p_value
-        The error of calling the share beyond the margin on the side where it lies. NaN if untestable.
+        The error of calling the share beyond the margin: two-sided, so that a share of zero under much noise is called
+        beyond at most at rate alpha, both sides together. NaN if untestable.
     margin, alpha
         As asked.
     note
@@ -49,8 +50,8 @@ class EquivalenceTest:
 
     @property
     def beyond(self) -> bool:
-        """Whether the whole interval lies outside the margins, on one side."""
-        return self.low >= self.margin or self.high <= -self.margin
+        """Whether the share lies beyond the margin, two-sided at level alpha: the 1 - alpha interval is outside."""
+        return self.beyond_p_value <= self.alpha
 
 
 def equivalence_test(
@@ -101,26 +102,28 @@ def equivalence_test(
     contrasts = np.vstack([fit.leading(largest), fit.at(largest)])
     term, value = (float(v) for v in contrasts @ fit.coefficients)
     covariance = fit.covariance_hc3(contrasts)
-    student = stats.t(fit.degrees_of_freedom)
-    quantile = float(student.ppf(1 - alpha))
+    freedom = fit.degrees_of_freedom
+    quantile = float(special.stdtrit(freedom, 1 - alpha))
     if value <= quantile * float(np.sqrt(covariance[1, 1])):
-        return untested("the fitted value at the largest size does not differ from zero")
+        return untested(
+            f"the points do not bound the share of a power of {degree}: the fit through it may be zero at the largest size"
+        )
     share: Ratio = fieller(term, value, covariance, quantile)
 
-    def lower_tail(bound: float) -> float:
-        """P-value of 'the share is at least bound' against 'it is smaller'."""
+    def t_value(bound: float) -> float:
+        """Student's t of the contrast 'share minus bound'."""
         contrast = np.array([1.0, -bound])
         error = float(np.sqrt(max(contrast @ covariance @ contrast, np.finfo(float).tiny)))
-        return float(student.cdf((term - bound * value) / error))
+        return (term - bound * value) / error
 
-    below_upper, above_lower = lower_tail(margin), 1 - lower_tail(-margin)
+    upper, lower = t_value(margin), t_value(-margin)
     return EquivalenceTest(
         degree=degree,
         share=share.value,
         low=share.low,
         high=share.high,
-        p_value=max(below_upper, above_lower),
-        beyond_p_value=1 - below_upper if share.value > 0 else 1 - above_lower,
+        p_value=float(max(special.stdtr(freedom, upper), special.stdtr(freedom, -lower))),
+        beyond_p_value=float(min(1.0, 2 * min(special.stdtr(freedom, -upper), special.stdtr(freedom, lower)))),
         margin=margin,
         alpha=alpha,
     )

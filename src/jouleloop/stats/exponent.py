@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, stats
+from scipy import optimize, special
 
 from jouleloop.stats.regression import EPSILON, FloatArray, checked_points, distinct_values
 
@@ -102,7 +102,7 @@ def exponent_fit(
         return nothing(f"no power between {LOWEST_EXPONENT:g} and {HIGHEST_EXPONENT:g} fits best")
     # The rounding of the response bounds how well any sum of squares is known.
     floor = u.size * (8 * EPSILON * float(np.abs(response).max()) / spread) ** 2
-    threshold = (squares(k) + floor) * (1 + float(stats.f(1, u.size - 3).ppf(1 - alpha)) / (u.size - 3))
+    threshold = (squares(k) + floor) * (1 + float(special.fdtri(1, u.size - 3, 1 - alpha)) / (u.size - 3))
     low = _crossing(squares, threshold, k, LOWEST_EXPONENT)
     high = _crossing(squares, threshold, k, HIGHEST_EXPONENT)
     power = np.exp(k * logarithm)

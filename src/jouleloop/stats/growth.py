@@ -169,18 +169,20 @@ def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> V
                 return Verdict(
                     Outcome.REFUTED, f"the response falls: {_shown(leading, degree)} is below zero", None, leading
                 )
-            if leading.within and leading.low <= 0:
+            if leading.within:
                 reason = f"there is no such growth: {_shown(leading, degree)} is equivalent to none"
                 return Verdict(Outcome.REFUTED, reason, None, leading)
     excess = equivalence_test(fit.u, fit.y, degree + 1, options.margin, options.alpha)
     if excess.note:
         return Verdict(Outcome.INCONCLUSIVE, excess.note, excess, leading)
-    margin = f"the margin of ±{options.margin:.3g}"
+    margin = f"the margin of ±{100 * options.margin:.3g} %"
     shown = _shown(excess, degree + 1)
     if excess.beyond:
         return Verdict(Outcome.REFUTED, f"{shown} is beyond {margin}", excess, leading)
     if not excess.within:
-        return Verdict(Outcome.INCONCLUSIVE, f"{shown} is neither inside nor outside {margin}", excess, leading)
+        return Verdict(
+            Outcome.INCONCLUSIVE, f"{shown} is neither clearly inside nor clearly outside {margin}", excess, leading
+        )
     if leading is not None and (leading.note or leading.low <= 0):
         reason = leading.note or f"{_shown(leading, degree)} does not differ from zero"
         return Verdict(Outcome.INCONCLUSIVE, reason, excess, leading)

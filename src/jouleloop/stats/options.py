@@ -29,7 +29,7 @@ class StatisticsOptions(BaseModel):
         default=0.05,
         gt=0,
         lt=0.5,
-        description="Level of each one-sided test; equivalence intervals have confidence 1 - 2 alpha, others 1 - alpha.",
+        description="Level of a one-sided test; equivalence intervals have confidence 1 - 2 alpha, others 1 - alpha.",
         json_schema_extra=_unit("probability"),
     )
     exponent_tolerance: float = Field(

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+from scipy import special
 from statsmodels.stats.diagnostic import het_breuschpagan
 
 from jouleloop.stats.regression import FloatArray, PolynomialFit, checked_points, distinct_values, fit_polynomial
@@ -73,7 +73,7 @@ def specification_tests(
         return SpecificationTests()
     durbin_watson, durbin_watson_p = _durbin_watson(fit)
     cook = _cook_distances(fit)
-    mark = float(stats.f(parameters, u.size - parameters).ppf(0.5))
+    mark = float(special.fdtri(parameters, u.size - parameters, 0.5))
     return SpecificationTests(
         reset_p=_reset(fit, reset_power),
         rainbow_p=_rainbow(fit, rainbow_fraction),
@@ -108,7 +108,7 @@ def _reset(fit: PolynomialFit, power: int) -> float:
     freedom = fit.degrees_of_freedom - added
     if left <= 0:
         return 0.0
-    return float(stats.f(added, freedom).sf(gained / added / (left / freedom)))
+    return float(special.fdtrc(added, freedom, gained / added / (left / freedom)))
 
 
 def _breusch_pagan(fit: PolynomialFit) -> float:
@@ -138,7 +138,7 @@ def _rainbow(fit: PolynomialFit, fraction: float) -> float:
         return 0.0
     ratio = (fit.sum_of_squares - middle.sum_of_squares) / (n - inner)
     ratio /= middle.sum_of_squares / middle.degrees_of_freedom
-    return float(stats.f(n - inner, middle.degrees_of_freedom).sf(ratio))
+    return float(special.fdtrc(n - inner, middle.degrees_of_freedom, max(ratio, 0.0)))
 
 
 def _durbin_watson(fit: PolynomialFit) -> tuple[float, float]:
@@ -160,8 +160,7 @@ def _durbin_watson(fit: PolynomialFit) -> tuple[float, float]:
     common = scaled_mean * (1 - scaled_mean) / scaled_variance - 1
     if common <= 0:
         return statistic, NAN
-    beta = stats.beta(scaled_mean * common, (1 - scaled_mean) * common)
-    lower = float(beta.cdf(statistic / 4))
+    lower = float(special.betainc(scaled_mean * common, (1 - scaled_mean) * common, statistic / 4))
     return statistic, min(1.0, 2 * min(lower, 1 - lower))
 
 
