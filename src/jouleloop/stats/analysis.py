@@ -118,7 +118,10 @@ def analyse_table(
             rows = group.usable[usable]
             growth = growth_named(sweep.response_growth.get(response.name, sweep.growth))
             one = Case(key, sweep, response, growth, rows, sizes[usable], values[usable])
-            test = fit_growth(one.sizes, one.values, growth, options)
+            try:
+                test = fit_growth(one.sizes, one.values, growth, options)
+            except InputError as error:
+                raise error.at(f"sweep {sweep.name}") from error
             tests[group.sweep, group.architecture, group.engine, group.energy_table, response.name] = test
             structure = structure_of(one, test)
             envelope = lower_envelope(one.sizes, one.values, growth, options)

@@ -57,7 +57,6 @@ def describe_sweep(rows: pd.DataFrame, left_out: pd.DataFrame) -> str:
 def describe_row(row: Mapping[Hashable, Any]) -> str:
     """Return the verdict of one row of results/verdicts.csv in words."""
     verdict = str(row["verdict"])
-    x = row["variable"]
     sentences = [f"{_SETTLED[verdict]} for {row['response_label']} ({_points(row)})"]
     if verdict == "exact":
         sentences[0] += f": it is {row['reason']}, which leaves nothing to test."
@@ -75,7 +74,7 @@ def describe_row(row: Mapping[Hashable, Any]) -> str:
     if not pd.isna(row["divisibility_p"]) and row["divisibility_p"] < _LEVEL:
         better = "less" if row["divisibility_correlation"] < 0 else "more"
         sentences.append(
-            f"Layers whose dimensions can be tiled in more ways cost {better} than the fit (rank correlation "
+            f"Layers whose dimensions can be tiled in more ways cost {better}, relative to the fit (rank correlation "
             f"{row['divisibility_correlation']:.2f}, p = {row['divisibility_p']:.2g})."
         )
     if row["envelope_n"] > 0 and not pd.isna(row["envelope_exponent"]):

@@ -105,9 +105,7 @@ def equivalence_test(
     freedom = fit.degrees_of_freedom
     quantile = float(special.stdtrit(freedom, 1 - alpha))
     if value <= quantile * float(np.sqrt(covariance[1, 1])):
-        return untested(
-            f"the points do not bound the share of a power of {degree}: the fit through it may be zero at the largest size"
-        )
+        return untested(f"the points do not bound the share of power {degree}: its fit may be zero at the largest size")
     share: Ratio = fieller(term, value, covariance, quantile)
 
     def t_value(bound: float) -> float:

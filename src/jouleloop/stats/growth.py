@@ -160,23 +160,23 @@ def unusable(u: FloatArray, y: FloatArray, growth: Growth, options: StatisticsOp
 def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> Verdict:
     degree = growth.degree
     if fit.is_exact(options.exact_tolerance):
-        return _decide_exact(fit, options)
+        return _decide_exact(fit, growth, options)
     leading = None
     if degree:
         leading = equivalence_test(fit.u, fit.y, degree, options.margin, options.alpha)
         if not leading.note:
+            if leading.within:
+                reason = f"there is no such growth: {_shown(leading, growth)} is equivalent to none"
+                return Verdict(Outcome.REFUTED, reason, None, leading)
             if leading.high < 0:
                 return Verdict(
-                    Outcome.REFUTED, f"the response falls: {_shown(leading, degree)} is below zero", None, leading
+                    Outcome.REFUTED, f"the response falls: {_shown(leading, growth)} is below zero", None, leading
                 )
-            if leading.within:
-                reason = f"there is no such growth: {_shown(leading, degree)} is equivalent to none"
-                return Verdict(Outcome.REFUTED, reason, None, leading)
     excess = equivalence_test(fit.u, fit.y, degree + 1, options.margin, options.alpha)
     if excess.note:
         return Verdict(Outcome.INCONCLUSIVE, excess.note, excess, leading)
     margin = f"the margin of ±{100 * options.margin:.3g} %"
-    shown = _shown(excess, degree + 1)
+    shown = _shown(excess, growth)
     if excess.beyond:
         return Verdict(Outcome.REFUTED, f"{shown} is beyond {margin}", excess, leading)
     if not excess.within:
@@ -184,28 +184,33 @@ def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> V
             Outcome.INCONCLUSIVE, f"{shown} is neither clearly inside nor clearly outside {margin}", excess, leading
         )
     if leading is not None and (leading.note or leading.low <= 0):
-        reason = leading.note or f"{_shown(leading, degree)} does not differ from zero"
+        reason = leading.note or f"{_shown(leading, growth)} does not differ from zero"
         return Verdict(Outcome.INCONCLUSIVE, reason, excess, leading)
     return Verdict(Outcome.CONFIRMED, f"{shown} is inside {margin}", excess, leading)
 
 
-def _decide_exact(fit: PolynomialFit, options: StatisticsOptions) -> Verdict:
+def _decide_exact(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> Verdict:
     """Decide where the residuals of the expected form are rounding noise: by the sign of its highest coefficient."""
     for lower in range(fit.degree):
         if fit_polynomial(fit.u, fit.y, lower).is_exact(options.exact_tolerance):
-            reason = f"the response is exactly {_FORM_NAMES[lower]} to {options.exact_tolerance:.0e}"
+            reason = f"the response is exactly {_form(lower, growth)} to {options.exact_tolerance:.0e}"
             return Verdict(Outcome.REFUTED, reason)
-    name = _FORM_NAMES[fit.degree]
+    name = _form(fit.degree, growth)
     if fit.degree and fit.coefficients[-1] < 0:
         return Verdict(Outcome.REFUTED, f"the response is exactly {name}, but its highest coefficient is negative")
     return Verdict(Outcome.EXACT, f"exactly {name} to {options.exact_tolerance:.0e}: the residuals are rounding noise")
 
 
-def _shown(test: EquivalenceTest, power: int) -> str:
+def _form(power: int, growth: Growth) -> str:
+    """Return the polynomial's name, with what it is a polynomial of where that is not the variable itself."""
     name = _FORM_NAMES.get(power, f"degree-{power}")
+    return name if growth.regressor == "{x}" or not power else f"{name} (in {growth.regressor.format(x='x')})"
+
+
+def _shown(test: EquivalenceTest, growth: Growth) -> str:
     confidence = f"{100 * (1 - 2 * test.alpha):.3g} %"
     return (
-        f"the {name} share at the largest size, {100 * test.share:.3g} % "
+        f"the {_form(test.degree, growth)} share at the largest size, {100 * test.share:.3g} % "
         f"({confidence} interval {100 * test.low:.3g} to {100 * test.high:.3g} %),"
     )
 

@@ -141,7 +141,7 @@ class LowerEnvelope:
 def lower_envelope(
     x: npt.ArrayLike, y: npt.ArrayLike, expected: str | Growth, options: StatisticsOptions | None = None
 ) -> LowerEnvelope | None:
-    """Return the lower envelope: in each of some sqrt(2 n) blocks of neighbouring sizes, the layer cheapest for its size.
+    """Return the lower envelope: the cheapest layer for its size in each of sqrt(2 n) blocks of neighbouring sizes.
 
     Cheapest means the smallest ratio of response to the fitted growth, so that a block's smaller sizes have no
     advantage. Blocks, not a convex hull: a hull can only bend upwards and would confirm its own shape. None where there
