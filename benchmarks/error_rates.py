@@ -17,7 +17,8 @@ def main() -> int:
     print("|---|---|" + "---:|" * 5)
     for rate in error_rates(arguments.simulations, arguments.seed):
         cells = [f"{100 * rate.rate(outcome):.1f}{'*' if outcome in rate.scenario.right else ''}" for outcome in shown]
-        print(f"| {rate.scenario.name} | {rate.scenario.expected} | {' | '.join(cells)} | {100 * rate.worst_error:.1f} |")
+        cells.append(f"{100 * rate.worst_error:.1f}")
+        print(" | ".join(["| " + rate.scenario.name, rate.scenario.expected, *cells]) + " |")
     return 0
 
 

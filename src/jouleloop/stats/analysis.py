@@ -28,6 +28,8 @@ from jouleloop.stats.rows import (
 )
 from jouleloop.stats.table import check_table, find_responses, groups, response_values
 
+__all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table"]
+
 FAMILIES = ("quadratic_p", "equivalence_p", "reset_p", "rainbow_p", "breusch_pagan_p", "durbin_watson_p")
 """Columns of p-values, each corrected by Holm over all rows of the table in which it was computed."""
 

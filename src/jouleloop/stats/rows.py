@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 from typing import Any
 
@@ -169,6 +170,7 @@ def _finite(value: float) -> float:
     return value if math.isfinite(value) else math.nan
 
 
+@cache
 def _versions() -> str:
     libraries = [f"{name} {version(name)}" for name in ("numpy", "scipy", "statsmodels")]
     return "; ".join([f"jouleloop {__version__}", *libraries])

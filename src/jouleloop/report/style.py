@@ -1,0 +1,153 @@
+"""The one style of all figures: sizes, colours, units, and writing PNG, SVG and PDF with reproducible bytes."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import replacing
+
+# Okabe and Ito's palette: distinguishable with every common colour vision, and by lightness in grey print.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
+    "#000000",
+    "#e69f00",
+    "#56b4e9",
+    "#009e73",
+    "#f0e442",
+    "#0072b2",
+    "#d55e00",
+    "#cc79a7",
+)
+SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, BLACK)
+BAR, FIT, PUBLISHED, BEST = "#9db7cf", BLACK, VERMILION, GREEN
+HATCHES = {"weights": "", "inputs": "/////", "outputs": "\\\\\\\\\\", "compute": ""}
+"""Lines only: a hatch of dots makes an SVG of megabytes."""
+SEQUENTIAL = "viridis"
+
+FORMATS = ("png", "svg", "pdf")
+PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.5, 2.4
+"""One column of a two-column page."""
+
+_RC: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#e0e0e0",
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.4,
+    "lines.linewidth": 1.2,
+    "figure.facecolor": "white",
+    "savefig.dpi": 200,
+    # Text stays text: searchable, and readable by a screen reader.
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    # Without a salt of its own every SVG gets random identifiers.
+    "svg.hashsalt": "jouleloop",
+}
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A drawn figure with its caption and the text for those who cannot see it.
+
+    Attributes
+    ----------
+    name
+        File name without ending.
+    figure
+        The drawing.
+    caption
+        Question, unit, number of points and decision rule.
+    """
+
+    name: str
+    figure: Figure
+    caption: str
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in the project's style whatever is drawn inside."""
+    with mpl.rc_context(_RC):
+        yield
+
+
+def new_figure(rows: int, columns: int, *, sharey: bool | str = False) -> tuple[Figure, list[list[Axes]]]:
+    """Return a figure of ``rows`` × ``columns`` panels and its axes, row by row."""
+    figure = Figure(figsize=(PANEL_WIDTH_IN * columns, PANEL_HEIGHT_IN * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)  # type: ignore[arg-type]
+    return figure, [list(row) for row in axes]
+
+
+def energy_axis(axes: Axes, unit: str, label: str, *, which: str = "y") -> None:
+    """Label an axis whose values are in ``unit`` ('pJ' or 'words') and show them with SI prefixes.
+
+    Values stay in their unit; only the tick labels are shortened (1e6 pJ reads 1 µJ).
+    """
+    axis = axes.yaxis if which == "y" else axes.xaxis
+    if unit == "pJ":
+        axis.set_major_formatter(_PicoFormatter())
+        axis.set_label_text(f"{label} [J]")
+    else:
+        axis.set_major_formatter(EngFormatter(sep=""))
+        axis.set_label_text(f"{label} [{unit}]" if unit else label)
+
+
+class _PicoFormatter(EngFormatter):
+    """Show picojoules as joules with a prefix."""
+
+    def __init__(self) -> None:
+        super().__init__(unit="", sep=" ")
+
+    def __call__(self, x: float, pos: Any = None) -> str:
+        return super().__call__(x * 1e-12, pos)
+
+
+def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FORMATS) -> tuple[Path, ...]:
+    """Write ``figure`` to ``folder`` in every format, whole or not at all, and return the paths.
+
+    The files hold no date and no random identifier: the same figure gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        For an unknown format or a folder that cannot be written.
+    """
+    wrong = [name for name in formats if name not in FORMATS]
+    if wrong:
+        raise InputError(Fault("unknown figure format", value=wrong[0], allowed=", ".join(FORMATS)))
+    metadata: dict[str, dict[str, Any]] = {
+        "png": {"Software": None, "Title": figure.name, "Description": figure.caption},
+        "svg": {"Date": None, "Creator": None, "Title": figure.name, "Description": figure.caption},
+        "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None, "Title": figure.name},
+    }
+    paths = []
+    with styled():
+        if figure.figure.get_layout_engine() is not None:
+            # The layout is solved once: solving again starts from the last solution and moves things by a hair.
+            figure.figure.draw_without_rendering()
+            figure.figure.set_layout_engine("none")
+        for name in formats:
+            path = folder / f"{figure.name}.{name}"
+            with replacing(path) as temporary:
+                figure.figure.savefig(temporary, format=name, metadata=metadata[name])
+            paths.append(path)
+    return tuple(paths)
