@@ -8,7 +8,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from jouleloop.report.selection import architectures_of, fitted_line, growth_caption, one_row, points_of
-from jouleloop.report.style import BAR, FIT, PUBLISHED, SERIES, ReportFigure, energy_axis, new_figure, styled
+from jouleloop.report.style import (
+    BAR,
+    FIT,
+    PUBLISHED,
+    SERIES,
+    ReportFigure,
+    new_figure,
+    response_axis,
+    size_axis,
+    styled,
+)
 from jouleloop.stats.analysis import Analysis
 
 FIGURE4_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
@@ -112,6 +122,7 @@ def architectures_figure(
     with styled():
         figure, axes = new_figure(1, 1)
         panel = axes[0][0]
+        largest = (0.0, 0.0)
         for name, colour, marker in zip(architectures_of(analysis.verdicts, sweep), SERIES, "osD^vPX*", strict=False):
             points = points_of(analysis, sweep, name, response)
             layers = energies[(energies["sweep"] == sweep) & (energies["architecture"] == name)].set_index("layer")
@@ -119,8 +130,9 @@ def architectures_figure(
             x, y = points["variable"].to_numpy(), points["measured"].to_numpy() / macs
             panel.plot(x, y, marker, ms=2.5, color=colour, alpha=0.8, label=str(name).capitalize())
             rows.append(one_row(analysis.verdicts, sweep, name, response))
-        panel.set_xlabel(str(rows[0]["variable"]))
-        energy_axis(panel, str(rows[0]["unit"]), f"{rows[0]['response_label']} per MAC")
+            largest = (max(largest[0], float(x.max(initial=0))), max(largest[1], float(y.max(initial=0))))
+        size_axis(panel.xaxis, str(rows[0]["variable"]), largest[0])
+        response_axis(panel.yaxis, str(rows[0]["unit"]), f"{rows[0]['response_label']} per MAC", largest[1])
         panel.set_ylim(bottom=0)
         panel.legend(loc="lower right", ncols=2)
     what = f"Sweep {sweep}: {rows[0]['response_label']} per multiply-accumulate, architectures side by side."
@@ -151,6 +163,6 @@ def _draw_growth(panel: Axes, analysis: Analysis, sweep: str, architecture: str,
         dense = np.linspace(sizes[0], sizes[-1], 200)
         panel.plot(dense, fitted_line(fit, dense), "--", color=FIT, label=f"fit: {verdict['expected']}")
     panel.set_ylim(bottom=0)
-    panel.set_xlabel(str(verdict["variable"]))
-    energy_axis(panel, str(verdict["unit"]), str(verdict["response_label"]))
+    size_axis(panel.xaxis, str(verdict["variable"]), float(x.max(initial=0)))
+    response_axis(panel.yaxis, str(verdict["unit"]), str(verdict["response_label"]), float(y.max(initial=0)))
     return verdict

@@ -9,7 +9,7 @@ from matplotlib.patches import Patch
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.figures import macs_of
 from jouleloop.report.selection import architectures_of, require_columns
-from jouleloop.report.style import HATCHES, PUBLISHED, SEQUENTIAL, SERIES, ReportFigure, energy_axis, new_figure, styled
+from jouleloop.report.style import FIT, HATCHES, SEQUENTIAL, SERIES, ReportFigure, new_figure, response_axis, styled
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.regression import FloatArray
@@ -68,12 +68,12 @@ def breakdown_figure(
                 panel.set_ylabel("share of total energy")
                 panel.set_ylim(0, 1)
             else:
-                energy_axis(panel, "pJ", "total energy")
+                response_axis(panel.yaxis, "pJ", "total energy", float(panel.get_ylim()[1]))
     caption = (
         f"Question: where does the energy of sweep {sweep.name} go? Stacked from below: compute, then every level of "
-        f"the storage hierarchy (colour), split by data space (hatch: none weights, rising lines inputs, falling lines outputs). "
-        f"Unit: {'share of the total' if share else 'J'}. {', '.join(counted)} layers; layers of one size are "
-        "averaged. "
+        "the storage hierarchy (colour), split by data space (hatch: none weights, rising lines inputs, falling lines "
+        f"outputs). Unit: {'share of the total' if share else 'J'}. {', '.join(counted)} layers; layers of one size "
+        "are averaged. "
         "No test is made here; the levels' own growth is in the table of verdicts."
     )
     kind = "breakdown_share" if share else "breakdown"
@@ -105,7 +105,7 @@ def _draw_stacks(panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatA
         panel.set_xticks(place[shown], [f"{sizes[chosen][i]:.3g}" for i in shown])
     handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
     handles += [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
-    panel.legend(handles=handles, loc="upper left" if not share else "lower left", fontsize=6, ncols=2)
+    panel.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
 
 
 def heat_map_figure(
@@ -134,32 +134,35 @@ def heat_map_figure(
                 .reindex(index=sorted(everything["M"].unique(), reverse=True), columns=sorted(everything["C"].unique()))
             )
             steps = max(1, len(grid) // 8)
+            top = float(np.nanquantile(grid.to_numpy(), 0.98)) if len(rows) else None
             sns.heatmap(
                 grid,
                 ax=panel,
                 cmap=SEQUENTIAL,
                 xticklabels=steps,
                 yticklabels=steps,
-                cbar_kws={"label": "pJ per MAC"},
+                vmax=top,
+                cbar_kws={"label": "pJ per MAC", "extend": "max"},
                 rasterized=True,
             )
             panel.set_title(name.capitalize())
+            panel.grid(visible=False)
             panel.set_xlabel("inputs n")
             panel.set_ylabel("outputs m")
             counted.append(f"{name.capitalize()} n = {len(rows)} of {len(everything)}")
     caption = (
-        f"Question: which shapes of layer are cheap? {response.removesuffix('_pj')} energy per multiply-accumulate over "
+        f"Question: which shapes of layer are cheap? Energy ({response}) per multiply-accumulate over "
         f"the number of inputs n and of outputs m, sweep {sweep}. Unit: pJ per MAC. {', '.join(counted)} layers; "
-        "white: no mapping. No test is made here."
+        "white: no mapping; the colours end at the 98 % quantile. No test is made here."
     )
     stem = "_".join(["heatmap", sweep, *([architecture] if architecture else []), response.removesuffix("_pj")])
     return ReportFigure(stem, figure, caption)
 
 
 def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_column: str) -> ReportFigure:
-    """Draw DRAM words of every layer against the lower bound in ``bound_column``, both logarithmic, as a roofline.
+    """Draw DRAM words of every layer against the lower bound in ``bound_column``, as a roofline.
 
-    The bound is the diagonal: no point may lie below it; the distance above it is what the mapping moves in excess.
+    Left, both logarithmic, the bound is the diagonal, and no point may lie below it; right, the ratio.
 
     Raises
     ------
@@ -172,8 +175,8 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
         raise InputError(Fault("the energies table has no column 'dram_words_…'"))
     counted = []
     with styled():
-        figure, axes = new_figure(1, 1)
-        panel = axes[0][0]
+        figure, axes = new_figure(1, 2)
+        left, right = axes[0]
         ends: list[float] = []
         for name, colour, marker in zip(architectures_of(energies, sweep.name), SERIES, "osD^vPX*", strict=False):
             rows = _usable(energies, sweep.name, name)
@@ -182,19 +185,24 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
             if moved is None:
                 continue
             known = np.isfinite(moved) & np.isfinite(bound) & (bound > 0) & (moved > 0)
-            panel.plot(bound[known], moved[known], marker, ms=2.5, color=colour, alpha=0.7, label=name.capitalize())
-            ends += [*bound[known], *moved[known]]
-            below = int((moved[known] < bound[known] * (1 - 1e-9)).sum())
-            counted.append(f"{name.capitalize()} n = {int(known.sum())}, {below} below the bound")
+            moved, bound = moved[known], bound[known]
+            for panel, values in ((left, moved), (right, moved / bound)):
+                panel.plot(bound, values, marker, ms=2.5, color=colour, alpha=0.7, label=name.capitalize())
+            ends += [*bound, *moved]
+            below = int((moved < bound * (1 - 1e-9)).sum())
+            counted.append(f"{name.capitalize()} n = {bound.size}, {below} below the bound")
         if ends:
             span = np.array([min(ends), max(ends)])
-            panel.plot(span, span, "--", color=PUBLISHED, label="lower bound")
-        panel.set_xscale("log")
-        panel.set_yscale("log")
-        panel.grid(visible=True, which="major", axis="both")
-        panel.set_xlabel("lower bound [DRAM words]")
-        panel.set_ylabel("moved [DRAM words]")
-        panel.legend(loc="upper left")
+            left.plot(span, span, "--", color=FIT, label="lower bound")
+            right.axhline(1, ls="--", color=FIT)
+        left.set_yscale("log")
+        for panel in (left, right):
+            panel.set_xscale("log")
+            panel.grid(visible=True, which="major", axis="both")
+            panel.set_xlabel("lower bound [DRAM words]")
+        left.set_ylabel("moved [DRAM words]")
+        right.set_ylabel("moved / lower bound")
+        left.legend(loc="upper left")
     caption = (
         f"Question: how near to theory's lower bound is the DRAM traffic of sweep {sweep.name}? Unit: words. "
         f"{'; '.join(counted)}. Decision rule: a layer below the dashed line would refute the bound (or the model)."

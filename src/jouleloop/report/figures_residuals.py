@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
 from jouleloop.report.selection import architectures_of, growth_caption, one_row, points_of
-from jouleloop.report.style import BEST, BLUE, FIT, ReportFigure, new_figure, styled
+from jouleloop.report.style import BEST, BLUE, FIT, ReportFigure, new_figure, size_axis, styled
 from jouleloop.stats.analysis import Analysis
 
 
@@ -40,11 +40,11 @@ def residual_figure(
             left.set_title(f"{name.capitalize()}: {row['verdict']}")
             left.set_ylabel("residual / fit")
             left.yaxis.set_major_formatter(PercentFormatter(1))
-            left.set_xlabel(str(row["variable"]))
+            size_axis(left.xaxis, str(row["variable"]), float(points["variable"].max()) if len(points) else 0.0)
             right.set_xscale("symlog", linthresh=1)
             right.set_xlabel("index factorisations")
             if not pd.isna(row["divisibility_correlation"]):
-                right.set_title(f"rank correlation {row['divisibility_correlation']:.2f}")
+                right.set_title(f"rank correlation {row['divisibility_correlation']:.2f}".replace("-", "−"))
             if best.any():
                 left.legend(loc="lower right")
     what = (

@@ -1,5 +1,6 @@
 """The one style of all figures: sizes, colours, units, and writing PNG, SVG and PDF with reproducible bytes."""
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -8,8 +9,9 @@ from typing import Any
 
 import matplotlib as mpl
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import EngFormatter
+from matplotlib.ticker import FuncFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
@@ -97,28 +99,39 @@ def new_figure(rows: int, columns: int, *, sharey: bool | str = False) -> tuple[
     return figure, [list(row) for row in axes]
 
 
-def energy_axis(axes: Axes, unit: str, label: str, *, which: str = "y") -> None:
-    """Label an axis whose values are in ``unit`` ('pJ' or 'words') and show them with SI prefixes.
+_PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k"}
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
-    Values stay in their unit; only the tick labels are shortened (1e6 pJ reads 1 µJ).
+
+def response_axis(axis: Axis, unit: str, label: str, largest: float) -> None:
+    """Label an axis of values in ``unit`` and show them in the SI unit that suits the ``largest``.
+
+    The plotted values stay in picojoules or words; only the tick labels are divided.
     """
-    axis = axes.yaxis if which == "y" else axes.xaxis
-    if unit == "pJ":
-        axis.set_major_formatter(_PicoFormatter())
-        axis.set_label_text(f"{label} [J]")
-    else:
-        axis.set_major_formatter(EngFormatter(sep=""))
-        axis.set_label_text(f"{label} [{unit}]" if unit else label)
+    if unit != "pJ":
+        size_axis(axis, label, largest, unit=unit)
+        return
+    exponent = min(max(_thousands(largest * 1e-12), -12), 3)
+    _divide_ticks(axis, 10.0 ** (exponent + 12))
+    axis.set_label_text(f"{label} [{_PREFIXES[exponent]}J]")
 
 
-class _PicoFormatter(EngFormatter):
-    """Show picojoules as joules with a prefix."""
+def size_axis(axis: Axis, label: str, largest: float, unit: str = "") -> None:
+    """Label an axis of sizes or counts; from a hundred thousand on the power of ten moves into the label."""
+    exponent = _thousands(largest) if largest >= 1e5 else 0
+    if exponent:
+        _divide_ticks(axis, 10.0**exponent)
+        unit = f"10{str(exponent).translate(_SUPERSCRIPTS)} {unit}".rstrip()
+    axis.set_label_text(f"{label} [{unit}]" if unit else label)
 
-    def __init__(self) -> None:
-        super().__init__(unit="", sep=" ")
 
-    def __call__(self, x: float, pos: Any = None) -> str:
-        return super().__call__(x * 1e-12, pos)
+def _thousands(value: float) -> int:
+    """Return the power of ten, a multiple of three, below ``value``."""
+    return 3 * math.floor(math.log10(value) / 3) if value > 0 else 0
+
+
+def _divide_ticks(axis: Axis, divisor: float) -> None:
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}".replace("-", "−")))
 
 
 def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FORMATS) -> tuple[Path, ...]:
