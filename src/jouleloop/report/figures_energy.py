@@ -9,7 +9,18 @@ from matplotlib.patches import Patch
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.figures import macs_of
 from jouleloop.report.selection import architectures_of, require_columns
-from jouleloop.report.style import FIT, HATCHES, SEQUENTIAL, SERIES, ReportFigure, new_figure, response_axis, styled
+from jouleloop.report.style import (
+    FIT,
+    HATCHES,
+    SEQUENTIAL,
+    SERIES,
+    ReportFigure,
+    new_figure,
+    response_axis,
+    scaled_label,
+    styled,
+    thousands,
+)
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.regression import FloatArray
@@ -61,9 +72,8 @@ def breakdown_figure(
                 if values is not None and np.nansum(values) > 0:
                     parts[stem.removesuffix(f"_{space}"), space] = np.nan_to_num(values)
             counted.append(f"{name.capitalize()} n = {len(rows)}")
-            _draw_stacks(panel, x, parts, share=share)
+            _draw_stacks(panel, x, parts, sweep.label, share=share)
             panel.set_title(name.capitalize())
-            panel.set_xlabel(sweep.label)
             if share:
                 panel.set_ylabel("share of total energy")
                 panel.set_ylim(0, 1)
@@ -80,7 +90,9 @@ def breakdown_figure(
     return ReportFigure("_".join([kind, sweep.name, *([architecture] if architecture else [])]), figure, caption)
 
 
-def _draw_stacks(panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatArray], *, share: bool) -> None:
+def _draw_stacks(
+    panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatArray], label: str, *, share: bool
+) -> None:
     sizes, group = np.unique(x, return_inverse=True)
     chosen = np.arange(sizes.size)
     if sizes.size > _MANY_STACKS:
@@ -102,10 +114,15 @@ def _draw_stacks(panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatA
         base += height
     if not even:
         shown = np.linspace(0, chosen.size - 1, 6).round().astype(int)
-        panel.set_xticks(place[shown], [f"{sizes[chosen][i]:.3g}" for i in shown])
+        exponent = thousands(float(sizes[-1])) if sizes[-1] >= 1e5 else 0
+        panel.set_xticks(place[shown], [f"{sizes[chosen][i] / 10.0**exponent:.3g}" for i in shown])
+        label = scaled_label(label, exponent)
+    panel.set_xlabel(label)
     handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
     handles += [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
-    panel.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4)
+    panel.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, columnspacing=0.8, handlelength=1.2
+    )
 
 
 def heat_map_figure(

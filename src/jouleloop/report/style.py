@@ -111,21 +111,27 @@ def response_axis(axis: Axis, unit: str, label: str, largest: float) -> None:
     if unit != "pJ":
         size_axis(axis, label, largest, unit=unit)
         return
-    exponent = min(max(_thousands(largest * 1e-12), -12), 3)
+    exponent = min(max(thousands(largest * 1e-12), -12), 3)
     _divide_ticks(axis, 10.0 ** (exponent + 12))
     axis.set_label_text(f"{label} [{_PREFIXES[exponent]}J]")
 
 
 def size_axis(axis: Axis, label: str, largest: float, unit: str = "") -> None:
     """Label an axis of sizes or counts; from a hundred thousand on the power of ten moves into the label."""
-    exponent = _thousands(largest) if largest >= 1e5 else 0
+    exponent = thousands(largest) if largest >= 1e5 else 0
     if exponent:
         _divide_ticks(axis, 10.0**exponent)
-        unit = f"10{str(exponent).translate(_SUPERSCRIPTS)} {unit}".rstrip()
-    axis.set_label_text(f"{label} [{unit}]" if unit else label)
+    axis.set_label_text(scaled_label(label, exponent, unit))
 
 
-def _thousands(value: float) -> int:
+def scaled_label(label: str, exponent: int, unit: str = "") -> str:
+    """Return ``label`` with the power of ten and the unit that the tick labels are in."""
+    power = f"10{str(exponent).translate(_SUPERSCRIPTS)}" if exponent else ""
+    bracket = " ".join(part for part in (power, unit) if part)
+    return f"{label} [{bracket}]" if bracket else label
+
+
+def thousands(value: float) -> int:
     """Return the power of ten, a multiple of three, below ``value``."""
     return 3 * math.floor(math.log10(value) / 3) if value > 0 else 0
 
