@@ -170,6 +170,13 @@ def test_what_cannot_be_drawn_is_refused(energies: pd.DataFrame, analysis: Analy
         breakdown_figure(bare, SWEEPS[0])
 
 
+def test_a_level_of_one_architecture_is_drawn_for_that_one(energies: pd.DataFrame) -> None:
+    some = energies[energies["sweep"] == "fc_inputs"].copy()
+    some.loc[some["architecture"] == "eyeriss", "glb_outputs_pj"] = np.nan
+    figure = growth_figure(analyse_table(some, SWEEPS[:1]), "fc_inputs", response="glb_pj")
+    assert [panel.get_title() for panel in figure.figure.axes] == ["Simba"]
+
+
 def test_a_sweep_that_could_not_be_tested_is_still_drawn(energies: pd.DataFrame) -> None:
     few = energies[energies["sweep"] == "fc_inputs"].groupby("architecture").head(3)
     figure = growth_figure(analyse_table(few, SWEEPS[:1]), "fc_inputs")

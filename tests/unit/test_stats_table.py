@@ -79,6 +79,13 @@ def test_every_response_of_every_sweep_has_a_row() -> None:
     assert "exactly linear" in fit["quadratic_note"]
 
 
+def test_bounds_and_theory_are_no_levels() -> None:
+    more = energies().assign(lower_bound_pj=1.0, theory_lower_data_pj=1.0, glb_pj=5.0)
+    responses = set(analyse_table(more, SWEEPS).verdicts["response"])
+    assert "glb_pj" in responses
+    assert not {name for name in responses if "bound" in name or "theory" in name}
+
+
 def test_expected_growth_may_differ_by_response() -> None:
     sweeps = [
         SweepDescription("fc_inputs", "C", "linear", response_growth={"dram_words_outputs": "constant"}),
@@ -180,6 +187,8 @@ def test_tables_that_are_no_current_energies_table_are_refused() -> None:
     old.attrs["table_version"] = 99
     with pytest.raises(InputError, match="unknown version"):
         analyse_table(old, SWEEPS)
+    with pytest.raises(InputError, match="older version"):
+        analyse_table(energies().assign(table_version=0), SWEEPS)
     with pytest.raises(InputError, match="no rows"):
         analyse_table(energies().iloc[:0], SWEEPS)
     twice = pd.concat([energies(), energies().iloc[:1]], ignore_index=True)

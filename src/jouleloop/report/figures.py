@@ -49,7 +49,7 @@ def growth_figure(
     InputError
         For a sweep, architecture or response that was not analysed.
     """
-    names = architectures_of(analysis.verdicts, sweep, architecture)
+    names = architectures_of(analysis.verdicts, sweep, architecture, response)
     rows: list[dict[Hashable, Any]] = []
     with styled():
         figure, axes = new_figure(1, len(names))
@@ -123,7 +123,8 @@ def architectures_figure(
         figure, axes = new_figure(1, 1)
         panel = axes[0][0]
         largest = (0.0, 0.0)
-        for name, colour, marker in zip(architectures_of(analysis.verdicts, sweep), SERIES, "osD^vPX*", strict=False):
+        compared = architectures_of(analysis.verdicts, sweep, response=response)
+        for name, colour, marker in zip(compared, SERIES, "osD^vPX*", strict=False):
             points = points_of(analysis, sweep, name, response)
             layers = energies[(energies["sweep"] == sweep) & (energies["architecture"] == name)].set_index("layer")
             macs = macs_of(layers).loc[points["layer"]].to_numpy(dtype=np.float64)

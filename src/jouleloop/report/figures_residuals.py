@@ -22,7 +22,7 @@ def residual_figure(
     InputError
         For a sweep, architecture or response that was not analysed.
     """
-    names = architectures_of(analysis.verdicts, sweep, architecture)
+    names = architectures_of(analysis.verdicts, sweep, architecture, response)
     rows: list[dict[Hashable, Any]] = []
     with styled():
         figure, axes = new_figure(len(names), 2, sharey="row")

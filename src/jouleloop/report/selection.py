@@ -18,8 +18,12 @@ DECISION_RULE = (
 )
 
 
-def architectures_of(table: pd.DataFrame, sweep: str, wanted: str | None = None) -> list[str]:
+def architectures_of(
+    table: pd.DataFrame, sweep: str, wanted: str | None = None, response: str | None = None
+) -> list[str]:
     """Return the architectures of ``sweep`` in ``table``, sorted, or only the ``wanted`` one.
+
+    With a ``response``, only those that have it (a level that another architecture lacks), if any has.
 
     Raises
     ------
@@ -29,9 +33,11 @@ def architectures_of(table: pd.DataFrame, sweep: str, wanted: str | None = None)
     sweeps = [str(name) for name in table["sweep"].unique()]
     if sweep not in sweeps:
         raise InputError(unknown(sweep, sweeps, "sweep"))
-    found = sorted({str(name) for name in table.loc[table["sweep"] == sweep, "architecture"]})
+    rows = table[table["sweep"] == sweep]
+    found = sorted({str(name) for name in rows["architecture"]})
     if wanted is None:
-        return found
+        having = {str(name) for name in rows.loc[rows["response"] == response, "architecture"]} if response else set()
+        return [name for name in found if name in having] or found
     if wanted not in found:
         raise InputError(unknown(wanted, found, f"architecture in sweep {sweep}"))
     return [wanted]

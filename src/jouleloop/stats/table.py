@@ -7,16 +7,16 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError, nearest, raise_all
+from jouleloop.files import is_whole
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.regression import FloatArray
 
 TABLE_VERSION = 1
-"""Version of the energies table's columns that these statistics read; kept in ``attrs['table_version']``."""
+"""Version of the energies table that these statistics read; kept in ``attrs['table_version']`` or a column."""
 
 IDENTIFIERS = ("architecture", "sweep", "layer", "status", "reason", "engine", "energy_table")
 SPACES = ("weights", "inputs", "outputs")
-_NOT_LEVELS = {"total_pj", "data_pj", "compute_pj", "lower_bound_pj"}
-_NO_PREFIX = ("theory_",)
+_NOT_LEVELS = {"total_pj", "data_pj", "compute_pj"}
 
 
 @dataclass(frozen=True)
@@ -63,8 +63,10 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
         engines, or several energy tables for one architecture; all faults together.
     """
     version = table.attrs.get("table_version", TABLE_VERSION)
+    if "table_version" in table.columns and len(table):
+        version = float(pd.to_numeric(table["table_version"], errors="coerce").min())
     if version != TABLE_VERSION:
-        older = isinstance(version, int) and version < TABLE_VERSION
+        older = is_whole(version) and version < TABLE_VERSION
         raise InputError(
             Fault(
                 "the energies table is of an older version: recompute it, the results of unchanged points are reused"
@@ -187,7 +189,9 @@ def _levels(table: pd.DataFrame) -> list[str]:
     """Return the levels, in the order of the columns, from ``<level>_pj`` and ``<level>_<data space>_pj``."""
     levels: dict[str, None] = {}
     for column in (str(c) for c in table.columns):
-        if not column.endswith("_pj") or column in _NOT_LEVELS or column.startswith(_NO_PREFIX):
+        if column in _NOT_LEVELS or column.endswith("_bound_pj") or column.startswith("theory_"):
+            continue
+        if not column.endswith("_pj"):
             continue
         stem = column.removesuffix("_pj")
         for space in SPACES:
