@@ -188,6 +188,7 @@ def test_rounding_noise_has_no_p_value() -> None:
         ([1, 2, 3, 4], [1, 2, 3, np.inf], "position 3"),
         ([1, 2, 3, 4], ["a", "b", "c", "d"], "not a vector of numbers"),
         ([[1, 2], [3, 4]], [1, 2], "not a vector"),
+        ([1, 2, 3, 4], [1, 2, 3, 1e200], "squares cannot be represented"),
     ],
 )
 def test_values_that_are_no_numbers_are_refused(x: list, y: list, message: str) -> None:

@@ -20,7 +20,7 @@ def checked_points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, Floa
     Raises
     ------
     InputError
-        Where they are not vectors of numbers, differ in length, or hold missing or infinite values.
+        Where they are not vectors of numbers, differ in length, or hold missing, infinite or absurdly large values.
     """
     vectors: list[FloatArray] = []
     faults: list[Fault] = []
@@ -35,6 +35,8 @@ def checked_points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, Floa
         elif not np.isfinite(vector).all():
             bad = int(np.flatnonzero(~np.isfinite(vector))[0])
             faults.append(Fault(f"missing or infinite value at position {bad}", field=name))
+        elif vector.any() and not 1e-100 < float(np.abs(vector).max()) < 1e100:
+            faults.append(Fault("the values' squares cannot be represented", field=name, allowed="1e-100 to 1e100"))
         vectors.append(vector)
     if not faults and vectors[0].size != vectors[1].size:
         faults.append(Fault(f"x has {vectors[0].size} values, y has {vectors[1].size}"))
