@@ -1,0 +1,169 @@
+"""Figures of growth: bars with the fitted trend, Figure 4 of paper 002, published values, architectures compared."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from jouleloop.report.selection import architectures_of, fitted_line, growth_caption, one_row, points_of
+from jouleloop.report.style import (
+    BAR,
+    FIT,
+    PUBLISHED,
+    SERIES,
+    ReportFigure,
+    new_figure,
+    response_axis,
+    size_axis,
+    styled,
+)
+from jouleloop.stats.analysis import Analysis
+
+FIGURE4_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
+FIGURE4_ARCHITECTURES = ("simba", "eyeriss")
+_MANY_BARS = 80
+
+
+def growth_figure(
+    analysis: Analysis,
+    sweep: str,
+    architecture: str | None = None,
+    response: str = "data_pj",
+    published: pd.DataFrame | None = None,
+) -> ReportFigure:
+    """Draw one sweep: a panel an architecture, bars for the response, dashed the fitted expected growth.
+
+    Parameters
+    ----------
+    analysis
+        Of the energies table.
+    sweep, architecture, response
+        What to show; all architectures where none is named.
+    published
+        Values of another source to overlay: columns architecture, variable, value (same unit as the response).
+
+    Raises
+    ------
+    InputError
+        For a sweep, architecture or response that was not analysed.
+    """
+    names = architectures_of(analysis.verdicts, sweep, architecture, response)
+    rows: list[dict[Hashable, Any]] = []
+    with styled():
+        figure, axes = new_figure(1, len(names))
+        for panel, name in zip(axes[0], names, strict=True):
+            rows.append(_draw_growth(panel, analysis, sweep, name, response))
+            if published is not None:
+                shown = published[published["architecture"] == name]
+                panel.plot(
+                    shown["variable"], shown["value"], "o", ms=2.5, mfc="none", color=PUBLISHED, label="published"
+                )
+            panel.set_title(str(name).capitalize())
+            panel.legend(loc="upper left")
+    what = f"Sweep {sweep}: bars are the layers, the dashed line is the least-squares fit of the expected growth."
+    if published is not None:
+        what += " Circles are published values."
+    stem = "_".join([sweep, *([architecture] if architecture else []), response.removesuffix("_pj")])
+    return ReportFigure(f"growth_{stem}", figure, growth_caption(rows, what=what))
+
+
+def figure4(
+    analysis: Analysis,
+    sweeps: Sequence[str] = FIGURE4_SWEEPS,
+    architectures: Sequence[str] = FIGURE4_ARCHITECTURES,
+    response: str = "data_pj",
+) -> ReportFigure:
+    """Draw Figure 4 of paper 002: data energy in n, m and mn from top to bottom, Simba left and Eyeriss right.
+
+    Raises
+    ------
+    InputError
+        For a sweep, architecture or response that was not analysed.
+    """
+    rows: list[dict[Hashable, Any]] = []
+    with styled():
+        figure, axes = new_figure(len(sweeps), len(architectures))
+        for line, sweep in zip(axes, sweeps, strict=True):
+            for panel, architecture in zip(line, architectures, strict=True):
+                row = _draw_growth(panel, analysis, sweep, architecture, response)
+                panel.set_title(f"{architecture.capitalize()}, {row['variable']}: {row['verdict']}")
+                rows.append(row)
+        axes[0][0].legend(loc="upper left")
+    what = (
+        f"{str(rows[0]['response_label']).capitalize()} of a fully-connected layer against its number of inputs n, "
+        "of outputs m and of weights mn (bars), with the fitted trend c2·x + c1 (dashed); after Figure 4 of Šíma, "
+        "Cabessa and Vidnerová."
+    )
+    return ReportFigure("figure4", figure, growth_caption(rows, what=what))
+
+
+def architectures_figure(
+    energies: pd.DataFrame, analysis: Analysis, sweep: str, response: str = "data_pj"
+) -> ReportFigure:
+    """Draw the response per multiply-accumulate of all architectures in one panel.
+
+    Parameters
+    ----------
+    energies
+        The energies table, for the layers' dimensions.
+    analysis
+        Of the same table.
+    sweep, response
+        What to show.
+
+    Raises
+    ------
+    InputError
+        For a sweep or response that was not analysed.
+    """
+    rows: list[dict[Hashable, Any]] = []
+    with styled():
+        figure, axes = new_figure(1, 1)
+        panel = axes[0][0]
+        largest = (0.0, 0.0)
+        compared = architectures_of(analysis.verdicts, sweep, response=response)
+        for name, colour, marker in zip(compared, SERIES, "osD^vPX*", strict=False):
+            points = points_of(analysis, sweep, name, response)
+            layers = energies[(energies["sweep"] == sweep) & (energies["architecture"] == name)].set_index("layer")
+            macs = macs_of(layers).loc[points["layer"]].to_numpy(dtype=np.float64)
+            x, y = points["variable"].to_numpy(), points["measured"].to_numpy() / macs
+            panel.plot(x, y, marker, ms=2.5, color=colour, alpha=0.8, label=str(name).capitalize())
+            rows.append(one_row(analysis.verdicts, sweep, name, response))
+            largest = (max(largest[0], float(x.max(initial=0))), max(largest[1], float(y.max(initial=0))))
+        size_axis(panel.xaxis, str(rows[0]["variable"]), largest[0])
+        response_axis(panel.yaxis, str(rows[0]["unit"]), f"{rows[0]['response_label']} per MAC", largest[1])
+        panel.set_ylim(bottom=0)
+        panel.legend(loc="lower right", ncols=2)
+    what = f"Sweep {sweep}: {rows[0]['response_label']} per multiply-accumulate, architectures side by side."
+    return ReportFigure(
+        f"architectures_{sweep}_{response.removesuffix('_pj')}", figure, growth_caption(rows, what=what)
+    )
+
+
+def macs_of(layers: pd.DataFrame) -> pd.Series:
+    """Return the multiply-accumulates of every layer: the product of the dimensions the table has."""
+    dimensions = [name for name in ("N", "C", "M", "R", "S", "P", "Q") if name in layers.columns]
+    return layers[dimensions].astype(float).prod(axis=1)
+
+
+def _draw_growth(panel: Axes, analysis: Analysis, sweep: str, architecture: str, response: str) -> dict[Hashable, Any]:
+    verdict = one_row(analysis.verdicts, sweep, architecture, response)
+    fit = one_row(analysis.fits, sweep, architecture, response)
+    points = points_of(analysis, sweep, architecture, response)
+    x, y = points["variable"].to_numpy(dtype=np.float64), points["measured"].to_numpy(dtype=np.float64)
+    sizes = np.unique(x)
+    if x.size > _MANY_BARS or sizes.size < x.size:
+        # Too many layers for bars side by side: a line a layer, thin enough to see through.
+        panel.vlines(x, 0, y, color=BAR, lw=max(0.3, min(2.0, 250 / x.size)), alpha=0.8, label=f"{x.size} layers")
+    elif x.size:
+        width = 0.8 * float(np.diff(sizes).min()) if sizes.size > 1 else 1.0
+        panel.bar(x, y, width=width, color=BAR, label=f"{x.size} layers")
+    if not pd.isna(fit["c1"]):
+        dense = np.linspace(sizes[0], sizes[-1], 200)
+        panel.plot(dense, fitted_line(fit, dense), "--", color=FIT, label=f"fit: {verdict['expected']}")
+    panel.set_ylim(bottom=0)
+    size_axis(panel.xaxis, str(verdict["variable"]), float(x.max(initial=0)))
+    response_axis(panel.yaxis, str(verdict["unit"]), str(verdict["response_label"]), float(y.max(initial=0)))
+    return verdict

@@ -1,0 +1,232 @@
+"""Figures of where the energy goes: stacks by level and data space, energy per MAC, DRAM words against a bound."""
+
+import numpy as np
+import pandas as pd
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.report.figures import macs_of
+from jouleloop.report.selection import architectures_of, require_columns
+from jouleloop.report.style import (
+    FIT,
+    HATCHES,
+    SEQUENTIAL,
+    SERIES,
+    ReportFigure,
+    new_figure,
+    response_axis,
+    scaled_label,
+    styled,
+    thousands,
+)
+from jouleloop.stats.cases import SweepDescription
+from jouleloop.stats.expression import evaluate_variable
+from jouleloop.stats.regression import FloatArray
+from jouleloop.stats.table import SPACES, find_responses, response_values
+
+_MANY_STACKS = 64
+
+
+def breakdown_figure(
+    energies: pd.DataFrame, sweep: SweepDescription, architecture: str | None = None, *, share: bool = False
+) -> ReportFigure:
+    """Draw total energy as stacks: compute, then each level (colour) split by data space (hatch).
+
+    Layers that share a size are averaged; of more than 64 sizes, evenly spaced ones are drawn.
+
+    Parameters
+    ----------
+    energies
+        The energies table.
+    sweep
+        The sweep, for its variable.
+    architecture
+        Only this one; a panel each where none is named.
+    share
+        Stack shares of the total instead of joules.
+
+    Raises
+    ------
+    InputError
+        For an unknown sweep or architecture, or a table without energies per level and data space.
+    """
+    names = architectures_of(energies, sweep.name, architecture)
+    entries = find_responses(energies, ["spaces"])
+    if not entries:
+        raise InputError(Fault("the energies table has no energies per level and data space"))
+    counted = []
+    with styled():
+        figure, axes = new_figure(1, len(names))
+        for panel, name in zip(axes[0], names, strict=True):
+            rows = _usable(energies, sweep.name, name)
+            x = evaluate_variable(sweep.variable, rows)
+            parts: dict[tuple[str, str], FloatArray] = {}
+            if "compute_pj" in rows.columns:
+                parts["compute", "compute"] = rows["compute_pj"].to_numpy(dtype=np.float64)
+            for entry in entries:
+                values = response_values(rows, entry)
+                stem = entry.name.removesuffix("_pj")
+                space = next(s for s in SPACES if stem.endswith(f"_{s}"))
+                if values is not None and np.nansum(values) > 0:
+                    parts[stem.removesuffix(f"_{space}"), space] = np.nan_to_num(values)
+            counted.append(f"{name.capitalize()} n = {len(rows)}")
+            _draw_stacks(panel, x, parts, sweep.label, share=share)
+            panel.set_title(name.capitalize())
+            if share:
+                panel.set_ylabel("share of total energy")
+                panel.set_ylim(0, 1)
+            else:
+                response_axis(panel.yaxis, "pJ", "total energy", float(panel.get_ylim()[1]))
+    caption = (
+        f"Question: where does the energy of sweep {sweep.name} go? Stacked from below: compute, then every level of "
+        "the storage hierarchy (colour), split by data space (hatch: none weights, rising lines inputs, falling lines "
+        f"outputs). Unit: {'share of the total' if share else 'J'}. {', '.join(counted)} layers; layers of one size "
+        "are averaged. "
+        "No test is made here; the levels' own growth is in the table of verdicts."
+    )
+    kind = "breakdown_share" if share else "breakdown"
+    return ReportFigure("_".join([kind, sweep.name, *([architecture] if architecture else [])]), figure, caption)
+
+
+def _draw_stacks(
+    panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatArray], label: str, *, share: bool
+) -> None:
+    sizes, group = np.unique(x, return_inverse=True)
+    chosen = np.arange(sizes.size)
+    if sizes.size > _MANY_STACKS:
+        chosen = np.unique(np.linspace(0, sizes.size - 1, _MANY_STACKS).round().astype(int))
+    counts = np.bincount(group)
+    means = {key: np.bincount(group, values)[chosen] / counts[chosen] for key, values in parts.items()}
+    total = np.sum(list(means.values()), axis=0) if share else np.ones(chosen.size)
+    # Unevenly spaced sizes (products mn) are drawn side by side and labelled with their values.
+    gaps = np.diff(sizes[chosen])
+    even = gaps.size == 0 or bool(np.allclose(gaps, gaps[0]))
+    place = sizes[chosen] if even else np.arange(chosen.size, dtype=np.float64)
+    width = 0.85 * (float(gaps[0]) if even and gaps.size else 1.0)
+    levels = list(dict.fromkeys(level for level, _ in means))
+    colours = {level: ("#bdbdbd" if level == "compute" else SERIES[i % len(SERIES)]) for i, level in enumerate(levels)}
+    base = np.zeros(chosen.size)
+    for (level, space), values in means.items():
+        height = values / total
+        panel.bar(place, height, width, base, color=colours[level], hatch=HATCHES[space], edgecolor="white", lw=0)
+        base += height
+    if not even:
+        shown = np.linspace(0, chosen.size - 1, 6).round().astype(int)
+        exponent = thousands(float(sizes[-1])) if sizes[-1] >= 1e5 else 0
+        panel.set_xticks(place[shown], [f"{sizes[chosen][i] / 10.0**exponent:.3g}" for i in shown])
+        label = scaled_label(label, exponent)
+    panel.set_xlabel(label)
+    handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
+    handles += [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
+    panel.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, columnspacing=0.8, handlelength=1.2
+    )
+
+
+def heat_map_figure(
+    energies: pd.DataFrame, sweep: str, architecture: str | None = None, response: str = "data_pj"
+) -> ReportFigure:
+    """Draw energy per multiply-accumulate over (n, m) = (C, M); layers without mapping stay white.
+
+    Raises
+    ------
+    InputError
+        For an unknown sweep or architecture, a missing column, or a sweep with two layers of the same n and m.
+    """
+    require_columns(energies, ["C", "M", response])
+    names = architectures_of(energies, sweep, architecture)
+    counted = []
+    with styled():
+        figure, axes = new_figure(1, len(names))
+        for panel, name in zip(axes[0], names, strict=True):
+            rows = _usable(energies, sweep, name)
+            if rows.duplicated(["C", "M"]).any():
+                raise InputError(Fault(f"sweep {sweep} has several layers with the same n and m: no map of (n, m)"))
+            everything = energies[(energies["sweep"] == sweep) & (energies["architecture"] == name)]
+            grid = (
+                rows.assign(per_mac=rows[response] / macs_of(rows))
+                .pivot_table(index="M", columns="C", values="per_mac")
+                .reindex(index=sorted(everything["M"].unique(), reverse=True), columns=sorted(everything["C"].unique()))
+            )
+            steps = max(1, len(grid) // 8)
+            top = float(np.nanquantile(grid.to_numpy(), 0.98)) if len(rows) else None
+            sns.heatmap(
+                grid,
+                ax=panel,
+                cmap=SEQUENTIAL,
+                xticklabels=steps,
+                yticklabels=steps,
+                vmax=top,
+                cbar_kws={"label": "pJ per MAC", "extend": "max"},
+                rasterized=True,
+            )
+            panel.set_title(name.capitalize())
+            panel.grid(visible=False)
+            panel.set_xlabel("inputs n")
+            panel.set_ylabel("outputs m")
+            counted.append(f"{name.capitalize()} n = {len(rows)} of {len(everything)}")
+    caption = (
+        f"Question: which shapes of layer are cheap? Energy ({response}) per multiply-accumulate over "
+        f"the number of inputs n and of outputs m, sweep {sweep}. Unit: pJ per MAC. {', '.join(counted)} layers; "
+        "white: no mapping; the colours end at the 98 % quantile. No test is made here."
+    )
+    stem = "_".join(["heatmap", sweep, *([architecture] if architecture else []), response.removesuffix("_pj")])
+    return ReportFigure(stem, figure, caption)
+
+
+def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_column: str) -> ReportFigure:
+    """Draw DRAM words of every layer against the lower bound in ``bound_column``, as a roofline.
+
+    Left, both logarithmic, the bound is the diagonal, and no point may lie below it; right, the ratio.
+
+    Raises
+    ------
+    InputError
+        For an unknown sweep or a missing column.
+    """
+    words = find_responses(energies, ["dram_words"])
+    require_columns(energies, [bound_column])
+    if not words:
+        raise InputError(Fault("the energies table has no column 'dram_words_…'"))
+    counted = []
+    with styled():
+        figure, axes = new_figure(1, 2)
+        left, right = axes[0]
+        ends: list[float] = []
+        for name, colour, marker in zip(architectures_of(energies, sweep.name), SERIES, "osD^vPX*", strict=False):
+            rows = _usable(energies, sweep.name, name)
+            moved = response_values(rows, words[0])
+            bound = rows[bound_column].to_numpy(dtype=np.float64)
+            if moved is None:
+                continue
+            known = np.isfinite(moved) & np.isfinite(bound) & (bound > 0) & (moved > 0)
+            moved, bound = moved[known], bound[known]
+            for panel, values in ((left, moved), (right, moved / bound)):
+                panel.plot(bound, values, marker, ms=2.5, color=colour, alpha=0.7, label=name.capitalize())
+            ends += [*bound, *moved]
+            below = int((moved < bound * (1 - 1e-9)).sum())
+            counted.append(f"{name.capitalize()} n = {bound.size}, {below} below the bound")
+        if ends:
+            span = np.array([min(ends), max(ends)])
+            left.plot(span, span, "--", color=FIT, label="lower bound")
+            right.axhline(1, ls="--", color=FIT)
+        left.set_yscale("log")
+        for panel in (left, right):
+            panel.set_xscale("log")
+            panel.grid(visible=True, which="major", axis="both")
+            panel.set_xlabel("lower bound [DRAM words]")
+        left.set_ylabel("moved [DRAM words]")
+        right.set_ylabel("moved / lower bound")
+        left.legend(loc="upper left")
+    caption = (
+        f"Question: how near to theory's lower bound is the DRAM traffic of sweep {sweep.name}? Unit: words. "
+        f"{'; '.join(counted)}. Decision rule: a layer below the dashed line would refute the bound (or the model)."
+    )
+    return ReportFigure(f"dram_bound_{sweep.name}", figure, caption)
+
+
+def _usable(energies: pd.DataFrame, sweep: str, architecture: str) -> pd.DataFrame:
+    rows = energies[(energies["sweep"] == sweep) & (energies["architecture"] == architecture)]
+    return rows[rows["status"] == "ok"]

@@ -1,0 +1,172 @@
+"""The one style of all figures: sizes, colours, units, and writing PNG, SVG and PDF with reproducible bytes."""
+
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import replacing
+
+# Okabe and Ito's palette: distinguishable with every common colour vision, and by lightness in grey print.
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
+    "#000000",
+    "#e69f00",
+    "#56b4e9",
+    "#009e73",
+    "#f0e442",
+    "#0072b2",
+    "#d55e00",
+    "#cc79a7",
+)
+SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, BLACK)
+BAR, FIT, PUBLISHED, BEST = "#9db7cf", BLACK, VERMILION, GREEN
+HATCHES = {"weights": "", "inputs": "/////", "outputs": "\\\\\\\\\\", "compute": ""}
+"""Lines only: a hatch of dots makes an SVG of megabytes."""
+SEQUENTIAL = "viridis"
+
+FORMATS = ("png", "svg", "pdf")
+PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 3.5, 2.4
+"""One column of a two-column page."""
+
+_RC: Any = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.labelsize": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.grid.axis": "y",
+    "grid.color": "#e0e0e0",
+    "grid.linewidth": 0.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "hatch.linewidth": 0.4,
+    "lines.linewidth": 1.2,
+    "figure.facecolor": "white",
+    "savefig.dpi": 200,
+    # Text stays text: searchable, and readable by a screen reader.
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    # Without a salt of its own every SVG gets random identifiers.
+    "svg.hashsalt": "jouleloop",
+}
+
+
+@dataclass(frozen=True)
+class ReportFigure:
+    """A drawn figure with its caption and the text for those who cannot see it.
+
+    Attributes
+    ----------
+    name
+        File name without ending.
+    figure
+        The drawing.
+    caption
+        Question, unit, number of points and decision rule.
+    """
+
+    name: str
+    figure: Figure
+    caption: str
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Draw in the project's style whatever is drawn inside."""
+    with mpl.rc_context(_RC):
+        yield
+
+
+def new_figure(rows: int, columns: int, *, sharey: bool | str = False) -> tuple[Figure, list[list[Axes]]]:
+    """Return a figure of ``rows`` × ``columns`` panels and its axes, row by row."""
+    figure = Figure(figsize=(PANEL_WIDTH_IN * columns, PANEL_HEIGHT_IN * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)  # type: ignore[arg-type]
+    return figure, [list(row) for row in axes]
+
+
+_PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k"}
+_SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def response_axis(axis: Axis, unit: str, label: str, largest: float) -> None:
+    """Label an axis of values in ``unit`` and show them in the SI unit that suits the ``largest``.
+
+    The plotted values stay in picojoules or words; only the tick labels are divided.
+    """
+    if unit != "pJ":
+        size_axis(axis, label, largest, unit=unit)
+        return
+    exponent = min(max(thousands(largest * 1e-12), -12), 3)
+    _divide_ticks(axis, 10.0 ** (exponent + 12))
+    axis.set_label_text(f"{label} [{_PREFIXES[exponent]}J]")
+
+
+def size_axis(axis: Axis, label: str, largest: float, unit: str = "") -> None:
+    """Label an axis of sizes or counts; from a hundred thousand on the power of ten moves into the label."""
+    exponent = thousands(largest) if largest >= 1e5 else 0
+    if exponent:
+        _divide_ticks(axis, 10.0**exponent)
+    axis.set_label_text(scaled_label(label, exponent, unit))
+
+
+def scaled_label(label: str, exponent: int, unit: str = "") -> str:
+    """Return ``label`` with the power of ten and the unit that the tick labels are in."""
+    power = f"10{str(exponent).translate(_SUPERSCRIPTS)}" if exponent else ""
+    bracket = " ".join(part for part in (power, unit) if part)
+    return f"{label} [{bracket}]" if bracket else label
+
+
+def thousands(value: float) -> int:
+    """Return the power of ten, a multiple of three, below ``value``."""
+    return 3 * math.floor(math.log10(value) / 3) if value > 0 else 0
+
+
+def _divide_ticks(axis: Axis, divisor: float) -> None:
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}".replace("-", "−")))
+
+
+def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FORMATS) -> tuple[Path, ...]:
+    """Write ``figure`` to ``folder`` in every format, whole or not at all, and return the paths.
+
+    The files hold no date and no random identifier: the same figure gives the same bytes.
+
+    Raises
+    ------
+    InputError
+        For an unknown format or a folder that cannot be written.
+    """
+    wrong = [name for name in formats if name not in FORMATS]
+    if wrong:
+        raise InputError(Fault("unknown figure format", value=wrong[0], allowed=", ".join(FORMATS)))
+    metadata: dict[str, dict[str, Any]] = {
+        "png": {"Software": None, "Title": figure.name, "Description": figure.caption},
+        "svg": {"Date": None, "Creator": None, "Title": figure.name, "Description": figure.caption},
+        "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None, "Title": figure.name},
+    }
+    paths = []
+    with styled():
+        if figure.figure.get_layout_engine() is not None:
+            # The layout is solved once: solving again starts from the last solution and moves things by a hair.
+            figure.figure.draw_without_rendering()
+            figure.figure.set_layout_engine("none")
+        for name in formats:
+            path = folder / f"{figure.name}.{name}"
+            with replacing(path) as temporary:
+                figure.figure.savefig(temporary, format=name, metadata=metadata[name])
+            paths.append(path)
+    return tuple(paths)

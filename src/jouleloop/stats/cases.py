@@ -1,0 +1,66 @@
+"""What is tested: a sweep as the statistics know it, and one response of it with the points that can be used."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pandas as pd
+
+from jouleloop.stats.expected import Growth
+from jouleloop.stats.quadratic import PUBLISHED_P
+from jouleloop.stats.regression import FloatArray
+from jouleloop.stats.table import Response
+
+
+@dataclass(frozen=True)
+class SweepDescription:
+    """What the statistics need to know of a sweep.
+
+    Attributes
+    ----------
+    name
+        As in the table.
+    variable
+        Column or expression over columns, such as ``C``, ``n``, ``mn`` or ``C*M``.
+    growth
+        Expected growth, see `jouleloop.stats.expected.GROWTHS`.
+    symbol
+        The variable in words; the expression itself where empty.
+    response_growth
+        Expected growth of responses that differ from ``growth``, by response name.
+    published_p
+        Published p-value of the data energy's quadratic term, by architecture; paper 002's own sweeps have theirs.
+    """
+
+    name: str
+    variable: str
+    growth: str
+    symbol: str = ""
+    response_growth: Mapping[str, str] = field(default_factory=dict)
+    published_p: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def label(self) -> str:
+        """The variable as shown."""
+        return self.symbol or self.variable
+
+
+@dataclass(frozen=True)
+class Case:
+    """One response of one group, with the points that can be used."""
+
+    key: dict[str, str]
+    sweep: SweepDescription
+    response: Response
+    growth: Growth
+    rows: pd.DataFrame
+    sizes: FloatArray
+    values: FloatArray
+
+    @property
+    def published_p(self) -> float:
+        """The published p-value of this response's quadratic term; NaN where none was published."""
+        architecture = self.key["architecture"].lower()
+        if self.response.name != "data_pj":
+            return math.nan
+        return self.sweep.published_p.get(architecture, PUBLISHED_P.get((architecture, self.sweep.name), math.nan))

@@ -1,0 +1,134 @@
+"""The exponent of a growth: E = c0 + c1 x^k fitted by profile least squares, with the profile interval of k."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import optimize, special
+
+from jouleloop.stats.regression import EPSILON, FloatArray, checked_points, distinct_values
+
+LOWEST_EXPONENT, HIGHEST_EXPONENT = -4.0, 8.0
+
+
+@dataclass(frozen=True)
+class ExponentFit:
+    """The power law with an additive constant that fits best.
+
+    Attributes
+    ----------
+    exponent
+        ``k``; NaN where it cannot be fitted (``note`` says why).
+    low, high
+        Profile-likelihood interval of ``k``; infinite on a side that the points leave open.
+    c0, c1
+        Additive and multiplicative coefficient, in the unit of the response.
+    expected
+        The exponent theory gives on these points; NaN where it gives none.
+    agrees
+        'yes' if the whole interval lies within the tolerance of ``expected``, 'no' if all of it lies outside,
+        'undecided' otherwise, '' where nothing is expected.
+    note
+        Why there is no fit.
+    """
+
+    exponent: float
+    low: float
+    high: float
+    c0: float
+    c1: float
+    expected: float
+    agrees: str
+    note: str = ""
+
+
+def exponent_fit(
+    x: npt.ArrayLike,
+    y: npt.ArrayLike,
+    expected: float | None = None,
+    *,
+    tolerance: float = 0.02,
+    alpha: float = 0.05,
+) -> ExponentFit:
+    """Fit ``y = c0 + c1 x**k`` and compare ``k`` with the expected exponent.
+
+    For every ``k`` the best ``c0`` and ``c1`` are linear least squares, so only ``k`` is searched. Its interval holds
+    the exponents whose residual sum of squares is below ``S_min (1 + F / (n - 3))`` with ``F`` the 1 - alpha quantile
+    of the F distribution with 1 and n - 3 degrees of freedom.
+
+    Raises
+    ------
+    InputError
+        For anything but vectors of finite numbers of one length.
+
+    References
+    ----------
+    Bates and Watts (1988), Nonlinear Regression Analysis, Section 6.1 (profile t).
+    """
+    u, response = checked_points(x, y)
+    nan = float("nan")
+    wanted = nan if expected is None else expected
+
+    def nothing(note: str) -> ExponentFit:
+        return ExponentFit(nan, nan, nan, nan, nan, wanted, "" if expected is None else "undecided", note)
+
+    if u.size < 4 or distinct_values(u) < 4:
+        return nothing("an exponent needs 4 different sizes")
+    if (u <= 0).any():
+        return nothing("an exponent needs sizes above zero")
+    spread = float(np.ptp(response))
+    if spread <= 32 * EPSILON * float(np.abs(response).max()):
+        return nothing("the response does not vary")
+    logarithm = np.log(u / u.max())
+    centred = (response - response.mean()) / spread
+
+    def basis(k: float) -> FloatArray:
+        """Centred (w^k - 1) / k, which passes into log w at k = 0."""
+        values = np.expm1(k * logarithm) / k if abs(k) > 1e-9 else logarithm
+        return np.asarray(values - values.mean(), dtype=np.float64)
+
+    def squares(k: float) -> float:
+        v = basis(k)
+        residual = centred - v * (float(v @ centred) / float(v @ v))
+        return float(residual @ residual)
+
+    grid = np.linspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, 97)
+    values = [squares(float(k)) for k in grid]
+    best = int(np.argmin(values))
+    around = (float(grid[max(best - 1, 0)]), float(grid[min(best + 1, grid.size - 1)]))
+    k = float(optimize.minimize_scalar(squares, bounds=around, method="bounded", options={"xatol": 1e-10}).x)
+    if min(k - LOWEST_EXPONENT, HIGHEST_EXPONENT - k) < 1e-3:
+        return nothing(f"no power between {LOWEST_EXPONENT:g} and {HIGHEST_EXPONENT:g} fits best")
+    # The rounding of the response bounds how well any sum of squares is known.
+    floor = u.size * (8 * EPSILON * float(np.abs(response).max()) / spread) ** 2
+    threshold = (squares(k) + floor) * (1 + float(special.fdtri(1, u.size - 3, 1 - alpha)) / (u.size - 3))
+    low = _crossing(squares, threshold, k, LOWEST_EXPONENT)
+    high = _crossing(squares, threshold, k, HIGHEST_EXPONENT)
+    power = np.exp(k * logarithm)
+    moved = power - power.mean()
+    slope = float(moved @ centred) / float(moved @ moved) * spread
+    c1 = slope / float(u.max()) ** k
+    c0 = float(response.mean()) - slope * float(power.mean())
+    agrees = ""
+    if expected is not None:
+        inside = expected - tolerance <= low and high <= expected + tolerance
+        outside = high < expected - tolerance or low > expected + tolerance
+        agrees = "yes" if inside else "no" if outside else "undecided"
+    return ExponentFit(k, low, high, c0, c1, wanted, agrees)
+
+
+def _crossing(squares: Callable[[float], float], threshold: float, inside: float, limit: float) -> float:
+    """Return where ``squares`` rises above ``threshold`` between ``inside`` and ``limit``, infinite if nowhere."""
+    direction = 1.0 if limit > inside else -1.0
+    near, step = inside, 1e-7
+    while True:
+        far = inside + direction * step
+        if (far - limit) * direction >= 0:
+            return direction * float("inf")
+        if squares(far) > threshold:
+            break
+        near, step = far, step * 2
+    if near == inside:
+        return far
+    return float(optimize.brentq(lambda k: squares(k) - threshold, near, far, xtol=1e-10))

@@ -1,0 +1,309 @@
+"""One growth test: does a response grow with a variable as theory expects? Fit, tests and verdict of one sweep."""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import numpy as np
+import numpy.typing as npt
+
+from jouleloop.stats.equivalence import EquivalenceTest, equivalence_test
+from jouleloop.stats.expected import Growth, growth_named
+from jouleloop.stats.exponent import ExponentFit, exponent_fit
+from jouleloop.stats.forms import Form, compare_forms
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.stats.quadratic import QuadraticTest, quadratic_test
+from jouleloop.stats.regression import FloatArray, PolynomialFit, checked_points, distinct_values, fit_polynomial
+from jouleloop.stats.specification import SpecificationTests, specification_tests
+
+NAN = float("nan")
+_FORM_NAMES = {0: "constant", 1: "linear", 2: "quadratic", 3: "cubic", 4: "quartic"}
+
+
+class Outcome(StrEnum):
+    """The four verdicts."""
+
+    CONFIRMED = "confirmed"
+    REFUTED = "refuted"
+    INCONCLUSIVE = "inconclusive"
+    EXACT = "exact"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the points say about the expected growth, and which rule says so.
+
+    Attributes
+    ----------
+    outcome
+        One of the four.
+    reason
+        The rule that decided, as a clause with the numbers it rests on.
+    excess
+        Test of the next higher power; None where it was not needed or not possible.
+    leading
+        Test of the expected power itself (is there such growth at all?); None likewise.
+    """
+
+    outcome: Outcome
+    reason: str
+    excess: EquivalenceTest | None = None
+    leading: EquivalenceTest | None = None
+
+
+@dataclass(frozen=True)
+class GrowthTest:
+    """Everything computed about one response against one variable.
+
+    Attributes
+    ----------
+    growth
+        The growth expected.
+    n, distinct
+        Points, and different sizes among them.
+    x_min, x_max
+        Range of the variable.
+    verdict
+        The decision.
+    coefficients
+        Of 1, u, u², … in the expected form, ``u`` being the growth's regressor: c1, c2, … of the dashed line; unit of
+        the response per unit of ``u`` to the power. Empty where nothing could be fitted.
+    r_squared
+        Of the expected form.
+    max_relative_deviation, max_deviation_index
+        Largest deviation from the fit as a share of the fitted value, and the position of its point; 0 where the fit is
+        exact.
+    residuals
+        Observed minus fitted, shape (n,); zero where the fit is exact.
+    exact
+        Whether the residuals of the expected form are rounding noise.
+    quadratic, exponent, forms, specification
+        The further tests.
+    """
+
+    growth: Growth
+    n: int
+    distinct: int
+    x_min: float
+    x_max: float
+    verdict: Verdict
+    coefficients: tuple[float, ...] = ()
+    r_squared: float = NAN
+    max_relative_deviation: float = NAN
+    max_deviation_index: int = -1
+    residuals: tuple[float, ...] = field(default=(), repr=False)
+    exact: bool = False
+    quadratic: QuadraticTest | None = None
+    exponent: ExponentFit | None = None
+    forms: tuple[Form, ...] = ()
+    specification: SpecificationTests = field(default_factory=SpecificationTests)
+
+    def predict(self, x: npt.ArrayLike) -> FloatArray:
+        """Return the expected form's fitted values at ``x`` (NaN where nothing was fitted)."""
+        u = self.growth.regressors(np.asarray(x, dtype=np.float64))
+        if not self.coefficients:
+            return np.full(u.shape, np.nan)
+        return np.asarray(np.polynomial.polynomial.polyval(u, np.array(self.coefficients)), dtype=np.float64)
+
+
+def decide(
+    x: npt.ArrayLike, y: npt.ArrayLike, expected: str | Growth, options: StatisticsOptions | None = None
+) -> Verdict:
+    """Return the verdict on ``y`` growing with ``x`` as ``expected``, without the further tests.
+
+    The rules, in this order:
+
+    1. Too few points or sizes, or a response of zeros: inconclusive, with the reason.
+    2. The expected form fits to rounding: exact, if its highest coefficient is positive; refuted if it is none.
+    3. Refuted, if the share of the next higher power lies beyond the margin, or the expected growth itself is absent
+       (its share is negative, or equivalent to none).
+    4. Confirmed, if the share of the next higher power is equivalent to none and the expected growth is there.
+    5. Inconclusive otherwise.
+
+    Parameters
+    ----------
+    x, y
+        The sweep's variable and the response, shape (n,), in any order; sizes may repeat.
+    expected
+        Name of the growth, or the growth.
+    options
+        Margin, level and tolerances.
+
+    Raises
+    ------
+    InputError
+        For an unknown growth, values that are missing or no numbers, or sizes outside the growth's domain.
+    """
+    growth = growth_named(expected)
+    options = options or StatisticsOptions()
+    sizes, response = checked_points(x, y)
+    u = growth.regressors(sizes)
+    reason = unusable(u, response, growth, options)
+    if reason:
+        return Verdict(Outcome.INCONCLUSIVE, reason)
+    return _decide(fit_polynomial(u, response, growth.degree), growth, options)
+
+
+def unusable(u: FloatArray, y: FloatArray, growth: Growth, options: StatisticsOptions) -> str:
+    """Return why nothing can be tested on these points, or an empty text."""
+    if u.size < options.minimum_points:
+        return f"{u.size} usable point{'' if u.size == 1 else 's'}, at least {options.minimum_points} are needed"
+    distinct = distinct_values(u)
+    if distinct == 1:
+        return "all points have the same size"
+    if not y.any():
+        return "the response is zero at every point"
+    if distinct < growth.degree + 2:
+        return f"{distinct} different sizes, at least {growth.degree + 2} are needed for {growth.name} growth"
+    return ""
+
+
+def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> Verdict:
+    degree = growth.degree
+    if fit.is_exact(options.exact_tolerance):
+        return _decide_exact(fit, growth, options)
+    leading = None
+    if degree:
+        leading = equivalence_test(fit.u, fit.y, degree, options.margin, options.alpha)
+        if not leading.note:
+            if leading.within:
+                reason = f"there is no such growth: {_shown(leading, growth)} is equivalent to none"
+                return Verdict(Outcome.REFUTED, reason, None, leading)
+            if leading.high < 0:
+                return Verdict(
+                    Outcome.REFUTED, f"the response falls: {_shown(leading, growth)} is below zero", None, leading
+                )
+    excess = equivalence_test(fit.u, fit.y, degree + 1, options.margin, options.alpha)
+    if excess.note:
+        return Verdict(Outcome.INCONCLUSIVE, excess.note, excess, leading)
+    margin = f"the margin of ±{100 * options.margin:.3g} %"
+    shown = _shown(excess, growth)
+    if excess.beyond:
+        return Verdict(Outcome.REFUTED, f"{shown} is beyond {margin}", excess, leading)
+    if not excess.within:
+        return Verdict(
+            Outcome.INCONCLUSIVE, f"{shown} is neither clearly inside nor clearly outside {margin}", excess, leading
+        )
+    if leading is not None and (leading.note or leading.low <= 0):
+        reason = leading.note or f"{_shown(leading, growth)} does not differ from zero"
+        return Verdict(Outcome.INCONCLUSIVE, reason, excess, leading)
+    return Verdict(Outcome.CONFIRMED, f"{shown} is inside {margin}", excess, leading)
+
+
+def _decide_exact(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> Verdict:
+    """Decide where the residuals of the expected form are rounding noise: by the sign of its highest coefficient."""
+    for lower in range(fit.degree):
+        if fit_polynomial(fit.u, fit.y, lower).is_exact(options.exact_tolerance):
+            reason = f"the response is exactly {_form(lower, growth)} to {options.exact_tolerance:.0e}"
+            return Verdict(Outcome.REFUTED, reason)
+    name = _form(fit.degree, growth)
+    if fit.degree and fit.coefficients[-1] < 0:
+        return Verdict(Outcome.REFUTED, f"the response is exactly {name}, but its highest coefficient is negative")
+    return Verdict(Outcome.EXACT, f"exactly {name} to {options.exact_tolerance:.0e}: the residuals are rounding noise")
+
+
+def _form(power: int, growth: Growth) -> str:
+    """Return the polynomial's name, with what it is a polynomial of where that is not the variable itself."""
+    name = _FORM_NAMES.get(power, f"degree-{power}")
+    return name if growth.regressor == "{x}" or not power else f"{name} (in {growth.regressor.format(x='x')})"
+
+
+def _shown(test: EquivalenceTest, growth: Growth) -> str:
+    confidence = f"{100 * (1 - 2 * test.alpha):.3g} %"
+    return (
+        f"the {_form(test.degree, growth)} share at the largest size, {100 * test.share:.3g} % "
+        f"({confidence} interval {100 * test.low:.3g} to {100 * test.high:.3g} %),"
+    )
+
+
+def fit_growth(
+    x: npt.ArrayLike, y: npt.ArrayLike, expected: str | Growth, options: StatisticsOptions | None = None
+) -> GrowthTest:
+    """Test ``y`` against the ``expected`` growth in ``x``: `decide`, the fit, the paper's test and the further ones.
+
+    Parameters
+    ----------
+    x, y
+        The sweep's variable and the response, shape (n,), in any order; sizes may repeat.
+    expected
+        Name of the growth, or the growth.
+    options
+        Margin, level and tolerances.
+
+    Raises
+    ------
+    InputError
+        For an unknown growth, values that are missing or no numbers, or sizes outside the growth's domain.
+    """
+    growth = growth_named(expected)
+    options = options or StatisticsOptions()
+    sizes, response = checked_points(x, y)
+    u = growth.regressors(sizes)
+    distinct = distinct_values(u)
+    span = (float(sizes.min()), float(sizes.max())) if sizes.size else (NAN, NAN)
+    reason = unusable(u, response, growth, options)
+    if reason:
+        verdict = Verdict(Outcome.INCONCLUSIVE, reason)
+        return GrowthTest(growth, int(u.size), distinct, *span, verdict)
+    fit = fit_polynomial(u, response, growth.degree)
+    verdict = _decide(fit, growth, options)
+    exact = fit.is_exact(options.exact_tolerance)
+    base = growth.base(sizes)
+    # Where the residuals are rounding noise, tests of the residuals would test the rounding.
+    residuals = np.zeros_like(fit.residuals) if exact else fit.residuals
+    with np.errstate(divide="ignore", invalid="ignore"):
+        relative = np.where(residuals == 0, 0.0, np.abs(residuals / fit.fitted))
+    return GrowthTest(
+        growth=growth,
+        n=int(u.size),
+        distinct=distinct,
+        x_min=span[0],
+        x_max=span[1],
+        verdict=verdict,
+        coefficients=_coefficients(fit, exact=exact, tolerance=options.exact_tolerance),
+        r_squared=1.0 if exact else fit.r_squared,
+        max_relative_deviation=float(relative.max()),
+        max_deviation_index=-1 if exact else int(np.argmax(relative)),
+        residuals=tuple(float(value) for value in residuals),
+        exact=exact,
+        quadratic=quadratic_test(u, response, options.exact_tolerance),
+        exponent=exponent_fit(
+            base,
+            response,
+            expected_exponent(growth, sizes),
+            tolerance=options.exponent_tolerance,
+            alpha=options.alpha,
+        ),
+        forms=compare_forms(base, response),
+        specification=SpecificationTests()
+        if exact
+        else specification_tests(
+            u,
+            response,
+            growth.degree,
+            rainbow_fraction=options.rainbow_fraction,
+            reset_power=options.reset_power,
+        ),
+    )
+
+
+def expected_exponent(growth: Growth, x: FloatArray) -> float | None:
+    """Return the exponent that theory gives in the growth's base variable on these sizes, or None.
+
+    x log x is no power; what is expected is the exponent of the power that fits x log x best on the same sizes.
+    """
+    if growth.degree == 0:
+        return None
+    if growth.name == "nlogn":
+        fitted = exponent_fit(x, growth.transform(x)).exponent
+        return fitted if np.isfinite(fitted) else None
+    return float(growth.degree)
+
+
+def _coefficients(fit: PolynomialFit, *, exact: bool, tolerance: float) -> tuple[float, ...]:
+    """Return the coefficients of powers of ``u``, those that are rounding noise of an exact fit set to zero."""
+    values = [float(value) for value in fit.powers_of_u()]
+    if exact:
+        largest = float(np.abs(fit.y).max())
+        reach = float(np.abs(fit.u).max())
+        values = [v if abs(v) * reach**i > tolerance * largest else 0.0 for i, v in enumerate(values)]
+    return tuple(values)

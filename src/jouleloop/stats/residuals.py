@@ -1,0 +1,168 @@
+"""What the residuals are: divisibility of the layer's dimensions, and the lower envelope of the best layers."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import numpy.typing as npt
+from scipy import stats
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.stats.expected import Growth, growth_named
+from jouleloop.stats.growth import GrowthTest, fit_growth
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.stats.regression import FloatArray, checked_points, distinct_values, fit_polynomial
+
+
+@lru_cache(maxsize=65536)
+def prime_exponents(number: int) -> tuple[int, ...]:
+    """Return the exponents in the prime factorisation of ``number``, by increasing prime.
+
+    Raises
+    ------
+    InputError
+        For a number below 1.
+    """
+    if number < 1:
+        raise InputError(Fault("only positive whole numbers are factorised", value=number))
+    exponents = []
+    prime = 2
+    while prime * prime <= number:
+        count = 0
+        while number % prime == 0:
+            number //= prime
+            count += 1
+        if count:
+            exponents.append(count)
+        prime += 1 if prime == 2 else 2
+    if number > 1:
+        exponents.append(1)
+    return tuple(exponents)
+
+
+def divisor_count(number: int) -> int:
+    """Return how many positive divisors ``number`` has."""
+    return math.prod(exponent + 1 for exponent in prime_exponents(number))
+
+
+def factorisation_count(number: int, levels: int) -> int:
+    """Return in how many ways ``number`` is an ordered product of ``levels`` factors, one loop bound a level.
+
+    Each prime's exponent e is spread over the levels in binomial(e + levels - 1, levels - 1) ways, independently.
+    """
+    if levels < 1:
+        raise InputError(Fault("at least one level is needed", value=levels))
+    return math.prod(math.comb(exponent + levels - 1, levels - 1) for exponent in prime_exponents(number))
+
+
+@dataclass(frozen=True)
+class ResidualStructure:
+    """How the relative residuals go with the divisibility of the layer's dimensions.
+
+    Attributes
+    ----------
+    relative_residuals
+        Residual over fitted value, shape (n,); zero for an exact fit.
+    divisors
+        Product over the dimensions of their numbers of divisors, shape (n,).
+    factorisations
+        Product over the dimensions of their numbers of ordered factorisations, shape (n,).
+    correlation, p_value
+        Spearman's rank correlation of the residuals with ``factorisations`` and its p-value; negative: layers that can
+        be tiled in more ways cost less. NaN where either does not vary.
+    """
+
+    relative_residuals: FloatArray
+    divisors: npt.NDArray[np.int64]
+    factorisations: npt.NDArray[np.int64]
+    correlation: float
+    p_value: float
+
+
+def residual_structure(
+    test: GrowthTest, x: npt.ArrayLike, dimensions: Mapping[str, npt.ArrayLike], levels: int = 3
+) -> ResidualStructure:
+    """Relate the residuals of ``test`` to how many divisors and index factorisations the layers' dimensions have.
+
+    Parameters
+    ----------
+    test
+        A fitted growth test.
+    x
+        The variable's values it was made on, in the same order.
+    dimensions
+        The dimensions that vary, by name (C, M, …), whole numbers of shape (n,).
+    levels
+        Levels of the storage hierarchy over which a dimension is factorised.
+
+    Raises
+    ------
+    InputError
+        Where nothing was fitted or the lengths differ.
+    """
+    residuals = np.asarray(test.residuals, dtype=np.float64)
+    if not residuals.size:
+        raise InputError(Fault("there are no residuals: nothing was fitted"))
+    columns = {name: [int(v) for v in np.asarray(values)] for name, values in dimensions.items()}
+    fitted = test.predict(x)
+    if fitted.size != residuals.size or any(len(values) != residuals.size for values in columns.values()):
+        raise InputError(Fault("variable, dimensions and residuals differ in length"))
+    relative = np.where(residuals == 0, 0.0, residuals / fitted)
+    rows = range(residuals.size)
+    divisors = [math.prod(divisor_count(values[i]) for values in columns.values()) for i in rows]
+    factorisations = [math.prod(factorisation_count(values[i], levels) for values in columns.values()) for i in rows]
+    correlation = p_value = float("nan")
+    if np.ptp(relative) > 0 and len(set(factorisations)) > 1 and residuals.size > 3:
+        result = stats.spearmanr(relative, factorisations)
+        correlation, p_value = float(result.statistic), float(result.pvalue)
+    return ResidualStructure(
+        relative, np.array(divisors, dtype=np.int64), np.array(factorisations, dtype=np.int64), correlation, p_value
+    )
+
+
+@dataclass(frozen=True)
+class LowerEnvelope:
+    """The best layers of a sweep and how their response grows.
+
+    Attributes
+    ----------
+    indices
+        Positions of the best layers, by increasing size.
+    test
+        The growth test on them alone.
+    """
+
+    indices: tuple[int, ...]
+    test: GrowthTest
+
+
+def lower_envelope(
+    x: npt.ArrayLike, y: npt.ArrayLike, expected: str | Growth, options: StatisticsOptions | None = None
+) -> LowerEnvelope | None:
+    """Return the lower envelope: the cheapest layer for its size in each of sqrt(2 n) blocks of neighbouring sizes.
+
+    Cheapest means the smallest ratio of response to the fitted growth, so that a block's smaller sizes have no
+    advantage. Blocks, not a convex hull: a hull can only bend upwards and would confirm its own shape. None where there
+    are too few points for an envelope of its own, or where nothing could be fitted.
+
+    Raises
+    ------
+    InputError
+        As `jouleloop.stats.growth.fit_growth`.
+    """
+    growth = growth_named(expected)
+    options = options or StatisticsOptions()
+    sizes, response = checked_points(x, y)
+    u = growth.regressors(sizes)
+    blocks = math.isqrt(2 * sizes.size)
+    if blocks < options.minimum_points or distinct_values(u) < max(blocks, growth.degree + 2) or not response.any():
+        return None
+    fitted = fit_polynomial(u, response, growth.degree).fitted
+    if (fitted <= 0).any():
+        return None
+    ratio = response / fitted
+    order = np.lexsort((ratio, sizes))
+    best = [int(block[np.argmin(ratio[block])]) for block in np.array_split(order, blocks)]
+    return LowerEnvelope(tuple(best), fit_growth(sizes[best], response[best], growth, options))

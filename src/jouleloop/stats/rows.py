@@ -1,0 +1,176 @@
+"""The rows of the tables of verdicts, fits and residuals."""
+
+import math
+from collections.abc import Sequence
+from functools import cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from jouleloop import __version__
+from jouleloop.stats.cases import Case
+from jouleloop.stats.growth import GrowthTest
+from jouleloop.stats.residuals import ResidualStructure, residual_structure
+from jouleloop.stats.table import TABLE_VERSION
+from jouleloop.stats.theory import bound_ratios
+
+_DIMENSIONS = ("C", "M", "R", "S", "P", "Q", "N")
+
+
+def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
+    """Return the row of results/verdicts.csv; ``omitted`` counts the layers left out."""
+    excess, leading, spec = test.verdict.excess, test.verdict.leading, test.specification
+    exponent, quadratic = test.exponent, test.quadratic
+    layers = [str(layer) for layer in case.rows["layer"]]
+    return case.key | {
+        "response": case.response.name,
+        "response_label": case.response.label,
+        "unit": case.response.unit,
+        "variable": case.sweep.label,
+        "expected": case.growth.name,
+        "n": test.n,
+        "n_left_out": omitted,
+        "variable_min": test.x_min,
+        "variable_max": test.x_max,
+        "verdict": test.verdict.outcome.value,
+        "reason": test.verdict.reason,
+        "exact": test.exact,
+        "excess_power": excess.degree if excess else case.growth.degree + 1,
+        "excess_share": excess.share if excess else math.nan,
+        "excess_low": _finite(excess.low) if excess else math.nan,
+        "excess_high": _finite(excess.high) if excess else math.nan,
+        "margin": excess.margin if excess else math.nan,
+        "equivalence_p": excess.p_value if excess else math.nan,
+        "beyond_margin_p": excess.beyond_p_value if excess else math.nan,
+        "leading_share": leading.share if leading else math.nan,
+        "leading_low": _finite(leading.low) if leading else math.nan,
+        "leading_high": _finite(leading.high) if leading else math.nan,
+        "quadratic_p": quadratic.p_value if quadratic else math.nan,
+        "published_p": case.published_p,
+        "r_squared": test.r_squared,
+        "max_relative_deviation": test.max_relative_deviation,
+        "max_deviation_layer": layers[test.max_deviation_index] if test.max_deviation_index >= 0 else "",
+        "exponent": exponent_of(test),
+        "exponent_low": round(_finite(exponent.low), 6) if exponent else math.nan,
+        "exponent_high": round(_finite(exponent.high), 6) if exponent else math.nan,
+        "exponent_expected": exponent.expected if exponent else math.nan,
+        "exponent_agrees": exponent.agrees if exponent else "",
+        "best_form": test.forms[0].name if test.forms else "",
+        "best_form_weight": test.forms[0].weight if test.forms else math.nan,
+        "forms": " ".join(f"{form.name}:{form.difference:.4g}" for form in test.forms),
+        "reset_p": spec.reset_p,
+        "rainbow_p": spec.rainbow_p,
+        "breusch_pagan_p": spec.breusch_pagan_p,
+        "durbin_watson": spec.durbin_watson,
+        "durbin_watson_p": spec.durbin_watson_p,
+        "cook_max": spec.cook_max,
+        "cook_layer": layers[spec.cook_index] if spec.cook_index >= 0 else "",
+        "influential_points": spec.influential,
+        "table_version": TABLE_VERSION,
+        "versions": _versions(),
+    }
+
+
+def fit_row(case: Case, test: GrowthTest) -> dict[str, Any]:
+    """Return the row of results/fits.csv."""
+    coefficients = dict(enumerate(test.coefficients, start=1))
+    quadratic = test.quadratic
+    return case.key | {
+        "response": case.response.name,
+        "unit": case.response.unit,
+        "variable": case.sweep.label,
+        "expected": case.growth.name,
+        "regressor": case.growth.regressor.format(x=case.sweep.label),
+        "n": test.n,
+        **{f"c{i}": coefficients.get(i, math.nan) for i in range(1, 5)},
+        "r_squared": test.r_squared,
+        "max_relative_deviation": test.max_relative_deviation,
+        "exact": test.exact,
+        "quadratic_a": quadratic.a if quadratic else math.nan,
+        "quadratic_b": quadratic.b if quadratic else math.nan,
+        "quadratic_c": quadratic.c if quadratic else math.nan,
+        "quadratic_r_squared": quadratic.r_squared if quadratic else math.nan,
+        "quadratic_p": quadratic.p_value if quadratic else math.nan,
+        "quadratic_note": quadratic.note if quadratic else test.verdict.reason,
+        "published_p": case.published_p,
+    }
+
+
+def structure_of(case: Case, test: GrowthTest) -> ResidualStructure | None:
+    """Return the residual structure over the dimensions that vary, or None where nothing was fitted."""
+    if not test.residuals:
+        return None
+    varying = [d for d in _DIMENSIONS if d in case.rows.columns and case.rows[d].nunique(dropna=False) > 1]
+    columns = {d: case.rows[d].to_numpy() for d in varying if pd.api.types.is_numeric_dtype(case.rows[d])}
+    if any((np.asarray(values) < 1).any() or not np.equal(np.mod(values, 1), 0).all() for values in columns.values()):
+        return None
+    return residual_structure(test, case.sizes, columns)
+
+
+def structure_row(structure: ResidualStructure | None) -> dict[str, Any]:
+    """Return the columns on divisibility."""
+    return {
+        "divisibility_correlation": structure.correlation if structure else math.nan,
+        "divisibility_p": structure.p_value if structure else math.nan,
+    }
+
+
+def residual_rows(
+    case: Case, test: GrowthTest, structure: ResidualStructure | None, best: Sequence[int]
+) -> pd.DataFrame:
+    """Return one row per point; ``best`` are the positions on the lower envelope."""
+    n = len(case.rows)
+    envelope = np.zeros(n, dtype=bool)
+    envelope[list(best)] = True
+    return pd.DataFrame(
+        {
+            **{name: [value] * n for name, value in case.key.items()},
+            "response": case.response.name,
+            "layer": case.rows["layer"].to_numpy(),
+            "variable": case.sizes,
+            "measured": case.values,
+            "fitted": test.predict(case.sizes),
+            "relative_residual": structure.relative_residuals if structure else np.full(n, np.nan),
+            "divisors": structure.divisors if structure else np.zeros(n, dtype=np.int64),
+            "factorisations": structure.factorisations if structure else np.zeros(n, dtype=np.int64),
+            "on_lower_envelope": envelope,
+        }
+    )
+
+
+def theory_row(case: Case) -> dict[str, Any]:
+    """Return the columns on theory, from ``theory_lower_<response>`` and ``theory_upper_<response>`` where given."""
+    row: dict[str, Any] = {}
+    for side in ("lower", "upper"):
+        column = f"theory_{side}_{case.response.name}"
+        if column not in case.rows.columns:
+            continue
+        bound = pd.to_numeric(case.rows[column], errors="coerce").to_numpy(dtype=np.float64)
+        known = np.isfinite(bound)
+        if not known.any():
+            continue
+        ratios = bound_ratios(case.sizes[known], case.values[known], bound[known], lower=side == "lower")
+        prefix = f"theory_{side}"
+        row[f"{prefix}_ratio_min"] = ratios.smallest
+        row[f"{prefix}_ratio_median"] = ratios.median
+        row[f"{prefix}_ratio_max"] = ratios.largest
+        row[f"{prefix}_ratio_at_largest"] = ratios.at_largest_size
+        row[f"{prefix}_crossed"] = ratios.crossed
+    return row
+
+
+def exponent_of(test: GrowthTest) -> float:
+    """Return the fitted exponent to six decimals, which is what its search resolves."""
+    return round(test.exponent.exponent, 6) if test.exponent else math.nan
+
+
+def _finite(value: float) -> float:
+    return value if math.isfinite(value) else math.nan
+
+
+@cache
+def _versions() -> str:
+    libraries = [f"{name} {version(name)}" for name in ("numpy", "scipy", "statsmodels")]
+    return "; ".join([f"jouleloop {__version__}", *libraries])

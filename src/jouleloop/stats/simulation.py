@@ -1,0 +1,174 @@
+"""Error rates of the verdicts by simulation: data whose true growth is known, tested as if it were measured."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from jouleloop.stats.growth import Outcome, decide
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.stats.regression import FloatArray
+
+GRID = np.arange(128.0, 4097.0, 128.0)
+"""The sizes of the paper's sweeps: 128 to 4096 in steps of 128."""
+
+FINE_GRID = np.arange(8.0, 4097.0, 8.0)
+"""512 sizes: enough points for a verdict under ten percent of noise, or on steps."""
+
+Draw = Callable[[np.random.Generator], tuple[FloatArray, FloatArray]]
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """Data with known truth, and which verdicts are right or wrong on it.
+
+    Attributes
+    ----------
+    name
+        What the data are.
+    expected
+        The growth that is tested.
+    draw
+        From a random generator to one sample (x, y).
+    right
+        Verdicts that are correct; 'inconclusive' is among them only where the points really cannot tell.
+    wrong
+        Verdicts that are errors, each of which may occur at most at the level of the test.
+    power
+        Least rate at which the verdict must be one of ``right``.
+    """
+
+    name: str
+    expected: str
+    draw: Draw
+    right: frozenset[Outcome]
+    wrong: frozenset[Outcome]
+    power: float
+
+
+@dataclass(frozen=True)
+class ErrorRate:
+    """How often each verdict was given for one scenario."""
+
+    scenario: Scenario
+    simulations: int
+    counts: dict[Outcome, int]
+
+    def rate(self, outcome: Outcome) -> float:
+        """Share of the simulations with this verdict."""
+        return self.counts.get(outcome, 0) / self.simulations
+
+    @property
+    def right_rate(self) -> float:
+        """Share of the simulations with a correct verdict."""
+        return sum(self.rate(outcome) for outcome in self.scenario.right)
+
+    @property
+    def worst_error(self) -> float:
+        """Largest share of any one wrong verdict."""
+        return max((self.rate(outcome) for outcome in self.scenario.wrong), default=0.0)
+
+
+def line_with_share(x: FloatArray, share: float, power: int = 2) -> FloatArray:
+    """Return ``c + b x**(power - 1) + a x**power``, one at the largest size, its last term there being ``share``."""
+    w = x / x.max()
+    return np.asarray(0.05 + (0.95 - share) * w ** (power - 1) + share * w**power, dtype=np.float64)
+
+
+def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
+    """Return the scenarios; those at the margin are the hardest cases, where each error may reach the level."""
+    confirmed, refuted, inconclusive, exact = Outcome
+    good = frozenset({confirmed})
+
+    def case(
+        name: str,
+        expected: str,
+        draw: Draw,
+        right: frozenset[Outcome],
+        wrong: frozenset[Outcome],
+        power: float = 0.0,
+    ) -> Scenario:
+        return Scenario(name, expected, draw, right, wrong, power)
+
+    def noisy(x: FloatArray, truth: FloatArray, relative: float) -> Draw:
+        """Multiply the truth by one plus normal noise of the given relative size."""
+        return lambda generator: (x, truth * (1 + relative * generator.standard_normal(x.size)))
+
+    def level_noise(x: FloatArray, truth: FloatArray, relative: float) -> Draw:
+        """Add normal noise whose size is a share of the largest value at every point."""
+        return lambda generator: (x, truth + relative * truth.max() * generator.standard_normal(x.size))
+
+    def stepped(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Round a line up to multiples of a random step, as padding to a tile does."""
+        step = generator.integers(32, 400)
+        steps = np.ceil((FINE_GRID + generator.uniform(0, step)) / step)
+        return FINE_GRID, np.asarray(steps * step * generator.uniform(1, 9), dtype=np.float64)
+
+    def one_outlier(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        y = line_with_share(GRID, 0.0) * (1 + 0.0005 * generator.standard_normal(GRID.size))
+        y[generator.integers(GRID.size)] *= 1.5
+        return GRID, y
+
+    def exactly(power: int, scale: float) -> Draw:
+        def draw(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+            coefficients = generator.uniform(0.1, 1, power + 1) * scale
+            return GRID, np.asarray(np.polynomial.polynomial.polyval(GRID, coefficients), dtype=np.float64)
+
+        return draw
+
+    few = np.array([3.0, 5.0, 7.0, 9.0, 11.0])
+    repeated = np.repeat(np.arange(1.0, 17.0) * 256, 8)
+    flat, line, parabola = np.ones_like(GRID), line_with_share(GRID, 0.0), line_with_share(GRID, 0.9)
+    edge_line, cubic_edge = line_with_share(GRID, margin), line_with_share(FINE_GRID, margin, 3)
+    not_refuted = frozenset({confirmed, inconclusive})
+    either, edge, bent = frozenset({confirmed, refuted}), frozenset({inconclusive}), frozenset({refuted})
+    only_exact, not_exact = frozenset({exact}), frozenset({confirmed, refuted, inconclusive})
+    x_log_x = GRID * np.log(GRID)
+    return (
+        case("line, noise 0.1 %", "linear", noisy(GRID, line, 0.001), good, bent | only_exact, 0.9),
+        case("line, noise 10 %, 32 sizes", "linear", noisy(GRID, line, 0.1), not_refuted, bent, 0.9),
+        case("line around 1e12, noise 0.1 %", "linear", noisy(GRID, 1e12 * line, 0.001), good, bent, 0.9),
+        case("quadratic share at the margin", "linear", noisy(GRID, edge_line, 0.002), edge, either),
+        case("quadratic share at the margin, even noise", "linear",
+             level_noise(GRID, line_with_share(GRID, -margin), 0.001), edge, either),
+        case("quadratic share at the margin, 5 sizes", "linear",
+             noisy(few, line_with_share(few, margin), 0.002), edge, either),
+        case("quadratic share at the margin, sizes repeat", "linear",
+             noisy(repeated, line_with_share(repeated, margin), 0.005), edge, either),
+        case("parabola, noise 1 %", "linear", noisy(GRID, parabola, 0.01), bent, good, 0.9),
+        case("parabola, noise 0.01 %", "quadratic", noisy(GRID, parabola, 0.0001), good, bent, 0.9),
+        case("cubic share at the margin", "quadratic", noisy(FINE_GRID, cubic_edge, 0.002), edge, either),
+        case("line, noise 0.01 %", "quadratic", noisy(GRID, line, 0.0001), bent, good, 0.9),
+        case("x log x, noise 0.1 %", "linear", noisy(GRID, x_log_x, 0.001), bent, good, 0.9),
+        case("x log x, noise 0.1 %", "nlogn", noisy(GRID, x_log_x, 0.001), good, bent, 0.9),
+        case("line, noise 0.1 %", "nlogn", noisy(GRID, GRID, 0.001), bent, good, 0.9),
+        case("no growth, noise 0.1 %", "linear", noisy(GRID, flat, 0.001), bent, good, 0.9),
+        case("no growth, noise 0.1 %", "constant", noisy(GRID, flat, 0.001), good, bent, 0.9),
+        case("steps of random width, 512 sizes", "linear", stepped, not_refuted, bent, 0.9),
+        case("line, one point 50 % too high", "linear", one_outlier, not_refuted, bent, 0.9),
+        case("exact line", "linear", exactly(1, 1.0), only_exact, not_exact, 1),
+        case("exact line around 1e12", "linear", exactly(1, 1e12 / 4096), only_exact,
+             not_exact, 1),
+        case("exact parabola", "quadratic", exactly(2, 1.0), only_exact,
+             not_exact, 1),
+        case("exact parabola", "linear", exactly(2, 1.0), bent, good | only_exact, 1),
+        case("3 points on a line", "linear", noisy(few[:3], few[:3], 0.001), edge, either | only_exact, 1),
+        case("5 sizes, noise 2 %", "quadratic", noisy(few, few**2, 0.02), not_refuted, bent, 0.9),
+    )  # fmt: skip
+
+
+def error_rates(
+    simulations: int = 500, seed: int = 20240101, options: StatisticsOptions | None = None
+) -> tuple[ErrorRate, ...]:
+    """Return how often each verdict is given in every scenario; each scenario has its own stream of ``seed``."""
+    options = options or StatisticsOptions()
+    results = []
+    for number, scenario in enumerate(scenarios(options.margin)):
+        generator = np.random.default_rng([seed, number])
+        counts: Counter[Outcome] = Counter()
+        for _ in range(simulations):
+            x, y = scenario.draw(generator)
+            counts[decide(x, y, scenario.expected, options).outcome] += 1
+        results.append(ErrorRate(scenario, simulations, dict(counts)))
+    return tuple(results)

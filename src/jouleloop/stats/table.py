@@ -1,0 +1,215 @@
+"""The energies table as the statistics need it: checked, cut into groups, its unusable rows and responses named."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from jouleloop.errors import Fault, InputError, nearest, raise_all
+from jouleloop.files import is_whole
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.stats.regression import FloatArray
+
+TABLE_VERSION = 1
+"""Version of the energies table that these statistics read; kept in ``attrs['table_version']`` or a column."""
+
+IDENTIFIERS = ("architecture", "sweep", "layer", "status", "reason", "engine", "energy_table")
+SPACES = ("weights", "inputs", "outputs")
+_NOT_LEVELS = {"total_pj", "data_pj", "compute_pj"}
+
+
+@dataclass(frozen=True)
+class Response:
+    """One column (or the sum of some) that is tested.
+
+    Attributes
+    ----------
+    name
+        As in the results: the column's name.
+    columns
+        What it is the sum of.
+    label
+        In words.
+    unit
+        'pJ' or 'words'.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    label: str
+    unit: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """The rows of one fit: one sweep on one architecture by one engine with one energy table."""
+
+    architecture: str
+    sweep: str
+    engine: str
+    energy_table: str
+    usable: pd.DataFrame
+    left_out: pd.DataFrame
+
+
+def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
+    """Check that ``table`` can be analysed.
+
+    Raises
+    ------
+    InputError
+        For a table of another version, missing columns, no rows, a row given twice, or (unless ``allow_mixed``) several
+        engines, or several energy tables for one architecture; all faults together.
+    """
+    version = table.attrs.get("table_version", TABLE_VERSION)
+    if "table_version" in table.columns and len(table):
+        version = float(pd.to_numeric(table["table_version"], errors="coerce").min())
+    if version != TABLE_VERSION:
+        older = is_whole(version) and version < TABLE_VERSION
+        raise InputError(
+            Fault(
+                "the energies table is of an older version: recompute it, the results of unchanged points are reused"
+                if older
+                else "the energies table is of an unknown version",
+                value=version,
+                allowed=f"version {TABLE_VERSION}",
+            )
+        )
+    faults = [
+        Fault(
+            f"column {name!r} is missing: not an energies table, or one of an older version; recompute it",
+            nearest=nearest(name, (str(c) for c in table.columns)),
+        )
+        for name in (*IDENTIFIERS, "total_pj", "data_pj")
+        if name not in table.columns
+    ]
+    raise_all(faults)
+    if table.empty:
+        raise InputError(Fault("the energies table has no rows"))
+    faults += [
+        Fault(f"column {name!r} has empty cells, the first in row {int(table[name].isna().to_numpy().argmax())}")
+        for name in ("architecture", "sweep", "layer", "status")
+        if table[name].isna().any()
+    ]
+    key = ["architecture", "sweep", "layer", "engine", "energy_table"]
+    repeated = table[table.duplicated(key)]
+    if len(repeated):
+        first = repeated.iloc[0]
+        faults.append(
+            Fault(
+                f"{len(repeated)} rows are given twice, the first is {first['layer']!r} of sweep {first['sweep']!r} "
+                f"on {first['architecture']!r}: results of several runs were joined"
+            )
+        )
+    if not options.allow_mixed:
+        engines = sorted(table["engine"].dropna().astype(str).unique())
+        hint = "analyse them apart, or set statistics.allow_mixed: true to test each by itself"
+        if len(engines) > 1:
+            faults.append(Fault(f"the table mixes results of the engines {', '.join(engines)}; {hint}"))
+        for architecture, rows in table.groupby("architecture", sort=True):
+            tables = sorted(rows["energy_table"].dropna().astype(str).unique())
+            if len(tables) > 1:
+                faults.append(Fault(f"{architecture} mixes the energy tables {', '.join(tables)}; {hint}"))
+    raise_all(faults)
+
+
+def groups(table: pd.DataFrame) -> Iterator[Group]:
+    """Yield the groups of ``table`` in the order of sweep, architecture, engine, energy table.
+
+    Rows whose status is not 'ok' carry no energy and may lack engine and energy table; they belong to every group of
+    their sweep and architecture.
+    """
+    ok = table["status"] == "ok"
+    names = table.assign(engine=table["engine"].fillna(""), energy_table=table["energy_table"].fillna(""))
+    for (sweep, architecture), rows in names.groupby(["sweep", "architecture"], sort=True):
+        usable, rest = rows[ok.loc[rows.index]], rows[~ok.loc[rows.index]]
+        keys = usable.groupby(["engine", "energy_table"], sort=True)
+        if usable.empty:
+            first = rows.iloc[0]
+            yield Group(str(architecture), str(sweep), str(first["engine"]), str(first["energy_table"]), usable, rest)
+        for (engine, energy_table), part in keys:
+            same = rest[rest["engine"].isin(["", engine]) & rest["energy_table"].isin(["", energy_table])]
+            yield Group(str(architecture), str(sweep), str(engine), str(energy_table), part, same)
+
+
+def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]:
+    """Return the responses that ``wanted`` names (see ``StatisticsOptions.responses``), in that order, each once.
+
+    Raises
+    ------
+    InputError
+        For a name that is neither a group of columns nor a column of numbers.
+    """
+    found: dict[str, Response] = {}
+    faults: list[Fault] = []
+    levels = _levels(table)
+    spaces = {f"{level}_{space}_pj" for level in levels for space in SPACES} & set(table.columns)
+    dram = [f"dram_words_{space}" for space in SPACES if f"dram_words_{space}" in table.columns]
+    for name in wanted:
+        if name in ("data", "total", "compute"):
+            entries = [_energy(f"{name}_pj", f"{name} energy")] if f"{name}_pj" in table.columns else []
+        elif name == "levels":
+            entries = [_level(level, table) for level in levels]
+        elif name == "spaces":
+            entries = [_energy(c, f"energy of {_words(c)}") for c in table.columns if c in spaces]
+        elif name == "dram_words":
+            entries = [Response("dram_words", tuple(dram), "words moved from and to DRAM", "words")] if dram else []
+            entries += [Response(c, (c,), f"DRAM words of {c.removeprefix('dram_words_')}", "words") for c in dram]
+        elif name in table.columns and pd.api.types.is_numeric_dtype(table[name]):
+            entries = [Response(name, (name,), _words(name), "pJ" if name.endswith("_pj") else "")]
+        else:
+            known = ["data", "total", "compute", "levels", "spaces", "dram_words", *(str(c) for c in table.columns)]
+            faults.append(
+                Fault(
+                    "unknown response",
+                    field="statistics.responses",
+                    value=name,
+                    allowed="data, total, compute, levels, spaces, dram_words or a column of numbers",
+                    nearest=nearest(name, known),
+                )
+            )
+            continue
+        for entry in entries:
+            found.setdefault(entry.name, entry)
+    raise_all(faults)
+    return list(found.values())
+
+
+def response_values(group: pd.DataFrame, response: Response) -> FloatArray | None:
+    """Return the response of every row, NaN where missing; None where the architecture has no such level at all."""
+    columns = np.column_stack([pd.to_numeric(group[c], errors="coerce").to_numpy(np.float64) for c in response.columns])
+    if len(group) and np.isnan(columns).all():
+        return None
+    total = columns.sum(axis=1)
+    return np.asarray(np.where(np.isfinite(total), total, np.nan), dtype=np.float64)
+
+
+def _levels(table: pd.DataFrame) -> list[str]:
+    """Return the levels, in the order of the columns, from ``<level>_pj`` and ``<level>_<data space>_pj``."""
+    levels: dict[str, None] = {}
+    for column in (str(c) for c in table.columns):
+        if column in _NOT_LEVELS or column.endswith("_bound_pj") or column.startswith("theory_"):
+            continue
+        if not column.endswith("_pj"):
+            continue
+        stem = column.removesuffix("_pj")
+        for space in SPACES:
+            stem = stem.removesuffix(f"_{space}")
+        levels.setdefault(stem)
+    return list(levels)
+
+
+def _level(level: str, table: pd.DataFrame) -> Response:
+    whole = f"{level}_pj"
+    parts = tuple(f"{level}_{space}_pj" for space in SPACES if f"{level}_{space}_pj" in table.columns)
+    columns = (whole,) if whole in table.columns else parts
+    return Response(whole, columns, f"energy of {_words(whole)}", "pJ")
+
+
+def _energy(column: str, label: str) -> Response:
+    return Response(column, (column,), label, "pJ")
+
+
+def _words(column: str) -> str:
+    return column.removesuffix("_pj").replace("_", " ")

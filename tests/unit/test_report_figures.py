@@ -1,0 +1,185 @@
+"""Figures show the table's numbers, carry their captions, and are written with the same bytes every time."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from jouleloop.errors import InputError
+from jouleloop.report.figures import architectures_figure, figure4, growth_figure
+from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
+from jouleloop.report.figures_residuals import residual_figure
+from jouleloop.report.style import ReportFigure, save_figure
+from jouleloop.stats.analysis import Analysis, analyse_table
+from jouleloop.stats.cases import SweepDescription
+from jouleloop.stats.residuals import divisor_count
+
+SIZES = np.arange(128, 129 + 128 * 11, 128)
+SWEEPS = [
+    SweepDescription("fc_inputs", "C", "linear", "n"),
+    SweepDescription("fc_outputs", "M", "linear", "m"),
+    SweepDescription("fc_weights", "mn", "linear"),
+]
+
+
+def table() -> pd.DataFrame:
+    parts = []
+    n, m = (axis.ravel() for axis in np.meshgrid(SIZES, SIZES))
+    shapes = {"fc_inputs": (SIZES, 0 * SIZES + 1024), "fc_outputs": (0 * SIZES + 1024, SIZES), "fc_weights": (n, m)}
+    for architecture in ("simba", "eyeriss"):
+        for sweep, (inputs, outputs) in shapes.items():
+            penalty = np.array([1 + 0.5 / divisor_count(int(i)) for i in inputs])
+            data = 200.0 * inputs * outputs * (penalty if architecture == "simba" else 1)
+            words = inputs * outputs * penalty
+            part = pd.DataFrame({"architecture": architecture, "sweep": sweep, "C": inputs, "M": outputs})
+            part = part.assign(
+                layer=[f"{i}x{o}" for i, o in zip(inputs, outputs, strict=True)],
+                status="ok",
+                reason="",
+                engine="native",
+                energy_table=architecture,
+                data_pj=data,
+                compute_pj=8.0 * inputs * outputs,
+                total_pj=data + 8.0 * inputs * outputs,
+                dram_weights_pj=0.5 * data,
+                dram_inputs_pj=0.2 * data,
+                glb_outputs_pj=0.3 * data,
+                dram_words_weights=words,
+                dram_words_inputs=inputs * 1.0,
+                dram_words_outputs=outputs * 1.0,
+                theory_lower_dram_words=1.0 * inputs * outputs + inputs,
+            )
+            parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.fixture(scope="module")
+def energies() -> pd.DataFrame:
+    return table()
+
+
+@pytest.fixture(scope="module")
+def analysis(energies: pd.DataFrame) -> Analysis:
+    return analyse_table(energies, SWEEPS)
+
+
+def drawn(energies: pd.DataFrame, analysis: Analysis) -> list[ReportFigure]:
+    published = pd.DataFrame({"architecture": ["simba"], "variable": [512.0], "value": [1e8]})
+    return [
+        figure4(analysis),
+        growth_figure(analysis, "fc_inputs", "simba", published=published),
+        architectures_figure(energies, analysis, "fc_outputs"),
+        breakdown_figure(energies, SWEEPS[0]),
+        breakdown_figure(energies, SWEEPS[2], "simba", share=True),
+        heat_map_figure(energies, "fc_weights"),
+        dram_bound_figure(energies, SWEEPS[2], "theory_lower_dram_words"),
+        residual_figure(analysis, "fc_weights"),
+    ]
+
+
+def test_figure4_shows_the_energies_and_the_fits(energies: pd.DataFrame, analysis: Analysis) -> None:
+    figure = figure4(analysis)
+    assert len(figure.figure.axes) == 6
+    for panel, (sweep, architecture) in zip(
+        figure.figure.axes, [(s.name, a) for s in SWEEPS for a in ("simba", "eyeriss")], strict=True
+    ):
+        rows = energies[(energies["sweep"] == sweep) & (energies["architecture"] == architecture)]
+        fit = analysis.fits.set_index(["sweep", "architecture", "response"]).loc[(sweep, architecture, "data_pj")]
+        if sweep != "fc_weights":
+            assert [bar.get_height() for bar in panel.patches] == pytest.approx(list(rows["data_pj"]))
+        else:
+            tops = [segment[1][1] for segment in panel.collections[0].get_segments()]
+            assert sorted(tops) == pytest.approx(sorted(rows["data_pj"]))
+        x, y = panel.lines[0].get_data()
+        assert np.asarray(y) == pytest.approx(fit["c1"] + fit["c2"] * np.asarray(x))
+        verdict = "exact" if architecture == "eyeriss" else ""
+        assert panel.get_title().startswith(f"{architecture.capitalize()}, ")
+        assert verdict in panel.get_title()
+        assert "J]" in panel.get_ylabel()
+
+
+def test_stacks_add_up_to_the_total(energies: pd.DataFrame) -> None:
+    figure = breakdown_figure(energies, SWEEPS[0], "eyeriss")
+    heights: dict[float, float] = {}
+    for bar in figure.figure.axes[0].patches:
+        middle = round(bar.get_x() + bar.get_width() / 2)
+        heights[middle] = heights.get(middle, 0) + bar.get_height()
+    rows = energies[(energies["sweep"] == "fc_inputs") & (energies["architecture"] == "eyeriss")]
+    assert heights == pytest.approx(dict(zip(rows["C"], rows["total_pj"], strict=True)))
+    shares = breakdown_figure(energies, SWEEPS[2], "simba", share=True).figure.axes[0]
+    tops = {}
+    for bar in shares.patches:
+        tops[bar.get_x()] = max(tops.get(bar.get_x(), 0), bar.get_y() + bar.get_height())
+    assert list(tops.values()) == pytest.approx([1.0] * len(tops))
+
+
+def test_heat_map_holds_energy_per_mac_and_leaves_unmapped_layers_white(energies: pd.DataFrame) -> None:
+    some = energies.copy()
+    some.loc[(some["sweep"] == "fc_weights") & (some["C"] == 256), "status"] = "no_mapping"
+    mesh = heat_map_figure(some, "fc_weights", "eyeriss").figure.axes[0].collections[0]
+    values = np.ma.asarray(mesh.get_array()).reshape(12, 12)
+    assert values.mask.sum() == 12
+    assert values.compressed() == pytest.approx(200.0)
+
+
+def test_captions_state_question_unit_n_and_rule(energies: pd.DataFrame, analysis: Analysis) -> None:
+    for figure in drawn(energies, analysis):
+        assert "Question: " in figure.caption, figure.name
+        assert "Unit: " in figure.caption, figure.name
+        assert "n = " in figure.caption, figure.name
+        assert "Decision rule: " in figure.caption or "No test is made here" in figure.caption, figure.name
+
+
+def test_files_are_the_same_bytes_every_time(energies: pd.DataFrame, tmp_path: Path) -> None:
+    def pick() -> list[ReportFigure]:
+        return [breakdown_figure(energies, SWEEPS[0], "simba"), heat_map_figure(energies, "fc_weights", "simba")]
+
+    for first, second in zip(pick(), pick(), strict=True):
+        one = save_figure(first, tmp_path / "one")
+        two = save_figure(second, tmp_path / "two")
+        assert [path.suffix for path in one] == [".png", ".svg", ".pdf"]
+        for left, right in zip(one, two, strict=True):
+            assert left.read_bytes() == right.read_bytes(), left.name
+        svg, pdf = one[1].read_text(), one[2].read_bytes()
+        assert "<dc:date>" not in svg
+        assert b"CreationDate" not in pdf
+        assert one[1].stat().st_size < 1_000_000
+
+
+def test_every_figure_has_its_own_name(energies: pd.DataFrame, analysis: Analysis) -> None:
+    names = [figure.name for figure in drawn(energies, analysis)]
+    assert len(set(names)) == len(names)
+
+
+def test_what_cannot_be_drawn_is_refused(energies: pd.DataFrame, analysis: Analysis, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="did you mean 'fc_inputs'"):
+        growth_figure(analysis, "fc_input")
+    with pytest.raises(InputError, match="did you mean 'eyeriss'"):
+        growth_figure(analysis, "fc_inputs", "eyeris")
+    with pytest.raises(InputError, match="did you mean 'total_pj'"):
+        growth_figure(analysis, "fc_inputs", response="totals_pj")
+    with pytest.raises(InputError, match="no column 'bound'"):
+        dram_bound_figure(energies, SWEEPS[2], "bound")
+    with pytest.raises(InputError, match="several layers with the same n and m"):
+        heat_map_figure(pd.concat([energies, energies]), "fc_weights")
+    with pytest.raises(InputError, match="unknown figure format"):
+        save_figure(figure4(analysis), tmp_path, ["jpg"])
+    bare = energies.drop(columns=[c for c in energies.columns if c.startswith(("dram_", "glb_"))])
+    with pytest.raises(InputError, match="no energies per level"):
+        breakdown_figure(bare, SWEEPS[0])
+
+
+def test_a_level_of_one_architecture_is_drawn_for_that_one(energies: pd.DataFrame) -> None:
+    some = energies[energies["sweep"] == "fc_inputs"].copy()
+    some.loc[some["architecture"] == "eyeriss", "glb_outputs_pj"] = np.nan
+    figure = growth_figure(analyse_table(some, SWEEPS[:1]), "fc_inputs", response="glb_pj")
+    assert [panel.get_title() for panel in figure.figure.axes] == ["Simba"]
+
+
+def test_a_sweep_that_could_not_be_tested_is_still_drawn(energies: pd.DataFrame) -> None:
+    few = energies[energies["sweep"] == "fc_inputs"].groupby("architecture").head(3)
+    figure = growth_figure(analyse_table(few, SWEEPS[:1]), "fc_inputs")
+    assert "inconclusive, n = 3" in figure.caption
+    assert len(figure.figure.axes[0].patches) == 3
+    assert not figure.figure.axes[0].lines

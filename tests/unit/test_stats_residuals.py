@@ -1,0 +1,57 @@
+"""Divisibility counts against brute force, and the lower envelope against a construction with known best layers."""
+
+from itertools import product
+from math import prod
+
+import numpy as np
+import pytest
+
+from jouleloop.errors import InputError
+from jouleloop.stats.growth import fit_growth
+from jouleloop.stats.residuals import divisor_count, factorisation_count, lower_envelope, residual_structure
+
+
+@pytest.mark.parametrize("number", [*range(1, 40), 128, 360, 997])
+def test_divisors_and_factorisations_by_brute_force(number: int) -> None:
+    divisors = [d for d in range(1, number + 1) if number % d == 0]
+    assert divisor_count(number) == len(divisors)
+    for levels in (1, 2, 3):
+        count = sum(prod(factors) == number for factors in product(divisors, repeat=levels))
+        assert factorisation_count(number, levels) == count
+
+
+def test_only_positive_numbers_are_factorised() -> None:
+    for number in (0, -3):
+        with pytest.raises(InputError, match="positive whole numbers"):
+            divisor_count(number)
+    with pytest.raises(InputError, match="level"):
+        factorisation_count(3, 0)
+
+
+def test_energy_that_falls_with_divisors_is_seen() -> None:
+    x = np.arange(16, 272)
+    penalty = np.array([1 + 0.5 / divisor_count(int(v)) for v in x])
+    test = fit_growth(x, 10.0 * x * penalty, "linear")
+    structure = residual_structure(test, x, {"C": x})
+    assert structure.correlation < -0.9
+    assert structure.p_value < 1e-10
+    assert list(structure.divisors) == [divisor_count(int(v)) for v in x]
+    exact = fit_growth(x, 10.0 * x, "linear")
+    assert np.isnan(residual_structure(exact, x, {"C": x}).correlation)
+    with pytest.raises(InputError, match="differ in length"):
+        residual_structure(test, x, {"C": x[:5]})
+    with pytest.raises(InputError, match="nothing was fitted"):
+        residual_structure(fit_growth(x[:2], x[:2], "linear"), x[:2], {"C": x[:2]})
+
+
+def test_lower_envelope_finds_the_best_layers() -> None:
+    x = np.arange(1.0, 129.0)
+    y = 5 * x * np.where(x % 8 == 3, 1.0, 1.2)
+    envelope = lower_envelope(x, y, "linear")
+    assert envelope is not None
+    assert all(x[i] % 8 == 3 for i in envelope.indices)
+    assert list(envelope.indices) == sorted(envelope.indices)
+    assert envelope.test.verdict.outcome.value == "exact"
+    assert envelope.test.coefficients == pytest.approx((0, 5))
+    assert lower_envelope(x[:5], y[:5], "linear") is None
+    assert lower_envelope(x, 0 * x, "linear") is None
