@@ -219,8 +219,8 @@ def from_levels(
     """Return the mapping written as a list of levels, outermost first, loops outermost first.
 
     Each level has ``level``, ``temporal`` ([dimension, bound]), ``spatial`` ([dimension, bound, axis]) and says what it
-    keeps by ``keep``, or by the keys of ``tile`` (full names or W, I, O); `Mapping.as_json` writes this form. Levels left
-    out have no loops.
+    keeps by ``keep``, or by the keys of ``tile`` (full names or W, I, O); `Mapping.as_json` writes this form. Levels
+    left out have no loops.
 
     Raises
     ------
@@ -232,10 +232,10 @@ def from_levels(
     spaces = [space.name for space in problem.data_spaces]
     for index, item in enumerate(levels):
         where = f"mapping[{index}]"
-        if not isinstance(item, AnyMapping) or not isinstance(item.get("level"), str):
+        name = item.get("level")
+        if not isinstance(name, str):
             faults.append(Fault("must be a mapping with a level", None, where, item))
             continue
-        name = item["level"]
         allowed = ("level", "temporal", "spatial", "keep", "tile")
         faults += [unknown(str(key), allowed, "key", field=where) for key in item if key not in allowed]
         if name in found:

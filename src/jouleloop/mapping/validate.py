@@ -26,7 +26,7 @@ def mapping_faults(mapping: Mapping, problem: Problem, arch: Architecture) -> li
             if dimension not in product:
                 faults.append(unknown(dimension, product, "dimension", field=level.level))
                 continue
-            if isinstance(bound, bool) or not isinstance(bound, int) or bound < 1:
+            if bound < 1:
                 faults.append(Fault(f"factor of {dimension} must be a positive integer", None, level.level, bound))
                 continue
             product[dimension] *= bound
