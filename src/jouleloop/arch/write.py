@@ -118,12 +118,12 @@ def write_architecture_v04(arch: Architecture) -> str:
     """
     nodes: list[_Tagged] = []
     carried: dict[str, list[str]] = {}
-    for container, carrier in arch.fanout_names.items():
-        carried.setdefault(carrier, []).append(container)
-    taken = {node.name for node in [*arch.levels, arch.compute]}
+    for name, carrier in arch.fanout_names.items():
+        carried.setdefault(carrier, []).append(name)
     mesh = (1, 1)
     previous = ""
     everything: list[StorageLevel | ComputeLevel] = [*arch.levels, arch.compute]
+    taken = {node.name for node in everything}
     for node in everything:
         factor = (node.mesh_x // mesh[0], node.mesh_y // mesh[1])
         if factor != (1, 1):
