@@ -210,3 +210,37 @@ def test_v03_ranges_and_meshes(tmp_path: Path) -> None:
         )
     with pytest.raises(InputError, match="side by side"):
         read(base + "      - {name: other, local: []}\n", tmp_path)
+
+
+def test_front_end_output_and_merge_keys(tmp_path: Path) -> None:
+    arch = read(
+        """
+dumped_by_timeloop_front_end: true
+architecture:
+  version: '0.4'
+  subtree:
+  - name: top
+    local:
+    - {name: "DRAM[1..1]", class: DRAM, attributes: {width: 64, datawidth: 8, meshX: 1, meshY: 1}}
+    - {name: "inter_PE_spatial[1..1]", class: dummy_storage, attributes: &dummy {width: 1, depth: 1, datawidth: 1}}
+    - {name: "buffer[1..8]", class: regfile, attributes: {<<: *dummy, depth: size * 2, size: 3, meshX: 4, meshY: 2}}
+    - {name: "mac[1..8]", class: intmac, attributes: {meshX: 4, meshY: 2}}
+""",
+        tmp_path,
+    )
+    assert arch.fanout == ((1, 1), (4, 2), (1, 1))
+    assert arch.level("buffer").capacity_words == 6
+    with pytest.raises(InputError, match="given twice"):
+        read(MINIMAL % "8, depth: 9", tmp_path)
+
+
+def test_flattened_lists_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="order of the levels is lost"):
+        read("architecture: {version: 0.3, local: [{name: a.b, class: DRAM}]}", tmp_path)
+
+
+def test_main_memory_of_stated_size(tmp_path: Path) -> None:
+    text = (MINIMAL % "8").replace(
+        "name: DRAM, class: DRAM, attributes: {", "name: MainMemory, class: SRAM, attributes: {depth: 4096, "
+    )
+    assert read(text, tmp_path).levels[0].capacity_words == 4096 * 8

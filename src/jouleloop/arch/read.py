@@ -29,7 +29,11 @@ OTHER_SECTIONS = (
     "sparse_optimizations",
     "ERT",
     "ART",
+    "dumped_by_timeloop_front_end",
 )
+
+#: Parts of the name or class of an outermost level that make it a main memory though its size is stated.
+MAIN_MEMORY = ("memory", "backing")
 
 
 def read_architecture(
@@ -85,7 +89,10 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
         faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
     if "nodes" in top:
         found_nodes = read_nodes(top, data.get("variables"), spatial_levels, faults)
-    elif "subtree" in top or "local" in top:
+    elif "local" in top and "subtree" not in top:
+        text = "is a flattened list, in which the order of the levels is lost; give the architecture it was made from"
+        raise InputError([*faults, Fault(text, None, "architecture.local")])
+    elif "subtree" in top:
         found_nodes = read_tree(top, faults)
     else:
         raise InputError([*faults, Fault("has neither nodes (v0.4) nor subtree (v0.3)", None, "architecture")])
@@ -117,6 +124,8 @@ def _check(
     if not levels:
         faults.append(Fault("has no storage", None, "architecture"))
     elif "DRAM" not in levels[0].klass and levels[0].capacity_words is not None:
-        text = f"has no DRAM: the outermost storage holds only {levels[0].capacity_words} words"
-        faults.append(Fault(text, None, levels[0].name, levels[0].klass, "a class with DRAM in its name, or no depth"))
+        words = f"{levels[0].name} {levels[0].klass}".lower()
+        if not any(part in words for part in MAIN_MEMORY):
+            text = f"has no DRAM: the outermost storage holds only {levels[0].capacity_words} words"
+            faults.append(Fault(text, None, levels[0].name, levels[0].klass, "a class with DRAM in its name, or no depth"))
     return faults

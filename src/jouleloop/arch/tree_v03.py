@@ -11,7 +11,8 @@ from jouleloop.arch.parameters import (
     kind_of,
     storage_level,
 )
-from jouleloop.arch.tree_v04 import Nodes
+from jouleloop.arch.expressions import ExpressionError
+from jouleloop.arch.tree_v04 import AttributeNames, Nodes
 from jouleloop.errors import Fault, unknown
 from jouleloop.files import is_whole
 
@@ -96,6 +97,12 @@ def _local(
         faults.append(Fault("must be a mapping", None, f"{name}.attributes", own))
         return
     attributes = {**inherited, **own}
+    names = AttributeNames(attributes, {})
+    for key in attributes:
+        try:
+            attributes[key] = names(key)
+        except ExpressionError as error:
+            faults.append(Fault(str(error), None, f"{name}.attributes.{key}", attributes[key]))
     if kind == "network":
         faults.append(Fault("networks are not supported by the model", None, f"{name}.class", klass))
         return

@@ -41,7 +41,7 @@ def read_nodes(top: dict[str, Any], variables: Any, spatial_levels: bool | None,
     return _Walk(variables, spatial_levels, faults).run(top)
 
 
-class _Names:
+class AttributeNames:
     """Values by name for expressions: own attributes first, then containers', variables, other nodes."""
 
     def __init__(self, own: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
@@ -157,7 +157,7 @@ class _Walk:
         if not isinstance(own, dict):
             self.faults.append(Fault("must be a mapping", None, where, own))
             return {}
-        names = _Names(own, {**self.outer, **extra})
+        names = AttributeNames(own, {**self.outer, **extra})
         result: dict[str, Any] = {}
         for key in own:
             try:
