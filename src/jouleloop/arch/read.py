@@ -127,5 +127,6 @@ def _check(
         words = f"{levels[0].name} {levels[0].klass}".lower()
         if not any(part in words for part in MAIN_MEMORY):
             text = f"has no DRAM: the outermost storage holds only {levels[0].capacity_words} words"
-            faults.append(Fault(text, None, levels[0].name, levels[0].klass, "a class with DRAM in its name, or no depth"))
+            allowed = "a class with DRAM in its name, or no depth"
+            faults.append(Fault(text, None, levels[0].name, levels[0].klass, allowed))
     return faults

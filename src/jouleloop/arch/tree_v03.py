@@ -3,6 +3,7 @@
 import re
 from typing import Any
 
+from jouleloop.arch.expressions import ExpressionError
 from jouleloop.arch.parameters import (
     COMPUTE_CLASSES,
     STORAGE_CLASSES,
@@ -11,7 +12,6 @@ from jouleloop.arch.parameters import (
     kind_of,
     storage_level,
 )
-from jouleloop.arch.expressions import ExpressionError
 from jouleloop.arch.tree_v04 import AttributeNames, Nodes
 from jouleloop.errors import Fault, unknown
 from jouleloop.files import is_whole
@@ -98,11 +98,11 @@ def _local(
         return
     attributes = {**inherited, **own}
     names = AttributeNames(attributes, {})
-    for key in attributes:
+    for key, value in list(attributes.items()):
         try:
             attributes[key] = names(key)
         except ExpressionError as error:
-            faults.append(Fault(str(error), None, f"{name}.attributes.{key}", attributes[key]))
+            faults.append(Fault(str(error), None, f"{name}.attributes.{key}", value))
     if kind == "network":
         faults.append(Fault("networks are not supported by the model", None, f"{name}.class", klass))
         return

@@ -50,6 +50,7 @@ class AttributeNames:
         self.active: list[str] = []
 
     def __call__(self, name: str) -> Any:
+        """Return the value of ``name``; raise `UnknownName` where it has none."""
         if name in self.active or name not in self.own:
             if name in self.active and name not in self.outer:
                 raise ExpressionError(f"{name} is defined by itself")
