@@ -23,18 +23,22 @@ class _SafeLoader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader
 
 
 def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
+    own = {id(key_node) for key_node, _ in node.value if key_node.tag != "tag:yaml.org,2002:merge"}
     loader.flatten_mapping(node)
     result: dict[Any, Any] = {}
+    seen: set[Any] = set()
     for key_node, value_node in node.value:
         key = loader.construct_object(key_node, deep=True)
         try:
-            repeated = key in result
+            repeated = key in seen
         except TypeError as error:
             raise yaml.constructor.ConstructorError(
                 None, None, "a key must be a plain value", key_node.start_mark
             ) from error
         if repeated:
             raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
+        if id(key_node) in own:  # what a merge (<<) brings in, the mapping's own keys may replace
+            seen.add(key)
         result[key] = loader.construct_object(value_node, deep=True)
     return result
 

@@ -91,6 +91,13 @@ class ComputeLevel:
 class Architecture:
     """An accelerator: storage levels outermost (DRAM) first, then compute.
 
+    Attributes
+    ----------
+    constraints
+        Constraints that stood on the nodes of the file, each with its ``target`` and ``type``.
+    fanout_names
+        Storage level that carries the fan-out of each container of a v0.4 file, by the container's name.
+
     Raises
     ------
     InputError
@@ -100,6 +107,8 @@ class Architecture:
     name: str
     levels: tuple[StorageLevel, ...]
     compute: ComputeLevel
+    constraints: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
+    fanout_names: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []

@@ -16,12 +16,15 @@ class LevelEnergy:
         Charged per vector fill and per vector update.
     source
         The estimator and table entry it came from.
+    leak_pj
+        Leakage of one instance in one cycle; versions of Timeloop before 2024 leave it out.
     """
 
     level: str
     read_pj: float
     write_pj: float
     source: str
+    leak_pj: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,11 @@ class EnergyCosts:
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers as plain data: the identity of the energies for caches."""
-        return {
+        numbers: dict[str, Any] = {
             "table": self.table,
             "levels": [[level.level, level.read_pj, level.write_pj] for level in self.levels],
             "compute_pj": self.compute_pj,
         }
+        if any(level.leak_pj for level in self.levels):
+            numbers["leak_pj"] = [level.leak_pj for level in self.levels]
+        return numbers

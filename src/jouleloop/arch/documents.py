@@ -1,0 +1,164 @@
+"""Loading Timeloop's YAML: its node tags, which strings were quoted, and jinja2 top files with their includes."""
+
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import jinja2.sandbox
+import yaml
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import _SafeLoader, parse_yaml, read_text
+
+#: Key under which a node's tag is kept.
+TAG = "!"
+
+#: Node tags of the v0.4 format.
+NODE_TAGS = ("Architecture", "Component", "Container", "Hierarchical", "Nothing", "Parallel", "Pipelined")
+
+_CONSTRAINT_TAGS = ("Spatial", "Temporal", "Dataspace", "Constraint")
+_MAX_INCLUDES = 200
+
+
+class Quoted(str):
+    """A string that stood in quotes: text, never an expression."""
+
+    __slots__ = ()
+
+
+def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
+    """Return the data of one Timeloop YAML file; tagged nodes are plain dicts with the tag under `TAG`.
+
+    A file with jinja2 markup is expanded first, in a sandbox, with Timeloop front end's ``include``, ``include_all``,
+    ``include_text``, ``path_exists``, ``find_path``, ``add_to_path`` and ``cwd``.
+
+    Parameters
+    ----------
+    variables
+        Values of the template's variables, such as ``{"architecture": "eyeriss_like"}``.
+
+    Raises
+    ------
+    InputError
+        Where a file is missing, is no YAML, or the template fails.
+    """
+    return _Documents(variables or {}).load(path)
+
+
+class _Documents:
+    """One load: search path, included parts and how deep the includes are."""
+
+    def __init__(self, variables: dict[str, Any]) -> None:
+        self.variables = variables
+        self.search: list[Path] = []
+        self.parts: list[Any] = []
+        self.stack: list[Path] = []
+        self.count = 0
+
+    def load(self, path: Path) -> Any:
+        return parse_yaml(self.text(path), str(path), _loader(self.parts))
+
+    def text(self, path: Path) -> str:
+        self.count += 1
+        if path.resolve() in self.stack or self.count > _MAX_INCLUDES:
+            raise InputError(Fault("includes itself, or too many files", str(path)))
+        text = read_text(path)
+        if path.suffix not in (".jinja2", ".j2", ".jinja") and "{{" not in text and "{%" not in text:
+            return text
+        self.stack.append(path.resolve())
+        try:
+            return self._render(path, text)
+        finally:
+            self.stack.pop()
+
+    def _render(self, path: Path, text: str) -> str:
+        environment = jinja2.sandbox.SandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
+        folder = path.parent
+        environment.globals.update(
+            cwd=lambda: str(folder),
+            add_to_path=lambda *paths: self._add(folder, paths),
+            path_exists=lambda name: self._find(folder, name) is not None,
+            find_path=lambda name: str(self._need(folder, name)),
+            include=lambda name, key=None: self._include(self.load(self._need(folder, name)), key, path),
+            include_text=lambda name: self.text(self._need(folder, name)),
+            include_all=lambda pattern, key=None: self._include_all(folder, pattern, key, path),
+        )
+        try:
+            return environment.from_string(text).render(**self.variables)
+        except jinja2.UndefinedError as error:
+            raise InputError(
+                Fault(f"the template needs a variable that is not given: {error.message}", str(path))
+            ) from error
+        except (jinja2.TemplateError, jinja2.exceptions.SecurityError, OverflowError, TypeError, ValueError) as error:
+            raise InputError(Fault(f"the template fails: {error}", str(path))) from error
+
+    def _add(self, folder: Path, paths: tuple[str, ...]) -> str:
+        self.search += [folder / name for name in paths]
+        return ""
+
+    def _find(self, folder: Path, name: str) -> Path | None:
+        return next((base / name for base in (folder, *self.search) if (base / name).exists()), None)
+
+    def _need(self, folder: Path, name: str) -> Path:
+        found = self._find(folder, name)
+        return folder / name if found is None else found
+
+    def _store(self, value: Any) -> str:
+        self.parts.append(value)
+        return f"!included {len(self.parts) - 1}"
+
+    def _include(self, value: Any, key: str | None, path: Path) -> str:
+        for part in key.split(".") if key else ():
+            if not isinstance(value, dict) or part not in value:
+                raise InputError(Fault(f"the included file has no {key!r}", str(path)))
+            value = value[part]
+        return self._store(value)
+
+    def _include_all(self, folder: Path, pattern: str, key: str | None, path: Path) -> str:
+        for base in (folder, *self.search):
+            files = sorted(base.glob(pattern)) if not Path(pattern).is_absolute() else []
+            if files:
+                break
+        else:
+            raise InputError(Fault("no file is called that", str(path), "include_all", pattern))
+        items: list[Any] = []
+        for file in files:
+            value = self.load(file)
+            for part in key.split(".") if key else ():
+                value = value.get(part, []) if isinstance(value, dict) else []
+            items += value if isinstance(value, list) else [value]
+        return self._store(items)
+
+
+def _loader(parts: list[Any]) -> type[Any]:
+    """Return a safe loader that knows the node tags, nothing that builds objects."""
+
+    class Loader(_SafeLoader):
+        pass
+
+    def node(loader: Any, suffix: str, yaml_node: Any) -> Any:
+        if suffix == "included":
+            index = str(yaml_node.value)
+            if not index.isdigit() or int(index) >= len(parts):
+                raise yaml.constructor.ConstructorError(None, None, "nothing was included there", yaml_node.start_mark)
+            return parts[int(index)]
+        if yaml_node.id == "mapping":
+            value = loader.construct_mapping_of(yaml_node)
+        elif yaml_node.id == "sequence":
+            value = {"nodes": loader.construct_sequence(yaml_node, deep=True)}
+        else:
+            value = {}
+        return {TAG: suffix, **value}
+
+    def mapping_of(loader: Any, yaml_node: Any) -> Any:
+        return Loader.yaml_constructors["tag:yaml.org,2002:map"](loader, yaml_node)
+
+    def text(loader: Any, yaml_node: Any) -> str:
+        value = loader.construct_scalar(yaml_node)
+        return Quoted(value) if yaml_node.style in ("'", '"') else str(value)
+
+    Loader.construct_mapping_of = mapping_of
+    Loader.add_constructor("tag:yaml.org,2002:str", text)
+    for tag in (*NODE_TAGS, *_CONSTRAINT_TAGS, "included"):
+        Loader.add_constructor(f"!{tag}", lambda loader, yaml_node, tag=tag: node(loader, tag, yaml_node))
+    return Loader

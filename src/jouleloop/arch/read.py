@@ -1,0 +1,132 @@
+"""Reading an accelerator from a Timeloop architecture file, v0.4 (`!Component`, `!Container`) or v0.3 (`subtree`)."""
+
+from pathlib import Path
+from typing import Any
+
+from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.arch.documents import load_document
+from jouleloop.arch.tree_v03 import read_tree
+from jouleloop.arch.tree_v04 import read_nodes
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
+
+#: Versions of the architecture format that are read.
+VERSIONS = ("0.2", "0.3", "0.4")
+
+#: What else a Timeloop input file may hold.
+OTHER_SECTIONS = (
+    "variables",
+    "globals",
+    "problem",
+    "components",
+    "compound_components",
+    "mapper",
+    "mapping",
+    "mapspace",
+    "mapspace_constraints",
+    "architecture_constraints",
+    "constraints",
+    "extra_mapping_constraints",
+    "sparse_optimizations",
+    "ERT",
+    "ART",
+    "dumped_by_timeloop_front_end",
+)
+
+#: Parts of the name or class of an outermost level that make it a main memory though its size is stated.
+MAIN_MEMORY = ("memory", "backing")
+
+
+def read_architecture(
+    path: Path, *, variables: dict[str, Any] | None = None, spatial_levels: bool | None = None
+) -> Architecture:
+    """Return the accelerator described in a Timeloop architecture file.
+
+    Parameters
+    ----------
+    path
+        YAML file of format v0.4 or v0.3, or a jinja2 template of one (a "top" file).
+    variables
+        Values of the template's variables.
+    spatial_levels
+        v0.4 only. The front end of Timeloop gives every container that fans out an empty storage level of its own,
+        ``inter_<container>_spatial``. True does the same; False lets the storage level outside carry the fan-out;
+        None does the former for containers that constrain their spatial loops and the latter for the others.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read, has no DRAM or no compute, or asks for what the model does not follow.
+    """
+    data = load_document(path, variables)
+    try:
+        return architecture_from(data, name=path.stem.removesuffix(".yaml"), spatial_levels=spatial_levels)
+    except JouleloopError as error:
+        raise error.at(path) from error
+
+
+def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: bool | None = None) -> Architecture:
+    """Return the accelerator described by loaded architecture data; see `read_architecture`."""
+    if not isinstance(data, dict):
+        raise InputError(Fault("is no architecture file", allowed="a mapping with the key 'architecture'"))
+    top = data.get("architecture")
+    if not isinstance(top, dict):
+        keys = [str(key) for key in data]
+        close = next((key for key in keys if nearest(key, ["architecture"])), None)
+        found = ", ".join(keys[:12]) or "nothing"
+        raise InputError(Fault(f"has no architecture; it holds {found}", "", close, allowed="architecture"))
+    version = str(top.get("version", "")).strip()
+    if version not in VERSIONS:
+        raise InputError(
+            Fault("unsupported version of the format", None, "architecture.version", version, ", ".join(VERSIONS))
+        )
+    faults: list[Fault] = [
+        Fault("unknown section", None, str(key), nearest=nearest(str(key), ("architecture", *OTHER_SECTIONS)))
+        for key in data
+        if key != "architecture" and key not in OTHER_SECTIONS
+    ]
+    sparse = data.get("sparse_optimizations")
+    if sparse and (not isinstance(sparse, dict) or sparse.get("targets")):
+        faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
+    if "nodes" in top:
+        found_nodes = read_nodes(top, data.get("variables"), spatial_levels, faults)
+    elif "local" in top and "subtree" not in top:
+        text = "is a flattened list, in which the order of the levels is lost; give the architecture it was made from"
+        raise InputError([*faults, Fault(text, None, "architecture.local")])
+    elif "subtree" in top:
+        found_nodes = read_tree(top, faults)
+    else:
+        raise InputError([*faults, Fault("has neither nodes (v0.4) nor subtree (v0.3)", None, "architecture")])
+    levels = [node for node in found_nodes.levels if isinstance(node, StorageLevel)]
+    compute = [node for node in found_nodes.levels if isinstance(node, ComputeLevel)]
+    if not faults:
+        faults += _check(levels, compute, found_nodes.levels)
+    raise_all(faults)
+    return Architecture(
+        found_nodes.name or name,
+        tuple(levels),
+        compute[0],
+        constraints=tuple(found_nodes.constraints),
+        fanout_names=found_nodes.fanout_names,
+    )
+
+
+def _check(
+    levels: list[StorageLevel], compute: list[ComputeLevel], nodes: list[StorageLevel | ComputeLevel]
+) -> list[Fault]:
+    faults = []
+    if not compute:
+        faults.append(Fault("has no compute: no component's class is a mac or compute", None, "architecture"))
+    if len(compute) > 1:
+        names = ", ".join(node.name for node in compute)
+        faults.append(Fault(f"has {len(compute)} compute levels ({names})", None, "architecture", allowed="1"))
+    if len(compute) == 1 and nodes[-1] is not compute[0]:
+        faults.append(Fault("compute must be the innermost component", None, compute[0].name))
+    if not levels:
+        faults.append(Fault("has no storage", None, "architecture"))
+    elif "DRAM" not in levels[0].klass and levels[0].capacity_words is not None:
+        words = f"{levels[0].name} {levels[0].klass}".lower()
+        if not any(part in words for part in MAIN_MEMORY):
+            text = f"has no DRAM: the outermost storage holds only {levels[0].capacity_words} words"
+            allowed = "a class with DRAM in its name, or no depth"
+            faults.append(Fault(text, None, levels[0].name, levels[0].klass, allowed))
+    return faults

@@ -1,0 +1,147 @@
+"""The v0.3 tree: `subtree` and `local`, names with ranges such as `PE[0..167]`, `meshX` among the attributes."""
+
+import re
+from typing import Any
+
+from jouleloop.arch.expressions import ExpressionError
+from jouleloop.arch.parameters import (
+    COMPUTE_CLASSES,
+    STORAGE_CLASSES,
+    canonical,
+    compute_level,
+    kind_of,
+    storage_level,
+)
+from jouleloop.arch.tree_v04 import AttributeNames, Nodes
+from jouleloop.errors import Fault, unknown
+from jouleloop.files import is_whole
+
+_NAME = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<first>\d+)\.\.(?P<last>\d+)\])?")
+_TREE_KEYS = {"name", "attributes", "local", "subtree", "version"}
+_LOCAL_KEYS = {"name", "class", "subclass", "attributes", "required_actions", "enabled", "area_scale", "energy_scale"}
+
+
+def read_tree(top: dict[str, Any], faults: list[Fault]) -> Nodes:
+    """Return the levels of ``architecture: {version: 0.3, subtree: […]}``; add what is wrong to ``faults``.
+
+    Storage stands outermost first: a tree's own components before those of its subtree. A component's instances are
+    the product of all ranges around it; ``meshX`` divides them into columns (Timeloop
+    ``src/model/engine.cpp``/``buffer.cpp``: without a mesh all instances lie along X).
+    """
+    nodes = Nodes()
+    _walk(top, [], {}, 1, nodes, faults, "architecture")
+    return nodes
+
+
+def split_name(text: str) -> tuple[str, int] | None:
+    """Return the plain name and the number of instances of ``PE[0..167]``, or None where it is no name."""
+    match = _NAME.fullmatch(text.strip())
+    if not match:
+        return None
+    if match["first"] is None:
+        return match["name"].strip(), 1
+    count = int(match["last"]) - int(match["first"]) + 1
+    return (match["name"].strip(), count) if count >= 1 else None
+
+
+def _walk(
+    tree: Any, path: list[str], inherited: dict[str, Any], count: int, nodes: Nodes, faults: list[Fault], where: str
+) -> None:
+    if not isinstance(tree, dict):
+        faults.append(Fault("must be a mapping", None, where, tree))
+        return
+    faults += [unknown(str(key), _TREE_KEYS, "key", field=where) for key in tree if key not in _TREE_KEYS]
+    attributes = tree.get("attributes") or {}
+    if not isinstance(attributes, dict):
+        faults.append(Fault("must be a mapping", None, f"{where}.attributes", attributes))
+        attributes = {}
+    inherited = {**inherited, **attributes}
+    if "name" in tree:
+        split = split_name(str(tree["name"]))
+        if split is None:
+            faults.append(Fault("is no name", None, f"{where}.name", tree["name"], "name or name[0..N]"))
+            return
+        path, count = [*path, str(tree["name"])], count * split[1]
+    for key in ("local", "subtree"):
+        if not isinstance(tree.get(key) or [], list):
+            faults.append(Fault("must be a list", None, f"{where}.{key}", tree[key]))
+            return
+    for index, item in enumerate(tree.get("local") or []):
+        _local(item, path, inherited, count, nodes, faults, f"{where}.local[{index}]")
+    subtrees = tree.get("subtree") or []
+    if len(subtrees) > 1:
+        faults.append(Fault("several subtrees side by side are not supported by the model", None, f"{where}.subtree"))
+        return
+    for index, child in enumerate(subtrees):
+        _walk(child, path, inherited, count, nodes, faults, f"{where}.subtree[{index}]")
+
+
+def _local(
+    item: Any, path: list[str], inherited: dict[str, Any], count: int, nodes: Nodes, faults: list[Fault], where: str
+) -> None:
+    if not isinstance(item, dict):
+        faults.append(Fault("must be a mapping", None, where, item))
+        return
+    faults += [unknown(str(key), _LOCAL_KEYS, "key", field=where) for key in item if key not in _LOCAL_KEYS]
+    if item.get("enabled") is False:
+        return
+    split = split_name(str(item.get("name", "")))
+    if split is None:
+        faults.append(Fault("is no name", None, f"{where}.name", item.get("name"), "name or name[0..N]"))
+        return
+    name, instances = split[0], count * split[1]
+    klass = item.get("class")
+    kind = kind_of(klass) if isinstance(klass, str) else None
+    own = item.get("attributes") or {}
+    if not isinstance(own, dict):
+        faults.append(Fault("must be a mapping", None, f"{name}.attributes", own))
+        return
+    attributes = {**inherited, **own}
+    names = AttributeNames(attributes, {})
+    for key, value in list(attributes.items()):
+        try:
+            attributes[key] = names(key)
+        except ExpressionError as error:
+            faults.append(Fault(str(error), None, f"{name}.attributes.{key}", value))
+    if kind == "network":
+        faults.append(Fault("networks are not supported by the model", None, f"{name}.class", klass))
+        return
+    if kind not in ("storage", "compute"):
+        allowed = "a name that contains one of " + ", ".join((*STORAGE_CLASSES, *COMPUTE_CLASSES))
+        faults.append(Fault("unknown class of component", None, f"{name}.class", klass, allowed))
+        return
+    mesh = _mesh(name, canonical(attributes), instances, faults)
+    if mesh is None:
+        return
+    full = ".".join([*path, str(item["name"])])
+    model = str(item.get("subclass") or klass)
+    build = storage_level if kind == "storage" else compute_level
+    level = build(name, full, model, attributes, mesh, source="", faults=faults)
+    if level is not None:
+        nodes.levels.append(level)
+
+
+def _mesh(name: str, attributes: dict[str, Any], instances: int, faults: list[Fault]) -> tuple[int, int] | None:
+    given = attributes.get("instances")
+    if given is not None and is_whole(given) and given >= 1:
+        instances = int(given)
+    values: list[int | None] = []
+    for key in ("meshX", "meshY"):
+        value = attributes.get(key)
+        if value is not None and (not is_whole(value) or value < 1):
+            faults.append(Fault("must be a positive whole number", None, f"{name}.attributes.{key}", value))
+            return None
+        values.append(None if value is None else int(value))
+    x, y = values
+    if x is None and y is None:
+        return instances, 1
+    if x is None and y is not None:
+        x = instances // y
+    if y is None and x is not None:
+        y = instances // x
+    if x is None or y is None or x * y != instances:
+        faults.append(
+            Fault(f"meshX {x} times meshY {y} is not the {instances} instances", None, f"{name}.attributes.meshX")
+        )
+        return None
+    return x, y

@@ -1,0 +1,295 @@
+"""The v0.4 node list: containers hand down attributes and fan out, components become levels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from jouleloop.arch.architecture import ComputeLevel, StorageLevel
+from jouleloop.arch.documents import NODE_TAGS, TAG, Quoted
+from jouleloop.arch.expressions import ExpressionError, UnknownName, evaluate, is_expression
+from jouleloop.arch.parameters import (
+    COMPUTE_CLASSES,
+    STORAGE_CLASSES,
+    canonical,
+    compute_level,
+    kind_of,
+    storage_level,
+)
+from jouleloop.errors import Fault, unknown
+from jouleloop.files import is_whole
+
+#: Class of the empty storage levels that stand for a fan-out.
+DUMMY_CLASS = "dummy_storage"
+
+_LEAF_KEYS = {"name", "attributes", "spatial", "constraints", "sparse_optimizations", "networks"}
+_COMPONENT_KEYS = _LEAF_KEYS | {"class", "subclass", "required_actions", "area_scale", "energy_scale", "enabled"}
+_BRANCH_KEYS = {"nodes", "name", "version"}
+
+
+@dataclass
+class Nodes:
+    """What a reader finds: levels outermost first, inline constraints, who carries which container's fan-out."""
+
+    name: str = ""
+    levels: list[StorageLevel | ComputeLevel] = field(default_factory=list)
+    constraints: list[dict[str, Any]] = field(default_factory=list)
+    fanout_names: dict[str, str] = field(default_factory=dict)
+
+
+def read_nodes(top: dict[str, Any], variables: Any, spatial_levels: bool | None, faults: list[Fault]) -> Nodes:
+    """Return the levels of ``architecture: {version: 0.4, nodes: […]}``; add what is wrong to ``faults``."""
+    return _Walk(variables, spatial_levels, faults).run(top)
+
+
+class AttributeNames:
+    """Values by name for expressions: own attributes first, then containers', variables, other nodes."""
+
+    def __init__(self, own: Mapping[str, Any], outer: Mapping[str, Any]) -> None:
+        self.own, self.outer = own, outer
+        self.known: dict[str, Any] = {}
+        self.active: list[str] = []
+
+    def __call__(self, name: str) -> Any:
+        """Return the value of ``name``; raise `UnknownName` where it has none."""
+        if name in self.active or name not in self.own:
+            if name in self.active and name not in self.outer:
+                raise ExpressionError(f"{name} is defined by itself")
+            if name not in self.outer:
+                raise UnknownName(name)
+            return self.outer[name]
+        if name not in self.known:
+            self.active.append(name)
+            try:
+                self.known[name] = resolve(self.own[name], self)
+            finally:
+                self.active.pop()
+        return self.known[name]
+
+
+def resolve(value: Any, names: Any) -> Any:
+    """Return ``value`` with plain strings that are expressions evaluated; text that only names nothing stays text."""
+    if isinstance(value, dict):
+        return {key: resolve(child, names) for key, child in value.items()}
+    if isinstance(value, list):
+        return [resolve(child, names) for child in value]
+    if not isinstance(value, str) or isinstance(value, Quoted) or not is_expression(value):
+        return value
+    try:
+        return evaluate(value, names)
+    except UnknownName as error:
+        if error.name == value.strip():
+            return value
+        raise
+
+
+class _Walk:
+    """One pass over the node list."""
+
+    def __init__(self, variables: Any, spatial_levels: bool | None, faults: list[Fault]) -> None:
+        self.faults = faults
+        self.spatial_levels = spatial_levels
+        self.nodes = Nodes()
+        self.mesh = (1, 1)
+        self.path: list[str] = []
+        self.inherited: dict[str, Any] = {}
+        self.outer: dict[str, Any] = {}
+        if isinstance(variables, dict):
+            own = {key: value for key, value in variables.items() if key != "version"}
+            values = self._resolve("variables", own, {})
+            self.outer |= values
+            self.inherited |= values
+        elif variables is not None:
+            faults.append(Fault("must be a mapping", None, "variables", variables))
+        self.waiting: list[str] = []
+
+    def run(self, top: dict[str, Any]) -> Nodes:
+        self._branch(top["nodes"], "architecture.nodes", None)
+        return self.nodes
+
+    def _branch(self, items: Any, where: str, keeps: list[str] | None) -> None:
+        if not isinstance(items, list):
+            self.faults.append(Fault("must be a list of nodes", None, where, items))
+            return
+        for index, item in enumerate(items):
+            self._node(item, f"{where}[{index}]", keeps)
+
+    def _node(self, item: Any, where: str, keeps: list[str] | None) -> None:
+        if isinstance(item, list):
+            for index, child in enumerate(item):
+                self._node(child, f"{where}[{index}]", keeps)
+            return
+        if not isinstance(item, dict) or TAG not in item:
+            allowed = ", ".join(f"!{tag}" for tag in NODE_TAGS)
+            self.faults.append(Fault("is no node: it has no tag", None, where, item, allowed))
+            return
+        tag = item[TAG]
+        if item.get("enabled") is False:
+            return
+        if tag in ("Hierarchical", "Architecture", "Parallel"):
+            self._keys(item, _BRANCH_KEYS, where)
+            if tag == "Parallel":
+                self._parallel(item.get("nodes"), f"{where}.nodes")
+            else:
+                self._branch(item.get("nodes"), f"{where}.nodes", keeps)
+        elif tag in ("Container", "Component"):
+            self._keys(item, _LEAF_KEYS if tag == "Container" else _COMPONENT_KEYS, where)
+            self._leaf(item, tag, where, keeps)
+        elif tag != "Nothing":
+            self.faults.append(Fault(f"!{tag} is not supported by the model", None, where))
+
+    def _keys(self, item: dict[str, Any], allowed: set[str], where: str) -> None:
+        self.faults += [unknown(str(key), allowed, "key", field=where) for key in item if key not in allowed | {TAG}]
+
+    def _parallel(self, items: Any, where: str) -> None:
+        """Read parallel branches: each keeps its own data spaces, all others bypass it."""
+        if not isinstance(items, list):
+            self.faults.append(Fault("must be a list of nodes", None, where, items))
+            return
+        seen: dict[str, int] = {}
+        for index, item in enumerate(items):
+            keeps = sorted(set(_kept(item)))
+            for name in keeps:
+                if name in seen and name != "*":
+                    self.faults.append(Fault("is kept in two parallel branches", None, f"{where}[{index}]", name))
+                seen[name] = index
+            self._node(item, f"{where}[{index}]", keeps)
+
+    def _resolve(self, where: str, own: Any, extra: Mapping[str, Any]) -> dict[str, Any]:
+        if not isinstance(own, dict):
+            self.faults.append(Fault("must be a mapping", None, where, own))
+            return {}
+        names = AttributeNames(own, {**self.outer, **extra})
+        result: dict[str, Any] = {}
+        for key in own:
+            try:
+                result[str(key)] = names(key)
+            except ExpressionError as error:
+                self.faults.append(Fault(str(error), None, f"{where}.{key}", own[key]))
+        return result
+
+    def _leaf(self, item: dict[str, Any], tag: str, where: str, keeps: list[str] | None) -> None:
+        name = item.get("name")
+        if not isinstance(name, str) or not name:
+            self.faults.append(Fault("has no name", None, where))
+            return
+        own = self._resolve(f"{name}.attributes", item.get("attributes") or {}, {})
+        spatial = self._resolve(f"{name}.spatial", item.get("spatial") or {}, own)
+        self.faults += [
+            unknown(key, ("meshX", "meshY"), "key", field=f"{name}.spatial")
+            for key in spatial
+            if key not in ("meshX", "meshY")
+        ]
+        mesh = (self._mesh(name, spatial, "meshX"), self._mesh(name, spatial, "meshY"))
+        if item.get("networks"):
+            self.faults.append(Fault("networks are not supported by the model", None, f"{name}.networks"))
+        if item.get("sparse_optimizations"):
+            field_name = f"{name}.sparse_optimizations"
+            self.faults.append(Fault("sparse optimizations are not supported by the model", None, field_name))
+        constraints = item.get("constraints") or {}
+        if not isinstance(constraints, dict):
+            self.faults.append(Fault("must be a mapping", None, f"{name}.constraints", constraints))
+            constraints = {}
+        if mesh != (1, 1):
+            if keeps is not None:
+                self.faults.append(Fault("a fan-out inside !Parallel is not supported", None, name))
+            self._fan_out(name, mesh, constraints.get("spatial"))
+        elif constraints.get("spatial"):
+            self.faults.append(Fault("constrains spatial loops but does not fan out", None, f"{name}.constraints"))
+        if tag == "Container":
+            self.path.append(name)
+            self.inherited |= own
+            self.outer |= own
+            if not self.nodes.name and len(self.path) > 1:
+                self.nodes.name = ""
+            self.outer[name] = {"attributes": own, "spatial": {"meshX": mesh[0], "meshY": mesh[1]}}
+            return
+        attributes = {**self.inherited, **own}
+        self._component(name, item, attributes, mesh)
+        self._constrain(name, constraints, keeps)
+
+    def _mesh(self, name: str, spatial: Mapping[str, Any], key: str) -> int:
+        value = spatial.get(key, 1)
+        if not is_whole(value) or not 1 <= value <= 2**31:
+            self.faults.append(Fault("must be a positive whole number", None, f"{name}.spatial.{key}", value))
+            return 1
+        return int(value)
+
+    def _fan_out(self, name: str, mesh: tuple[int, int], spatial: Any) -> None:
+        own_level = bool(spatial) if self.spatial_levels is None else self.spatial_levels
+        if own_level:
+            dummy = f"inter_{name}_spatial"
+            path = ".".join([*self.path, dummy])
+            self.nodes.levels.append(
+                StorageLevel(dummy, path, DUMMY_CLASS, 1, 1, mesh_x=self.mesh[0], mesh_y=self.mesh[1])
+            )
+            self.nodes.constraints += [
+                {"target": dummy, "type": "temporal", "factors_only": []},
+                {"target": dummy, "type": "dataspace", "bypass": ["*"]},
+            ]
+        storages = [level for level in self.nodes.levels if isinstance(level, StorageLevel)]
+        if storages:
+            carrier = storages[-1].name
+            self.nodes.fanout_names[name] = carrier
+            if spatial:
+                self.nodes.constraints.append({**spatial, "target": carrier, "type": "spatial"})
+        elif spatial:
+            self.faults.append(Fault("constrains a fan-out outside all storage", None, f"{name}.constraints.spatial"))
+        self.mesh = (self.mesh[0] * mesh[0], self.mesh[1] * mesh[1])
+
+    def _component(self, name: str, item: dict[str, Any], attributes: dict[str, Any], mesh: tuple[int, int]) -> None:
+        klass = item.get("class")
+        if not isinstance(klass, str):
+            self.faults.append(Fault("has no class", None, name, klass))
+            return
+        kind = kind_of(klass)
+        path = ".".join([*self.path, name])
+        model = str(item.get("subclass") or klass)
+        self.outer[name] = {"attributes": attributes, "spatial": {"meshX": mesh[0], "meshY": mesh[1]}, "class": klass}
+        for key in ("energy_scale", "area_scale"):
+            if item.get(key) is not None:
+                attributes[key] = item[key]
+        if kind == "nothing":
+            return
+        if kind == "network":
+            self.faults.append(Fault("networks are not supported by the model", None, f"{name}.class", klass))
+            return
+        if kind is None:
+            allowed = "a name that contains one of " + ", ".join((*STORAGE_CLASSES, *COMPUTE_CLASSES))
+            self.faults.append(Fault("unknown class of component", None, f"{name}.class", str(klass), allowed))
+            return
+        build = storage_level if kind == "storage" else compute_level
+        level = build(name, path, model, attributes, self.mesh, source="", faults=self.faults)
+        if level is not None:
+            self.nodes.levels.append(level)
+
+    def _constrain(self, name: str, constraints: dict[str, Any], keeps: list[str] | None) -> None:
+        for key, value in constraints.items():
+            if key == "spatial" or not value:
+                continue
+            if not isinstance(value, dict):
+                self.faults.append(Fault("must be a mapping", None, f"{name}.constraints.{key}", value))
+                continue
+            self.nodes.constraints.append({**value, "target": name, "type": key})
+        if keeps is not None:
+            self.nodes.constraints.append({"target": name, "type": "dataspace", "bypass_except": keeps})
+
+
+def _kept(item: Any) -> list[str]:
+    """Return the data spaces that a branch says it keeps."""
+    if isinstance(item, list):
+        return [name for child in item for name in _kept(child)]
+    if not isinstance(item, dict):
+        return []
+    if "nodes" in item:
+        return _kept(item["nodes"])
+    dataspace = (item.get("constraints") or {}).get("dataspace") or {}
+    result: list[str] = []
+    for key in ("keep", "keep_only"):
+        names = dataspace.get(key) or []
+        result += [names] if isinstance(names, str) else [str(name) for name in names]
+    return result
+
+
+def canonical_attributes(level: StorageLevel | ComputeLevel) -> dict[str, Any]:
+    """Return a level's attributes under canonical names."""
+    return canonical(level.attributes)

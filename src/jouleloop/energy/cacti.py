@@ -1,0 +1,126 @@
+"""SRAM energies from a grid of CACTI runs: exact at grid points, interpolated in log space between, nothing outside."""
+
+import bisect
+import csv
+import itertools
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from jouleloop.errors import EnergyTableError, Fault
+from jouleloop.files import read_text
+
+_COLUMNS = ("depth", "width", "banks", "ports", "nm", "read_pJ", "write_pJ", "idle_pJ")
+
+
+class OutsideGrid(ValueError):  # noqa: N818 - says what happened
+    """A memory lies outside the grid; the text says in what."""
+
+
+@dataclass(frozen=True)
+class SramEnergy:
+    """Energy of one read, one write and one idle cycle, in pJ."""
+
+    read_pj: float
+    write_pj: float
+    idle_pj: float
+    exact: bool
+
+
+@dataclass(frozen=True)
+class CactiGrid:
+    """Energies by (nm, banks, ports) and then by (depth [words], width [bits])."""
+
+    points: dict[tuple[int, int, int], dict[tuple[int, int], tuple[float, float, float]]]
+
+    @classmethod
+    def read(cls, folder: Path) -> "CactiGrid":
+        """Return the grid of all ``sram_*.csv`` in a folder."""
+        points: dict[tuple[int, int, int], dict[tuple[int, int], tuple[float, float, float]]] = {}
+        files = sorted(folder.glob("sram_*.csv"))
+        if not files:
+            raise EnergyTableError(Fault("holds no CACTI grid", str(folder), allowed="files sram_<nm>.csv"))
+        for file in files:
+            rows = csv.DictReader(read_text(file).splitlines())
+            if not rows.fieldnames or not set(_COLUMNS) <= set(rows.fieldnames):
+                raise EnergyTableError(Fault("lacks columns", str(file), allowed=", ".join(_COLUMNS)))
+            for row in rows:
+                try:
+                    depth, width, banks, ports, nm = (int(row[key]) for key in _COLUMNS[:5])
+                    energies = (float(row["read_pJ"]), float(row["write_pJ"]), float(row["idle_pJ"]))
+                except (TypeError, ValueError) as error:
+                    raise EnergyTableError(Fault(f"holds a bad row: {error}", str(file))) from error
+                points.setdefault((nm, banks, ports), {})[depth, width] = energies
+        return cls(points)
+
+    def energy(self, depth: int, width: int, banks: int, ports: int, nm: int) -> SramEnergy:
+        """Return the energies of one memory.
+
+        Between grid points the logarithms of the energies are interpolated linearly in the logarithms of depth and
+        width. Banks that are no power of two are rounded up, as Accelergy's CACTI plug-in does.
+
+        Raises
+        ------
+        OutsideGrid
+            Where the memory is not within the grid.
+        """
+        plane = self.points.get((nm, 1 << max(banks - 1, 0).bit_length(), ports))
+        if plane is None:
+            for what, value, index in (("technology", nm, 0), ("number of ports", ports, 2)):
+                known = sorted({key[index] for key in self.points})
+                if value not in known:
+                    unit = " nm" if index == 0 else ""
+                    raise OutsideGrid(f"{what} {value}{unit}, the grid has {', '.join(map(str, known))}{unit}")
+            most = max(key[1] for key in self.points)
+            raise OutsideGrid(f"{banks} banks, the grid has 1 to {most}")
+        if (depth, width) in plane:
+            return SramEnergy(*plane[depth, width], exact=True)
+        return SramEnergy(*_interpolate(plane, depth, width), exact=False)
+
+    def held_out_errors(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+        """Return the relative errors of reads and writes at grid points left out, from their neighbours.
+
+        Each point is predicted from the points at half and twice its depth, and again for its width: over twice the
+        distance that interpolation inside the grid ever has to bridge.
+        """
+        errors: list[float] = []
+        for plane in self.points.values():
+            for (depth, width), energies in plane.items():
+                for low, high in (
+                    ((depth // 2, width), (depth * 2, width)),
+                    ((depth, width // 2), (depth, width * 2)),
+                ):
+                    if low not in plane or high not in plane:
+                        continue
+                    for action in (0, 1):
+                        predicted = math.sqrt(plane[low][action] * plane[high][action])
+                        errors.append(predicted / energies[action] - 1)
+        return np.array(errors)
+
+
+def _bracket(values: Sequence[int], wanted: int, what: str) -> tuple[int, int]:
+    if not values or not values[0] <= wanted <= values[-1]:
+        span = f"{values[0]} to {values[-1]}" if values else "nothing"
+        raise OutsideGrid(f"{what} {wanted}, the grid has {span}")
+    at = bisect.bisect_left(values, wanted)
+    return (wanted, wanted) if values[at] == wanted else (values[at - 1], values[at])
+
+
+def _interpolate(
+    plane: dict[tuple[int, int], tuple[float, float, float]], depth: int, width: int
+) -> tuple[float, float, float]:
+    widths = _bracket(sorted({w for _, w in plane}), width, "width")
+    common = set.intersection(*({d for d, w in plane if w == wanted} for wanted in widths))
+    depths = _bracket(sorted(common), depth, "depth")
+    weights = []
+    for (low, high), wanted in ((depths, depth), (widths, width)):
+        share = 0.0 if low == high else math.log(wanted / low) / math.log(high / low)
+        weights.append(((low, 1 - share), (high, share)) if low != high else ((low, 1.0),))
+    logs = [0.0, 0.0, 0.0]
+    for (d, weight_d), (w, weight_w) in itertools.product(*weights):
+        for action in range(3):
+            logs[action] += weight_d * weight_w * math.log(plane[d, w][action])
+    return math.exp(logs[0]), math.exp(logs[1]), math.exp(logs[2])

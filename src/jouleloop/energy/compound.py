@@ -1,0 +1,159 @@
+"""Compound components: what a component is made of and which parts its actions use, as Accelergy expands them."""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jouleloop.arch.documents import load_document
+from jouleloop.arch.expressions import ExpressionError, evaluate
+from jouleloop.arch.tree_v04 import AttributeNames, resolve
+from jouleloop.energy.primitives import ACTIONS, DECIMALS, NoEstimate, Primitives
+from jouleloop.errors import EnergyTableError, Fault, raise_all
+
+_NAME = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<first>[^\[\]]+?)(?:\.\.(?P<last>[^\[\]]+))?\])?")
+_MAX_DEPTH = 10
+
+#: Attributes that parts take over from the whole where they do not state their own.
+_INHERITED = ("technology", "global_cycle_seconds")
+
+
+@dataclass(frozen=True)
+class Library:
+    """Definitions of compound components by class name."""
+
+    classes: Mapping[str, Mapping[str, Any]]
+
+    @classmethod
+    def read(cls, paths: Iterable[Path]) -> "Library":
+        """Return the definitions in files with ``compound_components`` (or ``components``); later files win."""
+        classes: dict[str, Mapping[str, Any]] = {}
+        faults: list[Fault] = []
+        for path in paths:
+            data = load_document(path)
+            top = data.get("compound_components", data.get("components")) if isinstance(data, dict) else None
+            listed = top.get("classes") if isinstance(top, dict) else top
+            if not isinstance(listed, list):
+                faults.append(Fault("holds no compound components", str(path), allowed="compound_components: classes"))
+                continue
+            for index, item in enumerate(listed):
+                if not isinstance(item, dict) or not isinstance(item.get("name"), str):
+                    faults.append(Fault("needs a name", str(path), f"classes[{index}]", item))
+                else:
+                    classes[item["name"]] = item
+        raise_all(faults, EnergyTableError)
+        return cls(classes)
+
+    def actions(self, klass: str) -> tuple[str, ...]:
+        """Return the actions of a class; none where it is unknown."""
+        if klass in self.classes:
+            listed = self.classes[klass].get("actions") or []
+            return tuple(str(action["name"]) for action in listed if isinstance(action, dict) and "name" in action)
+        return ACTIONS.get(klass, ())
+
+    def energy(
+        self,
+        primitives: Primitives,
+        klass: str,
+        attributes: Mapping[str, Any],
+        action: str,
+        arguments: Mapping[str, Any] | None = None,
+    ) -> float:
+        """Return the energy of one action of a component in pJ, the most expensive of the action's arguments.
+
+        Raises
+        ------
+        NoEstimate
+            Where the class, one of its parts or an attribute is not known.
+        """
+        return self._energy(primitives, klass, attributes, action, dict(arguments or {}), 0)
+
+    def _energy(
+        self,
+        primitives: Primitives,
+        klass: str,
+        attributes: Mapping[str, Any],
+        action: str,
+        arguments: dict[str, Any],
+        depth: int,
+    ) -> float:
+        if klass not in self.classes:
+            return primitives.energy(klass, attributes, action, arguments)
+        if depth > _MAX_DEPTH:
+            raise NoEstimate(f"class {klass} is made of itself")
+        definition = self.classes[klass]
+        scope = _scope(klass, definition.get("attributes") or {}, attributes)
+        found = next((a for a in definition.get("actions") or [] if a.get("name") == action), None)
+        if found is None:
+            raise NoEstimate(f"class {klass} has no action {action}")
+        largest = {key: _largest(value, scope) for key, value in (found.get("arguments") or {}).items()}
+        scope = {**scope, **{key: value for key, value in largest.items() if value is not None}, **arguments}
+        parts = {}
+        for part in definition.get("subcomponents") or []:
+            parts[str(part["name"]).split("[")[0]] = part
+        total = 0.0
+        for use in found.get("subcomponents") or []:
+            name, count = _counted(str(use.get("name")), scope)
+            if name not in parts:
+                raise NoEstimate(f"class {klass} has no part {name}")
+            own = _values(parts[name].get("attributes") or {}, scope)
+            inherited = {key: scope[key] for key in _INHERITED if key in scope and key not in own}
+            for step in use.get("actions") or []:
+                passed = _values(step.get("arguments") or {}, scope)
+                scale = _values({"scale": step.get("energy_scale", step.get("action_share", 1))}, scope)["scale"]
+                each = self._energy(
+                    primitives, str(parts[name]["class"]), {**inherited, **own}, str(step["name"]), passed, depth + 1
+                )
+                total += count * float(scale) * each
+        return round(total, DECIMALS)
+
+
+def _scope(klass: str, defaults: Mapping[str, Any], attributes: Mapping[str, Any]) -> dict[str, Any]:
+    merged = {**defaults, **{key: value for key, value in attributes.items() if value is not None}}
+    missing = [key for key, value in merged.items() if value == "must_specify"]
+    if missing:
+        raise NoEstimate(f"class {klass} needs the attribute {', '.join(missing)}")
+    return _values(merged, {})
+
+
+def _values(given: Mapping[str, Any], scope: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the values of expressions, each in the scope of the whole component, never in that of its siblings."""
+    own = AttributeNames(given, {}) if not scope else None
+    result = {}
+    for key, value in given.items():
+        try:
+            result[key] = own(key) if own is not None else resolve(value, scope_names(scope))
+        except ExpressionError:
+            result[key] = value
+    return result
+
+
+def scope_names(scope: Mapping[str, Any]) -> AttributeNames:
+    """Return the names of a component's attributes for expressions."""
+    return AttributeNames({}, scope)
+
+
+def _largest(value: Any, scope: Mapping[str, Any]) -> Any:
+    """Return the largest value of an argument such as ``0..n_banks``."""
+    if not isinstance(value, str):
+        return value
+    last = value.rpartition("..")[2]
+    try:
+        return evaluate(last, scope_names(scope))
+    except ExpressionError:
+        return None
+
+
+def _counted(text: str, scope: Mapping[str, Any]) -> tuple[str, int]:
+    match = _NAME.fullmatch(text.strip())
+    if not match:
+        raise NoEstimate(f"{text!r} names no part")
+    if match["last"] is None:
+        return match["name"], 1
+    try:
+        first = evaluate(match["first"], scope_names(scope))
+        last = evaluate(match["last"], scope_names(scope))
+        return match["name"], max(int(last) - int(first) + 1, 0)
+    except (ExpressionError, TypeError, ValueError) as error:
+        raise NoEstimate(f"{text!r}: {error}") from error

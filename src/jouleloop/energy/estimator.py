@@ -1,0 +1,127 @@
+"""The protocol of energy estimators, and the energies of an architecture from the first that knows each part."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.arch.parameters import canonical
+from jouleloop.energy.costs import EnergyCosts, LevelEnergy
+from jouleloop.energy.ert import built_in_energy_pj
+from jouleloop.energy.tables import COMPUTE_ACTIONS, DUMMY_CLASS, EnergyTable, read_table
+from jouleloop.errors import EnergyTableError, Fault, raise_all
+
+Node = StorageLevel | ComputeLevel
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Energy in pJ of each action of one component, and where it comes from."""
+
+    energy_pj: Mapping[str, float]
+    source: str
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """Why an estimator has no energy for a component."""
+
+    reason: str
+
+
+class Estimator(Protocol):
+    """Something that knows the energy of components."""
+
+    @property
+    def name(self) -> str:
+        """Name in results."""
+
+    def estimate(self, node: Node) -> Estimate | Refusal:
+        """Return the energies of a component's actions, or why there are none."""
+
+
+@dataclass(frozen=True)
+class TableEstimator:
+    """Energies from a reference table: exactly what stands there or nothing."""
+
+    table: EnergyTable
+
+    @classmethod
+    def read(cls, path: Path) -> "TableEstimator":
+        """Return the estimator for the table in a file."""
+        return cls(read_table(path))
+
+    @property
+    def name(self) -> str:
+        """Name of the table."""
+        return self.table.name
+
+    def estimate(self, node: Node) -> Estimate | Refusal:
+        """Return the energies of the entry whose attributes the component has."""
+        entry = self.table.find(node)
+        if entry is None:
+            return Refusal("no entry; nearest: " + (" | ".join(self.table.nearest(node)) or "the table is empty"))
+        reason = f" ({entry.reason})" if entry.reason else ""
+        return Estimate(entry.energy_pj, f"{self.name}: {entry}{reason}")
+
+
+def estimate_costs(arch: Architecture, estimators: Sequence[Estimator]) -> EnergyCosts:
+    """Return the energies of an architecture, each component from the first estimator that knows it.
+
+    Reads are charged as ``read``, fills and updates as ``write``; a storage level whose estimate has neither is charged
+    what Timeloop charges then, the number of its built-in technology model. Compute is the first of `COMPUTE_ACTIONS`.
+
+    Raises
+    ------
+    EnergyTableError
+        Where no estimator knows a component: every one is listed with what each estimator said.
+    """
+    faults: list[Fault] = []
+    levels: list[LevelEnergy] = []
+    for level in arch.levels:
+        found = _level(level, estimators, faults)
+        if found is not None:
+            levels.append(found)
+    compute_pj, compute_source = 0.0, ""
+    estimate = _ask(arch.compute, estimators, faults, COMPUTE_ACTIONS)
+    if estimate is not None:
+        action = next(name for name in COMPUTE_ACTIONS if name in estimate.energy_pj)
+        compute_pj, compute_source = estimate.energy_pj[action], f"{estimate.source} {action}"
+    raise_all(faults, EnergyTableError)
+    return EnergyCosts("+".join(e.name for e in estimators), tuple(levels), compute_pj, compute_source)
+
+
+def _ask(
+    node: Node, estimators: Sequence[Estimator], faults: list[Fault], wanted: Sequence[str] = ()
+) -> Estimate | None:
+    said: list[str] = []
+    for estimator in estimators:
+        answer = estimator.estimate(node)
+        if isinstance(answer, Refusal):
+            said.append(f"{estimator.name}: {answer.reason}")
+        elif wanted and not any(action in answer.energy_pj for action in wanted):
+            said.append(f"{estimator.name}: has none of the actions {', '.join(wanted)}")
+        else:
+            return answer
+    asked = "; ".join(said) or "no estimator was asked"
+    faults.append(Fault(f"no estimator knows the energy of class {node.klass}: {asked}", None, node.name))
+    return None
+
+
+def _level(level: StorageLevel, estimators: Sequence[Estimator], faults: list[Fault]) -> LevelEnergy | None:
+    stated = canonical(level.attributes).get("vector_access_energy")
+    if isinstance(stated, (int, float)) and not isinstance(stated, bool):
+        return LevelEnergy(level.name, float(stated), float(stated), "attribute vector-access-energy")
+    if level.klass == DUMMY_CLASS:
+        return LevelEnergy(level.name, 0.0, 0.0, "stores nothing")
+    estimate = _ask(level, estimators, faults)
+    if estimate is None:
+        return None
+    read, write = estimate.energy_pj.get("read"), estimate.energy_pj.get("write")
+    source, leak = estimate.source, estimate.energy_pj.get("leak", 0.0)
+    if read is None or write is None:
+        built_in = built_in_energy_pj(level)
+        source += " (without read and write, so Timeloop's built-in technology model)"
+        read, write = built_in if read is None else read, built_in if write is None else write
+    return LevelEnergy(level.name, read, write, source, leak)

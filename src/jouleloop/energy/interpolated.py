@@ -1,0 +1,50 @@
+"""Energies from attributes: compound components expanded, SRAM interpolated in a CACTI grid, the rest scaled."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from jouleloop.energy.compound import Library
+from jouleloop.energy.estimator import Estimate, Node, Refusal
+from jouleloop.energy.primitives import NoEstimate, Primitives
+from jouleloop.energy.tables import known_attributes
+
+
+@dataclass(frozen=True)
+class InterpolatedEstimator:
+    """Estimator for any size inside the grid; refuses what lies outside instead of extrapolating."""
+
+    primitives: Primitives
+    library: Library
+    name: str = "interpolated"
+
+    @classmethod
+    def read(cls, folder: Path, components: Iterable[Path] = ()) -> "InterpolatedEstimator":
+        """Return the estimator for the numbers in a folder such as ``arch/energy``.
+
+        Parameters
+        ----------
+        components
+            Further files with compound components; they replace those of the folder's ``components.yaml``.
+        """
+        library = Library.read([folder / "components.yaml", *components])
+        return cls(Primitives.read(folder), library)
+
+    def estimate(self, node: Node) -> Estimate | Refusal:
+        """Return the energies of all actions of a component's class."""
+        actions = self.library.actions(node.klass)
+        if not actions:
+            return Refusal(f"class {node.klass} is neither a primitive nor a compound component known here")
+        attributes = known_attributes(node, {})
+        if node.klass not in self.library.classes:
+            attributes.setdefault("depth", attributes.get("memory_depth"))
+            attributes.setdefault("width", attributes.get("memory_width"))
+        try:
+            scale = float(attributes.get("energy_scale") or 1)
+            energies = {
+                action: scale * self.library.energy(self.primitives, node.klass, attributes, action)
+                for action in actions
+            }
+        except (NoEstimate, TypeError, ValueError) as error:
+            return Refusal(str(error))
+        return Estimate(energies, f"{self.name}: {node.klass}")

@@ -1,0 +1,149 @@
+"""The loop nest as text, the way Timeloop prints it, and back."""
+
+import re
+from collections.abc import Mapping as AnyMapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.errors import Fault, MappingError, raise_all, unknown
+from jouleloop.files import read_text
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.validate import check_mapping
+from jouleloop.workload.problem import Problem
+
+Tiles = AnyMapping[str, AnyMapping[str, int]]
+
+_HEADER = re.compile(r"(?P<level>\S.*?) \[ (?P<tiles>(?:\S+ )*)\]\s*")
+_TILE = re.compile(r"(?P<name>[^\s:()]+)(?::(?P<words>\d+))? ?(?:\((?P<used>\d+)\))?")
+_LOOP = re.compile(
+    r"[|\s]*for (?P<dimension>\w+) in \[0:(?P<bound>\d+)(?P<rest>,\d+)?\)(?: \(Spatial-(?P<axis>[XY])\))?\s*"
+)
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A printed loop nest: the mapping, and the tile sizes in words that stood beside the level names."""
+
+    mapping: Mapping
+    tiles: dict[str, dict[str, int]]
+
+
+def tile_words(mapping: Mapping, problem: Problem) -> dict[str, dict[str, int]]:
+    """Return the words that each level holds of the data spaces it keeps.
+
+    A tile spans the loops of its level, temporal and spatial, and of all levels inside; along a rank it is the bounding
+    box, gaps left by a stride included.
+    """
+    extent = dict.fromkeys(problem.shape.dimensions, 1)
+    tiles: dict[str, dict[str, int]] = {}
+    for level in reversed(mapping.levels):
+        for dimension, bound in [*level.temporal, *((d, b) for d, b, _ in level.spatial)]:
+            extent[dimension] *= bound
+        tiles[level.level] = {}
+        for space in problem.data_spaces:
+            if space.name not in level.keep:
+                continue
+            words = 1
+            for rank in space.projection:
+                step = [1 if term.coefficient is None else problem.coefficient[term.coefficient] for term in rank]
+                words *= 1 + sum(c * (extent[term.dimension] - 1) for c, term in zip(step, rank, strict=True))
+            tiles[level.level][space.name] = words
+    return tiles
+
+
+def print_nest(mapping: Mapping, problem: Problem, arch: Architecture | None = None, tiles: Tiles | None = None) -> str:
+    """Return the loop nest as Timeloop 3.0.3 writes it to ``timeloop-mapper.map.txt``.
+
+    A level without a temporal loop shows the last dimension with bound 1.
+
+    Parameters
+    ----------
+    arch
+        Checked against where given.
+    tiles
+        Words by level and data space; computed where not given.
+
+    Source: Timeloop ``src/mapping/nest.cpp``, ``Nest::PrettyPrint``.
+    """
+    if arch is not None:
+        check_mapping(mapping, problem, arch)
+    shown = tile_words(mapping, problem) if tiles is None else tiles
+    lines: list[str] = []
+    indent = "| "
+    for level in mapping.levels:
+        held = "".join(
+            f"{space.name}:{shown[level.level][space.name]} ({shown[level.level][space.name]}) "
+            for space in problem.data_spaces
+            if space.name in level.keep
+        )
+        header = f"{level.level} [ {held}] "
+        lines += ["", header, "-" * (len(header) - 1)]
+        for dimension, bound in level.temporal or ((problem.shape.dimensions[-1], 1),):
+            lines.append(f"{indent}for {dimension} in [0:{bound})")
+            indent += "  "
+        for dimension, bound, axis in level.spatial:
+            lines.append(f"{indent}for {dimension} in [0:{bound}) (Spatial-{axis})")
+            indent += "  "
+    return "\n".join([*lines, "", ""])
+
+
+def read_map_txt(path: Path, problem: Problem, arch: Architecture) -> Nest:
+    """Return the loop nest in a file that Timeloop printed; see `parse_map_txt`."""
+    try:
+        return parse_map_txt(read_text(path), problem, arch)
+    except MappingError as error:
+        raise error.at(path) from error
+
+
+def parse_map_txt(text: str, problem: Problem, arch: Architecture) -> Nest:
+    """Return the loop nest that Timeloop printed, of 3.0.x or later versions.
+
+    Raises
+    ------
+    MappingError
+        Where a line is none of a loop nest, or the nest is none of this problem on this architecture.
+    """
+    faults: list[Fault] = []
+    found: dict[str, tuple[list[tuple[str, int]], list[tuple[str, int, str]], frozenset[str]]] = {}
+    tiles: dict[str, dict[str, int]] = {}
+    current: str | None = None
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip().lstrip("|").strip()
+        if not stripped or set(stripped) <= {"-"} or stripped == "<< Compute >>":
+            continue
+        loop = _LOOP.fullmatch(line)
+        header = None if loop else _HEADER.fullmatch(line.strip() + " ")
+        if header and header["level"] in found:
+            faults.append(Fault(f"line {number} names {header['level']} a second time"))
+        elif header:
+            current = header["level"]
+            if current not in arch.level_names:
+                faults.append(unknown(current, arch.level_names, "level", field=f"line {number}"))
+            parts = list(_TILE.finditer(header["tiles"]))
+            found[current] = ([], [], frozenset(part["name"] for part in parts))
+            tiles[current] = {part["name"]: int(part["words"]) for part in parts if part["words"]}
+        elif loop and current is not None:
+            if loop["rest"]:
+                faults.append(Fault("imperfect factors (with remainders) are not supported", None, f"line {number}"))
+            elif int(loop["bound"]) != 1 and loop["axis"]:
+                found[current][1].append((loop["dimension"], int(loop["bound"]), loop["axis"]))
+            elif int(loop["bound"]) != 1:
+                if found[current][1]:
+                    faults.append(Fault("a temporal loop stands inside a spatial one", None, f"line {number}"))
+                found[current][0].append((loop["dimension"], int(loop["bound"])))
+        else:
+            faults.append(Fault("is no line of a loop nest", None, f"line {number}", line))
+    if not faults:
+        missing = [name for name in arch.level_names if name not in found]
+        if missing:
+            faults.append(Fault(f"lacks the level {', '.join(missing)}"))
+    raise_all(faults, MappingError)
+    mapping = Mapping(
+        tuple(
+            LevelMapping(name, tuple(found[name][0]), tuple(found[name][1]), found[name][2])
+            for name in arch.level_names
+        )
+    )
+    check_mapping(mapping, problem, arch)
+    return Nest(mapping, tiles)

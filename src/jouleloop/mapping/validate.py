@@ -1,0 +1,58 @@
+"""Whether a mapping is one of this problem on this architecture: factors, levels, fan-outs, bypasses."""
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.errors import Fault, MappingError, raise_all, unknown
+from jouleloop.mapping.mapping import AXES, Mapping
+from jouleloop.workload.problem import Problem
+
+
+def mapping_faults(mapping: Mapping, problem: Problem, arch: Architecture) -> list[Fault]:
+    """Return all that is wrong with a mapping, other than tiles that do not fit."""
+    faults: list[Fault] = []
+    names = tuple(level.level for level in mapping.levels)
+    if names != arch.level_names:
+        for name in names:
+            if name not in arch.level_names:
+                faults.append(unknown(name, arch.level_names, "level", field="mapping"))
+        if not faults:
+            text = f"has the levels {', '.join(names)}, wanted are {', '.join(arch.level_names)}"
+            faults.append(Fault(text, field="mapping"))
+        return faults
+    product = dict.fromkeys(problem.shape.dimensions, 1)
+    spaces = {space.name for space in problem.data_spaces}
+    for position, level in enumerate(mapping.levels):
+        used = {"X": 1, "Y": 1}
+        for dimension, bound, axis in [*((d, b, "") for d, b in level.temporal), *level.spatial]:
+            if dimension not in product:
+                faults.append(unknown(dimension, product, "dimension", field=level.level))
+                continue
+            if bound < 1:
+                faults.append(Fault(f"factor of {dimension} must be a positive integer", None, level.level, bound))
+                continue
+            product[dimension] *= bound
+            if axis and axis not in AXES:
+                faults.append(Fault("unknown axis", None, level.level, axis, "X, Y"))
+            elif axis:
+                used[axis] *= bound
+        for axis, limit in zip(AXES, arch.fanout[position], strict=True):
+            if used[axis] > limit:
+                text = f"spatial factors multiply to {used[axis]} along {axis}, the fan-out is {limit}"
+                faults.append(Fault(text, None, level.level, allowed=f"at most {limit}"))
+        faults += [unknown(name, spaces, "data space", field=level.level) for name in sorted(level.keep - spaces)]
+    for dimension, value in product.items():
+        if value != problem.bound[dimension]:
+            text = f"factors of {dimension} multiply to {value}, the layer has {problem.bound[dimension]}"
+            faults.append(Fault(text, None, dimension))
+    missing = sorted(spaces - mapping.levels[0].keep)
+    if missing:
+        faults.append(Fault(f"the outermost level must keep {', '.join(missing)}", None, names[0]))
+    return faults
+
+
+def check_mapping(mapping: Mapping, problem: Problem, arch: Architecture) -> None:
+    """Raise `MappingError` with all faults unless the mapping is one of this problem on this architecture.
+
+    Checked are the levels, dimensions, products of factors, the fan-out along X and Y, and that the outermost level
+    keeps everything. Whether tiles fit their buffers is for the model to say.
+    """
+    raise_all(mapping_faults(mapping, problem, arch), MappingError)

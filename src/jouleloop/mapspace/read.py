@@ -1,0 +1,313 @@
+"""Reading mapspace constraints and mapper settings: Timeloop's files, v0.3 and v0.4, and constraints on nodes."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.arch.documents import load_document
+from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
+from jouleloop.mapping.directives import Factors, parse_factors, parse_names, parse_permutation, parse_split
+from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.problem import ProblemShape
+
+#: Sets of constraints that can be chosen: architecture and mapspace constraints, or the former alone.
+SETS = ("full", "arch-only")
+
+_SECTIONS = {
+    "architecture_constraints": "arch",
+    "constraints": "arch",
+    "mapspace_constraints": "map",
+    "mapspace": "map",
+}
+_OTHER = ("mapper", "architecture", "variables", "problem", "version", "components", "compound_components", "globals")
+_KEYS: dict[str, tuple[str, ...]] = {
+    "temporal": (
+        "factors",
+        "factors_only",
+        "permutation",
+        "default_max_factor",
+        "default_min_factor",
+        "no_iteration_over_dataspaces",
+        "must_iterate_over_dataspaces",
+    ),
+    "bypass": ("keep", "bypass", "keep_only", "bypass_only", "bypass_except"),
+}
+_KEYS["spatial"] = (*_KEYS["temporal"], "split")
+
+#: What a target may say that changes the counts and that the model does not follow.
+_UNSUPPORTED = (
+    "no_reuse",
+    "no_temporal_reuse",
+    "no_link_transfer",
+    "no_multicast_no_reduction",
+    "no_coalesce",
+    "rmw_first_update",
+    "remainders",
+    "maximize_dims",
+    "maximize_dims_capacity",
+    "keep_except_factor",
+)
+_UNSUPPORTED_TYPES = ("skew", "utilization", "parallelism", "max_overbooked_proportion")
+_TYPES = {"datatype": "bypass", "dataspace": "bypass", "bypass": "bypass", "temporal": "temporal", "spatial": "spatial"}
+
+
+def read_constraints(path: Path, arch: Architecture, which: str = "full", *, shape: ProblemShape = CONV) -> Constraints:
+    """Return one set of constraints of a file, together with those inline in the architecture.
+
+    Parameters
+    ----------
+    path
+        YAML with ``architecture_constraints`` (or ``constraints``) and, optionally, ``mapspace_constraints``, each with
+        ``targets``.
+    which
+        ``full`` for both, ``arch-only`` for the architecture constraints alone.
+    shape
+        The problem shape whose dimensions and data spaces the file may name.
+
+    Raises
+    ------
+    InputError
+        Where the file cannot be read, names what does not exist, or contradicts itself.
+    """
+    if which not in SETS:
+        raise InputError(unknown(which, SETS, "set of constraints", source=str(path)))
+    data = load_document(path)
+    faults: list[Fault] = []
+    targets = list(arch.constraints)
+    if not isinstance(data, dict):
+        raise InputError(Fault("is no constraints file", str(path), allowed="a mapping with architecture_constraints"))
+    found = False
+    for key, value in data.items():
+        if key not in _SECTIONS:
+            if key not in _OTHER:
+                faults.append(unknown(str(key), (*_SECTIONS, *_OTHER), "section"))
+            continue
+        found = True
+        if _SECTIONS[key] == "arch" or which == "full":
+            targets += _targets(value, str(key), faults)
+    if not found and not arch.constraints:
+        faults.append(Fault("holds no constraints", allowed="architecture_constraints, mapspace_constraints"))
+    try:
+        raise_all(faults)
+        return build_constraints(targets, arch, shape, name=f"{path.stem}/{which}")
+    except JouleloopError as error:
+        raise error.at(path) from error
+
+
+def inline_constraints(arch: Architecture, *, shape: ProblemShape = CONV) -> Constraints:
+    """Return the constraints that stand on the nodes of an architecture file."""
+    return build_constraints(arch.constraints, arch, shape, name=f"{arch.name}/inline")
+
+
+def read_mapper(path: Path) -> dict[str, Any]:
+    """Return the mapper settings of a file, keys with underscores; empty where it has none."""
+    data = load_document(path)
+    mapper = data.get("mapper") if isinstance(data, dict) else None
+    if mapper is None:
+        return {}
+    if not isinstance(mapper, dict):
+        raise InputError(Fault("must be a mapping", str(path), "mapper", mapper))
+    return {str(key).replace("-", "_"): value for key, value in mapper.items() if key != "version"}
+
+
+def _targets(value: Any, where: str, faults: list[Fault]) -> list[Any]:
+    targets = value.get("targets", []) if isinstance(value, dict) else value
+    if isinstance(value, dict):
+        faults += [
+            unknown(str(key), ("targets", "version"), "key", field=where)
+            for key in value
+            if key not in ("targets", "version", "template")
+        ]
+    if targets is None:
+        return []
+    if not isinstance(targets, list):
+        faults.append(Fault("must be a list", None, f"{where}.targets", targets))
+        return []
+    return targets
+
+
+@dataclass
+class _Loops:
+    factors: Factors = field(default_factory=Factors)
+    permutation: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    split: int | None = None
+
+    def finished(self) -> LoopConstraint:
+        inner, outer = self.permutation or ((), ())
+        return LoopConstraint(
+            dict(self.factors.exact), dict(self.factors.at_most), dict(self.factors.at_least), inner, outer, self.split
+        )
+
+
+@dataclass
+class _Level:
+    temporal: _Loops = field(default_factory=_Loops)
+    spatial: _Loops = field(default_factory=_Loops)
+    keep: set[str] = field(default_factory=set)
+    bypass: set[str] = field(default_factory=set)
+
+
+def build_constraints(
+    targets: Iterable[Mapping[str, Any]], arch: Architecture, shape: ProblemShape, *, name: str
+) -> Constraints:
+    """Return the constraints that a list of Timeloop targets states.
+
+    Raises
+    ------
+    InputError
+        Where a target, dimension or data space does not exist, or two targets contradict each other.
+    """
+    faults: list[Fault] = []
+    levels: dict[str, _Level] = {}
+    for index, target in enumerate(targets):
+        _one(target, f"targets[{index}]", arch, shape, levels, faults)
+    for level, found in levels.items():
+        both = sorted(found.keep & found.bypass)
+        if both:
+            faults.append(Fault(f"both keeps and bypasses {', '.join(both)}", None, level))
+    position = arch.level_names
+    for level, found in levels.items():
+        fanout = arch.fanout[position.index(level)]
+        _check_spatial(level, found.spatial, fanout, faults)
+    if levels:
+        for dimension in shape.dimensions:
+            whole = [
+                f"{level} {kind}"
+                for level, found in levels.items()
+                for kind, loops in (("temporal", found.temporal), ("spatial", found.spatial))
+                if loops.factors.exact.get(dimension) == 0
+            ]
+            if len(whole) > 1:
+                faults.append(Fault(f"the whole of {dimension} is claimed by {' and '.join(whole)}", None, dimension))
+    raise_all(faults)
+    return Constraints(
+        name,
+        {
+            level: LevelConstraints(
+                found.temporal.finished(), found.spatial.finished(), frozenset(found.keep), frozenset(found.bypass)
+            )
+            for level, found in levels.items()
+        },
+    )
+
+
+def _check_spatial(level: str, loops: _Loops, fanout: tuple[int, int], faults: list[Fault]) -> None:
+    product = 1
+    for number in [*loops.factors.exact.values(), *(v for v in loops.factors.at_least.values())]:
+        product *= max(number, 1)
+    if product > fanout[0] * fanout[1]:
+        text = f"the spatial factors multiply to {product}, the fan-out is {fanout[0]} x {fanout[1]}"
+        faults.append(Fault(text, None, f"{level}.spatial"))
+
+
+def _one(
+    target: Any, where: str, arch: Architecture, shape: ProblemShape, levels: dict[str, _Level], faults: list[Fault]
+) -> None:
+    if not isinstance(target, Mapping):
+        faults.append(Fault("must be a mapping", None, where, target))
+        return
+    kind = _TYPES.get(str(target.get("type")))
+    name = str(target.get("target", ""))
+    where = f"{where} ({name} {target.get('type')})"
+    if kind is None:
+        if str(target.get("type")).replace("-", "_") in _UNSUPPORTED_TYPES:
+            faults.append(Fault(f"{target['type']} constraints are not supported by the model", None, where))
+        else:
+            faults.append(unknown(str(target.get("type")), _TYPES, "type of constraint", field=where))
+        return
+    if name not in arch.level_names:
+        name = arch.fanout_names.get(name, name) if kind == "spatial" else name
+    if name not in arch.level_names:
+        faults.append(unknown(name, (*arch.level_names, *arch.fanout_names), "target", field=where))
+        return
+    for key in target:
+        if key in ("target", "type", "version"):
+            continue
+        if key in _UNSUPPORTED:
+            if target[key] not in (None, [], {}):
+                faults.append(Fault(f"{key} is not supported by the model", None, where, target[key]))
+        elif key not in _KEYS[kind]:
+            faults.append(unknown(str(key), _KEYS[kind], "key", field=where))
+    level = levels.setdefault(name, _Level())
+    if kind == "bypass":
+        _data_spaces(target, where, level, [space.name for space in shape.data_spaces], faults)
+        return
+    loops = level.spatial if kind == "spatial" else level.temporal
+    _merge_factors(target, where, loops, shape, faults)
+    if target.get("permutation") not in (None, "", []):
+        permutation = parse_permutation(target["permutation"], shape.dimensions, f"{where}.permutation", faults)
+        if loops.permutation not in (None, permutation):
+            faults.append(Fault("gives a second, different permutation", None, where, target["permutation"]))
+        loops.permutation = permutation
+    split = parse_split(target.get("split"), f"{where}.split", faults)
+    if split is not None:
+        if loops.split not in (None, split):
+            faults.append(Fault("gives a second, different split", None, where, split))
+        loops.split = split
+
+
+def _data_spaces(target: Mapping[str, Any], where: str, level: _Level, known: list[str], faults: list[Fault]) -> None:
+    given = {
+        key: parse_names(target.get(key), known, f"{where}.{key}", faults)
+        for key in _KEYS["bypass"]
+        if target.get(key) is not None
+    }
+    level.keep |= set(given.get("keep", ()))
+    level.bypass |= set(given.get("bypass", ()))
+    if "keep_only" in given:
+        level.keep |= set(given["keep_only"])
+        level.bypass |= set(known) - set(given["keep_only"])
+    if "bypass_only" in given:
+        level.bypass |= set(given["bypass_only"])
+        level.keep |= set(known) - set(given["bypass_only"])
+    if "bypass_except" in given:
+        level.bypass |= set(known) - set(given["bypass_except"])
+
+
+def _merge_factors(
+    target: Mapping[str, Any], where: str, loops: _Loops, shape: ProblemShape, faults: list[Fault]
+) -> None:
+    dimensions = shape.dimensions
+    new = parse_factors(target.get("factors"), dimensions, f"{where}.factors", faults)
+    if target.get("factors_only") is not None:
+        only = parse_factors(target["factors_only"], dimensions, f"{where}.factors_only", faults)
+        for mine, more in ((new.exact, only.exact), (new.at_most, only.at_most), (new.at_least, only.at_least)):
+            mine.update(more)
+        named = set(new.exact) | set(new.at_most) | set(new.at_least)
+        new.exact.update({dimension: 1 for dimension in dimensions if dimension not in named})
+    by_name = {space.name: space for space in shape.data_spaces}
+    if target.get("no_iteration_over_dataspaces") is not None:
+        names = parse_names(target["no_iteration_over_dataspaces"], list(by_name), where, faults)
+        for dimension in dimensions:
+            if any(dimension in by_name[space].dimensions for space in names):
+                new.exact.setdefault(dimension, 1)
+    if target.get("must_iterate_over_dataspaces") is not None:
+        names = parse_names(target["must_iterate_over_dataspaces"], list(by_name), where, faults)
+        for dimension in dimensions:
+            if not any(dimension in by_name[space].dimensions for space in names):
+                new.exact.setdefault(dimension, 1)
+    for key, limits in (("default_max_factor", new.at_most), ("default_min_factor", new.at_least)):
+        limit = parse_split(target.get(key), f"{where}.{key}", faults)
+        if limit is not None:
+            for dimension in dimensions:
+                limits.setdefault(dimension, limit)
+    for old, more, sign in (
+        (loops.factors.exact, new.exact, "="),
+        (loops.factors.at_most, new.at_most, "<="),
+        (loops.factors.at_least, new.at_least, ">="),
+    ):
+        for dimension, number in more.items():
+            if old.get(dimension, number) != number:
+                text = f"{dimension}{sign}{number} contradicts {dimension}{sign}{old[dimension]} of another target"
+                faults.append(Fault(text, None, where))
+            old[dimension] = number
+    for dimension, number in loops.factors.exact.items():
+        high, low = loops.factors.at_most.get(dimension), loops.factors.at_least.get(dimension)
+        if number and ((high is not None and number > high) or (low is not None and number < low)):
+            limit_text = f"<={high}" if high is not None and number > high else f">={low}"
+            text = f"{dimension}={number} contradicts {dimension}{limit_text}"
+            if all(text not in fault.message for fault in faults):
+                faults.append(Fault(text, None, where))

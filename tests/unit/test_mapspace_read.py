@@ -1,0 +1,152 @@
+"""Constraint files: Timeloop's spellings, sets by name, contradictions."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.arch.read import read_architecture
+from jouleloop.errors import InputError
+from jouleloop.mapspace.read import build_constraints, inline_constraints, read_constraints, read_mapper
+from jouleloop.mapspace.write import to_timeloop_targets
+from jouleloop.workload.layer import CONV
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def simba() -> Architecture:
+    return read_architecture(ROOT / "arch" / "simba.yaml")
+
+
+def test_sets_are_selected_by_name(simba: Architecture) -> None:
+    file = ROOT / "mappings" / "simba.yaml"
+    full, arch = read_constraints(file, simba), read_constraints(file, simba, "arch-only")
+    assert full.level("PEAccuBuffer").spatial.factors["C"] == 4
+    assert "C" not in arch.level("PEAccuBuffer").spatial.factors
+    assert full.level("DRAM").temporal.permutation == ("R", "S", "C", "M", "N")
+    assert arch.level("DRAM") == arch.level("nothing")
+    with pytest.raises(InputError, match="did you mean 'arch-only'"):
+        read_constraints(file, simba, "arch-onyl")
+
+
+def test_eyeriss_sets_are_the_same() -> None:
+    eyeriss = read_architecture(ROOT / "arch" / "eyeriss.yaml")
+    file = ROOT / "mappings" / "eyeriss.yaml"
+    full = read_constraints(file, eyeriss)
+    assert full.levels == read_constraints(file, eyeriss, "arch-only").levels
+    assert full.level("weights_spad").temporal.factors["R"] == 0
+    assert full.level("DummyBuffer").spatial.split == 4
+    assert full.level("shared_glb").bypass == {"Weights"}
+    assert read_mapper(file)["algorithm"] == "linear-pruned"
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+def test_written_targets_read_back(name: str) -> None:
+    arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
+    constraints = read_constraints(ROOT / "mappings" / f"{name}.yaml", arch)
+    again = build_constraints(to_timeloop_targets(constraints), arch, CONV, name=constraints.name)
+    assert again.as_dict() == constraints.as_dict()
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        ({"factors": "N=1 C=0 M<=4"}, ({"N": 1, "C": 0}, {"M": 4}, {})),
+        ({"factors": ["N=1", "C=0", "M<=4"]}, ({"N": 1, "C": 0}, {"M": 4}, {})),
+        ({"factors": "N=1,C>=2,M<4"}, ({"N": 1}, {"M": 3}, {"C": 2})),
+        ({"factors": "N1 C4"}, ({"N": 1, "C": 4}, {}, {})),
+        ({"factors": [["C", "=", 3]]}, ({"C": 3}, {}, {})),
+        ({"factors_only": ["C=3"]}, ({"C": 3, "M": 1, "R": 1, "S": 1, "N": 1, "P": 1, "Q": 1}, {}, {})),
+        ({"no_iteration_over_dataspaces": ["Weights"]}, ({"C": 1, "M": 1, "R": 1, "S": 1}, {}, {})),
+        ({"must_iterate_over_dataspaces": ["Outputs"]}, ({"C": 1, "R": 1, "S": 1}, {}, {})),
+    ],
+)
+def test_factor_spellings(target: dict[str, Any], expected: tuple[dict[str, int], ...], simba: Architecture) -> None:
+    item = {"target": "DRAM", "type": "temporal", **target}
+    loops = build_constraints([item], simba, CONV, name="x").level("DRAM").temporal
+    assert (loops.factors, loops.max_factors, loops.min_factors) == expected
+
+
+@pytest.mark.parametrize(
+    ("permutation", "inner", "outer"),
+    [
+        ("RSC MN", "RSCMN", ""),
+        ("RS_PQ", "RS", "PQ"),
+        ("_N", "", "N"),
+        (["R", "S", "*", "P"], "RS", "P"),
+        ("R,S", "RS", ""),
+        ("R S", "RS", ""),
+    ],
+)
+def test_permutations(permutation: Any, inner: str, outer: str, simba: Architecture) -> None:
+    item = {"target": "DRAM", "type": "temporal", "permutation": permutation}
+    loops = build_constraints([item], simba, CONV, name="x").level("DRAM").temporal
+    assert ("".join(loops.permutation), "".join(loops.outer_permutation)) == (inner, outer)
+
+
+GB = {"target": "GlobalBuffer"}
+
+
+@pytest.mark.parametrize(
+    ("targets", "message"),
+    [
+        ([{**GB, "type": "bypass", "keep": ["Inputs"], "bypass": ["Inputs"]}], "both keeps and bypasses Inputs"),
+        ([{**GB, "type": "bypass", "keep": ["Input"]}], "did you mean 'Inputs'"),
+        ([{**GB, "type": "temporal", "factors": "C=2"}, {**GB, "type": "temporal", "factors": "C=4"}], "contradicts"),
+        ([{**GB, "type": "temporal", "factors": "C=8 C<=4"}], "contradicts"),
+        ([{**GB, "type": "temporal", "factors": "C>=8 C<=4"}], "contradicts"),
+        ([{**GB, "type": "temporal", "factors": "C<=4"}, {**GB, "type": "temporal", "factors": "C=8"}], "contradicts"),
+        ([{**GB, "type": "temporal", "factors": "C=0"}, {**GB, "type": "spatial", "factors": "C=0"}], "whole of C"),
+        ([{**GB, "type": "spatial", "factors": "C=32"}], "fan-out is 16 x 1"),
+        ([{**GB, "type": "temporal", "factors": "K=1"}], "unknown dimension"),
+        ([{**GB, "type": "temporal", "factors": "C=5,3"}], "imperfect factors"),
+        ([{**GB, "type": "temporal", "permutation": "CC"}], "names C twice"),
+        ([{**GB, "type": "temporal", "permutaton": "C"}], "did you mean 'permutation'"),
+        ([{**GB, "type": "temporal", "factors": "C="}], "is no factor"),
+        ([{**GB, "type": "spatial", "split": -1}], "must be a whole number"),
+        ([{**GB, "type": "spatial", "no_link_transfer": ["Inputs"]}], "no_link_transfer is not supported"),
+        ([{**GB, "type": "utilization", "min": 0.5}], "utilization constraints are not supported"),
+        ([{**GB, "type": "temporl"}], "did you mean 'temporal'"),
+        ([{"target": "GlobalBufer", "type": "temporal"}], "did you mean 'GlobalBuffer'"),
+        (["nonsense"], "must be a mapping"),
+    ],
+)
+def test_refused_constraints(targets: list[Any], message: str, simba: Architecture) -> None:
+    with pytest.raises(InputError, match=message):
+        build_constraints(targets, simba, CONV, name="x")
+
+
+def test_constraints_on_nodes(tmp_path: Path) -> None:
+    file = tmp_path / "arch.yaml"
+    file.write_text("""
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}
+  - !Container {name: PE, spatial: {meshX: 4}, constraints: {spatial: {permutation: [C, M], split: 1, factors: [R=1]}}}
+  - !Parallel
+    nodes:
+    - !Component
+      name: a
+      class: regfile
+      attributes: {depth: 1, width: 8, datawidth: 8}
+      constraints: {dataspace: {keep: [Weights]}}
+    - !Component
+      name: b
+      class: regfile
+      attributes: {depth: 1, width: 8, datawidth: 8}
+      constraints: {dataspace: {keep: [Outputs]}}
+    - !Nothing {constraints: {dataspace: {keep: [Inputs]}}}
+  - !Component {name: mac, class: intmac}
+""")
+    found = inline_constraints(read_architecture(file))
+    assert found.level("a").keep == {"Weights"}
+    assert found.level("a").bypass == {"Inputs", "Outputs"}
+    assert found.level("b").bypass == {"Inputs", "Weights"}
+    dummy = found.level("inter_PE_spatial")
+    assert dummy.spatial.permutation == ("C", "M")
+    assert dummy.spatial.split == 1
+    assert set(dummy.temporal.factors.values()) == {1}
+    assert dummy.bypass == {"Inputs", "Outputs", "Weights"}

@@ -1,0 +1,85 @@
+"""Problem files in Timeloop's format, v0.3 and v0.4."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jouleloop.errors import InputError
+from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.timeloop_problem import problem_from, read_problem, to_timeloop_problem
+
+CONV = parse_layer("conv:C3xM64xP55xQ55xR11xS11/stride4").problem()
+
+
+@pytest.mark.parametrize("version", ["0.3", "0.4"])
+@pytest.mark.parametrize(
+    "layer", ["fc:10x20", "conv:C3xM64xP55xQ55xR11xS11/stride4x2", "conv:C1xM1xP4xQ4xR3xS3/groups8"]
+)
+def test_round_trip(layer: str, version: str, tmp_path: Path) -> None:
+    problem = parse_layer(layer).problem()
+    file = tmp_path / "p.yaml"
+    file.write_text(yaml.safe_dump(to_timeloop_problem(problem, version=version)))
+    read = read_problem(file)
+    assert (read.shape, read.bounds, read.coefficients) == (problem.shape, problem.bounds, problem.coefficients)
+
+
+def test_any_shape() -> None:
+    data = {
+        "problem": {
+            "shape": {
+                "name": "gemm",
+                "dimensions": ["A", "B", "Z"],
+                "data-spaces": [
+                    {"name": "L", "projection": [[["A"]], [["B"]]]},
+                    {"name": "R", "projection": [["B"], ["Z"]]},
+                    {"name": "O", "projection": ["A", "Z"], "read-write": True},
+                ],
+            },
+            "A": 4,
+            "B": 5,
+            "Z": 6,
+        }
+    }
+    problem = problem_from(data)
+    assert problem.macs == 120
+    assert [problem.tensor_words(space) for space in problem.data_spaces] == [20, 30, 24]
+
+
+def changed(**instance: Any) -> dict[str, Any]:
+    data = to_timeloop_problem(CONV)
+    data["problem"]["instance"].update(instance)
+    return data
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ({"layer": 1}, "is no problem file"),
+        (changed(Wdilation=2), "dilation is not supported"),
+        (changed(densities={"Inputs": {"distribution": "fixed-structured", "density": 0.5}}), "sparse tensors"),
+        (changed(densities={"Inputs": 0.5}), "sparse tensors"),
+        (changed(C=0), "positive whole number"),
+        (changed(Wstrid=4), "did you mean 'Wstride'"),
+    ],
+)
+def test_refused(data: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        problem_from(data)
+
+
+def test_dense_densities_and_derived_sizes_are_fine() -> None:
+    assert problem_from(changed(H=227, W=227, Hpad=0, densities={"Inputs": 1.0})).bounds == CONV.bounds
+    assert problem_from(changed(Wdilation=2), allow_dilation=True).coefficient["Wdilation"] == 2
+
+
+def test_missing_bounds_and_unknown_dimensions() -> None:
+    data = to_timeloop_problem(CONV)
+    del data["problem"]["instance"]["P"]
+    with pytest.raises(InputError, match="has no bound"):
+        problem_from(data)
+    data = to_timeloop_problem(CONV)
+    data["problem"]["shape"]["data-spaces"][0]["projection"][0] = [["K"]]
+    with pytest.raises(InputError, match="no term of a projection"):
+        problem_from(data)
