@@ -148,6 +148,12 @@ class BlockedVolume:
     words: Fraction
     block_words: Fraction
 
+    def describe(self) -> str:
+        """Return the block in the paper's symbols, the array kept, and the memory it takes."""
+        symbols = ("N", "cI", "cO", "wO", "hO", "wF'", "hF'", "wF''", "hF''")
+        sides = " ".join(f"{symbol}={side}" for symbol, side in zip(symbols, self.blocking.sides(), strict=True))
+        return f"block {sides}; {self.kept} kept; {float(self.block_words):g} words of fast memory"
+
 
 def block_elements(layer: ConvLayer, blocking: Blocking) -> dict[str, int]:
     """Return the elements of the largest block by array, exactly; it is the block at the origin."""

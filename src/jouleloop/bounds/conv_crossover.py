@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from jouleloop.bounds.conv_bounds import large_filter_constant, parallel_bounds, small_filter_constant
 from jouleloop.bounds.conv_layer import ConvLayer, Precisions, processor_count
+from jouleloop.bounds.result import Bound
 
 CONSTANT, LARGE, SMALL = "constant", "large_filter_term", "small_filter_term"
 
@@ -54,6 +55,19 @@ class MemoryTerms:
             found.append((_bisect(lambda y: b * y - y**4 - a, 0.0, middle) ** 2, LARGE, SMALL))
             found.append((_bisect(lambda y: y**4 - b * y + a, middle, b ** (1 / 3)) ** 2, LARGE, SMALL))
         return tuple(sorted(found))
+
+    def crossing_bounds(self, source: str) -> tuple[Bound, ...]:
+        """Return every crossing, and where a term becomes trivial, as records for printing."""
+        result = []
+        for memory, first, second in self.crossings():
+            beyond = self.values(memory * (1 + 1e-6))
+            above, below = (first, second) if beyond[first] > beyond[second] else (second, first)
+            leading = max(beyond.values()) == beyond[above]
+            note = "changes which term leads" if leading else "below the leading term"
+            result.append(Bound(f"memory_where_{above}_overtakes_{below}", source, memory, "words", (), note))
+        for name, memory in self.trivial_from().items():
+            result.append(Bound(f"memory_where_{name}_vanishes", source, memory, "words"))
+        return tuple(result)
 
     def trivial_from(self) -> dict[str, float]:
         """Return the memory size from which each memory-dependent term is zero or less (001 §3.1 and §4.1)."""

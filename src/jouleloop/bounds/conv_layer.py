@@ -1,6 +1,7 @@
 """A convolution as paper 001 counts it: seven loop bounds, two strides, three precisions, array sizes."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Self
@@ -41,6 +42,12 @@ class Precisions:
                 )
             object.__setattr__(self, field.name, exact)
         raise_all(faults, AssumptionError)
+
+    @classmethod
+    def parse(cls, inputs: str, filters: str, outputs: str) -> Self:
+        """Return precisions from text such as ``1/4`` or ``0.25``; raise `AssumptionError` where one is not positive."""
+        # The constructor turns text into exact fractions.
+        return cls(inputs, filters, outputs)  # type: ignore[arg-type]
 
     @property
     def total(self) -> Fraction:
@@ -213,6 +220,29 @@ def named_layer(name: str) -> ConvLayer:
     if name not in known:
         raise InputError(unknown(name, known, "layer", field="layer"))
     return known[name]
+
+
+def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> ConvLayer:
+    """Return the layer ``name`` with the given sizes replaced, or the layer of ``sizes`` alone.
+
+    Raises
+    ------
+    InputError
+        Where the name is unknown, or without a name where a size other than a stride is missing.
+    """
+    base = named_layer(name) if name is not None else None
+    values: dict[str, int] = {}
+    faults = []
+    for field in fields(ConvLayer):
+        size = sizes.get(field.name)
+        if size is None:
+            size = getattr(base, field.name) if base else (1 if field.name.startswith("stride") else None)
+        if size is None:
+            faults.append(Fault("is missing", None, "--" + field.name.replace("_", "-"), None, "an integer, or --layer"))
+        else:
+            values[field.name] = size
+    raise_all(faults, InputError)
+    return ConvLayer(**values)
 
 
 def memory_words(value: int | float | Fraction | str) -> Fraction:

@@ -25,6 +25,7 @@ from jouleloop.bounds.conv_volumes import (
     matrix_product_layer,
     unit_stride,
 )
+from jouleloop.bounds.result import Bound
 
 DIMENSIONS = ("batch", "in_channels", "out_channels", "out_width", "out_height", "filter_width", "filter_height")
 PARALLEL_ALGORITHMS = ("blocking", "im2col", "winograd", "fft")
@@ -175,6 +176,22 @@ def parallel_volume(
         return redistributed + exchanges
 
     return best_grid(product, prices, processors, memory, copies=copies, extra_words=moved_again)
+
+
+def parallel_volume_bounds(
+    layer: ConvLayer, precisions: Precisions, processors: int, memory: Memory
+) -> tuple[Bound, ...]:
+    """Return what every parallel algorithm attains as records; no value where no block fits in a processor's memory."""
+    result = []
+    for algorithm in PARALLEL_ALGORITHMS:
+        found = parallel_volume(algorithm, layer, precisions, processors, memory)
+        if found is None:
+            value, note = None, "no processor grid has blocks that fit in M words"
+        else:
+            value = found.received_words
+            note = f"grid {'×'.join(map(str, found.grid))}; {float(found.held_words):g} words held"
+        result.append(Bound(f"parallel_volume_{algorithm}", "001 §4.2", value, "words", (), note))
+    return tuple(result)
 
 
 def _fft_exchange_words(

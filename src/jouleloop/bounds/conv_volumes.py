@@ -19,6 +19,7 @@ from jouleloop.bounds.blocking import best_order
 from jouleloop.bounds.blocking_lp import solve_blocking_lp
 from jouleloop.bounds.blocking_search import best_blocking
 from jouleloop.bounds.conv_layer import ConvLayer, Precisions, memory_words, sqrt_fraction
+from jouleloop.bounds.result import Bound
 from jouleloop.errors import AssumptionError, Fault
 
 Memory = int | float | Fraction | str
@@ -46,16 +47,25 @@ class AlgorithmVolume:
         Words by step, such as ``input transform``.
     source
         Where the schedule is stated.
+    note
+        What a reader wants to know of it, such as the block.
     """
 
     algorithm: str
     parts: Mapping[str, Fraction]
     source: str
 
+    note: str = ""
+
     @property
     def words(self) -> Fraction:
         """All words moved."""
         return sum(self.parts.values(), Fraction())
+
+    def as_bound(self) -> Bound:
+        """Return the volume as a record: what this algorithm attains, an upper bound of the least communication."""
+        parts = ", ".join(f"{name}: {float(words):.6g}" for name, words in self.parts.items())
+        return Bound(f"volume_{self.algorithm}", self.source, self.words, "words", (), self.note or parts)
 
 
 def matrix_product_layer(rows: int, inner: int, columns: int) -> ConvLayer:
@@ -114,13 +124,15 @@ def unit_stride(layer: ConvLayer) -> ConvLayer:
 def blocking_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) -> AlgorithmVolume:
     """Return the volume of the best integer blocking that fits."""
     best = best_blocking(layer, precisions, memory)
-    return AlgorithmVolume("blocking", {"blocks": best.words}, "001 §3.2, best integer block")
+    return AlgorithmVolume("blocking", {"blocks": best.words}, "001 §3.2, best integer block", best.describe())
 
 
 def rounded_lp_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) -> AlgorithmVolume:
     """Return the volume of the linear program's blocking, rounded down, in its best loop order."""
     volume = best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory).rounded)
-    return AlgorithmVolume("blocking_rounded_lp", {"blocks": volume.words}, "001 §3.2, linear program")
+    return AlgorithmVolume(
+        "blocking_rounded_lp", {"blocks": volume.words}, "001 §3.2, linear program", volume.describe()
+    )
 
 
 def im2col_volume(
@@ -244,7 +256,9 @@ def naive_volume(layer: ConvLayer, precisions: Precisions) -> AlgorithmVolume:
 
 def all_volumes(layer: ConvLayer, precisions: Precisions, memory: Memory) -> tuple[AlgorithmVolume, ...]:
     """Return the volumes of every algorithm that can run with M words; those that cannot are left out."""
-    result = []
+    result: list[AlgorithmVolume] = []
+    if memory_words(memory) < precisions.total:
+        return ()
     for compute in (
         blocking_volume,
         rounded_lp_volume,

@@ -2,11 +2,13 @@
 
 import ast
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from jouleloop.bounds.hbl import LoopNest
 from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import read_yaml
 
 _ACCESS = re.compile(r"([^\W\d]\w*)\s*(\[[^\[\]]*\]|\([^()]*\))")
 _BETWEEN = re.compile(r"[\s+=*,;×·]*")
@@ -49,6 +51,34 @@ def parse_nest(text: str, constants: Mapping[str, int] | None = None) -> LoopNes
         faults.append(Fault("no array access found", None, "nest", text, "such as A[i,k] B[k,j] C[i,j] or ik,kj->ij"))
     raise_all(faults, InputError)
     return _build(accesses, None, constants or {})
+
+
+def read_nest(text: str | None, yaml_file: Path | None, constants: Mapping[str, int]) -> LoopNest:
+    """Return the loop nest of either ``text`` or a YAML file; raise `InputError` where not exactly one is given."""
+    if (text is None) == (yaml_file is None):
+        raise InputError(Fault("give either a loop nest or a YAML file", None, "nest", text))
+    if yaml_file is None:
+        return parse_nest(text or "", constants)
+    data = read_yaml(yaml_file)
+    if isinstance(data, dict) and isinstance(data.get("constants", {}), dict):
+        data = {**data, "constants": {**data.get("constants", {}), **constants}}
+    try:
+        return nest_from_data(data)
+    except InputError as error:
+        raise error.at(yaml_file) from error
+
+
+def constants_from_options(options: Sequence[str]) -> dict[str, int]:
+    """Return names and integers from texts such as ``sw=2``."""
+    faults, result = [], {}
+    for option in options:
+        match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=\s*([+-]?\d+)\s*", option)
+        if match is None:
+            faults.append(Fault("not a value of a name", None, "--let", option, "NAME=INTEGER"))
+        else:
+            result[match[1]] = int(match[2])
+    raise_all(faults, InputError)
+    return result
 
 
 def nest_from_data(data: Any) -> LoopNest:
@@ -119,8 +149,9 @@ def _loop_names(accesses: Mapping[str, list[str]], constants: Mapping[str, int])
     found: dict[str, None] = {}
     for array, parts in accesses.items():
         for part in parts:
-            for node in ast.walk(_expression(part, array)):
-                if isinstance(node, ast.Name) and node.id not in constants:
+            nodes = [node for node in ast.walk(_expression(part, array)) if isinstance(node, ast.Name)]
+            for node in sorted(nodes, key=lambda node: node.col_offset):
+                if node.id not in constants:
                     found[node.id] = None
     return list(found)
 
