@@ -35,7 +35,9 @@ LAYERS = [
 
 
 def all_blockings(layer):
-    return [Blocking(*sides) for sides in itertools.product(*(range(1, s + 1) for s in largest_blocking(layer).sides()))]
+    return [
+        Blocking(*sides) for sides in itertools.product(*(range(1, s + 1) for s in largest_blocking(layer).sides()))
+    ]
 
 
 def sample(layer, count, seed=1):
@@ -97,7 +99,9 @@ def test_no_blocking_goes_below_the_lower_bound(layer, precisions):
         pytest.skip("outside the assumptions")
     for blocking in all_blockings(layer):
         best = best_order(layer, precisions, blocking)
-        bound = bound_value(single_processor_bounds(layer, precisions, best.block_words), "single_processor_lower_bound")
+        bound = bound_value(
+            single_processor_bounds(layer, precisions, best.block_words), "single_processor_lower_bound"
+        )
         assert float(best.words) >= bound * (1 - 1e-12)
 
 
@@ -185,7 +189,7 @@ def test_linear_program_without_room_is_refused():
 
 def test_bad_blockings_are_refused():
     layer = LAYERS[0]
-    with pytest.raises(InputError, match="blocking.batch"):
+    with pytest.raises(InputError, match=r"blocking\.batch"):
         blocked_volume(layer, MIXED, Blocking(batch=3))
     with pytest.raises(InputError, match="kept"):
         blocked_volume(layer, MIXED, Blocking(), "weights")

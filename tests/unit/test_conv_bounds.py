@@ -42,7 +42,9 @@ def test_constant_is_the_reciprocal_of_the_largest_updates_per_segment(values):
         b = grid[grid >= 1 - a - 1e-12]
         c = 2 - a - b
         with np.errstate(divide="ignore", invalid="ignore"):
-            log = sum(np.where(s > 0, s * np.log(s / q), 0.0) for s, q in ((np.full_like(b, a), p[0]), (b, p[1]), (c, p[2])))
+            log = sum(
+                np.where(s > 0, s * np.log(s / q), 0.0) for s, q in ((np.full_like(b, a), p[0]), (b, p[1]), (c, p[2]))
+            )
         best = min(best, float(np.exp(log).min()))
     assert float(precision_constant(precisions(*values))) == pytest.approx(1 / best, rel=1e-3)
 
@@ -89,14 +91,16 @@ def test_printed_and_general_small_filter_terms_agree_exactly_where_strides_divi
 
 
 def test_printed_small_filter_lemma_fails_for_a_segment_where_the_stride_does_not_divide():
-    # Lemma 3.4 allows a segment (K u v w)^½ updates with K = w_F/σ_w = 3/2 for 3 taps and stride 2. A segment of only the
-    # taps 0 and 2 does more; counted as sets.
+    # Lemma 3.4 allows a segment (K u v w)^½ updates with K = w_F/σ_w = 3/2 for 3 taps and stride 2. A segment of only
+    # the taps 0 and 2 does more; counted as sets.
     updates = list(itertools.product(range(9), (0, 2)))
     inputs, filters, outputs = ({2 * i + j for i, j in updates}, {j for _, j in updates}, {i for i, _ in updates})
     product = len(inputs) * len(filters) * len(outputs)
     assert len(updates) > math.sqrt(1.5 * product)
     # Weighted by n_r^−½ (two taps of residue 0, one of residue 1) the lemma holds for every segment of this shape.
-    for size, taps in itertools.product(range(1, 10), [t for n in (1, 2, 3) for t in itertools.combinations(range(3), n)]):
+    for size, taps in itertools.product(
+        range(1, 10), [t for n in (1, 2, 3) for t in itertools.combinations(range(3), n)]
+    ):
         weight = sum(size / math.sqrt(2 if tap % 2 == 0 else 1) for tap in taps)
         cells = {2 * i + tap for i in range(size) for tap in taps}
         assert weight <= math.sqrt(len(cells) * size * len(taps)) * (1 + 1e-12)

@@ -11,8 +11,8 @@ from jouleloop.bounds.blocking import Blocking, largest_blocking
 from jouleloop.bounds.conv_layer import ConvLayer, Precisions, memory_words
 from jouleloop.errors import AssumptionError, EngineError, Fault
 
-# Columns: b_N, b_cI, b_cO, b_wO, b_hO, b_wF', b_wF'', b_hF', b_hF''. This is the order in which the printed matrix agrees
-# with inequalities (6); the printed vector B lists b_hF' before b_wF'' (docs/errata.md).
+# Columns: b_N, b_cI, b_cO, b_wO, b_hO, b_wF', b_wF'', b_hF', b_hF''. This is the order in which the printed matrix
+# agrees with inequalities (6); the printed vector B lists b_hF' before b_wF'' (docs/errata.md).
 VARIABLES = (
     "batch",
     "in_channels",
@@ -70,7 +70,7 @@ class BlockingLp:
         return abs(self.objective - self.dual_objective)
 
 
-def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: int | float | Fraction | str) -> BlockingLp:
+def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: float | Fraction | str) -> BlockingLp:
     """Solve the program: maximise Σ x under A x <= b, 0 <= x <= log_M of the loop bounds.
 
     b is 1 − log_M p_T for the output and filter blocks and 1 − log_M 4 p_T for each of the four terms of
@@ -104,7 +104,7 @@ def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: int | fl
     solution = linprog(
         -np.ones(len(VARIABLES)), A_ub=matrix, b_ub=rights, bounds=[(0, upper) for upper in uppers], method="highs"
     )
-    if not solution.success:
+    if not solution.success or solution.x is None or solution.fun is None:
         raise EngineError(f"the linear program solver stopped: {solution.message}")
     multipliers = tuple(float(-value) for value in solution.ineqlin.marginals)
     dual = float(np.dot(multipliers, rights) - np.dot(solution.upper.marginals, uppers))

@@ -30,9 +30,7 @@ def useful_sides(length: int) -> tuple[int, ...]:
     return tuple(sorted({-(-length // tiles) for tiles in {-(-length // side) for side in range(1, length + 1)}}))
 
 
-def best_blocking(
-    layer: ConvLayer, precisions: Precisions, memory: int | float | Fraction | str
-) -> BlockedVolume:
+def best_blocking(layer: ConvLayer, precisions: Precisions, memory: float | Fraction | str) -> BlockedVolume:
     """Return the blocked schedule with the fewest words among all integer blockings that fit in ``memory`` words.
 
     Every blocking of 001 §3.2 and every choice of the array kept through the innermost loops is covered: a side enters

@@ -1,7 +1,7 @@
 """Communication lower bounds of a convolution: Theorems 2.1, 2.2 and 2.3 of paper 001 with exact constants.
 
-Where the printed statement does not follow from its own definitions (docs/errata.md), the printed value and the one that
-does follow are both given; only the latter enters ``single_processor_lower_bound`` and ``parallel_lower_bound``.
+Where the printed statement does not follow from its own definitions (docs/errata.md), the printed value and the one
+that does follow are both given; only the latter enters ``single_processor_lower_bound`` and ``parallel_lower_bound``.
 """
 
 import math
@@ -56,7 +56,7 @@ def large_filter_constant(layer: ConvLayer, precisions: Precisions) -> Fraction:
 
 
 def small_filter_constant(layer: ConvLayer, precisions: Precisions, *, printed: bool = False) -> float:
-    """Return the numerator of the third term of Theorem 2.1, over M^½; ``printed``: also where σ does not divide w_F."""
+    """Return the numerator over M^½ of the third term of Theorem 2.1, ``printed`` or valid for every stride."""
     if printed:
         stride = layer.stride_width * layer.stride_height
         return 2 * layer.updates * sqrt_fraction(precisions.product * stride / _taps(layer))
@@ -64,7 +64,7 @@ def small_filter_constant(layer: ConvLayer, precisions: Precisions, *, printed: 
 
 
 def single_processor_bounds(
-    layer: ConvLayer, precisions: Precisions, memory: int | float | Fraction | str
+    layer: ConvLayer, precisions: Precisions, memory: float | Fraction | str
 ) -> tuple[Bound, ...]:
     """Return every term and variant of Theorem 2.1, the words moved between slow memory and M words of fast memory.
 
@@ -79,8 +79,8 @@ def single_processor_bounds(
     -------
     tuple of Bound
         The terms, then ``theorem_2_1_as_printed`` (printed footprint), ``theorem_2_1_exact_footprint`` and
-        ``single_processor_lower_bound`` (exact footprint and a third term valid for every stride). The note of a maximum
-        names the active term.
+        ``single_processor_lower_bound`` (exact footprint and a third term valid for every stride). The note of a
+        maximum names the active term.
 
     Raises
     ------
@@ -151,7 +151,7 @@ def single_processor_bounds(
 
 
 def parallel_bounds(
-    layer: ConvLayer, precisions: Precisions, memory: int | float | Fraction | str, processors: int
+    layer: ConvLayer, precisions: Precisions, memory: float | Fraction | str, processors: int
 ) -> tuple[Bound, ...]:
     """Return Theorems 2.2 and 2.3: words that some one of P processors with M words each must communicate.
 

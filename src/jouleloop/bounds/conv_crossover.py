@@ -1,5 +1,6 @@
 """The memory sizes at which one term of a convolution bound overtakes another, solved as polynomial roots in √M."""
 
+import itertools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -77,7 +78,7 @@ class MemoryTerms:
         """Return the intervals of M, from zero to infinity, with the term that is largest in each."""
         edges = [0.0, *sorted({memory for memory, _, _ in self.crossings()}), math.inf]
         result: list[Regime] = []
-        for low, high in zip(edges, edges[1:], strict=False):
+        for low, high in itertools.pairwise(edges):
             inside = high / 2 if low == 0 else (2 * low if math.isinf(high) else math.sqrt(low * high))
             values = self.values(inside)
             active = max(values, key=lambda name: values[name])

@@ -45,7 +45,7 @@ class Precisions:
 
     @classmethod
     def parse(cls, inputs: str, filters: str, outputs: str) -> Self:
-        """Return precisions from text such as ``1/4`` or ``0.25``; raise `AssumptionError` where one is not positive."""
+        """Return precisions from text such as ``1/4`` or ``0.25``; raise `AssumptionError` where one is not > 0."""
         # The constructor turns text into exact fractions.
         return cls(inputs, filters, outputs)  # type: ignore[arg-type]
 
@@ -238,14 +238,16 @@ def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> Con
         if size is None:
             size = getattr(base, field.name) if base else (1 if field.name.startswith("stride") else None)
         if size is None:
-            faults.append(Fault("is missing", None, "--" + field.name.replace("_", "-"), None, "an integer, or --layer"))
+            faults.append(
+                Fault("is missing", None, "--" + field.name.replace("_", "-"), None, "an integer, or --layer")
+            )
         else:
             values[field.name] = size
     raise_all(faults, InputError)
     return ConvLayer(**values)
 
 
-def memory_words(value: int | float | Fraction | str) -> Fraction:
+def memory_words(value: float | Fraction | str) -> Fraction:
     """Return a fast-memory size M as an exact number of words; raise `AssumptionError` where it is not positive."""
     try:
         exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
@@ -258,7 +260,7 @@ def memory_words(value: int | float | Fraction | str) -> Fraction:
 
 def processor_count(value: int) -> int:
     """Return a processor count P; raise `AssumptionError` where it is not a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if value < 1:
         raise AssumptionError(Fault("the assumption P >= 1 fails", None, "processors", value, ">= 1"))
     return value
 

@@ -1,7 +1,7 @@
 """Words that one of P processors receives under a processor grid, for blocking, im2col, Winograd and FFT (001 §4.2).
 
-The linear program printed in 001 §4.2 has only lower bounds on what it maximises, so its optimum is the whole layer on one
-processor (docs/errata.md). Here the grid is chosen by its purpose: the fewest words received by the busiest processor.
+The linear program printed in 001 §4.2 has only lower bounds on what it maximises, so its optimum is the whole layer on
+one processor (docs/errata.md). Here the grid is chosen by its purpose: the fewest words received by the busiest one.
 """
 
 import itertools
@@ -59,7 +59,7 @@ def grid_volume(
     """Return what the processor with the largest block receives.
 
     Every array is evenly distributed over all ``processors`` at the start, and the share of a processor lies inside its
-    block. Processors that share an output block reduce-scatter their partial sums: each receives (g − 1)/g of the block.
+    block. Processors that share an output block reduce-scatter their partial sums: each receives (g − 1)/g of it.
 
     Parameters
     ----------
@@ -80,9 +80,7 @@ def grid_volume(
         sides["out_height"], sides["filter_height"], layer.stride_height
     )
     inputs = own_copies * sides["batch"] * sides["in_channels"] * cells
-    filters = (
-        own_copies * sides["in_channels"] * sides["out_channels"] * sides["filter_width"] * sides["filter_height"]
-    )
+    filters = own_copies * sides["in_channels"] * sides["out_channels"] * sides["filter_width"] * sides["filter_height"]
     outputs = own_copies * sides["batch"] * sides["out_channels"] * sides["out_width"] * sides["out_height"]
     sharing = counts["in_channels"] * counts["filter_width"] * counts["filter_height"]
     received = (

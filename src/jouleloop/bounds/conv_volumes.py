@@ -83,9 +83,7 @@ def matrix_product_words(
     return copies * best_blocking(matrix_product_layer(rows, inner, columns), precisions, memory).words
 
 
-def matrix_product_closed_form(
-    rows: int, inner: int, columns: int, precisions: Precisions, memory: Memory
-) -> float:
+def matrix_product_closed_form(rows: int, inner: int, columns: int, precisions: Precisions, memory: Memory) -> float:
     """Return 2 (p_A p_B p_C)^½ mnk/√M + p_C mn: [12] of 001, Theorem 1, with the precisions of the three matrices.
 
     With a × b outputs resident, mnk (p_A/b + p_B/a) is least under p_C ab = M at 2 mnk (p_A p_B p_C / M)^½.

@@ -105,8 +105,6 @@ def _pivot(tableau: list[list[Fraction]], objective: list[Fraction], row: int, c
     for other in range(len(tableau)):
         factor = tableau[other][column]
         if other != row and factor:
-            tableau[other] = [
-                value - factor * pivot for value, pivot in zip(tableau[other], tableau[row], strict=True)
-            ]
+            tableau[other] = [value - factor * pivot for value, pivot in zip(tableau[other], tableau[row], strict=True)]
     factor = objective[column]
     objective[:] = [value - factor * pivot for value, pivot in zip(objective, tableau[row], strict=True)]

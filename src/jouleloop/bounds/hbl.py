@@ -1,7 +1,7 @@
 """Hölder–Brascamp–Lieb exponents of any affine loop nest, exactly: 001 Theorem 2.4 and Proposition 2.5.
 
-Proposition 2.5 as printed lets only the lattice of the kernels be checked. Where the kernels do not span everything (one
-array with an injective subscript already), the whole space must be checked too; here it always is (docs/errata.md).
+Proposition 2.5 as printed lets only the lattice of the kernels be checked. Where the kernels do not span everything
+(one array with an injective subscript will do), the whole space must be checked too, as here (docs/errata.md).
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,6 @@ from jouleloop.bounds.hbl_lattice import (
     independent_axes,
     kernel,
     restrict,
-    whole,
 )
 from jouleloop.bounds.result import Assumption, Bound
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
@@ -56,9 +55,11 @@ class LoopNest:
         if len(set(self.indices)) != size:
             faults.append(Fault("a loop index is named twice", None, "indices", ", ".join(self.indices)))
         for name, matrix in self.arrays.items():
-            for row in matrix:
-                if len(row) != size or any(isinstance(v, bool) or not isinstance(v, int) for v in row):
-                    faults.append(Fault(f"each subscript needs {size} integer coefficients", None, name, list(row)))
+            faults += [
+                Fault(f"each subscript needs {size} integer coefficients", None, name, list(row))
+                for row in matrix
+                if len(row) != size or any(isinstance(value, bool) for value in row)
+            ]
         raise_all(faults, InputError)
         for axis, index in enumerate(self.indices):
             if not any(row[axis] for matrix in self.arrays.values() for row in matrix):
@@ -82,7 +83,7 @@ class LoopNest:
         return {name: kernel(matrix, len(self.indices)) for name, matrix in self.arrays.items()}
 
     def _vector(self, row: Sequence[int]) -> str:
-        parts = []
+        parts: list[str] = []
         for value, index in zip(row, self.indices, strict=True):
             if value:
                 sign = "-" if value < 0 else ("+" if parts else "")
@@ -246,11 +247,6 @@ def satisfies(nest: LoopNest, exponents: Mapping[str, Fraction], subgroup: Subsp
     return subgroup.rank <= total
 
 
-def everything(nest: LoopNest) -> Subspace:
-    """Return the whole space of the nest."""
-    return whole(len(nest.indices))
-
-
 def _by_first_axis(kernels: Sequence[Subspace], axes: Sequence[int]) -> list[Subspace]:
     """Order the kernels so that subgroups along early loops come first, as the table of 001 §3.1 does."""
 
@@ -276,9 +272,10 @@ def _solve(
         rows.append([-int(i == j) for i in range(count)])
         rights.append(-1)
     optimum = minimise([1] * count, rows, rights)
-    face = [*rows, [-1] * count]
-    levels = [*rights, -optimum.value]
-    with_largest = [[*row, 0] for row in face] + [[-int(i == j) for i in range(count)] + [1] for j in range(count)]
+    face: list[list[Fraction | int]] = [*rows, [-1] * count]
+    levels: list[Fraction | int] = [*rights, -optimum.value]
+    with_largest: list[list[Fraction | int]] = [[*row, 0] for row in face]
+    with_largest += [[-int(i == j) for i in range(count)] + [1] for j in range(count)]
     balanced = minimise([0] * count + [1], with_largest, [*levels, *([0] * count)]).primal[:count]
     ranges = []
     for j in range(count):

@@ -1,4 +1,4 @@
-"""Rational subspaces in exact arithmetic, and the lattice that a family of them generates under sum and intersection."""
+"""Rational subspaces in exact arithmetic, and the lattice that some of them generate under sum and intersection."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,9 @@ class Subspace:
 
     def intersect(self, other: "Subspace") -> "Subspace":
         """Return the intersection, as the annihilator of the sum of the annihilators."""
-        return kernel((*kernel(self.rows, self.dimension).rows, *kernel(other.rows, self.dimension).rows), self.dimension)
+        return kernel(
+            (*kernel(self.rows, self.dimension).rows, *kernel(other.rows, self.dimension).rows), self.dimension
+        )
 
     def image_rank(self, matrix: Sequence[Sequence[int]]) -> int:
         """Return the rank of the image under the homomorphism with ``matrix``, one row per array subscript."""

@@ -94,14 +94,14 @@ def nest_from_data(data: Any) -> LoopNest:
     """
     if not isinstance(data, dict) or not isinstance(data.get("arrays"), dict):
         raise InputError(Fault("a loop nest needs a mapping 'arrays'", None, None, data, ", ".join(_KEYS)))
-    faults = [
-        Fault("unknown key", None, str(key), None, ", ".join(_KEYS)) for key in data if key not in _KEYS
-    ]
+    faults = [Fault("unknown key", None, str(key), None, ", ".join(_KEYS)) for key in data if key not in _KEYS]
     loops = data.get("loops")
     if loops is not None and not (isinstance(loops, list) and all(isinstance(loop, str) for loop in loops)):
         faults.append(Fault("must be a list of names", None, "loops", loops))
     constants = data.get("constants") or {}
-    if not isinstance(constants, dict) or any(isinstance(v, bool) or not isinstance(v, int) for v in constants.values()):
+    if not isinstance(constants, dict) or any(
+        isinstance(v, bool) or not isinstance(v, int) for v in constants.values()
+    ):
         faults.append(Fault("must map names to integers", None, "constants", constants))
     accesses: dict[str, list[str]] = {}
     matrices: dict[str, tuple[tuple[int, ...], ...]] = {}

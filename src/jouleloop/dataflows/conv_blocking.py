@@ -55,9 +55,7 @@ def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers]:
     columns = (layer.out_width - 1) * layer.stride_width + layer.filter_width
     rows = (layer.out_height - 1) * layer.stride_height + layer.filter_height
     inputs = random.integers(-9, 10, (layer.batch, layer.in_channels, columns, rows))
-    filters = random.integers(
-        -9, 10, (layer.in_channels, layer.out_channels, layer.filter_width, layer.filter_height)
-    )
+    filters = random.integers(-9, 10, (layer.in_channels, layer.out_channels, layer.filter_width, layer.filter_height))
     return inputs, filters
 
 
@@ -76,7 +74,7 @@ def execute_blocking(
     layer: ConvLayer,
     precisions: Precisions,
     blocking: Blocking,
-    memory: int | float | Fraction | str,
+    memory: float | Fraction | str,
     *,
     kept: str = OUTPUT,
     inputs: Numbers | None = None,
@@ -135,7 +133,7 @@ def execute_blocking(
 def execute_naive(
     layer: ConvLayer,
     precisions: Precisions,
-    memory: int | float | Fraction | str,
+    memory: float | Fraction | str,
     *,
     inputs: Numbers | None = None,
     filters: Numbers | None = None,
@@ -163,10 +161,10 @@ def execute_naive(
 def _memory(
     layer: ConvLayer,
     precisions: Precisions,
-    memory: int | float | Fraction | str,
+    memory: float | Fraction | str,
     inputs: Numbers | None,
     filters: Numbers | None,
-) -> tuple[FastMemory, dict[Hashable, int | float | complex]]:
+) -> tuple[FastMemory, dict[Hashable, complex]]:
     if layer.updates > MAX_UPDATES:
         raise InputError(
             Fault("layer too large to run element by element", None, "updates", layer.updates, f"<= {MAX_UPDATES}")
@@ -174,8 +172,8 @@ def _memory(
     drawn_inputs, drawn_filters = sample_operands(layer)
     inputs = drawn_inputs if inputs is None else inputs
     filters = drawn_filters if filters is None else filters
-    slow_output: dict[Hashable, int | float | complex] = {}
-    slow: dict[str, dict[Hashable, int | float | complex]] = {
+    slow_output: dict[Hashable, complex] = {}
+    slow: dict[str, dict[Hashable, complex]] = {
         INPUT: {index: int(value) for index, value in np.ndenumerate(inputs)},
         FILTER: {index: int(value) for index, value in np.ndenumerate(filters)},
         OUTPUT: slow_output,
@@ -229,13 +227,11 @@ def _compute(fast: FastMemory, updates: list[tuple[Index, Index, Index]]) -> int
     return len(updates)
 
 
-def _result(
-    layer: ConvLayer, fast: FastMemory, slow_output: Mapping[Hashable, int | float | complex], done: int
-) -> ConvExecution:
+def _result(layer: ConvLayer, fast: FastMemory, slow_output: Mapping[Hashable, complex], done: int) -> ConvExecution:
     shape = (layer.batch, layer.out_channels, layer.out_width, layer.out_height)
     output = np.zeros(shape, dtype=np.int64)
-    for index, value in slow_output.items():
-        output[index] = value  # type: ignore[index]
+    for index in np.ndindex(*shape):
+        output[index] = slow_output[index]
     return ConvExecution(
         {array: fast.loaded[array] for array in ARRAYS},
         {array: fast.stored[array] for array in ARRAYS},

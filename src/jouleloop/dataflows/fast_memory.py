@@ -24,12 +24,12 @@ class FastMemory:
         self,
         capacity_words: Fraction,
         words_per_element: Mapping[str, Fraction],
-        slow: Mapping[str, dict[Hashable, int | float | complex]],
+        slow: Mapping[str, dict[Hashable, complex]],
     ) -> None:
         self.capacity_words = capacity_words
         self.words_per_element = dict(words_per_element)
         self.slow = slow
-        self.fast: dict[str, dict[Hashable, int | float | complex]] = {array: {} for array in words_per_element}
+        self.fast: dict[str, dict[Hashable, complex]] = {array: {} for array in words_per_element}
         self.loaded: Counter[str] = Counter()
         self.stored: Counter[str] = Counter()
         self.held_words = Fraction(0)
@@ -72,7 +72,7 @@ class FastMemory:
         """Return the indices of the elements of ``array`` that are here."""
         return tuple(self.fast[array])
 
-    def _occupy(self, array: str, index: Hashable, value: int | float | complex) -> None:
+    def _occupy(self, array: str, index: Hashable, value: complex) -> None:
         self.held_words += self.words_per_element[array]
         if self.held_words > self.capacity_words:
             raise AssumptionError(

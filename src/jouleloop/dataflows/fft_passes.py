@@ -41,9 +41,7 @@ def execute_fft(values: Sequence[complex], capacity_values: int) -> FftExecution
     levels = length.bit_length() - 1
     together = (capacity_values - 1).bit_length() - 1
     # Decimation in time wants its input in bit-reversed order; that is a naming of slow memory and moves nothing.
-    slow: dict[Hashable, int | float | complex] = {
-        int(format(i, f"0{levels}b")[::-1], 2): value for i, value in enumerate(values)
-    }
+    slow: dict[Hashable, complex] = {int(format(i, f"0{levels}b")[::-1], 2): value for i, value in enumerate(values)}
     memory = FastMemory(Fraction(capacity_values), {_VALUES: Fraction(1)}, {_VALUES: slow})
     passes = 0
     for first in range(0, levels, together):

@@ -17,7 +17,7 @@ from jouleloop.cli.console import print_bounds
 @app.command("conv")
 def conv(
     memory: Annotated[str, typer.Option(help="Fast memory M, or memory per processor, in words of 32 bits.")],
-    layer: Annotated[str | None, typer.Option(help="A known layer such as resnet50/conv2_x; options override it.")] = None,
+    layer: Annotated[str | None, typer.Option(help="A layer such as resnet50/conv2_x; options override it.")] = None,
     batch: Annotated[int | None, typer.Option(help="Images N.")] = None,
     in_channels: Annotated[int | None, typer.Option(help="Input channels c_I.")] = None,
     out_channels: Annotated[int | None, typer.Option(help="Output channels c_O.")] = None,
@@ -30,7 +30,7 @@ def conv(
     precision_input: Annotated[str, typer.Option(help="Words per input element p_I, such as 1 or 1/4.")] = "1",
     precision_filter: Annotated[str, typer.Option(help="Words per filter element p_F.")] = "1",
     precision_output: Annotated[str, typer.Option(help="Words per output element p_O.")] = "1",
-    processors: Annotated[int | None, typer.Option(help="Processors P: bounds of Theorems 2.2 and 2.3 as well.")] = None,
+    processors: Annotated[int | None, typer.Option(help="Processors P: adds Theorems 2.2 and 2.3.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Communication lower bounds of one convolution (001 Theorems 2.1 to 2.3) and what blockings attain, in words."""
