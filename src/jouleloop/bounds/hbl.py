@@ -275,7 +275,7 @@ def _solve(
     face: list[list[Fraction | int]] = [*rows, [-1] * count]
     levels: list[Fraction | int] = [*rights, -optimum.value]
     with_largest: list[list[Fraction | int]] = [[*row, 0] for row in face]
-    with_largest += [[-int(i == j) for i in range(count)] + [1] for j in range(count)]
+    with_largest.extend([*(-int(i == j) for i in range(count)), 1] for j in range(count))
     balanced = minimise([0] * count + [1], with_largest, [*levels, *([0] * count)]).primal[:count]
     ranges = []
     for j in range(count):

@@ -1,5 +1,6 @@
 """A fast memory of M words that really holds elements and refuses to hold more, counting every word that crosses."""
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
@@ -32,8 +33,17 @@ class FastMemory:
         self.fast: dict[str, dict[Hashable, complex]] = {array: {} for array in words_per_element}
         self.loaded: Counter[str] = Counter()
         self.stored: Counter[str] = Counter()
-        self.held_words = Fraction(0)
-        self.peak_words = Fraction(0)
+        # Whole numbers of a common unit, so that counting costs little and stays exact.
+        self._units_per_word = math.lcm(*(words.denominator for words in self.words_per_element.values()))
+        self._units = {array: int(words * self._units_per_word) for array, words in self.words_per_element.items()}
+        self._capacity = math.floor(capacity_words * self._units_per_word)
+        self._held = 0
+        self._peak = 0
+
+    @property
+    def peak_words(self) -> Fraction:
+        """Most words held at once so far."""
+        return Fraction(self._peak, self._units_per_word)
 
     @property
     def words_moved(self) -> Fraction:
@@ -66,23 +76,23 @@ class FastMemory:
         """Forget elements at no cost."""
         for index in list(indices):
             del self.fast[array][index]
-            self.held_words -= self.words_per_element[array]
+            self._held -= self._units[array]
 
     def holds(self, array: str) -> tuple[Hashable, ...]:
         """Return the indices of the elements of ``array`` that are here."""
         return tuple(self.fast[array])
 
     def _occupy(self, array: str, index: Hashable, value: complex) -> None:
-        self.held_words += self.words_per_element[array]
-        if self.held_words > self.capacity_words:
+        self._held += self._units[array]
+        if self._held > self._capacity:
             raise AssumptionError(
                 Fault(
                     "the schedule needs more fast memory than there is",
                     None,
                     array,
-                    float(self.held_words),
+                    self._held / self._units_per_word,
                     f"{float(self.capacity_words):g} words",
                 )
             )
-        self.peak_words = max(self.peak_words, self.held_words)
+        self._peak = max(self._peak, self._held)
         self.fast[array][index] = value
