@@ -89,9 +89,12 @@ def single_processor_bounds(
 
     Notes
     -----
-    The bounds hold for schedules that read an output before its first update, as ``Output +=`` on data that "begins in
-    the main memory" does. The executed schedules of `jouleloop.dataflows.conv_blocking` do not count that first read
-    and still never went below them.
+    The proofs let a segment access at most M + T words, so an output that is updated was read before or lay in fast
+    memory: Theorem 2.1 is about schedules that read an output before its first update, as ``Output +=`` on data that
+    "begins in the main memory" does. A schedule that starts outputs at zero becomes such a schedule by p_O |O| more
+    words; ``lower_bound_outputs_start_at_zero`` subtracts them from the memory-dependent terms and holds for both. The
+    executed schedules of `jouleloop.dataflows.conv_blocking` start outputs at zero and still never went below
+    Theorem 2.1.
     """
     layer.require_small_filter()
     size = memory_words(memory)
@@ -147,6 +150,7 @@ def single_processor_bounds(
         _maximum("theorem_2_1_as_printed", "001 Theorem 2.1", (printed, large, small_printed)),
         _maximum("theorem_2_1_exact_footprint", "001 Theorem 2.1", (compulsory, large, small_printed)),
         _maximum("single_processor_lower_bound", "001 Theorem 2.1", (compulsory, large, small)),
+        _without_output_reads(layer, precisions, (compulsory, large, small)),
     )
 
 
@@ -271,6 +275,17 @@ def _divisibility(layer: ConvLayer) -> tuple[Assumption, ...]:
         Assumption("σ_w divides w_F", layer.filter_width % layer.stride_width == 0),
         Assumption("σ_h divides h_F", layer.filter_height % layer.stride_height == 0),
     )
+
+
+def _without_output_reads(layer: ConvLayer, precisions: Precisions, terms: Sequence[Bound]) -> Bound:
+    compulsory, *others = terms
+    reads = precisions.output * layer.output_elements
+    less = [
+        Bound(term.name, term.source, Fraction(term.value or 0) - reads, WORDS, term.assumptions) for term in others
+    ]
+    found = _maximum("lower_bound_outputs_start_at_zero", "001 Theorem 2.1 less p_O |O|", (compulsory, *less))
+    value = found.value if found.value == compulsory.value else float(Fraction(found.value or 0))
+    return Bound(found.name, found.source, value, WORDS, found.assumptions, found.note)
 
 
 def _maximum(name: str, source: str, terms: Sequence[Bound]) -> Bound:
