@@ -97,6 +97,7 @@ def test_small_filter_lift():
         ("ijk,k->ij", [1, 0, 0]),  # the cube of indices is an array already
         ("i,i->i", [Fraction(1, 3)] * 3),
         ("i,j->ij", [0, 0, 1]),
+        ("ij,ij->", [HALF, HALF, 0]),  # a sum over everything
         ("F[i] P[i] Q[j]", None),  # n-body: total 2
         ("A[i,j] B[j,k] C[k,l] D[l,i]", [HALF] * 4),
         ("A1[i,j,k] A2[j,k,l] A3[k,l,i] A4[l,i,j]", [Fraction(1, 3)] * 4),  # Loomis–Whitney in four dimensions

@@ -100,12 +100,12 @@ class _SpatialGrid:
         # One common denominator turns every word count into a whole number.
         scale = math.lcm(*(precisions.of(array).denominator for array in ARRAYS))
         self.price = {array: int(precisions.of(array) * scale) for array in ARRAYS}
-        self.memory = math.floor(memory * scale)
         worst = 4 * layer.updates * sum(self.price.values()) * (layer.stride_width * layer.stride_height)
+        # Memory beyond everything that could be held changes nothing and must not overflow.
+        self.memory = min(math.floor(memory * scale), worst)
         kind = np.int64 if worst < 2**62 else object
-        pairs = [
-            np.array([[a.cost[k] * b.cost[k] for b in heights] for a in widths], dtype=kind).ravel() for k in range(6)
-        ]
+        costs = [np.array([axis.cost for axis in axes], dtype=kind) for axes in (widths, heights)]
+        pairs = [np.multiply.outer(costs[0][:, k], costs[1][:, k]).ravel() for k in range(6)]
         self.input_side, self.filter_side, self.output_side = pairs[0], pairs[1], pairs[2]
         self.input_total, self.output_tiles, self.tap_tiles = pairs[3], pairs[4], pairs[5]
 

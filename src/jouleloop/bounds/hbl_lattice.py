@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 
 Row = tuple[int, ...]
 
@@ -140,8 +139,10 @@ def _echelon(rows: Sequence[Row], dimension: int) -> tuple[Row, ...]:
         head = work[done] = _primitive(work[done], column)
         for i in range(len(work)):
             if i != done and work[i][column]:
-                ratio = Fraction(work[i][column], head[column])
-                work[i] = [ratio.denominator * x - ratio.numerator * y for x, y in zip(work[i], head, strict=True)]
+                value = work[i][column]
+                common = math.gcd(value, head[column])
+                own, other = head[column] // common, value // common
+                work[i] = [own * x - other * y for x, y in zip(work[i], head, strict=True)]
         done += 1
     pivots = [next(j for j, value in enumerate(row) if value) for row in work[:done]]
     return tuple(tuple(_primitive(row, pivot)) for row, pivot in zip(work[:done], pivots, strict=True))

@@ -123,7 +123,7 @@ def nest_from_data(data: Any) -> LoopNest:
 def _parse_einsum(text: str) -> LoopNest:
     left, _, right = text.replace(" ", "").partition("->")
     terms = [*left.split(","), right]
-    if any(not term.isalpha() for term in terms):
+    if any(not term.isalpha() for term in terms if term):
         raise InputError(Fault("not an einsum string", None, "nest", text, "such as ik,kj->ij with a named output"))
     names = [f"in{number}" for number in range(1, len(terms))] + ["out"]
     return _build({name: list(term) for name, term in zip(names, terms, strict=True)}, None, {})
