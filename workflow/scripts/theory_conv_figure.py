@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+from snakemake.script import Snakemake
+
 from jouleloop.report.theory_conv import draw_figure
 
-# Snakemake defines the name ``snakemake`` before it runs the script.
-draw_figure(snakemake.params.figure, Path(snakemake.input.table), Path(snakemake.output.figure))  # noqa: F821
+snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
+
+draw_figure(snakemake.params.figure, Path(snakemake.input.table), Path(snakemake.output.figure))

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+from snakemake.script import Snakemake
+
 from jouleloop.report.theory_conv import write_table
 
-# Snakemake defines the name ``snakemake`` before it runs the script.
-write_table(snakemake.params.table, Path(snakemake.output.table))  # noqa: F821
+snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
+
+write_table(snakemake.params.table, Path(snakemake.output.table))
