@@ -14,8 +14,9 @@ LAYER = [word for name, size in SIZES.items() for word in (f"--{name}", str(size
 
 @pytest.fixture
 def run(monkeypatch, capsys):
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["jouleloop", "bounds", *arguments])
+    def call(*arguments, group="bounds", command=None):
+        named = [command] if command else []
+        monkeypatch.setattr(sys, "argv", ["jouleloop", group, *named, *arguments])
         with pytest.raises(SystemExit) as stopped:
             main()
         captured = capsys.readouterr()
@@ -102,3 +103,31 @@ def test_hbl_records(run):
     assert values["exponent_I"]["exact"] == "2/3"
     table = json.loads(run("hbl", "ik,kj->ij", "--constraints", "--json")[1])
     assert [row["constraint"] for row in table] == ["1 <= s_in1 + s_out", "1 <= s_in1 + s_in2", "1 <= s_in2 + s_out"]
+
+
+@pytest.mark.parametrize("schedule", ["best-blocking", "rounded-lp", "naive"])
+def test_dataflow_runs_what_the_closed_form_says(run, schedule):
+    code, out, _ = run(*LAYER, "--memory", "40", "--schedule", schedule, "--json", group="dataflow", command="conv")
+    values = {r["name"]: r["value"] for r in json.loads(out)}
+    assert code == 0
+    assert values["executed_words"] == values["closed_form_words"] >= values["single_processor_lower_bound"]
+    assert values["result_equals_direct_convolution"] == 1
+    assert values["updates"] == 2 * 3 * 4 * 5 * 6 * 3 * 2
+    assert values["peak_words"] <= 40
+    moved = sum(values[key] for key in ("input_loaded", "filter_loaded", "output_loaded", "output_stored"))
+    assert moved == values["executed_words"]
+
+
+def test_dataflow_picture_shows_the_kept_array(run):
+    code, out, _ = run(*LAYER, "--memory", "10", group="dataflow", command="conv")
+    rows = {line.split()[0]: line.split()[1] for line in out.splitlines() if line.startswith(("input ", "output "))}
+    assert code == 0
+    # Outputs are kept through all blocks of the reduction, so they change less often than the input does.
+    assert rows["output"].count("+") < rows["input"].count("#")
+    assert rows["output"].count("#") == 0
+
+
+def test_dataflow_refuses_what_is_too_large(run):
+    code, _, err = run("--memory", "40", "--layer", "resnet50/conv1", group="dataflow", command="conv")
+    assert code == 2
+    assert "too large" in err

@@ -1,7 +1,7 @@
 """A convolution as paper 001 counts it: seven loop bounds, two strides, three precisions, array sizes."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Self
@@ -222,8 +222,10 @@ def named_layer(name: str) -> ConvLayer:
     return known[name]
 
 
-def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> ConvLayer:
+def layer_from_options(name: str | None, sizes: Sequence[int | None]) -> ConvLayer:
     """Return the layer ``name`` with the given sizes replaced, or the layer of ``sizes`` alone.
+
+    Sizes come in the order of the fields of `ConvLayer`, None where not given.
 
     Raises
     ------
@@ -233,14 +235,12 @@ def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> Con
     base = named_layer(name) if name is not None else None
     values: dict[str, int] = {}
     faults = []
-    for field in fields(ConvLayer):
-        size = sizes.get(field.name)
+    for field, given in zip(fields(ConvLayer), sizes, strict=True):
+        default = getattr(base, field.name) if base else (1 if field.name.startswith("stride") else None)
+        size = default if given is None else given
         if size is None:
-            size = getattr(base, field.name) if base else (1 if field.name.startswith("stride") else None)
-        if size is None:
-            faults.append(
-                Fault("is missing", None, "--" + field.name.replace("_", "-"), None, "an integer, or --layer")
-            )
+            option = "--" + field.name.replace("_", "-")
+            faults.append(Fault("is missing", None, option, None, "an integer, or --layer"))
         else:
             values[field.name] = size
     raise_all(faults, InputError)

@@ -24,6 +24,15 @@ _LOOPS = {
 
 
 @dataclass(frozen=True)
+class BlockStep:
+    """One block of an executed schedule: elements loaded and stored by array when it became current, and updates."""
+
+    loaded: Mapping[str, int]
+    stored: Mapping[str, int]
+    updates: int
+
+
+@dataclass(frozen=True)
 class ConvExecution:
     """What an executed schedule moved and computed.
 
@@ -39,6 +48,8 @@ class ConvExecution:
         Multiply-accumulates done.
     output
         The result, of shape (N, c_O, w_O, h_O).
+    steps
+        What every block moved, in order, and a last step that stores what is left; empty for the naive nest.
     """
 
     loaded: Mapping[str, int]
@@ -47,6 +58,7 @@ class ConvExecution:
     peak_words: Fraction
     updates: int
     output: Numbers
+    steps: tuple[BlockStep, ...] = ()
 
 
 def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers]:
@@ -106,11 +118,13 @@ def execute_blocking(
     fast, slow_output = _memory(layer, precisions, memory, inputs, filters)
     seen: set[Index] = set()
     current: dict[str, tuple[range, ...]] = {}
+    steps: list[BlockStep] = []
     done = 0
     for block in _blocks(layer, blocking, kept):
         updates = list(_updates(layer, block))
         if not updates:
             continue
+        loaded, stored = fast.loaded.copy(), fast.stored.copy()
         place = {array: tuple(block[loop] for loop in _LOOPS[array]) for array in ARRAYS}
         changed = [array for array in ARRAYS if current.get(array) != place[array]]
         # Room first: what this block does not use leaves before anything enters.
@@ -126,8 +140,11 @@ def execute_blocking(
                 fast.load(array, sorted(touched))
         current = place
         done += _compute(fast, updates)
-    fast.store(OUTPUT, fast.holds(OUTPUT))
-    return _result(layer, fast, slow_output, done)
+        steps.append(BlockStep(fast.loaded - loaded, fast.stored - stored, len(updates)))
+    left = fast.holds(OUTPUT)
+    fast.store(OUTPUT, left)
+    steps.append(BlockStep({}, {OUTPUT: len(left)}, 0))
+    return _result(layer, fast, slow_output, done, tuple(steps))
 
 
 def execute_naive(
@@ -227,7 +244,13 @@ def _compute(fast: FastMemory, updates: list[tuple[Index, Index, Index]]) -> int
     return len(updates)
 
 
-def _result(layer: ConvLayer, fast: FastMemory, slow_output: Mapping[Hashable, complex], done: int) -> ConvExecution:
+def _result(
+    layer: ConvLayer,
+    fast: FastMemory,
+    slow_output: Mapping[Hashable, complex],
+    done: int,
+    steps: tuple[BlockStep, ...] = (),
+) -> ConvExecution:
     shape = (layer.batch, layer.out_channels, layer.out_width, layer.out_height)
     output = np.zeros(shape, dtype=np.int64)
     for index in np.ndindex(*shape):
@@ -239,4 +262,5 @@ def _result(layer: ConvLayer, fast: FastMemory, slow_output: Mapping[Hashable, c
         fast.peak_words,
         done,
         output,
+        steps,
     )
