@@ -61,6 +61,13 @@ class ConvExecution:
     steps: tuple[BlockStep, ...] = ()
 
 
+def require_runnable(layer: ConvLayer) -> None:
+    """Raise `InputError` where the layer has more than `MAX_UPDATES` updates or input elements."""
+    most = max(layer.updates, layer.input_elements)
+    if most > MAX_UPDATES:
+        raise InputError(Fault("layer too large to run element by element", None, "updates", most, f"<= {MAX_UPDATES}"))
+
+
 def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers]:
     """Return a random input (N, c_I, columns, rows) and filter (c_I, c_O, w_F, h_F) of small integers."""
     random = np.random.default_rng(seed)
@@ -182,10 +189,7 @@ def _memory(
     inputs: Numbers | None,
     filters: Numbers | None,
 ) -> tuple[FastMemory, dict[Hashable, complex]]:
-    if layer.updates > MAX_UPDATES:
-        raise InputError(
-            Fault("layer too large to run element by element", None, "updates", layer.updates, f"<= {MAX_UPDATES}")
-        )
+    require_runnable(layer)
     drawn_inputs, drawn_filters = sample_operands(layer)
     inputs = drawn_inputs if inputs is None else inputs
     filters = drawn_filters if filters is None else filters

@@ -16,6 +16,7 @@ from jouleloop.dataflows.conv_blocking import (
     direct_convolution,
     execute_blocking,
     execute_naive,
+    require_runnable,
     sample_operands,
 )
 
@@ -43,6 +44,7 @@ def run_schedule(
         Where the layer is too large to run element by element.
     """
     bound = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
+    require_runnable(layer)
     inputs, filters = sample_operands(layer, seed)
     if schedule is Schedule.NAIVE:
         run = execute_naive(layer, precisions, memory, inputs=inputs, filters=filters)
