@@ -92,3 +92,15 @@ def test_subspace_arithmetic(pair):
     null = kernel(first or [(0,) * size], size)
     assert null.rank == size - a.rank
     assert all(sum(Fraction(x) * y for x, y in zip(row, line, strict=True)) == 0 for row in null.rows for line in first)
+
+
+@settings(max_examples=60, deadline=None)
+@given(nests(), st.integers(1, 3))
+def test_proof_by_splitting_agrees_with_the_closed_lattice(nest, limit):
+    closed = hbl_exponents(nest)
+    cut = hbl_exponents(nest, lattice_limit=limit)
+    assert closed.closed
+    assert cut.complete
+    assert cut.total == closed.total
+    for row in closed.constraints:
+        assert satisfies(nest, cut.exponents, row.subgroup)

@@ -1,11 +1,13 @@
 """HBL exponents: the tables of 001, known exponents of other nests, and what is refused."""
 
+import itertools
 from fractions import Fraction
 
 import pytest
 
 from jouleloop.bounds.exact_lp import minimise
 from jouleloop.bounds.hbl import HblResult, LoopNest, hbl_exponents, kernel_lattice, satisfies
+from jouleloop.bounds.hbl_certify import Verdict, certify
 from jouleloop.bounds.hbl_lattice import coordinate_subspace, generate_lattice, kernel, span, whole
 from jouleloop.bounds.hbl_parse import constants_from_options, nest_from_data, parse_nest, read_nest
 from jouleloop.errors import AssumptionError, InputError
@@ -126,11 +128,44 @@ def test_the_whole_space_is_needed_beside_the_lattice_of_kernels():
     assert hbl_exponents(two).total == 1
 
 
-def test_lattice_that_does_not_end_is_reported():
+INFINITE = [
     # Five maps of rank two on three loops: their kernels are five lines, which generate infinitely many subspaces.
-    result = hbl_exponents(parse_nest("A[i,j] B[j,k] C[i,k] D[i-j,j-k] E[i-2*j,j-3*k]"), lattice_limit=60)
+    ("A[i,j] B[j,k] C[i,k] D[i-j,j-k] E[i-2*j,j-3*k]", Fraction(3, 2)),
+    # Four maps to one dimension: four planes in general position do the same.
+    ("A[i] B[j] C[k] D[i+j+k]", 3),
+]
+
+
+@pytest.mark.parametrize(("text", "total"), INFINITE)
+@pytest.mark.parametrize("limit", [8, 40])
+def test_exponents_are_proven_where_the_lattice_does_not_end(text, total, limit):
+    nest = parse_nest(text)
+    assert not kernel_lattice(nest, lattice_limit=limit)[1]
+    result = hbl_exponents(nest, lattice_limit=limit)
+    assert not result.closed
+    assert result.complete
+    assert result.total == total
+    # Whatever was not enumerated holds too: all lines and planes with small coefficients.
+    lines = [span([v], 3) for v in itertools.product(range(-3, 4), repeat=3) if any(v)]
+    planes = [kernel([v], 3) for v in itertools.product(range(-3, 4), repeat=3) if any(v)]
+    assert all(satisfies(nest, result.exponents, subspace) for subspace in lines + planes)
+
+
+def test_what_is_neither_closed_nor_proven_is_reported(monkeypatch):
+    monkeypatch.setattr("jouleloop.bounds.hbl.certify", lambda *_: Verdict(proven=False))
+    result = hbl_exponents(parse_nest(INFINITE[0][0]), lattice_limit=10)
     assert not result.complete
     assert not any(bound.assumptions_hold for bound in result.bounds())
+
+
+def test_certificate_finds_a_violated_subgroup():
+    nest = parse_nest("ik,kj->ij")
+    third = dict.fromkeys(nest.arrays, Fraction(1, 3))
+    verdict = certify(nest.arrays, third, whole(3))
+    assert not verdict.proven
+    assert not satisfies(nest, third, verdict.violated)
+    assert certify(nest.arrays, dict.fromkeys(nest.arrays, HALF), whole(3)).proven
+    assert certify(nest.arrays, {"in1": Fraction(1), "in2": Fraction(1), "out": Fraction(0)}, whole(3)).proven
 
 
 def test_constraint_multipliers_prove_the_sum():
