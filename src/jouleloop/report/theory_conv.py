@@ -17,7 +17,7 @@ from jouleloop.bounds.conv_layer import RESNET50_LAYERS, RESNET50_PRECISIONS, Co
 from jouleloop.bounds.conv_parallel import PARALLEL_ALGORITHMS, parallel_volume
 from jouleloop.bounds.conv_volumes import ALGORITHMS, all_volumes
 from jouleloop.bounds.hbl import hbl_exponents
-from jouleloop.bounds.hbl_parse import parse_nest
+from jouleloop.bounds.hbl_parse import nest_from_data
 from jouleloop.dataflows.conv_blocking import execute_blocking
 from jouleloop.errors import InputError, unknown
 from jouleloop.files import replacing
@@ -25,10 +25,25 @@ from jouleloop.files import replacing
 MEMORY_WORDS = tuple(2**exponent for exponent in range(6, 27))
 PROCESSORS = tuple(2**exponent for exponent in range(27))
 PARALLEL_MEMORY_WORDS = 2**20
-NESTS = {
-    "7NL CNN (stride 2)": "O[i1,i3,i4,i5] I[i1,i2,2*i4+i6,2*i5+i7] F[i2,i3,i6,i7]",
-    "7NL CNN, small-filter lift": "O[i1,i3,i4,i5] I[i1,i2,i4,r6,i5,r7] F[i2,i3,r6,r7]",
-    "matrix multiplication": "C[i,j] A[i,k] B[k,j]",
+# Loops in the order of 001 §3.1, so that the subgroups are numbered as in its table.
+NESTS: Mapping[str, Mapping[str, object]] = {
+    "7NL CNN (stride 2)": {
+        "loops": ["i1", "i2", "i3", "i4", "i5", "i6", "i7"],
+        "arrays": {
+            "I": ["i1", "i2", "2*i4 + i6", "2*i5 + i7"],
+            "F": ["i2", "i3", "i6", "i7"],
+            "O": ["i1", "i3", "i4", "i5"],
+        },
+    },
+    "7NL CNN, small-filter lift": {
+        "loops": ["i1", "i2", "i3", "i4", "i5", "r6", "r7"],
+        "arrays": {
+            "I": ["i1", "i2", "i4", "r6", "i5", "r7"],
+            "F": ["i2", "i3", "r6", "r7"],
+            "O": ["i1", "i3", "i4", "i5"],
+        },
+    },
+    "matrix multiplication": {"arrays": {"A": ["i", "k"], "B": ["k", "j"], "C": ["i", "j"]}},
 }
 # Small enough to run element by element, with memories small enough that every term of Theorem 2.1 leads somewhere.
 EXECUTED_LAYERS = {
@@ -125,11 +140,11 @@ def crossing_table(
     )
 
 
-def exponent_table(nests: Mapping[str, str] = NESTS) -> pd.DataFrame:
+def exponent_table(nests: Mapping[str, Mapping[str, object]] = NESTS) -> pd.DataFrame:
     """Return every rank constraint and the exponents of the nests of 001 §3.1, a row per constraint."""
     rows = []
-    for name, text in nests.items():
-        result = hbl_exponents(parse_nest(text))
+    for name, data in nests.items():
+        result = hbl_exponents(nest_from_data(data))
         chosen = ", ".join(f"s_{array} = {value}" for array, value in result.exponents.items())
         for record in result.constraint_records():
             ranks = ", ".join(str(value) for key, value in record.items() if key.startswith("rank of"))
