@@ -1,0 +1,69 @@
+"""Tables and figures of the convolution theory on a small scale."""
+
+import math
+
+import pandas as pd
+import pytest
+
+from jouleloop.bounds.conv_layer import ConvLayer, Precisions
+from jouleloop.errors import InputError
+from jouleloop.report.theory_conv import (
+    crossing_table,
+    draw_figure,
+    draw_memory_figure,
+    draw_processor_figure,
+    executed_table,
+    exponent_table,
+    memory_table,
+    processor_table,
+    write_table,
+)
+
+SMALL = {"a": ConvLayer(4, 8, 8, 6, 6, 3, 3), "b": ConvLayer(4, 4, 8, 5, 5, 4, 4, 2, 2)}
+
+
+def test_memory_table_and_figure(tmp_path):
+    table = memory_table(SMALL, Precisions(), [16, 256, 4096])
+    exact = table[table["algorithm"].isin(["blocking", "blocking_rounded_lp", "im2col", "naive"])]
+    # These do loop nest (1), so the theorem binds them; Winograd and FFT do not.
+    assert exact["ratio_to_bound"].ge(1 - 1e-12).all()
+    assert (table["volume_words"] / table["lower_bound_words"] - table["ratio_to_bound"]).abs().max() < 1e-12
+    blocking = table[table["algorithm"] == "blocking"].groupby("layer")["volume_words"]
+    assert blocking.apply(lambda words: words.is_monotonic_decreasing).all()
+    first, second = tmp_path / "first.svg", tmp_path / "second.svg"
+    draw_memory_figure(table, first)
+    draw_memory_figure(table, second)
+    assert first.read_bytes() == second.read_bytes()
+    assert b"Theorem 2.1" in first.read_bytes()
+
+
+def test_processor_table_and_figure(tmp_path):
+    table = processor_table(SMALL, Precisions(), [1, 16, 1024], 2048)
+    blocking = table[table["algorithm"] == "blocking"]
+    bounded = blocking[blocking["ratio_to_bound"].notna()]
+    assert len(bounded)
+    assert bounded["ratio_to_bound"].ge(1).all()
+    assert all(math.isnan(v) for v in table[table["lower_bound_words"] <= 0]["ratio_to_bound"])
+    draw_processor_figure(table, tmp_path / "figure.svg")
+    assert (tmp_path / "figure.svg").stat().st_size > 10_000
+
+
+def test_other_tables(tmp_path):
+    regimes = crossing_table(SMALL, Precisions())
+    for _, rows in regimes.groupby("layer"):
+        assert rows["from_memory_words"].iloc[0] == 0
+        assert list(rows["to_memory_words"][:-1]) == list(rows["from_memory_words"][1:])
+    sums = exponent_table().groupby("nest")["exponent_sum"].first()
+    assert set(sums) == {"2", "3/2"}
+    run = executed_table({"a": ConvLayer(2, 3, 3, 4, 4, 3, 3)}, [Precisions()], [4, 20, 200])
+    assert (run["executed_words"] == run["closed_form_words"]).all()
+    assert run["ratio_to_bound"].ge(1).all()
+    assert (run["peak_words"] <= run["memory_words"]).all()
+    write_table("exponents", tmp_path / "table.csv")
+    assert len(pd.read_csv(tmp_path / "table.csv")) == 11 + 7 + 3
+    memory_table(SMALL, Precisions(), [64]).to_csv(tmp_path / "memory.csv")
+    draw_figure("memory", tmp_path / "memory.csv", tmp_path / "memory.svg")
+    with pytest.raises(InputError, match="unknown table"):
+        write_table("exponent", tmp_path / "x.csv")
+    with pytest.raises(InputError, match="unknown figure"):
+        draw_figure("memories", tmp_path / "memory.csv", tmp_path / "x.svg")
