@@ -12,6 +12,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _YAML_KEYS = ("loops", "arrays", "output", "cache_words")
 _ARRAY_LIMIT = 24
 _LOOP_LIMIT = 40
+_OPERATIONS_LIMIT = 10**300
 
 ASSUME_USED = "every loop index is in the support of at least one array (004, Section 2)"
 ASSUME_BOUNDS = "every loop bound is a whole number L_i >= 1 (004, eq. 2.1)"
@@ -77,6 +78,8 @@ class ProjectiveNest:
                     allowed=f"at most {_LOOP_LIMIT} loops and {_ARRAY_LIMIT} arrays",
                 )
             )
+        if product(self.bounds) > _OPERATIONS_LIMIT:
+            faults.append(Fault("the loop bounds are too large", allowed="at most 10^300 operations"))
         raise_all(faults, AssumptionError)
 
     @property

@@ -11,3 +11,4 @@ def _group() -> None:
 
 
 from jouleloop.cli.bounds import conv_energy, manticore  # noqa: E402, F401 - registers their commands
+from jouleloop.cli.bounds import nest as _nest  # noqa: E402, F401
