@@ -12,6 +12,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 _YAML_KEYS = ("loops", "arrays", "output", "cache_words")
 _ARRAY_LIMIT = 24
 _LOOP_LIMIT = 40
+_CACHE_LIMIT = 2**62
 _OPERATIONS_LIMIT = 10**300
 
 ASSUME_USED = "every loop index is in the support of at least one array (004, Section 2)"
@@ -140,6 +141,10 @@ def product(values: Iterable[int]) -> int:
 
 def check_cache(cache_words: int) -> None:
     """Raise `AssumptionError` where the cache is too small for logarithms base M."""
+    if cache_words > _CACHE_LIMIT:
+        raise InputError(
+            Fault("the cache is too large", field="cache", value=cache_words, allowed="at most 2^62 words")
+        )
     if cache_words < 2:
         raise AssumptionError(Fault("the cache is too small", field="cache", value=cache_words, allowed=ASSUME_CACHE))
 

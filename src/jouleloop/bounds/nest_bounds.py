@@ -88,7 +88,7 @@ def nest_bounds(report: NestReport) -> list[Bound]:
             "004 LP (3.2), dual (3.3)",
             report.large.exponent,
             "log_M points",
-            (base[0], long_loops),
+            (base[0],),
             "s = " + ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, report.large.array_weights, strict=True)),
         ),
         Bound(

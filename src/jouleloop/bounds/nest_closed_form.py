@@ -243,7 +243,7 @@ def _is_least_somewhere(term: IntArray, others: IntArray) -> bool:
         bounds=[(0, None)] * width + [(None, 1)],
         method="highs",
     )
-    return bool(answer.status == 0 and -answer.fun > _MARGIN)
+    return answer.fun is not None and bool(-answer.fun > _MARGIN)
 
 
 def _over_subsets(nest: ProjectiveNest, scale: Scale, *, only_hbl_solutions: bool) -> tuple[Form, tuple[int, ...]]:

@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from jouleloop.bounds.nest import ProjectiveNest, check_cache, product
-from jouleloop.bounds.nest_exact import Form
 from jouleloop.bounds.nest_closed_form import ClosedForm, closed_form
+from jouleloop.bounds.nest_exact import Form
 from jouleloop.bounds.nest_lp import TileSolution, tile
 from jouleloop.errors import AssumptionError, Fault
 
 _SLACK = 1e-11
-_BUDGET = 150_000
-_NODE_COST = 32
+_BUDGET = 800_000
+_NODE_COST = 128
+_MOST_CANDIDATES = 1 << 18
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -45,7 +46,7 @@ class IntegerTile:
     optimal
         Whether it is proven that no integer tile that fits has more points.
     evaluations
-        Sides that branch and bound evaluated.
+        Work of branch and bound, in evaluated sides.
     """
 
     sides: tuple[int, ...]
@@ -92,7 +93,7 @@ def integer_tile(
     solution, form
         The solution of LP (5.1) and the closed form, where they are known already.
     budget
-        Sides to evaluate in branch and bound at most; a count, so that the answer is the same on any machine.
+        Most work of branch and bound, in evaluated sides; a count, so that the answer is the same on any machine.
 
     Raises
     ------
@@ -123,14 +124,19 @@ def integer_tile(
         return IntegerTile(search.best, nest.footprints_words(search.best), fit, optimal=True, evaluations=0)
     search.run()
     footprints = nest.footprints_words(search.best)
-    return IntegerTile(search.best, footprints, fit, search.evaluations <= budget, search.evaluations)
+    proven = search.complete and search.evaluations <= budget
+    return IntegerTile(search.best, footprints, fit, proven, search.evaluations)
 
 
 def _reaches(form: Form, volume: int, cache_words: int, bounds: tuple[int, ...]) -> bool:
     """Whether M^(c_0) ∏ L_i^(c_i) >= ``volume``, exactly; no exponent is negative."""
     common = math.lcm(*(exponent.denominator for exponent in form))
-    powers = (base ** int(exponent * common) for base, exponent in zip((cache_words, *bounds), form, strict=True))
-    return product(powers) >= volume**common
+    reached: int = 1
+    for base, exponent in zip((cache_words, *bounds), form, strict=True):
+        power: int = base ** (exponent.numerator * common // exponent.denominator)
+        reached *= power
+    wanted: int = volume**common
+    return reached >= wanted
 
 
 def _shrunk(nest: ProjectiveNest, sides: tuple[int, ...], cache_words: int, fit: Fit) -> tuple[int, ...]:
@@ -155,6 +161,7 @@ class _Search:
         self.nest, self.cache_words, self.fit, self.budget = nest, cache_words, fit, budget
         self.best: tuple[int, ...] = (1,) * len(nest.loops)
         self.evaluations = 0
+        self.complete = True
         # Loops in many arrays first: they tie the capacities most. Loops of equal support side by side.
         self.order = sorted(range(len(nest.loops)), key=lambda loop: (-len(nest.users(loop)), nest.users(loop)))
         self.weights = np.array([[float(s) for s in piece.array_weights] for piece in form.pieces])
@@ -173,8 +180,7 @@ class _Search:
         for _ in range(2):
             for loop in self.order:
                 grown[loop] = self.room(loop, grown)
-        if product(grown) > product(self.best):
-            self.best = tuple(grown)
+        self.take(grown)
 
     def room(self, loop: int, sides: Sequence[int]) -> int:
         """Return the largest side of ``loop`` that fits beside the other sides."""
@@ -198,14 +204,21 @@ class _Search:
             return
         loop = self.order[depth]
         most = self.room(loop, sides)
-        self.evaluations += max(most, _NODE_COST)
         if depth == len(self.order) - 1:
             sides[loop] = most
-            if product(sides) > product(self.best):
-                self.best = tuple(sides)
+            self.take(sides)
             sides[loop] = 1
             return
-        candidates = np.arange(1, most + 1)
+        if most > _MOST_CANDIDATES:
+            candidates = most // np.arange(1, 65)
+            self.complete = False
+        else:
+            candidates = np.arange(1, most + 1)
+        if depth == len(self.order) - 2:
+            self.evaluations += max(len(candidates), _NODE_COST)
+            self.finish(sides, candidates)
+            return
+        self.evaluations += max(len(candidates) * len(self.zeta) // 8, _NODE_COST)
         bounds = self.upper_bounds(depth, sides, candidates)
         for index in np.argsort(-bounds, kind="stable"):
             # Volumes are whole numbers: a part that cannot reach one more point is cut off.
@@ -214,6 +227,32 @@ class _Search:
             sides[loop] = int(candidates[index])
             self.descend(depth + 1, sides)
         sides[loop] = 1
+
+    def take(self, sides: Sequence[int]) -> None:
+        """Take a tile that fits as the best where it has more points."""
+        if product(sides) > product(self.best):
+            self.best = tuple(sides)
+
+    def finish(self, sides: list[int], candidates: npt.NDArray[np.int64]) -> None:
+        """Try every candidate for the last loop but one, each with the largest side of the last loop."""
+        loop, last = self.order[-2:]
+        users = self.nest.users(last)
+        scaled = [
+            np.full(len(candidates), words) if loop not in support else words * candidates
+            for words, support in zip(self.nest.footprints_words(sides), self.nest.supports, strict=True)
+        ]
+        if self.fit is Fit.EACH:
+            most = self.cache_words // np.maximum.reduce([scaled[array] for array in users])
+        else:
+            rest = sum((words for array, words in enumerate(scaled) if array not in users), start=0 * candidates)
+            most = (self.cache_words - rest) // sum((scaled[array] for array in users), start=0 * candidates)
+        most = np.minimum(most, self.nest.bounds[last])
+        areas = candidates.astype(np.float64) * most
+        # Floats may tie where whole numbers differ; all that come near are compared exactly.
+        for index in np.flatnonzero(areas >= areas.max() * (1 - 1e-14)):
+            sides[loop], sides[last] = int(candidates[index]), int(most[index])
+            self.take(sides)
+        sides[loop] = sides[last] = 1
 
     def upper_bounds(self, depth: int, sides: Sequence[int], candidates: npt.NDArray[np.int64]) -> FloatArray:
         """Return the log of an upper bound on the volume for every candidate side of the loop at ``depth``."""
@@ -228,5 +267,5 @@ class _Search:
         base = base - (covers @ logs[fixed] if fixed else 0.0)
         own = np.log(candidates.astype(np.float64))
         volumes = base[:, None] - users[:, None] * own[None, :]
-        least: FloatArray = volumes.min(axis=0)
-        return least + logs.sum() + own
+        least: FloatArray = volumes.min(axis=0) + logs.sum() + own
+        return least

@@ -24,7 +24,9 @@ _DEFAULT_CACHE_WORDS = 65536
 def nest_command(
     expression: Annotated[
         str | None,
-        typer.Argument(help="The loop nest as an einsum string, such as 'ik,kj->ij'; longer names: 'b in, in o -> b o'."),
+        typer.Argument(
+            help="The loop nest as an einsum string, such as 'ik,kj->ij'; longer names: 'b in, in o -> b o'."
+        ),
     ] = None,
     bounds: Annotated[
         str | None,
