@@ -11,4 +11,5 @@ def _group() -> None:
 
 
 from jouleloop.cli.bounds import conv_energy, manticore  # noqa: E402, F401 - registers their commands
+from jouleloop.cli.bounds import gemmini as _gemmini  # noqa: E402, F401
 from jouleloop.cli.bounds import nest as _nest  # noqa: E402, F401
