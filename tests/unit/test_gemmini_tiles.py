@@ -102,7 +102,7 @@ def test_vendor_heuristic_step_by_step() -> None:
     """One image, 4 × 20 outputs, M = 5, 1 × 1 filter, C = 20, array side 4, 64 + 32 rows: followed by hand.
 
     Rows: ⌈C/4⌉·4·Q inputs + ⌈M/4⌉·C weights, ⌈M/4⌉·4·Q outputs. Shrinking (Q, C): (20, 20), Q first of equals to
-    (19, 20), (19, 16), Q down to 16, first of equals again to (15, 16), (15, 12), … (11, 12), (11, 8), … (7, 8), (7, 4):
+    (19, 20), (19, 16), Q down to 16, again (15, 16), (15, 12), … (11, 12), (11, 8), … (7, 8), (7, 4):
     36 rows fit, but 2·4·7 outputs do not. Q = 6, 5, then 5 = M, Q first: (4, 4) with 2·4·4 = 32 outputs and 24 rows.
     Growing: Q cannot; C to 8 with 2·16 + 2·8 = 48 rows, not to 9 with 3·16 + 2·9 = 66.
     """

@@ -1,16 +1,16 @@
 """The examples of paper 004, Section 6: derived by hand here, computed by the library."""
 
+import itertools
 from fractions import Fraction
 
 import pytest
 
 from jouleloop.bounds.nest import ProjectiveNest, from_einsum
 from jouleloop.bounds.nest_bounds import analyse, monomial, nest_bounds
-from jouleloop.bounds.nest_closed_form import closed_form, theorem_2, theorem_2_as_displayed
+from jouleloop.bounds.nest_closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
 from jouleloop.bounds.nest_exact import Scale
 from jouleloop.bounds.nest_lp import hbl, tile, tile_at
 
-MATMUL = "ac,ab->bc"  # the supports of (6.1) up to order: {1,3}, {1,2}, {2,3}
 HALF = Fraction(1, 2)
 
 
@@ -113,14 +113,41 @@ def test_n_body_tile_and_caveat() -> None:
 
 
 def test_the_displayed_formula_of_theorem_2_can_miss_the_optimum() -> None:
-    """ŝ_𝒬 as *the* solution of the HBL LP gives 66/24, a tile and its dual certificate give 65/24 (see the errata)."""
-    supports = ((2, 3), (0, 3, 4), (0, 2, 4), (1, 2, 4), (0, 5))
-    nest = ProjectiveNest(tuple("abcdef"), (), tuple("ABCDE"), supports)
-    scale = Scale(exponents=tuple(Fraction(number, 24) for number in (17, 12, 22, 23, 23, 22)))
-    solution = tile_at(nest, scale)
-    assert scale.value(solution.exponent) == pytest.approx(65 / 24)
-    assert scale.value(theorem_2(nest, scale)[0]) == pytest.approx(65 / 24)
-    assert scale.value(theorem_2_as_displayed(nest, scale)[0]) == pytest.approx(66 / 24)
+    """out_xyz = Σ in1_xyp in2_yzq in3_xzr with all bounds √M: 9/4 by tile and certificate, 5/2 by the display.
+
+    By hand: λ = (1/4, 1/4, 1/4) in x, y, z and 1/2 in p, q, r fits (1/4 + 1/4 + 1/2 = 1) and has 9/4; s = 1/2 for the
+    inputs, ζ = 1/2 for p, q, r is feasible with 3/2 + 3/4 = 9/4. Without rows p, q, r the HBL LP has the one solution
+    s_out = 1, which gives 1 + 3/2; no other set of rows gives less.
+    """
+    nest = from_einsum("xyp,yzq,xzr->xyz")
+    scale = Scale(exponents=(HALF,) * 6)
+    assert scale.value(tile_at(nest, scale).exponent) == 9 / 4
+    assert scale.value(theorem_2(nest, scale)[0]) == 9 / 4
+    assert scale.value(theorem_2_as_displayed(nest, scale)[0]) == 5 / 2
+    (piece,) = pieces_beyond_display(closed_form(nest))
+    assert piece.array_weights == (HALF, HALF, HALF, 0)
+    weights = dict(zip(nest.loops, piece.loop_weights, strict=True))
+    assert weights == {"x": 0, "y": 0, "z": 0, "p": HALF, "q": HALF, "r": HALF}
+
+
+def test_the_displayed_formula_is_right_for_up_to_three_arrays() -> None:
+    """All nests of three arrays, up to loops of equal support (which act as one): every piece is reached."""
+    users = [set(chosen) for size in (1, 2, 3) for chosen in itertools.combinations(range(3), size)]
+    for count in range(1, len(users) + 1):
+        for columns in itertools.combinations(users, count):
+            supports = tuple(tuple(i for i, column in enumerate(columns) if array in column) for array in range(3))
+            nest = ProjectiveNest(tuple("abcdefg"[:count]), (), ("A", "B", "C"), supports)
+            assert not pieces_beyond_display(closed_form(nest))
+
+
+def test_removing_the_rows_outside_instead_bounds_nothing() -> None:
+    """The label of (5.3), "remove rows not in 𝒬": for 𝒬 = {x_3} it would allow tiles of M only, but M·L_3 fits."""
+    nest = from_einsum("ac,ab->bc")
+    beta = Fraction(1, 4)
+    scale = Scale(exponents=(Fraction(2), beta, Fraction(2)))
+    # Loops a, c, b; c is x_3. Only row x_3 kept: s_1 + s_3 >= 1, solved by s = (1, 0, 0): k = 1 + β (1 − 1) = 1.
+    assert nest.loops[1] == "c"
+    assert scale.value(tile_at(nest, scale).exponent) == 1 + 1 / 4
 
 
 def test_monomials_are_exact_where_rational() -> None:

@@ -119,6 +119,24 @@ def theorem_2_as_displayed(nest: ProjectiveNest, scale: Scale) -> tuple[Form, tu
     return _over_subsets(nest, scale, only_hbl_solutions=True)
 
 
+def pieces_beyond_display(form: ClosedForm) -> tuple[Piece, ...]:
+    """Return the pieces that the formula displayed below Theorem 2 does not reach.
+
+    A piece is reached where its s solves the HBL LP without some rows 𝒬; the best 𝒬 is the set of loops with ζ > 0,
+    for the fewest rows allow the least Σ s. A piece that is not reached is strictly least for some log-bounds, and
+    there the displayed formula exceeds LP (5.5)–(5.6).
+    """
+    table = vertex_table(form.nest)
+    totals = table.weights.sum(axis=1)
+    missed = []
+    for piece in form.pieces:
+        outside = [index for index, group in enumerate(table.groups) if not piece.loop_weights[group[0]]]
+        feasible = (table.zeta[:, outside] == 0).all(axis=1)
+        if Fraction(int(totals[feasible].min()), table.common) < piece.cache_weight:
+            missed.append(piece)
+    return tuple(missed)
+
+
 @dataclass(frozen=True)
 class VertexTable:
     """All candidate vertices, as whole numbers over one common denominator.
