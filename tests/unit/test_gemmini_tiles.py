@@ -18,6 +18,7 @@ from jouleloop.bounds.gemmini import (
     traffic,
 )
 from jouleloop.bounds.gemmini_compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, compare
+from jouleloop.bounds.gemmini_largest import largest_tiles
 from jouleloop.bounds.gemmini_optimum import Objective, optimal_tile
 from jouleloop.bounds.gemmini_vendor import vendor_tile
 from jouleloop.cli import main
@@ -59,6 +60,34 @@ def test_no_tile_at_all_beats_the_optimum(layer: ConvLayer, config: GemminiConfi
         else:
             with pytest.raises(AssumptionError, match="whole image"):
                 optimal_tile(layer, config, objective=objective, whole_image=True)
+
+
+@pytest.mark.parametrize(("layer", "config"), TINY, ids=lambda value: getattr(value, "name", ""))
+def test_largest_tiles_are_all_of_them(layer: ConvLayer, config: GemminiConfig) -> None:
+    """Every tile whose words fit, tried one by one."""
+    side = config.array_side
+    found: dict[int, set[ConvTile]] = {}
+    for sides in itertools.product(*(range(1, size + 1) for size in layer.sizes)):
+        tile = ConvTile(*sides)
+        window = ((tile.rows - 1) * layer.stride + tile.filter_rows) * (
+            (tile.cols - 1) * layer.stride + tile.filter_cols
+        )
+        words = tile.in_channels * (tile.batch * window + tile.out_channels * tile.filter_rows * tile.filter_cols)
+        outputs = tile.batch * tile.rows * tile.cols * tile.out_channels
+        if words <= config.scratchpad_rows * side and outputs <= config.accumulator_rows * side:
+            found.setdefault(tile.operations, set()).add(tile)
+    largest = largest_tiles(layer, config)
+    assert largest.operations == max(found)
+    assert set(largest.tiles) == found[largest.operations]
+
+
+def test_the_papers_problem_leaves_the_estimate_open() -> None:
+    """conv2: many largest tiles; their estimates run from the true optimum to worse than the vendor's."""
+    found = largest_tiles(RESNET50[1])
+    assert found.operations == 8192 * 64 * 9, "8 K outputs, all channels and filter positions"
+    fitting = [ratio for ratio, fits in zip(found.ratios, found.fit_rows, strict=True) if fits]
+    assert min(fitting) == compare(RESNET50[1]).estimate_ratio
+    assert min(fitting) < PAPER_RATIO[1] < 1 < max(fitting)
 
 
 def walked_words(layer: ConvLayer, tile: ConvTile) -> int:

@@ -18,6 +18,7 @@ rule theory_nest:
 rule theory_gemmini:
     output:
         table="results/theory/gemmini/tiles.csv",
+        largest="results/theory/gemmini/largest_tiles.csv",
         figure="results/theory/gemmini/tiles.svg",
     log:
         "results/logs/theory_gemmini.log",

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -159,6 +160,7 @@ class VertexTable:
     common: int
 
 
+@lru_cache(maxsize=64)
 def vertex_table(nest: ProjectiveNest) -> VertexTable:
     """Return every vertex of the arrangement {s_j = 0}, {Σ_{j in R_i} s_j = 1} with s >= 0; (5.6) has no other.
 

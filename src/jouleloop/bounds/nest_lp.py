@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.bounds.nest import ProjectiveNest, check_cache
-from jouleloop.bounds.nest_exact import Form, Scale, Tableau, add, constant, logarithm, times
+from jouleloop.bounds.nest_exact import Form, Scale, Tableau, add, constant, logarithm
 
 _FACE_BASES = 300
 
@@ -86,8 +86,12 @@ def tile(nest: ProjectiveNest, cache_words: int) -> TileSolution:
     return tile_at(nest, Scale(cache_words, nest.bounds))
 
 
-def tile_at(nest: ProjectiveNest, scale: Scale) -> TileSolution:
-    """Solve the tile LP (5.1) and its dual (5.5)–(5.6) for the log-bounds of ``scale``, exactly."""
+def tile_at(nest: ProjectiveNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSolution:
+    """Solve the tile LP (5.1) and its dual (5.5)–(5.6) for the log-bounds of ``scale``, exactly.
+
+    The family of optimal tiles is enumerated over at most ``bases`` bases of the simplex method; with 1, the family is
+    the one tile that was found.
+    """
     loops, arrays = len(nest.loops), len(nest.arrays)
     units = [[int(row == column) for column in range(loops)] for row in range(loops)]
     right = [constant(1, loops)] * arrays + [logarithm(loop, loops) for loop in range(loops)]
@@ -103,7 +107,7 @@ def tile_at(nest: ProjectiveNest, scale: Scale) -> TileSolution:
         total = add(total, side)
     if scale.less(total, exponent) or scale.less(exponent, total):
         raise ArithmeticError("LP (5.1) and its dual (5.5)–(5.6) disagree")
-    family, complete = _optimal_face(tableau)
+    family, complete = _optimal_face(tableau, bases)
     return TileSolution(scale, exponent, sides, weights, zeta, family, complete)
 
 
@@ -125,7 +129,7 @@ def _certify(nest: ProjectiveNest, weights: tuple[Fraction, ...], zeta: tuple[Fr
         raise ArithmeticError("infeasible dual solution")
 
 
-def _optimal_face(optimum: Tableau) -> tuple[tuple[tuple[Form, ...], ...], bool]:
+def _optimal_face(optimum: Tableau, bases: int) -> tuple[tuple[tuple[Form, ...], ...], bool]:
     """Return the vertices of the optimal face and whether they are all.
 
     By complementary slackness an optimal tile is a feasible one in which every column of negative reduced cost is
@@ -134,10 +138,12 @@ def _optimal_face(optimum: Tableau) -> tuple[tuple[tuple[Form, ...], ...], bool]
     free = [column for column in range(optimum.columns) if optimum.costs[column] == 0]
     seen = {frozenset(optimum.basis)}
     waiting = deque([optimum])
-    vertices: dict[tuple[Form, ...], None] = {}
+    vertices: dict[tuple[float, ...], tuple[Form, ...]] = {}
     while waiting:
         tableau = waiting.popleft()
-        vertices.setdefault(_unique(tableau.solution(), vertices, tableau.scale))
+        point = tableau.solution()
+        # Several bases may meet in one vertex; vertices of these small polytopes lie far apart.
+        vertices.setdefault(tuple(round(tableau.scale.value(side), 9) + 0.0 for side in point), point)
         for column in free:
             if column in tableau.basis:
                 continue
@@ -145,19 +151,10 @@ def _optimal_face(optimum: Tableau) -> tuple[tuple[tuple[Form, ...], ...], bool]
                 basis = frozenset((set(tableau.basis) - {tableau.basis[row]}) | {column})
                 if basis in seen:
                     continue
-                if len(seen) >= _FACE_BASES:
-                    return tuple(vertices), False
+                if len(seen) >= bases:
+                    return tuple(vertices.values()), False
                 seen.add(basis)
                 neighbour = tableau.copy()
                 neighbour.pivot(row, column)
                 waiting.append(neighbour)
-    return tuple(vertices), True
-
-
-def _unique(point: tuple[Form, ...], known: dict[tuple[Form, ...], None], scale: Scale) -> tuple[Form, ...]:
-    """Return the known vertex that equals ``point`` in value, else ``point``."""
-    for other in known:
-        differences = (add(a, times(b, Fraction(-1))) for a, b in zip(point, other, strict=True))
-        if all(scale.sign(difference) == 0 for difference in differences):
-            return other
-    return point
+    return tuple(vertices.values()), True

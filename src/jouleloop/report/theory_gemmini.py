@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from jouleloop.bounds.gemmini import resnet50
 from jouleloop.bounds.gemmini_compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, Comparison, compare
+from jouleloop.bounds.gemmini_largest import largest_tiles
 from jouleloop.bounds.gemmini_optimum import Objective
 from jouleloop.files import replacing
 
@@ -51,6 +52,27 @@ def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
+def largest_table(batch: int = 1000) -> pd.DataFrame:
+    """Return how far the estimates of the largest tiles (the paper's own problem) lie apart, a row a layer."""
+    rows = []
+    for layer in resnet50(batch):
+        found = largest_tiles(layer)
+        fitting = [float(ratio) for ratio, fits in zip(found.ratios, found.fit_rows, strict=True) if fits]
+        rows.append(
+            {
+                "layer": layer.name,
+                "operations": found.operations,
+                "tiles": len(found.tiles),
+                "least_estimate_over_vendor": float(min(found.ratios)),
+                "most_estimate_over_vendor": float(max(found.ratios)),
+                "tiles_that_fit_rows": len(fitting),
+                "least_of_those": min(fitting, default=None),
+                "most_of_those": max(fitting, default=None),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
 def draw_comparison(comparisons: Sequence[Comparison], path: Path) -> None:
     """Draw estimated communication over the vendor's and scratchpad utilization, layer by layer."""
     shown = [c for c in comparisons if c.objective is Objective.ESTIMATE and not c.whole_image]
@@ -62,15 +84,15 @@ def draw_comparison(comparisons: Sequence[Comparison], path: Path) -> None:
         low, high = (float(share) for share in PAPER_RATIO)
         left.axhspan(low, high, color="0.85", zorder=0, label="001: 45 % to 85 %")
         left.axhline(1, color="k", linewidth=0.8)
-        left.set(ylabel="estimated communication / vendor's", ylim=(0, 1.1))
+        left.set(ylabel="estimated communication / vendor's", ylim=(0, 1.35))
         right.bar(at - 0.2, [float(c.vendor.scratchpad_utilization) for c in shown], 0.4, color="0.5", label="vendor")
         right.bar(at + 0.2, [float(c.best.scratchpad_utilization) for c in shown], 0.4, color="C0", label="best")
         printed = [(x, PAPER_VENDOR_UTILIZATION.get(c.layer.name)) for x, c in enumerate(shown)]
         crosses = [(x - 0.2, float(share)) for x, share in printed if share is not None]
         right.plot(*zip(*crosses, strict=True), "kx", label="vendor, printed in 001")
-        right.set(ylabel="scratchpad utilization", ylim=(0, 1.1))
+        right.set(ylabel="scratchpad utilization", ylim=(0, 1.35))
         for axes in (left, right):
             axes.set_xticks(at, [c.layer.name for c in shown])
-            axes.legend(frameon=False, fontsize=7, loc="lower right")
+            axes.legend(frameon=False, fontsize=7, loc="upper left", ncols=2)
         with replacing(path) as temporary:
             figure.savefig(temporary, format=path.suffix[1:], metadata={"Date": None})

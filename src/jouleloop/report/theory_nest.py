@@ -90,7 +90,7 @@ def _agreement(cases: list[tuple[ProjectiveNest, list[np.ndarray]]]) -> dict[str
         found["nests_beyond_display"] += bool(pieces_beyond_display(form))
         for numbers in points:
             scale = Scale(exponents=tuple(Fraction(int(number), 12) for number in numbers))
-            value = _exactly(tile_at(nest, scale).exponent, scale)
+            value = _exactly(tile_at(nest, scale, bases=1).exponent, scale)
             found["instances"] += 1
             found["closed_form"] += _exactly(form.least(scale).form, scale) == value
             found["theorem_2"] += _exactly(theorem_2(nest, scale)[0], scale) == value
