@@ -1,7 +1,6 @@
 """Every route to the tile exponent of paper 004 gives the same number, on random nests with exact log-bounds."""
 
 import itertools
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,7 +10,7 @@ from scipy.optimize import linprog
 
 from jouleloop.bounds.nest import ProjectiveNest
 from jouleloop.bounds.nest_closed_form import closed_form, theorem_2, theorem_2_as_displayed
-from jouleloop.bounds.nest_exact import Form, Scale
+from jouleloop.bounds.nest_exact import Scale
 from jouleloop.bounds.nest_lp import hbl, tile, tile_at
 
 
@@ -38,28 +37,24 @@ def incidence(nest: ProjectiveNest) -> np.ndarray:
     return np.array([[loop in support for loop in range(len(nest.loops))] for support in nest.supports], dtype=float)
 
 
-def exactly(form: Form, scale: Scale) -> Fraction:
-    return form[0] + sum((c * b for c, b in zip(form[1:], scale.exponents, strict=True)), start=Fraction(0))
-
-
 @given(nests(), st.data())
 @settings(max_examples=150, deadline=None)
 def test_lp_dual_closed_form_and_theorem_2_agree_exactly(nest: ProjectiveNest, data: st.DataObject) -> None:
     scale = Scale(exponents=tuple(data.draw(exponents) for _ in nest.loops))
     solution = tile_at(nest, scale)
-    value = exactly(solution.exponent, scale)
+    value = scale.exact(solution.exponent)
     # The primal point is feasible and the dual point is feasible with the same objective: that proves the optimum.
-    sides = [exactly(side, scale) for side in solution.tile_exponents]
+    sides = [scale.exact(side) for side in solution.tile_exponents]
     assert sum(sides) == value
     assert all(0 <= side <= beta for side, beta in zip(sides, scale.exponents, strict=True))
     assert all(sum(sides[loop] for loop in support) <= 1 for support in nest.supports)
     for loop in range(len(nest.loops)):
         assert solution.loop_weights[loop] + sum(solution.array_weights[a] for a in nest.users(loop)) >= 1
     # Theorem 2 by subsets and by pieces, from the enumerated vertices.
-    assert exactly(closed_form(nest).least(scale).form, scale) == value
-    assert exactly(theorem_2(nest, scale)[0], scale) == value
+    assert scale.exact(closed_form(nest).least(scale).form) == value
+    assert scale.exact(theorem_2(nest, scale)[0]) == value
     # The formula as displayed is an upper bound, not always the least.
-    assert exactly(theorem_2_as_displayed(nest, scale)[0], scale) >= value
+    assert scale.exact(theorem_2_as_displayed(nest, scale)[0]) >= value
 
 
 @given(nests(), st.data())

@@ -13,8 +13,8 @@ from jouleloop.cli import main
 from jouleloop.errors import AssumptionError, InputError
 
 
-def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> int:
-    monkeypatch.setattr(sys, "argv", ["jouleloop", "bounds", "nest", *arguments])
+def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, group: str = "bounds") -> int:
+    monkeypatch.setattr(sys, "argv", ["jouleloop", group, "nest", *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert isinstance(stopped.value.code, int)
@@ -130,3 +130,38 @@ def test_ten_loops_and_six_arrays_in_under_a_second() -> None:
     bounds = {bound.name: bound for bound in nest_bounds(analyse(nest, 2**16))}
     assert time.perf_counter() - started < 1.0
     assert float(bounds["tile_exponent_theorem_2"].value) == pytest.approx(float(bounds["tile_exponent_lp"].value))
+
+
+def test_dataflow_runs_and_counts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """8 × 8 × 8 in tiles 4 × 2 × 8: in1 once, in2 for each of two rows of tiles, out stored once."""
+    arguments = ["ik,kj->ij", "--bounds", "i=8,k=8,j=8", "--tile", "i=4,k=2,j=8", "--order", "i,j,k", "-M", "60"]
+    assert run([*arguments, "--json"], monkeypatch, "dataflow") == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["loads_words"] == {"in1": 64, "in2": 128, "out": 0}
+    assert record["stores_words"] == {"in1": 0, "in2": 0, "out": 64}
+    assert record["peak_words"] == 56
+    assert run([*arguments, "--steps", "2"], monkeypatch, "dataflow") == 0
+    assert "256 words moved" in capsys.readouterr().out
+    assert run(["ik,kj->ij", "--bounds", "i=8,k=8,j=8", "-M", "60", "--json"], monkeypatch, "dataflow") == 0
+    assert json.loads(capsys.readouterr().out)["transfers_words"] <= 256
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["ik,kj->ij"], "give the loop bounds"),
+        (["ik,kj->ij", "--bounds", "i=8,k=8,j=8", "--tile", "i=8,k=8,j=8", "-M", "60"], "do not fit"),
+        (["ik,kj->ij", "--bounds", "i=8,k=8,j=8", "--tile", "i=9,k=8,j=8"], "no tile of this nest"),
+        (["ik,kj->ij", "--bounds", "i=8,k=8,j=8", "--tile", "i=1,k=1,j=1", "--order", "i,j"], "no order"),
+        (["ik,kj->ij", "--bounds", "i=8,k=8,j=8", "--tile", "i=1,k=1,j=1", "--order", "i,j,q"], "unknown loop"),
+        (["ik,kj->ij", "--bounds", "i=8,k=8,j=8", "--order", "i,j,k"], "without a tile"),
+        (["ik,kj->ij", "--bounds", "i=8,k=8,j=8", "-M", "2"], "no tile fits"),
+    ],
+)
+def test_dataflow_mistakes(
+    arguments: list[str], message: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments, monkeypatch, "dataflow") == 2
+    captured = capsys.readouterr()
+    assert message in captured.err
+    assert captured.out == ""

@@ -11,7 +11,7 @@ from jouleloop.bounds.nest_bounds import analyse, communication_with_constants, 
 from jouleloop.bounds.nest_closed_form import closed_form
 from jouleloop.bounds.nest_tile import Fit, fits, integer_tile
 from jouleloop.dataflows.nest_schedule import best_schedule, schedule_words
-from jouleloop.dataflows.nest_tiles import TiledRun, run_tiled
+from jouleloop.dataflows.nest_tiles import TiledRun, random_inputs, run_tiled
 from jouleloop.errors import AssumptionError, InputError
 
 SMALL = [
@@ -35,13 +35,7 @@ def all_tiles(nest: ProjectiveNest) -> itertools.product:
 
 
 def run(nest: ProjectiveNest, sides: tuple[int, ...], **options: object) -> TiledRun:
-    random_numbers = np.random.default_rng(0)
-    inputs = [
-        random_numbers.integers(-3, 4, [nest.bounds[i] for i in support]).astype(float)
-        for array, support in enumerate(nest.supports)
-        if array not in nest.outputs
-    ]
-    return run_tiled(nest, sides, inputs, **options)
+    return run_tiled(nest, sides, random_inputs(nest), **options)
 
 
 @pytest.mark.parametrize("fit", list(Fit))
@@ -91,12 +85,7 @@ def test_too_small_a_cache_names_the_assumption() -> None:
 @pytest.mark.parametrize("reuse", [True, False])
 def test_executed_schedule_computes_the_einsum(expression: str, sizes: tuple[int, ...], reuse: bool) -> None:
     nest = with_sizes(expression, sizes)
-    random_numbers = np.random.default_rng(1)
-    inputs = [
-        random_numbers.integers(-3, 4, [nest.bounds[i] for i in support]).astype(float)
-        for array, support in enumerate(nest.supports)
-        if array not in nest.outputs
-    ]
+    inputs = random_inputs(nest, seed=1)
     # einsum sums over the loops that the output lacks, which is what `+=` does; the letters are ours, sorted.
     terms = ["".join(nest.loops[i] for i in support) for support in nest.supports]
     expected = np.einsum(",".join(terms[:-1]) + "->" + terms[-1], *inputs)

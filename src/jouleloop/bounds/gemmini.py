@@ -1,6 +1,6 @@
 """Convolution tiles on the Gemmini accelerator: rows of scratchpad and accumulator, and the communication estimate."""
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import astuple, dataclass, fields, replace
 from fractions import Fraction
 
 from jouleloop.bounds.nest import product
@@ -139,15 +139,7 @@ class ConvTile:
     @property
     def sides(self) -> tuple[int, ...]:
         """The seven sides: batch, output rows, output columns, output channels, filter rows and columns, channels."""
-        return (
-            self.batch,
-            self.rows,
-            self.cols,
-            self.out_channels,
-            self.filter_rows,
-            self.filter_cols,
-            self.in_channels,
-        )
+        return astuple(self)
 
     @property
     def operations(self) -> int:

@@ -48,6 +48,10 @@ class Scale:
         """Return the form as a float."""
         return math.fsum(float(coefficient) * value for coefficient, value in zip(form, self.values, strict=True))
 
+    def exact(self, form: Form) -> Fraction:
+        """Return the form as a fraction, where the β_i are given as ``exponents``."""
+        return sum((c * beta for c, beta in zip(form, (Fraction(1), *self.exponents), strict=True)), start=Fraction(0))
+
     def sign(self, form: Form) -> int:
         """Return the exact sign of a form: -1, 0 or 1.
 
@@ -56,9 +60,7 @@ class Scale:
         if not any(form):
             return 0
         if self.cache_words is None:
-            exact = form[0] + sum(
-                (c * beta for c, beta in zip(form[1:], self.exponents, strict=True)), start=Fraction(0)
-            )
+            exact = self.exact(form)
             return (exact > 0) - (exact < 0)
         rough = self.value(form)
         size = sum(abs(float(c)) * value for c, value in zip(form, self.values, strict=True))

@@ -17,6 +17,15 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
+class Step:
+    """One tile: where it starts in every loop, and the words of every array that it made move."""
+
+    corner: tuple[int, ...]
+    loads_words: tuple[int, ...]
+    stores_words: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class TiledRun:
     """What a tiled schedule did.
 
@@ -32,6 +41,8 @@ class TiledRun:
         The most words that the cache held at once.
     results
         The written arrays, for every output of the nest.
+    steps
+        The first tiles, as many as were asked for.
     """
 
     tiles: int
@@ -40,6 +51,7 @@ class TiledRun:
     stores_words: tuple[int, ...]
     peak_words: int
     results: tuple[FloatArray, ...]
+    steps: tuple[Step, ...]
 
     @property
     def transfers_words(self) -> int:
@@ -54,6 +66,7 @@ def run_tiled(
     *,
     order: Sequence[int] | None = None,
     reuse: bool = True,
+    trace: int = 0,
 ) -> TiledRun:
     """Run the nest tile by tile: every output accumulates the product of the inputs.
 
@@ -73,6 +86,8 @@ def run_tiled(
         The order of the loops over tiles, outermost first.
     reuse
         Whether a block that the next tile needs too stays; without, every tile moves all its words (the paper's model).
+    trace
+        How many tiles to record.
 
     Raises
     ------
@@ -87,13 +102,37 @@ def run_tiled(
     _check(nest, sides, inputs, order)
     machine = _Cache(nest, inputs, reuse=reuse)
     tiles = operations = 0
+    steps = []
     for tile in _tiles(nest, sides, order):
+        loads, stores = tuple(machine.loads), tuple(machine.stores)
         operations += machine.execute(tile)
         tiles += 1
+        if tiles <= trace:
+            moved = [
+                tuple(now - before for now, before in zip(counts, earlier, strict=True))
+                for counts, earlier in ((machine.loads, loads), (machine.stores, stores))
+            ]
+            steps.append(Step(tuple(part.start for part in tile), moved[0], moved[1]))
     machine.flush()
     return TiledRun(
-        tiles, operations, tuple(machine.loads), tuple(machine.stores), machine.peak_words, tuple(machine.outputs)
+        tiles,
+        operations,
+        tuple(machine.loads),
+        tuple(machine.stores),
+        machine.peak_words,
+        tuple(machine.outputs),
+        tuple(steps),
     )
+
+
+def random_inputs(nest: ProjectiveNest, seed: int = 0) -> list[FloatArray]:
+    """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
+    random = np.random.default_rng(seed)
+    return [
+        random.integers(-3, 4, [nest.bounds[loop] for loop in support]).astype(np.float64)
+        for array, support in enumerate(nest.supports)
+        if array not in nest.outputs
+    ]
 
 
 def _tiles(nest: ProjectiveNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[tuple[slice, ...]]:

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from jouleloop.bounds.nest import ProjectiveNest, from_einsum
 from jouleloop.bounds.nest_bounds import communication_with_constants, monomial
 from jouleloop.bounds.nest_closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
-from jouleloop.bounds.nest_exact import Form, Scale
+from jouleloop.bounds.nest_exact import Scale
 from jouleloop.bounds.nest_lp import hbl, tile_at
 from jouleloop.dataflows.nest_schedule import best_schedule, schedule_words
-from jouleloop.dataflows.nest_tiles import run_tiled
+from jouleloop.dataflows.nest_tiles import random_inputs, run_tiled
 from jouleloop.files import replacing
 
 EXAMPLES = (
@@ -90,11 +90,11 @@ def _agreement(cases: list[tuple[ProjectiveNest, list[np.ndarray]]]) -> dict[str
         found["nests_beyond_display"] += bool(pieces_beyond_display(form))
         for numbers in points:
             scale = Scale(exponents=tuple(Fraction(int(number), 12) for number in numbers))
-            value = _exactly(tile_at(nest, scale, bases=1).exponent, scale)
+            value = scale.exact(tile_at(nest, scale, bases=1).exponent)
             found["instances"] += 1
-            found["closed_form"] += _exactly(form.least(scale).form, scale) == value
-            found["theorem_2"] += _exactly(theorem_2(nest, scale)[0], scale) == value
-            found["theorem_2_as_displayed"] += _exactly(theorem_2_as_displayed(nest, scale)[0], scale) == value
+            found["closed_form"] += scale.exact(form.least(scale).form) == value
+            found["theorem_2"] += scale.exact(theorem_2(nest, scale)[0]) == value
+            found["theorem_2_as_displayed"] += scale.exact(theorem_2_as_displayed(nest, scale)[0]) == value
     return found
 
 
@@ -128,13 +128,7 @@ def _attained(nest: ProjectiveNest, cache_words: int) -> dict[str, object]:
     scale = Scale(cache_words, nest.bounds)
     active = form.least(scale).form
     chosen = best_schedule(nest, cache_words)
-    random = np.random.default_rng(0)
-    inputs = [
-        random.integers(-3, 4, [nest.bounds[loop] for loop in support]).astype(float)
-        for array, support in enumerate(nest.supports)
-        if array not in nest.outputs
-    ]
-    done = run_tiled(nest, chosen.sides, inputs, order=chosen.order)
+    done = run_tiled(nest, chosen.sides, random_inputs(nest), order=chosen.order)
     if done.transfers_words != schedule_words(nest, chosen.sides, chosen.order) or done.peak_words > cache_words:
         raise ArithmeticError("the executed schedule differs from its count")
     proven = communication_with_constants(form, nest, cache_words)
@@ -160,7 +154,3 @@ def _random_nest(random: np.random.Generator, loops: int, arrays: int) -> Projec
             break
     supports = tuple(tuple(int(loop) for loop in np.flatnonzero(row)) for row in uses)
     return ProjectiveNest(tuple("abcdefgh"[:loops]), (), tuple("ABCDEFGH"[:arrays]), supports)
-
-
-def _exactly(form: Form, scale: Scale) -> Fraction:
-    return form[0] + sum((c * beta for c, beta in zip(form[1:], scale.exponents, strict=True)), start=Fraction(0))

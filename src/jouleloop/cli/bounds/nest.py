@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from jouleloop.bounds.nest import ProjectiveNest, from_einsum, from_yaml
+from jouleloop.bounds.nest import ProjectiveNest
 from jouleloop.bounds.nest_bounds import NestReport, analyse, nest_bounds
 from jouleloop.bounds.nest_closed_form import ClosedForm, closed_form, describe_form
 from jouleloop.bounds.nest_lp import hbl
@@ -15,7 +15,7 @@ from jouleloop.bounds.nest_tile import Fit
 from jouleloop.bounds.result import Bound
 from jouleloop.cli.bounds import app
 from jouleloop.cli.console import print_bounds, stdout
-from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.cli.nest_options import parse_loop_values, read_nest
 
 _DEFAULT_CACHE_WORDS = 65536
 
@@ -47,9 +47,9 @@ def nest_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects instead of a table.")] = False,
 ) -> None:
     """Bound the words a projective loop nest moves, and find the tile that attains the bound (paper 004)."""
-    nest, file_cache = _read(expression, file)
+    nest, file_cache = read_nest(expression, file)
     if bounds is not None:
-        nest = nest.with_bounds(_parse_bounds(bounds))
+        nest = nest.with_bounds(parse_loop_values(bounds, "--bounds"))
     title = f"{nest.expression()}"
     if not nest.bounds:
         form = closed_form(nest)
@@ -64,33 +64,6 @@ def nest_command(
     if not as_json:
         _print_closed_form(report.form)
         _print_tiles(report)
-
-
-def _read(expression: str | None, file: Path | None) -> tuple[ProjectiveNest, int | None]:
-    if (expression is None) == (file is None):
-        raise InputError(Fault("give the loop nest once", allowed="an einsum string such as 'ik,kj->ij', or --file"))
-    if file is not None:
-        return from_yaml(file)
-    return from_einsum(expression or ""), None
-
-
-def _parse_bounds(text: str) -> dict[str, int]:
-    result: dict[str, int] = {}
-    faults = []
-    for part in text.split(","):
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        try:
-            number = int(value)
-        except ValueError:
-            number = 0
-            equals = ""
-        if not equals or not name:
-            faults.append(Fault("not a loop and a whole number", "--bounds", value=part, allowed="such as i=512,k=16"))
-        elif name in result:
-            faults.append(Fault("a loop is given twice", "--bounds", value=name))
-        result[name] = number
-    raise_all(faults)
-    return result
 
 
 def _without_bounds(nest: ProjectiveNest, form: ClosedForm) -> list[Bound]:

@@ -14,3 +14,4 @@ def _group() -> None:
 
 
 from jouleloop.cli.dataflow import conv_energy, manticore  # noqa: E402, F401 - registers their commands
+from jouleloop.cli.dataflow import nest as _nest  # noqa: E402, F401
