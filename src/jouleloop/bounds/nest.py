@@ -65,11 +65,13 @@ class ProjectiveNest:
             for name, bound in zip(self.loops, self.bounds, strict=False)
             if bound < 1
         ]
+        if len(self.arrays) != len(self.supports):
+            faults.append(Fault(f"{len(self.arrays)} arrays with {len(self.supports)} supports"))
         if not self.loops or not self.arrays:
             faults.append(Fault("a loop nest needs at least one loop and one array"))
         faults += [
             Fault(f"array {name!r} uses a loop twice or out of order", allowed=ASSUME_SUBSETS)
-            for name, support in zip(self.arrays, self.supports, strict=True)
+            for name, support in zip(self.arrays, self.supports, strict=False)
             if list(support) != sorted(set(support))
         ]
         if len(self.loops) > _LOOP_LIMIT or len(self.arrays) > _ARRAY_LIMIT:

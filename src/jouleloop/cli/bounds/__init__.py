@@ -10,6 +10,4 @@ def _group() -> None:
     """Lower and upper bounds of the papers, as numbers with their assumptions."""
 
 
-from jouleloop.cli.bounds import conv_energy, manticore  # noqa: E402, F401 - registers their commands
-from jouleloop.cli.bounds import gemmini as _gemmini  # noqa: E402, F401
-from jouleloop.cli.bounds import nest as _nest  # noqa: E402, F401
+from jouleloop.cli.bounds import conv_energy, gemmini, manticore, nest  # noqa: E402, F401 - registers their commands

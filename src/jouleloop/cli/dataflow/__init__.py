@@ -13,5 +13,4 @@ def _group() -> None:
     """Run a dataflow of the papers step by step, count every word moved, and draw it."""
 
 
-from jouleloop.cli.dataflow import conv_energy, manticore  # noqa: E402, F401 - registers their commands
-from jouleloop.cli.dataflow import nest as _nest  # noqa: E402, F401
+from jouleloop.cli.dataflow import conv_energy, manticore, nest  # noqa: E402, F401 - registers their commands
