@@ -1,5 +1,8 @@
 """``jouleloop bounds …``: one module a subcommand."""
 
+import importlib
+import pkgutil
+
 import typer
 
 app = typer.Typer(help="Lower and upper bounds of the papers, as numbers with their assumptions.", no_args_is_help=True)
@@ -10,4 +13,6 @@ def _group() -> None:
     """Lower and upper bounds of the papers, as numbers with their assumptions."""
 
 
-from jouleloop.cli.bounds import conv, conv_energy, hbl, manticore  # noqa: E402, F401 - registers their commands
+# A subcommand is a module of this folder that registers itself on `app`.
+for _module in sorted(pkgutil.iter_modules(__path__), key=lambda found: found.name):
+    importlib.import_module(f"{__name__}.{_module.name}")

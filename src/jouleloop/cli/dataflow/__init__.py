@@ -1,5 +1,8 @@
 """``jouleloop dataflow …``: one module a subcommand."""
 
+import importlib
+import pkgutil
+
 import typer
 
 app = typer.Typer(
@@ -13,4 +16,6 @@ def _group() -> None:
     """Run a dataflow of the papers step by step, count every word moved, and draw it."""
 
 
-from jouleloop.cli.dataflow import conv, conv_energy, manticore  # noqa: E402, F401 - registers their commands
+# A subcommand is a module of this folder that registers itself on `app`.
+for _module in sorted(pkgutil.iter_modules(__path__), key=lambda found: found.name):
+    importlib.import_module(f"{__name__}.{_module.name}")

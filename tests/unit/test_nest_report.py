@@ -1,0 +1,41 @@
+"""The tables and figures of the nest and Gemmini theory are complete and consistent with each other."""
+
+from pathlib import Path
+
+from jouleloop.report.theory_gemmini import comparison_table, draw_comparison, resnet_comparisons
+from jouleloop.report.theory_nest import agreement_table, draw_thin, examples_table, thin_table
+
+
+def test_nest_tables_and_figure(tmp_path: Path) -> None:
+    thin = thin_table()
+    assert (thin["executed_words"] >= thin["bound_with_constants_words"]).all()
+    assert (thin["peak_words"] <= thin["cache_words"]).all()
+    # At L_3 = 1 the large-bound formula lies below the matrix itself, which Theorem 2 counts in full.
+    first = thin.iloc[0]
+    assert first["large_bounds_words"] < first["theorem_2_words"] == 48 * 48
+    draw_thin(thin, tmp_path / "thin.svg")
+    draw_thin(thin, tmp_path / "again.svg")
+    assert (tmp_path / "thin.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
+    examples = examples_table()
+    assert len(examples) == 6
+    assert (examples["executed_over_bound"] >= 1).all()
+
+
+def test_agreement_table_counts_the_counterexample() -> None:
+    table = agreement_table(nests=4, points=2)
+    random, errata = table[table["nests"] == "random"], table.iloc[-1]
+    assert (random["closed_form"] == random["instances"]).all()
+    assert (random["theorem_2"] == random["instances"]).all()
+    assert (errata["theorem_2"], errata["theorem_2_as_displayed"], errata["nests_beyond_display"]) == (1, 0, 1)
+
+
+def test_gemmini_table_and_figure(tmp_path: Path) -> None:
+    comparisons = resnet_comparisons(batch=64)
+    table = comparison_table(comparisons)
+    best = table[(table["who"] == "best") & (table["objective"] == "estimate") & ~table["whole_image"]]
+    assert list(best["layer"]) == ["conv1", "conv2", "conv3", "conv4", "conv5"]
+    assert (best["estimate_over_vendor"] <= 1).all()
+    traffic = table[(table["who"] == "best") & (table["objective"] == "traffic")]
+    assert (traffic["traffic_words"].to_numpy() <= best["traffic_words"].to_numpy()).all()
+    draw_comparison(comparisons, tmp_path / "tiles.svg")
+    assert (tmp_path / "tiles.svg").stat().st_size > 1000
