@@ -12,9 +12,11 @@ A cost is ruled out when no μ and ν meet all of them. For β = 2 the first alo
 
 from functools import lru_cache
 
+from jouleloop.bounds.fc import FcLayer
 from jouleloop.bounds.fc_relaxation import input_relaxation, output_relaxation, relaxed_states
+from jouleloop.bounds.fc_upper import best_upper
 
-SMALL_STATES = 300_000
+SMALL_STATES = 3_000_000
 """Relaxations of at most this many states (by the estimate of `relaxed_states`) are solved for every smaller layer."""
 
 
@@ -47,10 +49,12 @@ def recursive_bound(inputs: int, outputs: int, buffer_words: int) -> int:
     n, m, beta = inputs, outputs, buffer_words
     if min(n, m) < beta:
         return 2 * m + n
-    below = relaxation_bound(n, m, beta, SMALL_STATES)
-    below_x = recursive_bound(n - 1, m, beta) if n > 1 else 0
-    below_y = recursive_bound(n, m - 1, beta) if m > 1 else 0
-    return count_bound(n, m, beta, below, below_x, below_y)
+    below_x = recursive_bound(n - 1, m, beta)
+    below_y = recursive_bound(n, m - 1, beta)
+    lower = count_bound(n, m, beta, 0, below_x, below_y)
+    if lower == best_upper(FcLayer(n, m, beta)).accesses:
+        return lower
+    return count_bound(n, m, beta, relaxation_bound(n, m, beta, SMALL_STATES), below_x, below_y)
 
 
 def relaxation_bound(inputs: int, outputs: int, buffer_words: int, most_states: int) -> int:
