@@ -10,4 +10,4 @@ def _group() -> None:
     """Lower and upper bounds of the papers, as numbers with their assumptions."""
 
 
-from jouleloop.cli.bounds import conv_energy, manticore  # noqa: E402, F401 - registers their commands
+from jouleloop.cli.bounds import conv_energy, fc, fc_table, manticore  # noqa: E402, F401 - registers their commands

@@ -13,4 +13,4 @@ def _group() -> None:
     """Run a dataflow of the papers step by step, count every word moved, and draw it."""
 
 
-from jouleloop.cli.dataflow import conv_energy, manticore  # noqa: E402, F401 - registers their commands
+from jouleloop.cli.dataflow import conv_energy, fc, manticore  # noqa: E402, F401 - registers their commands
