@@ -84,7 +84,9 @@ def ceil_div(dividend: int, divisor: int) -> int:
 def computation_energy_pj(layer: FcLayer, mac_energy_pj: Fraction | float) -> Fraction:
     """Return C_b·mn in pJ, 002 eq. (3)."""
     if mac_energy_pj < 0:
-        raise InputError(Fault("energy of a multiply-accumulate is negative", field="mac_energy_pj", value=mac_energy_pj))
+        raise InputError(
+            Fault("energy of a multiply-accumulate is negative", field="mac_energy_pj", value=mac_energy_pj)
+        )
     return Fraction(mac_energy_pj) * layer.pairs
 
 

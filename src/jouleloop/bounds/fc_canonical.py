@@ -1,11 +1,13 @@
 """One representative for all states of a fully-connected layer that differ by renaming inputs and outputs.
 
-A state is the 0/1 matrix of done pairs with rows (outputs) and columns (inputs) marked where they are in Buffer. Colours
-are refined over the bipartite graph of done pairs until they split no further; among rows of equal colour that are not
-equal rows, one is set apart and refinement goes on. Renaming by colour order then gives the representative. Where two
-rows of one colour are not images of each other, the representative may depend on the names, and two equivalent states
-stay apart: this costs time, never correctness, as every representative is a renaming of its state.
+A state is the 0/1 matrix of done pairs with rows (outputs) and columns (inputs) marked where they are in Buffer.
+Colours are refined over the bipartite graph of done pairs until they split no further; among rows of equal colour that
+are not equal rows, one is set apart and refinement goes on. Renaming by colour order then gives the representative.
+Where two rows of one colour are not images of each other, the representative may depend on the names, and two
+equivalent states stay apart: this costs time, never correctness, as every representative is a renaming of its state.
 """
+
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -13,7 +15,7 @@ from numba import uint64 as word
 
 
 @njit("uint64(uint64)", cache=True)
-def mix(value):
+def mix(value: Any) -> Any:
     """Return a 64-bit hash of a 64-bit word (the finaliser of SplitMix64)."""
     value = (value ^ (value >> word(30))) * word(0xBF58476D1CE4E5B9)
     value = (value ^ (value >> word(27))) * word(0x94D049BB133111EB)
@@ -21,7 +23,7 @@ def mix(value):
 
 
 @njit("int64(int64)", cache=True)
-def ones(value):
+def ones(value: Any) -> Any:
     """Return how many bits of ``value`` are set."""
     count = 0
     while value:
@@ -31,7 +33,7 @@ def ones(value):
 
 
 @njit("int64(uint64[:],int64)", cache=True)
-def _classes(colours, size):
+def _classes(colours: Any, size: Any) -> Any:
     distinct = 0
     for a in range(size):
         new = 1
@@ -44,7 +46,7 @@ def _classes(colours, size):
 
 
 @njit("void(uint64[:],int64[:],int64)", cache=True)
-def _order(colours, order, size):
+def _order(colours: Any, order: Any, size: Any) -> Any:
     for a in range(size):
         order[a] = a
     for a in range(1, size):
@@ -60,7 +62,19 @@ def _order(colours, order, size):
     "UniTuple(int64,2)(int64[:],int64,int64,int64,int64,int64[:],int64[:],int64[:],uint64[:],uint64[:],uint64[:])",
     cache=True,
 )
-def canonical(rows, inputs, outputs, in_x, in_y, renamed, row_order, column_order, rc, cc, fresh):
+def canonical(
+    rows: Any,
+    inputs: Any,
+    outputs: Any,
+    in_x: Any,
+    in_y: Any,
+    renamed: Any,
+    row_order: Any,
+    column_order: Any,
+    rc: Any,
+    cc: Any,
+    fresh: Any,
+) -> Any:
     """Write the representative's rows to ``renamed`` and return its marks (inputs, outputs in Buffer) as bit sets.
 
     ``row_order[new]`` and ``column_order[new]`` are the old names. ``rc``, ``cc`` and ``fresh`` are working space.

@@ -71,7 +71,12 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
         return ExactMinimum(layer, flow.accesses, flow.accesses, "resident", flow)
     if max(n, m) > LARGEST_SIDE:
         raise InputError(
-            Fault("the exact optimum is for small layers", field="inputs, outputs", value=(n, m), allowed=f"<= {LARGEST_SIDE}")
+            Fault(
+                "the exact optimum is for small layers",
+                field="inputs, outputs",
+                value=(n, m),
+                allowed=f"<= {LARGEST_SIDE}",
+            )
         )
     lower = count_bound(n, m, beta) if beta == 2 else recursive_bound(n, m, beta)
     if lower == flow.accesses:

@@ -7,7 +7,8 @@ They join the counting relaxations of `fc_relaxation` with three facts, C being 
   have overwritten stays in its place), so 2μ + ν >= C(n−1, m, β) + ⌈ν/n⌉;
 - in the same way 2μ + ν >= C(n, m−1, β) + 2⌈μ/m⌉.
 
-A cost is ruled out when no μ and ν meet all of them. For β = 2 the first alone gives mn + m + 1, which Algorithm 1 meets.
+A cost is ruled out when no μ and ν meet all of them. For β = 2 the first alone gives mn + m + 1, which
+Algorithm 1 meets.
 """
 
 from functools import lru_cache
@@ -20,7 +21,9 @@ SMALL_STATES = 3_000_000
 """Relaxations of at most this many states (by the estimate of `relaxed_states`) are solved for every smaller layer."""
 
 
-def count_bound(inputs: int, outputs: int, buffer_words: int, below: int = 0, below_x: int = 0, below_y: int = 0) -> int:
+def count_bound(
+    inputs: int, outputs: int, buffer_words: int, below: int = 0, below_x: int = 0, below_y: int = 0
+) -> int:
     """Return the least 2μ + ν not ruled out.
 
     Parameters

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
 from scipy.optimize import linprog
 
 from jouleloop.bounds.fc import FcLayer
@@ -43,15 +44,17 @@ class PartitionedProgram:
 
 
 def partitioned_accesses(layer: FcLayer, inputs_kept: int) -> Fraction:
-    """Return the lower bound on 2μ + ν for d inputs and β − d outputs, 002 eq. (40) or (43) as d is below 2β/3 or not."""
-    return _by_outputs(layer, inputs_kept) if 3 * inputs_kept <= 2 * layer.buffer_words else _by_inputs(layer, inputs_kept)
+    """Return the lower bound on 2μ + ν for d inputs and β − d outputs: 002 eq. (40) for d <= 2β/3, else eq. (43)."""
+    return (
+        _by_outputs(layer, inputs_kept) if 3 * inputs_kept <= 2 * layer.buffer_words else _by_inputs(layer, inputs_kept)
+    )
 
 
 def best_partitioned(layer: FcLayer) -> tuple[int, Fraction]:
     """Return the d in 1 … β − 1 with the least bound (41)/(44), and that bound on 2μ + ν.
 
-    Within each case the bound is monotone or has its least value at an end: m(n−d)/(β−d) has a derivative of the sign of
-    n − β everywhere, and 2n(m−(β−d))/d one of the sign of β − m, so only the ends of the two cases are tried.
+    In each case the bound is monotone in d: the derivative of m(n−d)/(β−d) has the sign of n − β, that of
+    2n(m−(β−d))/d the sign of β − m. So only the ends of the two cases are tried.
     """
     beta = layer.buffer_words
     middle = 2 * beta // 3
@@ -89,14 +92,15 @@ def solve_partitioned(layer: FcLayer, inputs_kept: int, case: str | None = None)
     dual = linprog([-v for v in least], A_ub=columns, b_ub=cost, method="highs")
     if not (primal.success and dual.success):
         raise InputError(f"the linear program of 002 section 5 was not solved: {primal.message} {dual.message}")
+    mu, nu = np.asarray(primal.x)
     return PartitionedProgram(
         case=chosen,
         closed_form=closed(layer, d) if closed else None,
-        primal=float(primal.fun),
-        dual=-float(dual.fun),
-        output_reads=float(primal.x[0]),
-        input_reads=float(primal.x[1]),
-        multipliers=tuple(float(value) for value in dual.x),
+        primal=float(np.asarray(primal.fun)),
+        dual=-float(np.asarray(dual.fun)),
+        output_reads=float(mu),
+        input_reads=float(nu),
+        multipliers=tuple(float(value) for value in np.asarray(dual.x)),
     )
 
 

@@ -1,9 +1,9 @@
 """A lower bound on the cost to finish a fully-connected layer in which one side of the pairs has no identity.
 
-The exact problem is relaxed by counting. The vertices of one side, say the outputs, are *tracked*: for each is known how
-many of its pairs are done and whether it is in Buffer. The other side, the inputs, is *anonymous*: only their number i in
-Buffer is known. Reading an anonymous vertex does one new pair with every unfinished tracked vertex in Buffer; reading a
-tracked one does min(i, missing) new pairs.
+The exact problem is relaxed by counting. The vertices of one side, say the outputs, are *tracked*: for each is known
+how many of its pairs are done and whether it is in Buffer. The other side, the inputs, is *anonymous*: only their
+number i in Buffer is known. Reading an anonymous vertex does one new pair with every unfinished tracked vertex in
+Buffer; reading a tracked one does min(i, missing) new pairs.
 
 Normal schedules. In the exact problem (002 section 4, conditions 1–4) let V be the least cost to finish.
 
@@ -17,17 +17,19 @@ Normal schedules. In the exact problem (002 section 4, conditions 1–4) let V b
    lost, no read is added.
 
 The relaxation bounds V: a normal schedule is followed by a relaxed one that costs no more. The invariant is that the
-relaxed state has at least as many inputs in Buffer, every unfinished output of the exact Buffer, and for an output w in
-its Buffer at least |met(w) ∪ inputs in the exact Buffer| pairs, for the others at least |met(w)|. A read of an output
-that the relaxed Buffer still holds is left out: the inputs that are new to w came in while w was held and were counted
-then. Where the relaxed Buffer is full it overwrites the same vertex, or one it holds beyond the exact Buffer. All inputs
-held means that all outputs held are finished, as none has fewer pairs done than inputs are held. The one step that rule
-3 forbids to the relaxed state alone (the exact Buffer has a free place, the relaxed one holds something more there) is
-made up for at the following read, in the other order. The bound is admissible; it need not be consistent.
+relaxed state has at least as many inputs in Buffer, every unfinished output of the exact Buffer, and for an output w
+in its Buffer at least |met(w) ∪ inputs in the exact Buffer| pairs, for the others at least |met(w)|. A read of an
+output that the relaxed Buffer still holds is left out: the inputs that are new to w came in while w was held and were
+counted then. Where the relaxed Buffer is full it overwrites the same vertex, or one it holds beyond the exact Buffer.
+All inputs held means that all outputs held are finished, as none has fewer pairs done than inputs are held. The one
+step that rule 3 forbids to the relaxed state alone (the exact Buffer has a free place, the relaxed one holds something
+more there) is made up for at the following read, in the other order. The bound is admissible; it need not be
+consistent.
 """
 
 from dataclasses import dataclass, field
 from math import comb
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -42,7 +44,7 @@ LARGEST_TABLE_BITS = 24
 
 
 @njit("uint64(uint64,uint64,int64)", cache=True)
-def _hash(inside, outside, anonymous):
+def _hash(inside: Any, outside: Any, anonymous: Any) -> Any:
     mixed = inside * word(0x9E3779B97F4A7C15) ^ outside * word(0xC2B2AE3D27D4EB4F)
     mixed += word(anonymous) * word(0x165667B19E3779F9)
     mixed = (mixed ^ (mixed >> word(29))) * word(0xBF58476D1CE4E5B9)
@@ -52,7 +54,21 @@ def _hash(inside, outside, anonymous):
 @njit(
     "int64(uint64,uint64,int64,int64,int64,int64,int64,int64,uint64[:],uint64[:],int8[:],int16[:],int64[:])", cache=True
 )
-def cost_to_finish(inside, outside, held, size, width, beta, price, price_tracked, k_in, k_out, k_held, values, used):
+def cost_to_finish(
+    inside: Any,
+    outside: Any,
+    held: Any,
+    size: Any,
+    width: Any,
+    beta: Any,
+    price: Any,
+    price_tracked: Any,
+    k_in: Any,
+    k_out: Any,
+    k_held: Any,
+    values: Any,
+    used: Any,
+) -> Any:
     """Return the least relaxed cost from a state, or FULL.
 
     ``inside`` and ``outside`` hold, in fields of ``width`` bits, how many tracked vertices in and out of Buffer have
@@ -68,7 +84,7 @@ def cost_to_finish(inside, outside, held, size, width, beta, price, price_tracke
         place = (place + word(1)) & slots
     field_mask = (word(1) << word(width)) - word(1)
     all_mask = (word(1) << word(width * size)) - word(1) if width * size < 64 else ~word(0)
-    present = 0
+    present: Any = 0
     for count in range(size):
         present += np.int64((inside >> word(width * count)) & field_mask)
     full = held + present >= beta

@@ -108,14 +108,20 @@ def _energies(layer: FcLayer, reads: tuple[int, int] | None, mac_energy_pj: floa
     ]
 
 
-def _general_lower(layer: FcLayer) -> list[Bound]:
+def general_assumptions(layer: FcLayer) -> tuple[Assumption, ...]:
+    """Return the assumptions of the general lower bound, 002 section 3 before and after eq. (17)."""
     n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
-    assumptions = (
+    return (
         Assumption("β > 2", beta > 2),
         Assumption("(β − 1) divides m", m % (beta - 1) == 0),
         Assumption("m <= n", m <= n),
         Assumption("n > (β − 1)(β − 2)/2", 2 * n > (beta - 1) * (beta - 2)),
     )
+
+
+def _general_lower(layer: FcLayer) -> list[Bound]:
+    n, m = layer.inputs, layer.outputs
+    assumptions = general_assumptions(layer)
     weak = "drops m/(β − 1) of eq. (19)"
     return [
         Bound(
@@ -124,7 +130,12 @@ def _general_lower(layer: FcLayer) -> list[Bound]:
         *_both(layer, "general_lower_bound", f"{_PAPER} eq. (20)", lower_bound_accesses_weak(layer), assumptions, weak),
         *_both(layer, "general_lower_bound_stronger", f"{_PAPER} eq. (19)", lower_bound_accesses(layer), assumptions),
         *_both(
-            layer, "trivial_lower_bound", f"{_PAPER} section 2", 2 * m + n, (), "each input and output read at least once"
+            layer,
+            "trivial_lower_bound",
+            f"{_PAPER} section 2",
+            2 * m + n,
+            (),
+            "each input and output read at least once",
         ),
     ]
 
@@ -150,7 +161,12 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
     reversed_d = Assumption(f"d = {d} inputs, β − d = {beta - d} outputs in Buffer", True)
     return [
         *_both(
-            layer, "upper_bound_fixed_inputs", f"{_PAPER} eq. (24)", fixed_inputs_accesses_formula(layer, d), divides, f"d = {d}"
+            layer,
+            "upper_bound_fixed_inputs",
+            f"{_PAPER} eq. (24)",
+            fixed_inputs_accesses_formula(layer, d),
+            divides,
+            f"d = {d}",
         ),
         *flow("upper_bound_fixed_inputs_ceiling", "eq. (23)", fixed_dataflow(layer, d)),
         *_both(
@@ -164,7 +180,12 @@ def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
         *flow("upper_bound_fixed_outputs_ceiling", "eq. (23)", fixed_dataflow(layer, beta - d, reversed_roles=True)),
         *_both(layer, "upper_bound_one_input", f"{_PAPER} eq. (28)", fixed_inputs_accesses_formula(layer, 1), best_one),
         *_both(
-            layer, "upper_bound_bounded_inputs", f"{_PAPER} eq. (30)", bounded_inputs_accesses_formula(layer, c), bounded, f"c = {c}"
+            layer,
+            "upper_bound_bounded_inputs",
+            f"{_PAPER} eq. (30)",
+            bounded_inputs_accesses_formula(layer, c),
+            bounded,
+            f"c = {c}",
         ),
         *flow("upper_bound_bounded_inputs_ceiling", "eq. (29)", bounded_dataflow(layer, c)),
         *_both(
@@ -218,9 +239,19 @@ def _partitioned(layer: FcLayer, d: int) -> list[Bound]:
         Bound("partitioned_lp_dual", f"{_PAPER} eqs. (36)–(39)", program.dual, "accesses", (split,), "solved by HiGHS"),
         Bound("partitioned_lp_duality_gap", f"{_PAPER} section 5", program.duality_gap, "accesses", (split,)),
         Bound(
-            "partitioned_lp_both_constraints", f"{_PAPER} section 5", both.primal, "accesses", (split,), "μ >= m and ν >= n"
+            "partitioned_lp_both_constraints",
+            f"{_PAPER} section 5",
+            both.primal,
+            "accesses",
+            (split,),
+            "μ >= m and ν >= n",
         ),
         *_both(
-            layer, "optimal_partitioned_lower_best", f"{_PAPER} eqs. (41), (44)", best_accesses, (), f"least over d, at d = {best_d}"
+            layer,
+            "optimal_partitioned_lower_best",
+            f"{_PAPER} eqs. (41), (44)",
+            best_accesses,
+            (),
+            f"least over d, at d = {best_d}",
         ),
     ]

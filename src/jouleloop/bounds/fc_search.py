@@ -6,6 +6,7 @@ consistent: a state is opened again when it is reached at less cost, and no stat
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numba import njit
@@ -46,9 +47,21 @@ class SearchResult:
 
 
 @njit(cache=True)
-def _estimate(rows, inputs, outputs, in_x, in_y, beta, use, wo, o1, o2, o3, o4, o5, wi, i1, i2, i3, i4, i5):
+def _estimate(
+    rows: Any,
+    inputs: Any,
+    outputs: Any,
+    in_x: Any,
+    in_y: Any,
+    beta: Any,
+    use: Any,
+    tracked_outputs: Any,
+    tracked_inputs: Any,
+) -> Any:
     if not use:
         return 0 if ones(in_x) == 0 and _finished(rows, inputs, outputs) else 1
+    wo, o1, o2, o3, o4, o5 = tracked_outputs
+    wi, i1, i2, i3, i4, i5 = tracked_inputs
     inside = word(0)
     outside = word(0)
     for y in range(outputs):
@@ -81,16 +94,16 @@ def _estimate(rows, inputs, outputs, in_x, in_y, beta, use, wo, o1, o2, o3, o4, 
 
 
 @njit(cache=True)
-def _finished(rows, inputs, outputs):
+def _finished(rows: Any, inputs: Any, outputs: Any) -> Any:
     everything = (1 << inputs) - 1
-    for y in range(outputs):
+    for y in range(outputs):  # noqa: SIM110 - a compiled loop
         if rows[y] != everything:
             return False
     return True
 
 
 @njit(cache=True)
-def _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after):
+def _read(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, vertex: Any, victim: Any, after: Any) -> Any:
     """Write the rows after the read to ``after``; return the marks with finished vertices dropped."""
     if 0 <= victim < inputs:
         in_x &= ~(np.int64(1) << victim)
@@ -116,7 +129,7 @@ def _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after):
 
 
 @njit(cache=True)
-def _key(rows, outputs, in_x, in_y):
+def _key(rows: Any, outputs: Any, in_x: Any, in_y: Any) -> Any:
     key = mix(word(in_x) ^ (word(in_y) << word(32)))
     for y in range(outputs):
         key = mix(key ^ word(rows[y]))
@@ -124,7 +137,18 @@ def _key(rows, outputs, in_x, in_y):
 
 
 @njit(cache=True)
-def _search(inputs, outputs, beta, limit, most, use, wo, o1, o2, o3, o4, o5, wi, i1, i2, i3, i4, i5, report, path):
+def _search(
+    inputs: Any,
+    outputs: Any,
+    beta: Any,
+    limit: Any,
+    most: Any,
+    use: Any,
+    tracked_outputs: Any,
+    tracked_inputs: Any,
+    report: Any,
+    path: Any,
+) -> Any:
     """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; ``report`` gets details."""
     matrix = np.zeros((most, outputs), np.uint32)
     marks = np.zeros((most, 2), np.int64)
@@ -151,7 +175,7 @@ def _search(inputs, outputs, beta, limit, most, use, wo, o1, o2, o3, o4, o5, wi,
     cc = np.zeros(inputs, np.uint64)
     fresh = np.zeros(outputs, np.uint64)
     everything = (np.int64(1) << inputs) - 1
-    first = _estimate(rows, inputs, outputs, 0, 0, beta, use, wo, o1, o2, o3, o4, o5, wi, i1, i2, i3, i4, i5)
+    first = _estimate(rows, inputs, outputs, 0, 0, beta, use, tracked_outputs, tracked_inputs)
     if first == FULL:
         return _TABLE_FULL
     report[0] = first
@@ -238,8 +262,7 @@ def _search(inputs, outputs, beta, limit, most, use, wo, o1, o2, o3, o4, o5, wi,
                     if states >= most:
                         return _OUT_OF_STATES
                     estimate = _estimate(
-                        renamed, inputs, outputs, new_x, new_y, beta, use,
-                        wo, o1, o2, o3, o4, o5, wi, i1, i2, i3, i4, i5,
+                        renamed, inputs, outputs, new_x, new_y, beta, use, tracked_outputs, tracked_inputs,
                     )  # fmt: skip
                     if estimate == FULL:
                         return _TABLE_FULL
@@ -305,7 +328,7 @@ def search(
         report[:] = 0
         answer = _search(
             inputs, outputs, buffer_words, limit, room, estimate,
-            *_arrays(by_outputs), *_arrays(by_inputs), report, path,
+            _arrays(by_outputs), _arrays(by_inputs), report, path,
         )  # fmt: skip
         if answer == _OUT_OF_STATES and room < most_states:
             room = min(most_states, 16 * room)

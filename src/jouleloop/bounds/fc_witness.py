@@ -1,7 +1,7 @@
-"""Dijkstra's algorithm on the buffer contents themselves, with no symmetry, estimate or rule: a witness for tiny layers.
+"""Dijkstra's algorithm on buffer contents, with no symmetry, estimate or rule: a witness for tiny layers.
 
-Every step is taken from the text of conditions 1–4 of 002 section 4 alone: one vertex is added, any one or none is taken
-away. It is slow on purpose; the exact solver is compared with it.
+Every step is taken from the text of conditions 1–4 of 002 section 4 alone: one vertex is added, any one or none is
+taken away. It is slow on purpose; the exact solver is compared with it.
 """
 
 import heapq

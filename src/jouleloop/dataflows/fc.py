@@ -1,4 +1,4 @@
-"""Schedules of a fully-connected layer as sequences of reads, checked against conditions 1–4 of paper 002 at every step."""
+"""Schedules of a fully-connected layer as sequences of reads, checked against paper 002's conditions at every step."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -7,7 +7,8 @@ from typing import NamedTuple
 from jouleloop.errors import Fault, InputError
 
 
-class Vertex(NamedTuple):
+@dataclass(frozen=True, order=True)
+class Vertex:
     """An input x or an output y of the layer with its index from 1, as in 002 section 2."""
 
     side: str
@@ -58,7 +59,7 @@ class Schedule:
 
 @dataclass(frozen=True)
 class Step:
-    """What happened at one read: t, the read, the contents B_t after it and the pairs (x, y) that met for the first time."""
+    """What happened at one read: t, the read, the contents B_t after it and the pairs (x, y) that are new."""
 
     time: int
     read: Read
@@ -91,7 +92,7 @@ class Run:
 
     @property
     def reads(self) -> int:
-        """p = μ + ν, 002 eq. (21)."""
+        """The number of reads p = μ + ν, 002 eq. (21)."""
         return self.output_reads + self.input_reads
 
     @property
@@ -101,7 +102,7 @@ class Run:
 
     @property
     def weight_reads(self) -> int:
-        """Mn: each weight is read when its pair first meets."""
+        """The mn weights: each is read when its pair first meets."""
         return self.schedule.inputs * self.schedule.outputs
 
 
@@ -165,8 +166,8 @@ def schedule_from_moves(
 ) -> Schedule:
     """Return the schedule of (vertex read, vertex overwritten or −1) with inputs 0 … n−1 and outputs n … n+m−1.
 
-    Where a full Buffer meets a move that overwrites nothing, the vertex with the least name among those that have met all
-    of the other side is overwritten.
+    Where a full Buffer meets a move that overwrites nothing, the vertex with the least name among those that have met
+    all of the other side is overwritten.
     """
 
     def vertex(number: int) -> Vertex:
@@ -181,7 +182,8 @@ def schedule_from_moves(
         if old is None and len(held) == buffer_words:
             finished = [v for v in held if len(met[v]) == (outputs if v.side == "x" else inputs)]
             old = min(finished, default=None)
-        held.discard(old) if old else None
+        if old is not None:
+            held.discard(old)
         for v in held:
             if v.side != new.side:
                 met[v].add(new)

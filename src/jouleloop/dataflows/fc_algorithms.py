@@ -31,8 +31,8 @@ def fixed_inputs(inputs: int, outputs: int, buffer_words: int, kept: int) -> Sch
 def bounded_inputs(inputs: int, outputs: int, buffer_words: int, bound: int) -> Schedule:
     """Return 002 Algorithm 2: at most c inputs in Buffer, groups of β − 1 outputs.
 
-    For m not divisible by β − 1 the last group is smaller; the last inputs of a group are read again only where the group
-    overwrote them. c is cut to n.
+    For m not divisible by β − 1 the last group is smaller; the last inputs of a group are read again only where the
+    group overwrote them. c is cut to n.
 
     Raises
     ------
@@ -71,42 +71,34 @@ def balanced_groups(inputs: int, outputs: int, buffer_words: int, groups: int) -
     """
     least = -(-outputs // (buffer_words - 1))
     if not least <= groups <= outputs:
-        raise InputError(Fault("no such number of groups", field="groups", value=groups, allowed=f"{least} … {outputs}"))
+        raise InputError(
+            Fault("no such number of groups", field="groups", value=groups, allowed=f"{least} … {outputs}")
+        )
     small, larger = divmod(outputs, groups)
-    sizes = [small + 1] * larger + [small] * (groups - larger)
-    held_x: list[int] = []
-    held_y: list[int] = []
+    inside: list[Vertex] = []  # the inputs in Buffer, the one read first in front
+    finished: list[Vertex] = []  # outputs of the group before that are still in Buffer
+    group: list[Vertex] = []
     reads: list[Read] = []
-    next_y = 1
 
-    def read(new: Vertex, *old: list[int]) -> None:
-        # Old outputs are finished when the next group comes; the oldest input has met the group when the next one is read.
-        full = len(held_x) + len(held_y) == buffer_words
-        overwritten = None
-        if full:
-            source = next(s for s in old if s)
-            overwritten = _x(source.pop(0)) if source is held_x else _y(source.pop(0))
+    def read(new: Vertex) -> None:
+        full = len(inside) + len(finished) + len(group) == buffer_words
+        overwritten = (finished or inside).pop(0) if full else None
         reads.append(Read(new, overwritten))
-        (held_x if new.side == "x" else held_y).append(new.index)
+        (inside if new.side == "x" else group).append(new)
 
-    for number, size in enumerate(sizes):
-        if number == 0:
+    end = 0
+    for size in [small + 1] * larger + [small] * (groups - larger):
+        if end == 0:
             for i in range(1, min(inputs, buffer_words - size) + 1):
                 read(_x(i))
-        seen = set(held_x)
-        old_y, held_y_new = held_y[:], list(range(next_y, next_y + size))
-        for j in held_y_new:
-            read(_y(j), held_y)
-        next_y += size
-        stale = len([j for j in held_y if j in old_y])
+        met = set(inside)
+        finished, group = group, []
+        for j in range(end + 1, end + size + 1):
+            read(_y(j))
+        end += size
         for i in range(1, inputs + 1):
-            if i in seen:
-                continue
-            if stale and len(held_x) + len(held_y) == buffer_words:
-                read(_x(i), held_y)
-                stale -= 1
-            else:
-                read(_x(i), held_x)
+            if _x(i) not in met:
+                read(_x(i))
     return Schedule(f"{groups} nearly equal groups", inputs, outputs, buffer_words, tuple(reads))
 
 

@@ -18,6 +18,4 @@ def schedule_of(exact: ExactMinimum) -> Schedule:
 
 def schedule_of_dataflow(flow: Dataflow, inputs: int, outputs: int, buffer_words: int) -> Schedule:
     """Return the schedule of a dataflow known by its kind and parameter."""
-    return schedule(
-        flow.kind, inputs, outputs, buffer_words, flow.parameter, reversed_roles=flow.reversed_roles
-    )
+    return schedule(flow.kind, inputs, outputs, buffer_words, flow.parameter, reversed_roles=flow.reversed_roles)

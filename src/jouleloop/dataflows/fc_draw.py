@@ -6,8 +6,8 @@ from jouleloop.dataflows.fc import Run
 def draw_text(run: Run) -> str:
     """Return the reads and, like 002 Figures 2 and 3, the matrix of pairs with the time t at which each first meets.
 
-    Rows are outputs, columns inputs. A time is marked ``-`` where an input read made the pair (a horizontal arrow in the
-    figures) and ``|`` where an output read did (a vertical arrow).
+    Rows are outputs, columns inputs. A time is marked ``-`` where an input read made the pair (a horizontal arrow in
+    the figures) and ``|`` where an output read did (a vertical arrow).
     """
     schedule = run.schedule
     n, m = schedule.inputs, schedule.outputs
@@ -20,8 +20,8 @@ def draw_text(run: Run) -> str:
     label = len(f"y{m}")
     lines = [
         f"{schedule.title}: n = {n}, m = {m}, β = {schedule.buffer_words}",
-        f"μ = {run.output_reads}, ν = {run.input_reads}, p = {run.reads}, 2μ + ν = {run.accesses};"
-        f" most inputs in Buffer {run.largest_inputs}, most outputs {run.largest_outputs}",
+        f"μ = {run.output_reads}, ν = {run.input_reads}, p = {run.reads}, 2μ + ν = {run.accesses}",
+        f"most inputs in Buffer {run.largest_inputs}, most outputs {run.largest_outputs}",
         "",
         " " * label + " " + " ".join(f"x{i}".rjust(width) for i in range(1, n + 1)),
     ]

@@ -5,6 +5,7 @@ import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import Any
 
 from jouleloop.bounds.fc import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
 from jouleloop.bounds.fc_exact import exact_minimum
@@ -109,9 +110,14 @@ def to_csv(rows: Iterable[TableRow]) -> str:
 
 def from_csv(text: str) -> list[TableRow]:
     """Return the rows of a CSV written by `to_csv`."""
-    parsers = {int: int, str: str, Fraction: Fraction, bool: lambda value: value == "True"}
+
+    def value(column_type: object, text: str) -> Any:
+        if column_type is bool:
+            return text == "True"
+        return text if column_type is str else int(text) if column_type is int else Fraction(text)
+
     return [
-        TableRow(**{column.name: parsers[column.type](record[column.name]) for column in fields(TableRow)})  # type: ignore[index]
+        TableRow(**{column.name: value(column.type, record[column.name]) for column in fields(TableRow)})
         for record in csv.DictReader(io.StringIO(text))
     ]
 

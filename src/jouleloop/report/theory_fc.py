@@ -46,7 +46,9 @@ def draw_run(run: Run, path: Path) -> None:
             row = vertex.index if vertex.side == "x" else n + vertex.index
             new = vertex == step.read.vertex
             shade = (_BY_OUTPUT if vertex.side == "y" else _BY_INPUT) if new else "#c8c8c8"
-            strip.add_patch(mpl.patches.Rectangle((step.time - 0.5, row - 0.5), 1, 1, facecolor=shade, edgecolor="white"))
+            strip.add_patch(
+                mpl.patches.Rectangle((step.time - 0.5, row - 0.5), 1, 1, facecolor=shade, edgecolor="white")
+            )
     _axes(matrix, n, m, [f"x{i}" for i in range(1, n + 1)], [f"y{j}" for j in range(1, m + 1)])
     matrix.set_title(
         f"{schedule.title}: n = {n}, m = {m}, β = {schedule.buffer_words};"
@@ -70,7 +72,9 @@ def draw_gap(rows: Sequence[TableRow], path: Path) -> None:
         for name, marker, colour in (("lower_bound_20", "o", _BY_INPUT), ("lower_bound_19", "x", _BY_OUTPUT)):
             gaps = [row.upper_accesses - float(getattr(row, name)) for row in chosen]
             label = f"exact − eq. ({name[-2:]})"
-            axes.scatter([row.outputs for row in chosen], gaps, marker=marker, s=16, color=colour, label=label, alpha=0.7)
+            axes.scatter(
+                [row.outputs for row in chosen], gaps, marker=marker, s=16, color=colour, label=label, alpha=0.7
+            )
         axes.axhline(0, color="black", linewidth=0.8)
         axes.set_title(f"{title} ({len(chosen)} layers)", fontsize=9, loc="left")
         axes.set_xlabel("outputs m")

@@ -28,7 +28,9 @@ def fc(
     mac_energy: Annotated[float | None, typer.Option("--mac-energy", help="C_b of eq. (3), in pJ.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Solve for the least 2μ + ν (small layers).")] = False,
     schedule: Annotated[bool, typer.Option("--schedule", help="With --exact, also give the schedule found.")] = False,
-    states: Annotated[int, typer.Option("--states", help="With --exact, how many states a search may keep.")] = MOST_STATES,
+    states: Annotated[
+        int, typer.Option("--states", help="With --exact, how many states a search may keep.")
+    ] = MOST_STATES,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
 ) -> None:
     """Bounds on the energy of a fully-connected layer (paper 002)."""
@@ -56,7 +58,9 @@ def fc(
                         record["schedule"] = [str(read) for read in schedule_of(found).reads]
         print_json(records)
         return
-    print_bounds(rows, as_json=False, title=f"Fully-connected layer n = {inputs}, m = {outputs}, β = {buffer}, b = {bits}")
+    print_bounds(
+        rows, as_json=False, title=f"Fully-connected layer n = {inputs}, m = {outputs}, β = {buffer}, b = {bits}"
+    )
     if found is not None:
         verdict = f"decided by {found.method}" if found.decided else "undecided"
         stdout.print(f"exact: {verdict}, 2μ + ν in {found.lower} … {found.upper}")

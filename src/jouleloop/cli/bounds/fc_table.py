@@ -23,7 +23,7 @@ def fc_table(
         raise InputError(Fault("no size for the exact table", field="--largest", value=largest, allowed="1 … 12"))
     rows = [table_row(*layer) for layer in grid(largest)]
     write_text(output, to_csv(rows))
-    verdict = {name: value for name, value in vars(judge(rows)).items()}
+    verdict = dict(vars(judge(rows)))
     if as_json:
         print_json(verdict)
         return

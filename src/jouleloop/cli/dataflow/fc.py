@@ -42,14 +42,16 @@ def fc(
         typer.Option(
             "--algorithm",
             "-a",
-            help="fixed: 002 Algorithm 1; bounded: Algorithm 2; balanced: nearly equal groups; best: the cheapest known; "
+            help="fixed: 002 Algorithm 1; bounded: Algorithm 2; balanced: nearly equal groups; best: cheapest known; "
             "exact: a proven or best schedule found by search (small layers).",
         ),
     ] = Algorithm.FIXED,
     kept: Annotated[
         int | None, typer.Option("--keep", "-d", help="d of Algorithm 1 or c of Algorithm 2, in words (default 1).")
     ] = None,
-    reversed_roles: Annotated[bool, typer.Option("--reverse", help="Exchange the roles of inputs and outputs.")] = False,
+    reversed_roles: Annotated[
+        bool, typer.Option("--reverse", help="Exchange the roles of inputs and outputs.")
+    ] = False,
     picture: Annotated[Path | None, typer.Option("--picture", help="Write a picture (.svg or .png) here.")] = None,
     draw: Annotated[bool, typer.Option("--draw/--no-draw", help="Print every step and the drawing.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print counts and reads as one JSON object.")] = False,
@@ -93,7 +95,7 @@ def fc(
             }
         )
         return
-    text = draw_text(result) if draw else "\n".join(draw_text(result).splitlines()[:2])
+    text = draw_text(result) if draw else "\n".join(draw_text(result).splitlines()[:3])
     typer.echo(text)
     if picture is not None:
         stdout.print(f"picture: {picture}", highlight=False, markup=False)
