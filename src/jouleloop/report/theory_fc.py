@@ -1,13 +1,16 @@
 """Figures of paper 002's theory: a dataflow as in Figures 2 and 3, and bounds beside exact optima."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from jouleloop.bounds.fc import FcLayer
+from jouleloop.bounds.fc_report import all_bounds
 from jouleloop.dataflows.fc import Run
 from jouleloop.dataflows.fc_table import TableRow
 from jouleloop.errors import Fault, InputError
@@ -81,6 +84,29 @@ def draw_gap(rows: Sequence[TableRow], path: Path) -> None:
     left.set_ylabel("accesses")
     right.legend(fontsize=8)
     _save(figure, path)
+
+
+def bounds_table(layers: Iterable[tuple[int, int]], buffers: Sequence[int], word_bits: int) -> pd.DataFrame:
+    """Return every bound of `all_bounds` for layers (n, m) and buffers β: one row a bound."""
+    records = [
+        {
+            "inputs": n,
+            "outputs": m,
+            "buffer_words": beta,
+            "word_bits": word_bits,
+            "name": bound.name,
+            "source": bound.source,
+            "value": None if bound.value is None else float(bound.value),
+            "unit": bound.unit,
+            "assumptions_hold": bound.assumptions_hold,
+            "assumptions_failed": "; ".join(a.text for a in bound.assumptions if not a.holds),
+            "note": bound.note,
+        }
+        for n, m in layers
+        for beta in buffers
+        for bound in all_bounds(FcLayer(n, m, beta, word_bits))
+    ]
+    return pd.DataFrame.from_records(records)
 
 
 def _axes(axes: Any, width: int, height: int, columns: list[str], rows: list[str]) -> None:
