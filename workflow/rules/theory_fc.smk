@@ -8,10 +8,10 @@ rule theory_fc_optima:
         figure="results/theory/fc/exact_against_lower_bounds.svg",
     log:
         "results/logs/theory_fc_optima.log",
-    params:
-        largest=8,
     conda:
         "../envs/jouleloop.yaml"
+    params:
+        largest=8,
     script:
         "../scripts/theory_fc_optima.py"
 
@@ -21,12 +21,12 @@ rule theory_fc_bounds:
         table="results/theory/fc/bounds.csv",
     log:
         "results/logs/theory_fc_bounds.log",
+    conda:
+        "../envs/jouleloop.yaml"
     params:
         layers=[(1024, 1024), (128, 1024), (4096, 1024), (1024, 128), (1024, 4096)],
         buffers=[17, 129, 1025],
         bits=8,
-    conda:
-        "../envs/jouleloop.yaml"
     script:
         "../scripts/theory_fc_bounds.py"
 

@@ -14,7 +14,7 @@ from numba import njit
 from numba import uint64 as word
 
 
-@njit("uint64(uint64)", cache=True)
+@njit(cache=True)
 def mix(value: Any) -> Any:
     """Return a 64-bit hash of a 64-bit word (the finaliser of SplitMix64)."""
     value = (value ^ (value >> word(30))) * word(0xBF58476D1CE4E5B9)
@@ -22,7 +22,7 @@ def mix(value: Any) -> Any:
     return value ^ (value >> word(31))
 
 
-@njit("int64(int64)", cache=True)
+@njit(cache=True)
 def ones(value: Any) -> Any:
     """Return how many bits of ``value`` are set."""
     count = 0
@@ -32,7 +32,7 @@ def ones(value: Any) -> Any:
     return count
 
 
-@njit("int64(uint64[:],int64)", cache=True)
+@njit(cache=True)
 def _classes(colours: Any, size: Any) -> Any:
     distinct = 0
     for a in range(size):
@@ -45,7 +45,7 @@ def _classes(colours: Any, size: Any) -> Any:
     return distinct
 
 
-@njit("void(uint64[:],int64[:],int64)", cache=True)
+@njit(cache=True)
 def _order(colours: Any, order: Any, size: Any) -> Any:
     for a in range(size):
         order[a] = a
@@ -58,10 +58,7 @@ def _order(colours: Any, order: Any, size: Any) -> Any:
         order[b] = item
 
 
-@njit(
-    "UniTuple(int64,2)(int64[:],int64,int64,int64,int64,int64[:],int64[:],int64[:],uint64[:],uint64[:],uint64[:])",
-    cache=True,
-)
+@njit(cache=True)
 def canonical(
     rows: Any,
     inputs: Any,

@@ -43,7 +43,7 @@ _SMALLEST_TABLE_BITS = 14
 LARGEST_TABLE_BITS = 24
 
 
-@njit("uint64(uint64,uint64,int64)", cache=True)
+@njit(cache=True)
 def _hash(inside: Any, outside: Any, anonymous: Any) -> Any:
     mixed = inside * word(0x9E3779B97F4A7C15) ^ outside * word(0xC2B2AE3D27D4EB4F)
     mixed += word(anonymous) * word(0x165667B19E3779F9)
@@ -51,9 +51,7 @@ def _hash(inside: Any, outside: Any, anonymous: Any) -> Any:
     return mixed ^ (mixed >> word(32))
 
 
-@njit(
-    "int64(uint64,uint64,int64,int64,int64,int64,int64,int64,uint64[:],uint64[:],int8[:],int16[:],int64[:])", cache=True
-)
+@njit(cache=True)
 def cost_to_finish(
     inside: Any,
     outside: Any,
