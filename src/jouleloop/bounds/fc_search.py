@@ -47,6 +47,27 @@ class SearchResult:
 
 
 @njit(cache=True)
+def _histograms(rows: Any, inputs: Any, outputs: Any, marks: Any, of_outputs: Any, width: Any) -> Any:
+    """Return how many vertices of one side in and out of Buffer have 0, 1, … pairs done, in fields of a word."""
+    inside = word(0)
+    outside = word(0)
+    for vertex in range(outputs if of_outputs else inputs):
+        if of_outputs:
+            count = ones(rows[vertex])
+        else:
+            count = 0
+            for y in range(outputs):
+                count += (rows[y] >> vertex) & 1
+        if count < (inputs if of_outputs else outputs):
+            unit = word(1) << word(width * count)
+            if (marks >> vertex) & 1:
+                inside += unit
+            else:
+                outside += unit
+    return inside, outside
+
+
+@njit(cache=True)
 def _estimate(
     rows: Any,
     inputs: Any,
@@ -62,35 +83,11 @@ def _estimate(
         return 0 if ones(in_x) == 0 and _finished(rows, inputs, outputs) else 1
     wo, o1, o2, o3, o4, o5 = tracked_outputs
     wi, i1, i2, i3, i4, i5 = tracked_inputs
-    inside = word(0)
-    outside = word(0)
-    for y in range(outputs):
-        count = ones(rows[y])
-        if count < inputs:
-            unit = word(1) << word(wo * count)
-            if (in_y >> y) & 1:
-                inside += unit
-            else:
-                outside += unit
+    inside, outside = _histograms(rows, inputs, outputs, in_y, True, wo)
     by_outputs = cost_to_finish(inside, outside, ones(in_x), inputs, wo, beta, 1, 2, o1, o2, o3, o4, o5)
-    if by_outputs == FULL:
-        return FULL
-    inside = word(0)
-    outside = word(0)
-    for x in range(inputs):
-        count = 0
-        for y in range(outputs):
-            count += (rows[y] >> x) & 1
-        if count < outputs:
-            unit = word(1) << word(wi * count)
-            if (in_x >> x) & 1:
-                inside += unit
-            else:
-                outside += unit
+    inside, outside = _histograms(rows, inputs, outputs, in_x, False, wi)
     by_inputs = cost_to_finish(inside, outside, ones(in_y), outputs, wi, beta, 2, 1, i1, i2, i3, i4, i5)
-    if by_inputs == FULL:
-        return FULL
-    return max(by_outputs, by_inputs)
+    return FULL if FULL in (by_outputs, by_inputs) else max(by_outputs, by_inputs)
 
 
 @njit(cache=True)
