@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numba
 
-_ROOMS = ("model", "search")
+_ROOMS = ("bounds", "model", "search")
 
 
 def cache_folder() -> Path:

@@ -1,0 +1,173 @@
+"""Energy of a fully-connected layer in paper 002's model: lower bounds, upper bounds and their comparison, exactly.
+
+A layer has n inputs and m outputs; Buffer holds β words of inputs and outputs beside one word for a weight. ν reads of
+inputs and μ reads of outputs cost 2μ + ν accesses, because every output read is written back later.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.files import is_whole
+
+MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
+"""C_b in pJ for one multiply-accumulate on b bits; 002 section 2, below eq. (3): Simba (8) and Eyeriss (16)."""
+
+
+@dataclass(frozen=True)
+class FcLayer:
+    """A fully-connected layer and the Buffer it is computed in.
+
+    Attributes
+    ----------
+    inputs
+        n, the number of inputs.
+    outputs
+        m, the number of outputs.
+    buffer_words
+        β, the words of Buffer that hold inputs and outputs (the word for the weight not counted).
+    word_bits
+        b, the bits of a word.
+
+    Raises
+    ------
+    InputError
+        Where a size is no positive whole number.
+    AssumptionError
+        Where β < 2: an input and an output could never meet.
+    """
+
+    inputs: int
+    outputs: int
+    buffer_words: int
+    word_bits: int = 8
+
+    def __post_init__(self) -> None:
+        faults = [
+            Fault(f"assumption {symbol} >= 1 fails", field=name, value=value, allowed="a whole number >= 1")
+            for name, symbol, value in (
+                ("inputs", "n", self.inputs),
+                ("outputs", "m", self.outputs),
+                ("bits", "b", self.word_bits),
+            )
+            if not is_whole(value) or value < 1
+        ]
+        if not is_whole(self.buffer_words) or self.buffer_words < 2:
+            text = "assumption β > 1 (002 section 3) fails: an input and an output must fit together"
+            faults.append(Fault(text, field="buffer", value=self.buffer_words, allowed="a whole number >= 2"))
+            raise AssumptionError(faults)
+        if faults:
+            raise InputError(faults)
+
+    @property
+    def pairs(self) -> int:
+        """The mn pairs of an input and an output, each with its own weight."""
+        return self.inputs * self.outputs
+
+    def check_partition(self, inputs_kept: int, name: str = "d") -> None:
+        """Raise `AssumptionError` unless 1 <= d <= β − 1 (002 sections 4.1, 4.2 for c, 5)."""
+        if not is_whole(inputs_kept) or not 1 <= inputs_kept <= self.buffer_words - 1:
+            text = f"assumption 1 <= {name} <= β − 1 (002 section 4) fails"
+            allowed = f"1 … {self.buffer_words - 1} for β = {self.buffer_words}"
+            raise AssumptionError(Fault(text, field="partition", value=inputs_kept, allowed=allowed))
+
+    def reversed(self) -> "FcLayer":
+        """Return the layer with the roles of inputs and outputs exchanged."""
+        return FcLayer(self.outputs, self.inputs, self.buffer_words, self.word_bits)
+
+
+def ceil_div(dividend: int, divisor: int) -> int:
+    """Return ⌈dividend / divisor⌉ for whole numbers."""
+    return -(-dividend // divisor)
+
+
+def computation_energy_pj(layer: FcLayer, mac_energy_pj: Fraction | float) -> Fraction:
+    """Return C_b·mn in pJ, 002 eq. (3)."""
+    if mac_energy_pj < 0:
+        raise InputError(
+            Fault("energy of a multiply-accumulate is negative", field="mac_energy_pj", value=mac_energy_pj)
+        )
+    return Fraction(mac_energy_pj) * layer.pairs
+
+
+def data_energy_bits(layer: FcLayer, accesses: int | Fraction) -> Fraction:
+    """Return b(2μ + ν + mn) in bits for ``accesses`` = 2μ + ν, 002 eq. (5)."""
+    return layer.word_bits * (Fraction(accesses) + layer.pairs)
+
+
+def lower_bound_reads(layer: FcLayer) -> Fraction:
+    """Return the general lower bound on μ + ν, 002 eq. (18): mn/(β−1) + m/2 + 1."""
+    return Fraction(layer.pairs, layer.buffer_words - 1) + Fraction(layer.outputs, 2) + 1
+
+
+def lower_bound_accesses(layer: FcLayer) -> Fraction:
+    """Return the general lower bound on 2μ + ν, 002 eq. (19): (18) and one more read for each output."""
+    return lower_bound_reads(layer) + layer.outputs
+
+
+def lower_bound_accesses_weak(layer: FcLayer) -> Fraction:
+    """Return 2μ + ν as in 002 eq. (20): m(n−1)/(β−1) + 3m/2 + 1, which drops m/(β−1) of eq. (19)."""
+    n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
+    return Fraction(m * (n - 1), beta - 1) + Fraction(3 * m, 2) + 1
+
+
+def fixed_inputs_accesses_formula(layer: FcLayer, inputs_kept: int) -> Fraction:
+    """Return 2μ + ν of Algorithm 1 as in 002 eq. (24): m(n−d)/(β−d) + 2m + d."""
+    layer.check_partition(inputs_kept)
+    n, m, beta, d = layer.inputs, layer.outputs, layer.buffer_words, inputs_kept
+    return Fraction(m * (n - d), beta - d) + 2 * m + d
+
+
+def fixed_outputs_accesses_formula(layer: FcLayer, inputs_kept: int) -> Fraction:
+    """Return 2μ + ν of Algorithm 1 with roles reversed as in 002 eq. (25): 2n(m−(β−d))/d + n + 2(β−d)."""
+    layer.check_partition(inputs_kept)
+    n, m, d, kept = layer.inputs, layer.outputs, inputs_kept, layer.buffer_words - inputs_kept
+    return Fraction(2 * n * (m - kept), d) + n + 2 * kept
+
+
+def bounded_inputs_accesses_formula(layer: FcLayer, inputs_bound: int) -> Fraction:
+    """Return 2μ + ν of Algorithm 2 as in 002 eq. (30): m(n−1)/(β−1) + 2m + c."""
+    layer.check_partition(inputs_bound, "c")
+    n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
+    return Fraction(m * (n - 1), beta - 1) + 2 * m + inputs_bound
+
+
+def bounded_outputs_accesses_formula(layer: FcLayer, outputs_bound: int) -> Fraction:
+    """Return 2μ + ν of Algorithm 2 with roles reversed: 2(n(m−1)/(β−1) + c) + n, from 002 eq. (29)."""
+    layer.check_partition(outputs_bound, "c")
+    n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
+    return 2 * (Fraction(n * (m - 1), beta - 1) + outputs_bound) + n
+
+
+def fixed_reads(streamed: int, grouped: int, buffer_words: int, kept: int) -> int:
+    """Return how often Algorithm 1 reads the streamed side, for any sizes.
+
+    The ``grouped`` vertices come in ⌈grouped/(β−d)⌉ groups, the last perhaps smaller, each read once; at most d of the
+    ``streamed`` ones stay from group to group: d + ⌈grouped/(β−d)⌉(streamed − d), with d cut to ``streamed``.
+    """
+    held = min(kept, streamed)
+    return held + ceil_div(grouped, buffer_words - kept) * (streamed - held)
+
+
+def bounded_reads(streamed: int, grouped: int, buffer_words: int, bound: int) -> int:
+    """Return how often Algorithm 2 reads the streamed side, for any sizes.
+
+    All groups but the last cost streamed − 1 reads. In the last, of r vertices, only the max(0, r − (β−c)) streamed
+    vertices that were overwritten to make room are read again; c is cut to ``streamed``.
+    """
+    held = min(bound, streamed)
+    groups = ceil_div(grouped, buffer_words - 1)
+    last = grouped - (groups - 1) * (buffer_words - 1)
+    return streamed + (groups - 1) * (streamed - 1) + max(0, last - (buffer_words - held))
+
+
+def balanced_reads(streamed: int, grouped: int, buffer_words: int, groups: int) -> int:
+    """Return how often the streamed side is read when the grouped one is split into ``groups`` nearly equal groups.
+
+    Groups of ⌈grouped/K⌉ come first, then groups of ⌊grouped/K⌋; what a group leaves free of Buffer keeps streamed
+    vertices for the next group. Not in the paper; for (β−1) | grouped and the least K it is Algorithm 1 with d = 1.
+    """
+    small, larger = divmod(grouped, groups)
+    kept_large = min(streamed, buffer_words - small - 1)
+    kept_small = min(streamed, buffer_words - small)
+    return streamed + larger * (streamed - kept_large) + (groups - larger - 1) * (streamed - kept_small)

@@ -1,0 +1,131 @@
+"""One representative for all states of a fully-connected layer that differ by renaming inputs and outputs.
+
+A state is the 0/1 matrix of done pairs with rows (outputs) and columns (inputs) marked where they are in Buffer.
+Colours are refined over the bipartite graph of done pairs until they split no further; among rows of equal colour that
+are not equal rows, one is set apart and refinement goes on. Renaming by colour order then gives the representative.
+Where two rows of one colour are not images of each other, the representative may depend on the names, and two
+equivalent states stay apart: this costs time, never correctness, as every representative is a renaming of its state.
+"""
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba import uint64 as word
+
+
+@njit(cache=True)
+def mix(value: Any) -> Any:
+    """Return a 64-bit hash of a 64-bit word (the finaliser of SplitMix64)."""
+    value = (value ^ (value >> word(30))) * word(0xBF58476D1CE4E5B9)
+    value = (value ^ (value >> word(27))) * word(0x94D049BB133111EB)
+    return value ^ (value >> word(31))
+
+
+@njit(cache=True)
+def ones(value: Any) -> Any:
+    """Return how many bits of ``value`` are set."""
+    count = 0
+    while value:
+        value &= value - 1
+        count += 1
+    return count
+
+
+@njit(cache=True)
+def _classes(colours: Any, size: Any) -> Any:
+    distinct = 0
+    for a in range(size):
+        new = 1
+        for b in range(a):
+            if colours[b] == colours[a]:
+                new = 0
+                break
+        distinct += new
+    return distinct
+
+
+@njit(cache=True)
+def _order(colours: Any, order: Any, size: Any) -> Any:
+    for a in range(size):
+        order[a] = a
+    for a in range(1, size):
+        item = order[a]
+        b = a
+        while b > 0 and colours[order[b - 1]] > colours[item]:
+            order[b] = order[b - 1]
+            b -= 1
+        order[b] = item
+
+
+@njit(cache=True)
+def canonical(
+    rows: Any,
+    inputs: Any,
+    outputs: Any,
+    in_x: Any,
+    in_y: Any,
+    renamed: Any,
+    row_order: Any,
+    column_order: Any,
+    rc: Any,
+    cc: Any,
+    fresh: Any,
+) -> Any:
+    """Write the representative's rows to ``renamed`` and return its marks (inputs, outputs in Buffer) as bit sets.
+
+    ``row_order[new]`` and ``column_order[new]`` are the old names. ``rc``, ``cc`` and ``fresh`` are working space.
+    """
+    for y in range(outputs):
+        rc[y] = word(1) + word((in_y >> y) & 1)
+    for x in range(inputs):
+        cc[x] = word(11) + word((in_x >> x) & 1)
+    while True:
+        before = 0
+        while True:
+            for y in range(outputs):
+                total = word(0)
+                for x in range(inputs):
+                    if (rows[y] >> x) & 1:
+                        total += mix(cc[x])
+                fresh[y] = mix(rc[y] * word(3) + total)
+            for x in range(inputs):
+                total = word(0)
+                for y in range(outputs):
+                    if (rows[y] >> x) & 1:
+                        total += mix(fresh[y])
+                cc[x] = mix(cc[x] * word(5) + total)
+            for y in range(outputs):
+                rc[y] = fresh[y]
+            now = _classes(rc, outputs) + _classes(cc, inputs)
+            if now == before:
+                break
+            before = now
+        apart = -1
+        for y in range(outputs):
+            for z in range(y):
+                if rc[z] == rc[y] and rows[z] != rows[y]:
+                    if apart < 0 or rc[y] < rc[apart]:
+                        apart = z
+                    break
+        if apart < 0:
+            break
+        rc[apart] = mix(rc[apart] + word(77))
+    _order(rc, row_order, outputs)
+    _order(cc, column_order, inputs)
+    for y in range(outputs):
+        row = rows[row_order[y]]
+        value = np.int64(0)
+        for x in range(inputs):
+            if (row >> column_order[x]) & 1:
+                value |= np.int64(1) << x
+        renamed[y] = value
+    marks_x = np.int64(0)
+    marks_y = np.int64(0)
+    for x in range(inputs):
+        if (in_x >> column_order[x]) & 1:
+            marks_x |= np.int64(1) << x
+    for y in range(outputs):
+        if (in_y >> row_order[y]) & 1:
+            marks_y |= np.int64(1) << y
+    return marks_x, marks_y

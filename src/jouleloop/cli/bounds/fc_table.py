@@ -1,0 +1,33 @@
+"""``jouleloop bounds fc-table``: exact optima of every small layer beside the bounds of paper 002."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jouleloop.cli.bounds import app
+from jouleloop.cli.console import print_json, stdout
+from jouleloop.dataflows.fc_table import grid, judge, table_row, to_csv
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import write_text
+
+
+@app.command("fc-table")
+def fc_table(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Write the table here, as CSV.")],
+    largest: Annotated[int, typer.Option("--largest", help="All n, m up to this and all β up to n + m.")] = 8,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+) -> None:
+    """Solve every layer with n, m up to a size exactly and judge paper 002's bounds by it."""
+    if not 1 <= largest <= 12:
+        raise InputError(Fault("no size for the exact table", field="--largest", value=largest, allowed="1 … 12"))
+    rows = [table_row(*layer) for layer in grid(largest)]
+    write_text(output, to_csv(rows))
+    verdict = dict(vars(judge(rows)))
+    if as_json:
+        print_json(verdict)
+        return
+    for name, value in verdict.items():
+        stdout.print(f"{name}: {value if isinstance(value, int) else len(value)}", highlight=False)
+        if isinstance(value, tuple) and value:
+            stdout.print("  " + " ".join(str(layer).replace(" ", "") for layer in value), highlight=False)

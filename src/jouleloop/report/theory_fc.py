@@ -1,0 +1,128 @@
+"""Figures of paper 002's theory: a dataflow as in Figures 2 and 3, and bounds beside exact optima."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib as mpl
+import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from jouleloop.bounds.fc import FcLayer
+from jouleloop.bounds.fc_report import all_bounds
+from jouleloop.dataflows.fc import Run
+from jouleloop.dataflows.fc_table import TableRow
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import replacing
+
+_BY_OUTPUT = "#4c72b0"
+_BY_INPUT = "#dd8452"
+MOST_PICTURED = 2_500
+"""Pairs beyond which a picture of single pairs cannot be read."""
+
+
+def draw_run(run: Run, path: Path) -> None:
+    """Write a picture of a dataflow: the matrix of pairs, each with the time t of the read that made it.
+
+    Dark cells were made by reading an output (vertical arrows in 002 Figures 2 and 3), light ones by reading an input
+    (horizontal arrows). The strip below shows Buffer after every read.
+
+    Raises
+    ------
+    InputError
+        Where ``path`` ends in neither .svg nor .png, or there are more than 2,500 pairs.
+    """
+    schedule = run.schedule
+    n, m, p = schedule.inputs, schedule.outputs, run.reads
+    if n * m > MOST_PICTURED:
+        raise InputError(Fault("too many pairs to picture", value=n * m, allowed=f"<= {MOST_PICTURED}"))
+    unit = 0.32
+    figure = Figure(figsize=(max(5.0, unit * max(n, p) + 1.5), unit * (2 * m + n) + 2.2), layout="constrained")
+    matrix, strip = figure.subplots(2, 1, height_ratios=[m, n + m])
+    for step in run.steps:
+        colour = _BY_OUTPUT if step.read.vertex.side == "y" else _BY_INPUT
+        for x, y in step.new_pairs:
+            matrix.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
+            matrix.text(x, y, str(step.time), ha="center", va="center", fontsize=7, color="white")
+        for vertex in step.contents:
+            row = vertex.index if vertex.side == "x" else n + vertex.index
+            new = vertex == step.read.vertex
+            shade = (_BY_OUTPUT if vertex.side == "y" else _BY_INPUT) if new else "#c8c8c8"
+            strip.add_patch(
+                mpl.patches.Rectangle((step.time - 0.5, row - 0.5), 1, 1, facecolor=shade, edgecolor="white")
+            )
+    _axes(matrix, n, m, [f"x{i}" for i in range(1, n + 1)], [f"y{j}" for j in range(1, m + 1)])
+    matrix.set_title(
+        f"{schedule.title}: n = {n}, m = {m}, β = {schedule.buffer_words};"
+        f" μ = {run.output_reads}, ν = {run.input_reads}, 2μ + ν = {run.accesses}\n"
+        "number: the read t at which the pair first meets; blue: an output is read, orange: an input is read",
+        fontsize=8,
+        loc="left",
+    )
+    names = [f"x{i}" for i in range(1, n + 1)] + [f"y{j}" for j in range(1, m + 1)]
+    _axes(strip, p, n + m, [str(t) if t % 5 == 0 or t == 1 else "" for t in range(1, p + 1)], names)
+    strip.set_title("Buffer after read t", fontsize=8, loc="left")
+    _save(figure, path)
+
+
+def draw_gap(rows: Sequence[TableRow], path: Path) -> None:
+    """Write a figure of the exact least 2μ + ν less the bounds of eqs. (19) and (20), by whether assumptions hold."""
+    figure = Figure(figsize=(8, 3.6), layout="constrained")
+    left, right = figure.subplots(1, 2, sharey=True)
+    for axes, holds, title in ((left, True, "assumptions of eq. (20) hold"), (right, False, "assumptions do not hold")):
+        chosen = [row for row in rows if row.decided and row.lower_assumptions_hold == holds]
+        for name, marker, colour in (("lower_bound_20", "o", _BY_INPUT), ("lower_bound_19", "x", _BY_OUTPUT)):
+            gaps = [row.upper_accesses - float(getattr(row, name)) for row in chosen]
+            label = f"exact − eq. ({name[-2:]})"
+            axes.scatter(
+                [row.outputs for row in chosen], gaps, marker=marker, s=16, color=colour, label=label, alpha=0.7
+            )
+        axes.axhline(0, color="black", linewidth=0.8)
+        axes.set_title(f"{title} ({len(chosen)} layers)", fontsize=9, loc="left")
+        axes.set_xlabel("outputs m")
+    left.set_ylabel("accesses")
+    right.legend(fontsize=8)
+    _save(figure, path)
+
+
+def bounds_table(layers: Iterable[tuple[int, int]], buffers: Sequence[int], word_bits: int) -> pd.DataFrame:
+    """Return every bound of `all_bounds` for layers (n, m) and buffers β: one row a bound."""
+    records = [
+        {
+            "inputs": n,
+            "outputs": m,
+            "buffer_words": beta,
+            "word_bits": word_bits,
+            "name": bound.name,
+            "source": bound.source,
+            "value": None if bound.value is None else float(bound.value),
+            "unit": bound.unit,
+            "assumptions_hold": bound.assumptions_hold,
+            "assumptions_failed": "; ".join(a.text for a in bound.assumptions if not a.holds),
+            "note": bound.note,
+        }
+        for n, m in layers
+        for beta in buffers
+        for bound in all_bounds(FcLayer(n, m, beta, word_bits))
+    ]
+    return pd.DataFrame.from_records(records)
+
+
+def _axes(axes: Any, width: int, height: int, columns: list[str], rows: list[str]) -> None:
+    axes.set_xlim(0.5, width + 0.5)
+    axes.set_ylim(height + 0.5, 0.5)
+    axes.set_aspect("equal")
+    axes.set_xticks(range(1, width + 1), columns, fontsize=6)
+    axes.set_yticks(range(1, height + 1), rows, fontsize=6)
+    axes.tick_params(length=0)
+
+
+def _save(figure: Figure, path: Path) -> None:
+    if path.suffix not in (".svg", ".png"):
+        raise InputError(Fault("unknown picture format", value=path.name, allowed=".svg, .png"))
+    FigureCanvasAgg(figure)
+    # A fixed salt and no date, so that the same figure is the same bytes.
+    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
+    with mpl.rc_context({"svg.hashsalt": "jouleloop"}), replacing(path) as temporary:
+        figure.savefig(temporary, format=path.suffix[1:], dpi=150, metadata=metadata)
