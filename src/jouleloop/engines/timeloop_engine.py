@@ -251,7 +251,7 @@ class TimeloopEngine:
             return "failed", outcome.failure("timeloop-mapper").message
         if outcome.return_code == 0 and log.no_mapping:
             return "no_mapping", explain(log, self._diagnose(problem, target))
-        if reason := is_unmappable(outcome):
+        if reason := is_unmappable(outcome, target.constraints):
             return "invalid", reason
         if not outcome.ok:
             return "failed", outcome.failure("timeloop-mapper").message

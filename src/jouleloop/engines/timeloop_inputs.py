@@ -5,14 +5,16 @@ underscores as they read. The energies are always given as an energy reference t
 """
 
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
-from jouleloop.files import write_yaml
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
 from jouleloop.workload.problem import Problem
@@ -45,7 +47,7 @@ def write_evaluation(folder: Path, problem: Problem, target: Target, mapping: Ma
         Where the mapping is none of this problem and architecture, or has no form in Timeloop's mapping language.
     """
     directives = mapping_directives(problem, target.arch, mapping)
-    return _write(folder, _common(problem, target) | {"mapping.yaml": {"mapping": directives}})
+    return _write(folder, _common(problem, target) | {"mapping.yaml": _text({"mapping": directives})})
 
 
 def write_search(folder: Path, problem: Problem, target: Target, mapper: dict[str, Any]) -> list[str]:
@@ -57,7 +59,10 @@ def write_search(folder: Path, problem: Problem, target: Target, mapper: dict[st
         Settings under the key ``mapper``, with Timeloop's hyphenated keywords.
     """
     constraints = {"targets": constraint_targets(problem, target.arch, target.constraints)}
-    more = {"constraints.yaml": {"architecture_constraints": constraints}, "mapper.yaml": {"mapper": mapper}}
+    more = {
+        "constraints.yaml": _text({"architecture_constraints": constraints}),
+        "mapper.yaml": _text({"mapper": mapper}),
+    }
     return _write(folder, _common(problem, target) | more)
 
 
@@ -174,17 +179,34 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
     return targets
 
 
-def _common(problem: Problem, target: Target) -> dict[str, Any]:
+def _common(problem: Problem, target: Target) -> dict[str, str]:
     return {
-        "architecture.yaml": {"architecture": architecture_tree(target.arch)},
-        "energy.yaml": {"ERT": energy_tables(target.arch, target.costs)},
-        "problem.yaml": {"problem": problem_tree(problem)},
+        "architecture.yaml": _architecture_text(target.arch),
+        "energy.yaml": _energy_text(target.arch, target.costs),
+        "problem.yaml": _text({"problem": problem_tree(problem)}),
     }
 
 
-def _write(folder: Path, files: dict[str, Any]) -> list[str]:
-    for name, content in files.items():
-        write_yaml(folder / name, content)
+# A sweep asks for the same architecture and energies thousands of times.
+@lru_cache(maxsize=16)
+def _architecture_text(arch: Architecture) -> str:
+    return _text({"architecture": architecture_tree(arch)})
+
+
+@lru_cache(maxsize=16)
+def _energy_text(arch: Architecture, costs: EnergyCosts) -> str:
+    return _text({"ERT": energy_tables(arch, costs)})
+
+
+def _text(document: dict[str, Any]) -> str:
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(document, Dumper=dumper, sort_keys=False, width=120, default_flow_style=None))
+
+
+def _write(folder: Path, files: dict[str, str]) -> list[str]:
+    # The folder is new and private to one run: nothing reads a half-written file here.
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
     return list(files)
 
 

@@ -107,13 +107,15 @@ def run_program(
         )
     except OSError as error:
         return Outcome(None, False, 0.0, (error.strerror or str(error),))
-    reader = threading.Thread(target=_read, args=(process, kept, on_line), daemon=True)
+    raised: list[BaseException] = []
+    reader = threading.Thread(target=_read, args=(process, kept, on_line, raised), daemon=True)
     reader.start()
     timed_out = False
     try:
-        try:
-            process.wait(time_limit_s)
-        except subprocess.TimeoutExpired:
+        # The end of its output is the end of the program; waiting for that needs no polling.
+        reader.join(time_limit_s)
+        left = None if time_limit_s is None else max(0.05, time_limit_s - (time.monotonic() - start))
+        if not _wait(process, left):
             timed_out = True
             if interrupt_grace_s > 0:
                 _send(process, signal.SIGINT)
@@ -126,15 +128,29 @@ def run_program(
         reader.join(_KILL_GRACE_S)
         if process.stdout is not None and not reader.is_alive():
             process.stdout.close()
+    if raised:
+        raise raised[0]
     return Outcome(process.returncode, timed_out, time.monotonic() - start, tuple(kept))
 
 
-def _read(process: "subprocess.Popen[str]", kept: deque[str], on_line: Callable[[str], bool] | None) -> None:
+def _read(
+    process: "subprocess.Popen[str]",
+    kept: deque[str],
+    on_line: Callable[[str], bool] | None,
+    raised: list[BaseException],
+) -> None:
+    """Take every line; after an exception in ``on_line`` go on, since a full pipe would stop the program."""
     if process.stdout is None:
         return
     while line := process.stdout.readline(_MAX_LINE):
         text = line.rstrip("\n")
-        if on_line is None or not on_line(text):
+        used = False
+        if on_line is not None and not raised:
+            try:
+                used = on_line(text)
+            except BaseException as error:
+                raised.append(error)
+        if not used:
             kept.append(text)
 
 
@@ -145,11 +161,12 @@ def _send(process: "subprocess.Popen[str]", number: signal.Signals) -> None:
         return
 
 
-def _wait(process: "subprocess.Popen[str]", seconds: float) -> None:
+def _wait(process: "subprocess.Popen[str]", seconds: float | None) -> bool:
     try:
         process.wait(seconds)
     except subprocess.TimeoutExpired:
-        return
+        return False
+    return True
 
 
 def _signal_name(number: int) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from jouleloop.engines.timeloop_process import Outcome
+from jouleloop.mapspace.constraints import Constraints
 
 _SIZE = re.compile(r"Mapspace Dimension \[\s*(\w+)\s*\] Size: (\d+)")
 _VALID = re.compile(r"\[\s*(\d+)\] INVALID (\d+) (\d+) (\d+)\s*")
@@ -126,12 +127,29 @@ def failed_level(outcome: Outcome) -> str | None:
     return None
 
 
-def is_unmappable(outcome: Outcome) -> str | None:
-    """Return why the constraints cannot be applied to the layer, or None where that is not what happened."""
+def is_unmappable(outcome: Outcome, constraints: Constraints) -> str | None:
+    """Return why the constraints cannot be applied to the layer, or None where that is not what happened.
+
+    Where Timeloop names a dimension, the constraints that fix a factor of it are added: Timeloop does not name them.
+    """
     for line in outcome.lines:
-        if _UNMAPPABLE.search(line):
-            return line.partition("ERROR: ")[2].strip()
+        if not _UNMAPPABLE.search(line):
+            continue
+        reason = line.partition("ERROR: ")[2].strip()
+        match = re.search(r"bound (\w+) = ", reason)
+        culprits = _fixing(match[1], constraints) if match else []
+        return f"{reason} ({', '.join(culprits)})" if culprits else reason
     return None
+
+
+def _fixing(dimension: str, constraints: Constraints) -> list[str]:
+    """Return where a factor of ``dimension`` other than 1 is fixed."""
+    return [
+        f"{dimension}={loops.factors[dimension]} at {name}, {kind}"
+        for name, level in constraints.levels.items()
+        for kind, loops in (("temporal", level.temporal), ("spatial", level.spatial))
+        if loops.factors.get(dimension, 1) != 1
+    ]
 
 
 def explain(log: MapperLog, diagnosis: list[str]) -> str:
