@@ -1,0 +1,290 @@
+"""The engine ``timeloop``: evaluation by ``timeloop-model``, search by ``timeloop-mapper``, one folder a run."""
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jouleloop.engines.protocol import OBJECTIVES, Target
+from jouleloop.engines.timeloop_inputs import write_evaluation, write_search
+from jouleloop.engines.timeloop_outputs import read_evaluation, read_mapping
+from jouleloop.engines.timeloop_process import Outcome, run_program
+from jouleloop.engines.timeloop_programs import TimeloopPrograms, find_timeloop
+from jouleloop.engines.timeloop_verdict import MapperLog, Progress, explain, failed_level, is_unmappable
+from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise_all, unknown
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.search.result import SearchResult
+from jouleloop.workload.problem import Problem
+
+ALGORITHMS = ("linear-pruned", "random-pruned", "exhaustive", "hybrid", "random")
+_EXHAUSTIVE = ("linear-pruned", "exhaustive")
+#: Consecutive invalid mappings after which the search for a reason ends.
+_DIAGNOSIS_MAPPINGS = 2000
+_DIAGNOSIS_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class TimeloopOptions:
+    """How the engine runs Timeloop.
+
+    Attributes
+    ----------
+    home
+        Folder of the executables; None to look in the environment and on PATH.
+    algorithm
+        One of `ALGORITHMS`.
+    victory_condition, timeout_mappings
+        Consecutive valid mappings without improvement, and consecutive invalid ones, after which a thread stops;
+        0 for never.
+    max_permutations
+        Permutations tried on each index factorization by ``random-pruned``.
+    threads
+        Mapper threads. More than one make ``random-pruned`` irreproducible.
+    model_seconds, mapper_seconds
+        Time limits; a mapper at its limit is interrupted and its best mapping so far is taken, claimed as no optimum.
+    interrupt_grace_s
+        Seconds the mapper has to write that mapping.
+    keep_folders
+        Where the folders of all runs are kept; None to delete them.
+    """
+
+    home: Path | None = None
+    algorithm: str = "linear-pruned"
+    victory_condition: int = 0
+    timeout_mappings: int = 0
+    max_permutations: int = 16
+    threads: int = 1
+    model_seconds: float = 60.0
+    mapper_seconds: float = 3600.0
+    interrupt_grace_s: float = 15.0
+    keep_folders: Path | None = None
+
+    def __post_init__(self) -> None:
+        faults: list[Fault] = []
+        if self.algorithm not in ALGORITHMS:
+            faults.append(unknown(self.algorithm, ALGORITHMS, "search algorithm", field="algorithm"))
+        for name in ("victory_condition", "timeout_mappings"):
+            if getattr(self, name) < 0:
+                faults.append(Fault("is negative", field=name, value=getattr(self, name), allowed=">= 0"))
+        for name in ("max_permutations", "threads", "model_seconds", "mapper_seconds", "interrupt_grace_s"):
+            if getattr(self, name) <= 0:
+                faults.append(Fault("must be positive", field=name, value=getattr(self, name), allowed="> 0"))
+        raise_all(faults, InputError)
+
+
+@dataclass
+class TimeloopEngine:
+    """Real Timeloop behind the engine protocol.
+
+    Attributes
+    ----------
+    on_progress
+        Called as the mapper reports valid mappings and improvements.
+    """
+
+    options: TimeloopOptions = field(default_factory=TimeloopOptions)
+    on_progress: Callable[[Progress], None] | None = None
+    name: str = "timeloop"
+    _programs: TimeloopPrograms | None = field(default=None, init=False, repr=False)
+
+    @property
+    def programs(self) -> TimeloopPrograms:
+        """The installed Timeloop; raise `EngineError` where there is none that works."""
+        if self._programs is None:
+            self._programs = find_timeloop(self.options.home)
+        return self._programs
+
+    def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
+        """Return what ``mapping`` costs according to ``timeloop-model``.
+
+        Raises
+        ------
+        MappingError
+            Where the mapping is none of this problem and architecture; the reason is Timeloop's.
+        EngineError
+            Where Timeloop is missing, counts by other rules than ``target.semantics``, crashes, hangs, writes nothing.
+        """
+        self._check(target)
+        with self._folder("model", problem) as folder:
+            files = write_evaluation(folder, problem, target, mapping)
+            arguments = [str(self.programs.model), *files, "-o", "."]
+            outcome = run_program(arguments, folder, time_limit_s=self.options.model_seconds)
+            if reason := failed_level(outcome):
+                raise MappingError(Fault(reason, target.arch.name, value=mapping.compact()))
+            if not outcome.ok:
+                raise EngineError(outcome.failure("timeloop-model"))
+            return read_evaluation(folder, "timeloop-model", problem)
+
+    def search(
+        self,
+        problem: Problem,
+        target: Target,
+        *,
+        objective: tuple[str, ...] = ("energy",),
+        seed: int = 0,
+        budget: int | None = None,
+    ) -> SearchResult:
+        """Return the best mapping that ``timeloop-mapper`` finds.
+
+        Whatever the mapper does ends in a status: ``no_mapping`` with the level where candidates failed, ``invalid``
+        where a constraint cannot be applied to the layer, ``failed`` where it crashed, hung or wrote nothing.
+
+        Parameters
+        ----------
+        seed
+            Timeloop has no seed; only 0 is accepted.
+        budget
+            Valid mappings after which the mapper stops (its ``search-size``).
+
+        Raises
+        ------
+        InputError
+            Where an objective is unknown, or a seed is given.
+        EngineError
+            Where Timeloop is missing or counts by other rules than ``target.semantics``.
+        """
+        faults = [
+            unknown(name, OBJECTIVES, "objective", field="objective") for name in objective if name not in OBJECTIVES
+        ]
+        if not objective:
+            faults.append(Fault("no objective", field="objective", allowed=", ".join(OBJECTIVES)))
+        if seed:
+            faults.append(Fault("Timeloop's mapper cannot be seeded", field="seed", value=seed, allowed="0"))
+        if budget is not None and budget < 1:
+            faults.append(Fault("must be positive", field="budget", value=budget))
+        raise_all(faults, InputError)
+        self._check(target)
+        log = MapperLog(self.on_progress)
+        with self._folder("mapper", problem) as folder:
+            try:
+                files = write_search(folder, problem, target, self._settings(objective, budget))
+            except InputError as error:
+                return SearchResult("invalid", str(error), objective=objective, engine=self.name)
+            outcome = run_program(
+                [str(self.programs.mapper), *files, "-o", "."],
+                folder,
+                time_limit_s=self.options.mapper_seconds,
+                on_line=log.take,
+                interrupt_grace_s=self.options.interrupt_grace_s,
+            )
+            common: dict[str, Any] = {
+                "objective": objective,
+                "mapspace_size": log.mapspace_size,
+                "index_factorizations": log.sizes.get("IndexFactorization", 0),
+                "visited": log.valid,
+                "pruned": {"invalid": log.tried - log.valid},
+                "seconds": outcome.seconds,
+                "engine": self.name,
+            }
+            try:
+                mapping = read_mapping(folder, "timeloop-mapper")
+                evaluation = read_evaluation(folder, "timeloop-mapper", problem)
+            except EngineError as error:
+                status, reason = self._no_result(problem, target, outcome, log, error)
+                return SearchResult(status, reason, **common)
+        proven, proof = self._proof(objective, budget, outcome, log)
+        bound = {"energy": evaluation.energy_pj, "delay": float(evaluation.cycles), "edp": evaluation.edp_pj_cycles}
+        return SearchResult(
+            "ok",
+            mapping=mapping,
+            evaluation=evaluation,
+            lower_bound=bound[objective[0]] if proven else 0.0,
+            optimal=proven,
+            proof=proof,
+            **common,
+        )
+
+    def _check(self, target: Target) -> None:
+        if target.semantics != self.programs.semantics:
+            raise EngineError(
+                Fault(
+                    "the installed Timeloop counts first fills of outputs by other rules than asked",
+                    str(self.programs.model),
+                    "semantics",
+                    target.semantics,
+                    self.programs.semantics,
+                )
+            )
+
+    def _settings(self, objective: tuple[str, ...], budget: int | None) -> dict[str, Any]:
+        options = self.options
+        settings: dict[str, Any] = {
+            "optimization-metrics": list(objective),
+            "algorithm": options.algorithm,
+            "num-threads": options.threads,
+            "timeout": options.timeout_mappings,
+            "victory-condition": options.victory_condition,
+            # With a live status Timeloop waits for a key at the end; the log has all that is needed.
+            "live-status": False,
+            "log-stats": True,
+        }
+        if options.algorithm == "random-pruned":
+            settings["max-permutations-per-if-visit"] = options.max_permutations
+        if budget is not None:
+            settings["search-size"] = budget
+        return settings
+
+    def _proof(
+        self, objective: tuple[str, ...], budget: int | None, outcome: Outcome, log: MapperLog
+    ) -> tuple[bool, str]:
+        """Whether the result is claimed to be optimal, and why or why not."""
+        what = f"{self.options.algorithm} search by {self.programs.label}"
+        if outcome.timed_out:
+            return False, f"{what}, interrupted after {outcome.seconds:.0f} s: the best mapping so far"
+        if self.options.algorithm not in _EXHAUSTIVE:
+            return False, f"{what}: a heuristic"
+        stopped = budget is not None and log.valid >= budget
+        if stopped or self.options.victory_condition or self.options.timeout_mappings or not log.exhausted:
+            return False, f"{what}, ended before the mapspace was exhausted"
+        if len(objective) > 1:
+            return False, f"{what}, exhausted; values within 0.1 % count as equal where there is a second objective"
+        return True, f"{what}, exhausted"
+
+    def _no_result(
+        self, problem: Problem, target: Target, outcome: Outcome, log: MapperLog, error: EngineError
+    ) -> tuple[Any, str]:
+        """Return status and reason of a run that left no mapping."""
+        if outcome.timed_out:
+            return "failed", outcome.failure("timeloop-mapper").message
+        if outcome.return_code == 0 and log.no_mapping:
+            return "no_mapping", explain(log, self._diagnose(problem, target))
+        if reason := is_unmappable(outcome, target.constraints):
+            return "invalid", reason
+        if not outcome.ok:
+            return "failed", outcome.failure("timeloop-mapper").message
+        return "failed", f"timeloop-mapper ended with exit code 0 but {error}"
+
+    def _diagnose(self, problem: Problem, target: Target) -> list[str]:
+        """Run the mapper over some invalid mappings once more, for the levels at which they fail and why."""
+        lines: list[str] = []
+
+        def take(line: str) -> bool:
+            lines.append(line.strip())
+            return True
+
+        settings = self._settings(("energy",), None) | {"log-stats": False, "diagnostics": True, "num-threads": 1}
+        settings["timeout"] = _DIAGNOSIS_MAPPINGS
+        with self._folder("diagnosis", problem) as folder:
+            files = write_search(folder, problem, target, settings)
+            arguments = [str(self.programs.mapper), *files, "-o", "."]
+            run_program(arguments, folder, time_limit_s=_DIAGNOSIS_SECONDS, on_line=take)
+        return lines
+
+    @contextlib.contextmanager
+    def _folder(self, kind: str, problem: Problem) -> Iterator[Path]:
+        """Yield a folder of this run's own, deleted afterwards unless folders are kept."""
+        label = "".join(c if c.isalnum() else "-" for c in problem.name)[:40]
+        prefix = f"timeloop-{kind}-{label}-"
+        kept = self.options.keep_folders
+        if kept is not None:
+            try:
+                kept.mkdir(parents=True, exist_ok=True)
+                yield Path(tempfile.mkdtemp(prefix=prefix, dir=kept))
+            except OSError as error:
+                raise InputError(Fault(f"cannot be written: {error.strerror}", str(kept))) from error
+            return
+        with tempfile.TemporaryDirectory(prefix=prefix) as name:
+            yield Path(name)

@@ -1,0 +1,296 @@
+"""Writing Timeloop's input files: architecture, energy table, problem, mapping, constraints, mapper settings.
+
+Keywords are written with hyphens: 3.0.x knows no other form of most of them, and later versions turn hyphens into
+underscores as they read. The energies are always given as an energy reference table, so Accelergy is never called.
+"""
+
+from collections.abc import Iterable
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.energy.costs import EnergyCosts
+from jouleloop.engines.protocol import Target
+from jouleloop.errors import Fault, InputError, MappingError, raise_all
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.workload.problem import Problem
+
+_ROOT = "system"
+_VERSION = 0.3
+
+#: Attributes of a storage level: Timeloop's keyword, ours, and the value that need not be written.
+_ATTRIBUTES = (
+    ("entries", "capacity_words", None),
+    ("word-bits", "word_bits", None),
+    ("block-size", "block_words", None),
+    ("cluster-size", "cluster_size", 1),
+    ("meshX", "mesh_x", None),
+    ("meshY", "mesh_y", None),
+    ("read_bandwidth", "read_bandwidth_words", None),
+    ("write_bandwidth", "write_bandwidth_words", None),
+    ("shared_bandwidth", "shared_bandwidth_words", None),
+    ("multiple-buffering", "multiple_buffering", 1.0),
+    ("min-utilization", "min_utilization", 0.0),
+)
+
+
+def write_evaluation(folder: Path, problem: Problem, target: Target, mapping: Mapping) -> list[str]:
+    """Write all that ``timeloop-model`` needs into ``folder``; return the file names in the order to be given.
+
+    Raises
+    ------
+    MappingError
+        Where the mapping is none of this problem and architecture, or has no form in Timeloop's mapping language.
+    """
+    directives = mapping_directives(problem, target.arch, mapping)
+    return _write(folder, _common(problem, target) | {"mapping.yaml": _text({"mapping": directives})})
+
+
+def write_search(folder: Path, problem: Problem, target: Target, mapper: dict[str, Any]) -> list[str]:
+    """Write all that ``timeloop-mapper`` needs into ``folder``; return the file names in the order to be given.
+
+    Parameters
+    ----------
+    mapper
+        Settings under the key ``mapper``, with Timeloop's hyphenated keywords.
+    """
+    constraints = {"targets": constraint_targets(problem, target.arch, target.constraints)}
+    more = {
+        "constraints.yaml": _text({"architecture_constraints": constraints}),
+        "mapper.yaml": _text({"mapper": mapper}),
+    }
+    return _write(folder, _common(problem, target) | more)
+
+
+def architecture_tree(arch: Architecture) -> dict[str, Any]:
+    """Return the architecture as Timeloop's version 0.3 tree, all levels in one node."""
+    local = [_component(level, _storage_class(level), _storage_attributes(level)) for level in arch.levels]
+    compute = {"datawidth": arch.compute.word_bits, "meshX": arch.compute.mesh_x, "meshY": arch.compute.mesh_y}
+    local.append(_component(arch.compute, "intmac", compute))
+    return {"version": _VERSION, "subtree": [{"name": _ROOT, "local": local}]}
+
+
+def energy_tables(arch: Architecture, costs: EnergyCosts) -> dict[str, Any]:
+    """Return the energies as an energy reference table of version 0.3: one read, one write, one compute action."""
+    tables = [
+        {
+            "name": f"{_ROOT}.{level.name}",
+            "actions": [_action("read", energy.read_pj), _action("write", energy.write_pj)],
+        }
+        for level, energy in zip(arch.levels, costs.levels, strict=True)
+    ]
+    tables.append({"name": f"{_ROOT}.{arch.compute.name}", "actions": [_action("compute", costs.compute_pj)]})
+    return {"version": _VERSION, "tables": tables}
+
+
+def problem_tree(problem: Problem) -> dict[str, Any]:
+    """Return the problem with its shape and instance."""
+    shape = problem.shape
+    spaces: list[dict[str, Any]] = []
+    for space in shape.data_spaces:
+        ranks = [
+            [[term.dimension] if term.coefficient is None else [term.dimension, term.coefficient] for term in rank]
+            for rank in space.projection
+        ]
+        spaces.append({"name": space.name, "projection": ranks} | ({"read-write": True} if space.read_write else {}))
+    return {
+        "shape": {
+            "name": shape.name,
+            "dimensions": list(shape.dimensions),
+            "coefficients": [{"name": name, "default": value} for name, value in shape.coefficients],
+            "data-spaces": spaces,
+        },
+        "instance": problem.as_dict(),
+    }
+
+
+def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -> list[dict[str, Any]]:
+    """Return the mapping as Timeloop's directives: factors, permutations (innermost first), spatial splits, bypass.
+
+    Timeloop orders the spatial loops of a level X first, so an X loop written outside a Y loop of the same level comes
+    back inside it; that changes no count.
+
+    Raises
+    ------
+    MappingError
+        Where levels or factors do not fit problem and architecture, or a dimension has two such loops at a level.
+    """
+    mapping.check_factors(problem)
+    faults: list[Fault] = []
+    names = [level.level for level in mapping.levels]
+    if names != list(arch.level_names):
+        raise MappingError(
+            Fault(
+                "levels are not those of the architecture", arch.name, value=names, allowed=", ".join(arch.level_names)
+            )
+        )
+    known = {space.name for space in problem.data_spaces}
+    directives: list[dict[str, Any]] = []
+    for position, (level, fanout) in enumerate(zip(mapping.levels, arch.fanout, strict=True)):
+        faults += [
+            Fault("unknown data space", field=level.level, value=name, allowed=", ".join(sorted(known)))
+            for name in sorted(level.keep - known)
+        ]
+        if position == 0 and level.keep != known:
+            faults.append(Fault("the outermost level must keep every data space", field=level.level))
+        faults += _unwritable(level, fanout)
+        directives.append(_temporal(problem, level))
+        if max(fanout) > 1:
+            directives.append(_spatial(problem, level))
+        directives.append({"target": level.level, "type": "bypass"} | _keep(problem, level.keep, known - level.keep))
+    raise_all(faults, MappingError)
+    return directives
+
+
+def constraint_targets(problem: Problem, arch: Architecture, constraints: Constraints) -> list[dict[str, Any]]:
+    """Return the constraints as Timeloop's targets; spatial ones only where there is a fan-out to constrain.
+
+    Raises
+    ------
+    InputError
+        Where a constraint names a level that the architecture has not, or a dimension of more than one letter must be
+        written into a permutation.
+    """
+    faults = [
+        Fault("constraint on an unknown level", constraints.name, value=name, allowed=", ".join(arch.level_names))
+        for name in constraints.levels
+        if name not in arch.level_names
+    ]
+    faults += [
+        Fault("Timeloop permutes dimensions of one letter only", problem.shape.name, value=dimension)
+        for dimension in problem.shape.dimensions
+        if len(dimension) > 1
+    ]
+    raise_all(faults, InputError)
+    targets: list[dict[str, Any]] = []
+    for name, fanout in zip(arch.level_names, arch.fanout, strict=True):
+        level = constraints.level(name)
+        kinds = [("temporal", level.temporal)] + ([("spatial", level.spatial)] if max(fanout) > 1 else [])
+        for kind, constraint in kinds:
+            body = _loop_constraint(constraint)
+            if body:
+                targets.append({"target": name, "type": kind} | body)
+        if level.keep or level.bypass:
+            targets.append({"target": name, "type": "bypass"} | _keep(problem, level.keep, level.bypass))
+    return targets
+
+
+def _common(problem: Problem, target: Target) -> dict[str, str]:
+    return {
+        "architecture.yaml": _architecture_text(target.arch),
+        "energy.yaml": _energy_text(target.arch, target.costs),
+        "problem.yaml": _text({"problem": problem_tree(problem)}),
+    }
+
+
+# A sweep asks for the same architecture and energies thousands of times.
+@lru_cache(maxsize=16)
+def _architecture_text(arch: Architecture) -> str:
+    return _text({"architecture": architecture_tree(arch)})
+
+
+@lru_cache(maxsize=16)
+def _energy_text(arch: Architecture, costs: EnergyCosts) -> str:
+    return _text({"ERT": energy_tables(arch, costs)})
+
+
+def _text(document: dict[str, Any]) -> str:
+    dumper = getattr(yaml, "CSafeDumper", yaml.SafeDumper)
+    return str(yaml.dump(document, Dumper=dumper, sort_keys=False, width=120, default_flow_style=None))
+
+
+def _write(folder: Path, files: dict[str, str]) -> list[str]:
+    # The folder is new and private to one run: nothing reads a half-written file here.
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return list(files)
+
+
+def _component(level: StorageLevel | ComputeLevel, klass: str, attributes: dict[str, Any]) -> dict[str, Any]:
+    instances = f"[0..{level.instances - 1}]" if level.instances > 1 else ""
+    return {"name": level.name + instances, "class": klass, "attributes": attributes}
+
+
+def _storage_class(level: StorageLevel) -> str:
+    # Timeloop wants a size of everything that is no DRAM; the class has no other effect where energies are given.
+    return "DRAM" if level.capacity_words is None else "SRAM"
+
+
+def _storage_attributes(level: StorageLevel) -> dict[str, Any]:
+    values = {keyword: (getattr(level, name), default) for keyword, name, default in _ATTRIBUTES}
+    return {keyword: value for keyword, (value, default) in values.items() if value is not None and value != default}
+
+
+def _action(name: str, energy_pj: float) -> dict[str, Any]:
+    return {"name": name, "arguments": None, "energy": energy_pj}
+
+
+def _temporal(problem: Problem, level: LevelMapping) -> dict[str, Any]:
+    loops = dict(reversed(level.temporal))
+    order = [*loops, *(d for d in problem.shape.dimensions if d not in loops)]
+    return {"target": level.level, "type": "temporal"} | _loops(problem, loops, order)
+
+
+def _spatial(problem: Problem, level: LevelMapping) -> dict[str, Any]:
+    loops = {dimension: bound for dimension, bound, _ in reversed(level.spatial)}
+    on_x = [dimension for dimension, _, axis in reversed(level.spatial) if axis == "X"]
+    on_y = [dimension for dimension, _, axis in reversed(level.spatial) if axis == "Y"]
+    order = [*on_x, *on_y, *(d for d in problem.shape.dimensions if d not in loops)]
+    return {"target": level.level, "type": "spatial"} | _loops(problem, loops, order) | {"split": len(on_x)}
+
+
+def _loops(problem: Problem, loops: dict[str, int], order: list[str]) -> dict[str, Any]:
+    factors = " ".join(f"{dimension}={loops.get(dimension, 1)}" for dimension in problem.shape.dimensions)
+    return {"factors": factors, "permutation": "".join(order)}
+
+
+def _keep(problem: Problem, keep: Iterable[str], bypass: Iterable[str]) -> dict[str, list[str]]:
+    kept, bypassed = set(keep), set(bypass)
+    order = [space.name for space in problem.data_spaces]
+    return {"keep": [n for n in order if n in kept], "bypass": [n for n in order if n in bypassed]}
+
+
+def _unwritable(level: LevelMapping, fanout: tuple[int, int]) -> list[Fault]:
+    faults: list[Fault] = []
+    for kind, dimensions in (
+        ("temporal", [d for d, _ in level.temporal]),
+        ("spatial", [d for d, _, _ in level.spatial]),
+    ):
+        faults += [
+            Fault(f"two {kind} loops over one dimension cannot be written for Timeloop", field=level.level, value=d)
+            for d in sorted({d for d in dimensions if dimensions.count(d) > 1})
+        ]
+    for axis, limit in zip("XY", fanout, strict=True):
+        used = 1
+        for _, bound, where in level.spatial:
+            used *= bound if where == axis else 1
+        if used > limit:
+            faults.append(
+                Fault(
+                    f"spatial loops along {axis} exceed the fan-out",
+                    field=level.level,
+                    value=used,
+                    allowed=f"<= {limit}",
+                )
+            )
+    return faults
+
+
+def _loop_constraint(constraint: LoopConstraint) -> dict[str, Any]:
+    signs = (("=", constraint.factors), ("<=", constraint.max_factors), (">=", constraint.min_factors))
+    factors = " ".join(f"{dimension}{sign}{value}" for sign, group in signs for dimension, value in group.items())
+    permutation = "".join(constraint.permutation)
+    if constraint.outer_permutation:
+        permutation += "_" + "".join(constraint.outer_permutation)
+    body: dict[str, Any] = {}
+    if factors:
+        body["factors"] = factors
+    if permutation:
+        body["permutation"] = permutation
+    if constraint.split is not None:
+        body["split"] = constraint.split
+    return body

@@ -1,0 +1,176 @@
+"""Running one external program: own directory, fixed threads, a time limit that is kept, every line of output seen."""
+
+import os
+import re
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jouleloop.errors import Fault
+
+_KEPT_LINES = 400
+_MAX_LINE = 4000
+_KILL_GRACE_S = 5.0
+#: Variables that silently change what Timeloop counts are not passed on.
+_FORBIDDEN_PREFIX = "TIMELOOP_"
+_THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a run ended.
+
+    Attributes
+    ----------
+    return_code
+        Negative: the signal that ended it. None where it could not be started.
+    timed_out
+        Whether the time limit was reached, however the program ended then.
+    lines
+        The last lines of standard output and standard error together.
+    """
+
+    return_code: int | None
+    timed_out: bool
+    seconds: float
+    lines: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether it ended by itself with code 0."""
+        return self.return_code == 0 and not self.timed_out
+
+    def errors(self) -> list[str]:
+        """Return what it printed as errors, without repetition."""
+        found = [
+            line.strip() for line in self.lines if re.match(r"\s*(ERROR|terminate called|.*Assertion .* failed)", line)
+        ]
+        return list(dict.fromkeys(found))
+
+    def failure(self, program: str) -> Fault:
+        """Return in words why this is no success."""
+        said = "; ".join(self.errors()[-3:]) or next(
+            (line.strip() for line in reversed(self.lines) if line.strip()), ""
+        )
+        if self.timed_out:
+            how = f"stopped after the time limit, {self.seconds:.0f} s"
+        elif self.return_code is None:
+            how = "could not be started"
+        elif self.return_code < 0:
+            how = f"crashed with {_signal_name(-self.return_code)}"
+        else:
+            how = f"ended with exit code {self.return_code}"
+        return Fault(f"{program} {how}" + (f": {said}" if said else ""), "engine timeloop")
+
+
+def run_program(
+    arguments: Sequence[str],
+    folder: Path,
+    *,
+    time_limit_s: float | None = None,
+    on_line: Callable[[str], bool] | None = None,
+    interrupt_grace_s: float = 0.0,
+) -> Outcome:
+    """Run ``arguments`` in ``folder`` and wait for its end.
+
+    Parameters
+    ----------
+    time_limit_s
+        Seconds after which it is stopped; None for no limit.
+    on_line
+        Called with every line of output; where it returns True the line is not kept.
+    interrupt_grace_s
+        At the time limit, seconds left for an orderly end after SIGINT (the mapper then writes the best mapping so
+        far); the whole process group is killed after that.
+    """
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(_FORBIDDEN_PREFIX)}
+    environment |= dict.fromkeys(_THREAD_VARIABLES, "1")
+    kept: deque[str] = deque(maxlen=_KEPT_LINES)
+    start = time.monotonic()
+    try:
+        process = subprocess.Popen(  # noqa: S603 - no shell, the program was located by name
+            list(arguments),
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+            text=True,
+            encoding="utf-8",
+            errors="replace",
+        )
+    except OSError as error:
+        return Outcome(None, False, 0.0, (error.strerror or str(error),))
+    raised: list[BaseException] = []
+    reader = threading.Thread(target=_read, args=(process, kept, on_line, raised), daemon=True)
+    reader.start()
+    timed_out = False
+    try:
+        # The end of its output is the end of the program; waiting for that needs no polling.
+        reader.join(time_limit_s)
+        left = None if time_limit_s is None else max(0.05, time_limit_s - (time.monotonic() - start))
+        if not _wait(process, left):
+            timed_out = True
+            if interrupt_grace_s > 0:
+                _send(process, signal.SIGINT)
+                _wait(process, interrupt_grace_s)
+    finally:
+        # Also after an exception here (Ctrl-C): no program is left running.
+        if process.poll() is None:
+            _send(process, signal.SIGKILL)
+            process.wait()
+        reader.join(_KILL_GRACE_S)
+        if process.stdout is not None and not reader.is_alive():
+            process.stdout.close()
+    if raised:
+        raise raised[0]
+    return Outcome(process.returncode, timed_out, time.monotonic() - start, tuple(kept))
+
+
+def _read(
+    process: "subprocess.Popen[str]",
+    kept: deque[str],
+    on_line: Callable[[str], bool] | None,
+    raised: list[BaseException],
+) -> None:
+    """Take every line; after an exception in ``on_line`` go on, since a full pipe would stop the program."""
+    if process.stdout is None:
+        return
+    while line := process.stdout.readline(_MAX_LINE):
+        text = line.rstrip("\n")
+        used = False
+        if on_line is not None and not raised:
+            try:
+                used = on_line(text)
+            except BaseException as error:
+                raised.append(error)
+        if not used:
+            kept.append(text)
+
+
+def _send(process: "subprocess.Popen[str]", number: signal.Signals) -> None:
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return
+
+
+def _wait(process: "subprocess.Popen[str]", seconds: float | None) -> bool:
+    try:
+        process.wait(seconds)
+    except subprocess.TimeoutExpired:
+        return False
+    return True
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

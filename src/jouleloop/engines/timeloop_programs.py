@@ -1,0 +1,158 @@
+"""Finding Timeloop: the two executables, what front end and estimator stand beside them, and how they count.
+
+Timeloop 3.0.x has no ``--version``. What matters is told by running it once on a problem of two operations: whether the
+first fills of outputs are counted (they were until May 2023, Timeloop commit 59fdc83), and which form its output has.
+"""
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping as EnvironmentMapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.energy.costs import EnergyCosts, LevelEnergy
+from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.timeloop_inputs import write_evaluation
+from jouleloop.engines.timeloop_outputs import read_evaluation
+from jouleloop.engines.timeloop_process import run_program
+from jouleloop.errors import EngineError, Fault, JouleloopError
+from jouleloop.files import read_text
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapspace.constraints import Constraints
+from jouleloop.workload.layer import Layer
+
+#: Folder of the executables; they are looked for there, then on PATH.
+HOME_VARIABLE = "JOULELOOP_TIMELOOP"
+PROGRAMS = ("timeloop-model", "timeloop-mapper")
+_HOW = (
+    f"timeloop-model and timeloop-mapper on PATH, or their folder in {HOME_VARIABLE}; "
+    "see docs/engines-timeloop.md for the ways to install them"
+)
+_PROBE_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class TimeloopPrograms:
+    """An installed Timeloop that answered the probe.
+
+    Attributes
+    ----------
+    model, mapper
+        The executables.
+    semantics
+        Which of `SEMANTICS` its counts follow.
+    release
+        ``3.0`` or ``later``, by the form of its output.
+    """
+
+    model: Path
+    mapper: Path
+    semantics: str
+    release: str
+
+    @property
+    def label(self) -> str:
+        """How results name this Timeloop."""
+        return f"Timeloop {self.release} ({self.semantics})"
+
+    def as_dict(self) -> dict[str, str]:
+        """Return plain data."""
+        return {key: str(value) for key, value in asdict(self).items()}
+
+
+def locate(home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None) -> tuple[Path, Path]:
+    """Return the paths of ``timeloop-model`` and ``timeloop-mapper`` without running them.
+
+    Parameters
+    ----------
+    home
+        Folder to look in (or its ``bin``, ``build``) instead of the environment.
+    environment
+        Instead of the process environment.
+
+    Raises
+    ------
+    EngineError
+        Where one of them is missing or cannot be executed.
+    """
+    environment = os.environ if environment is None else environment
+    given = str(home) if home is not None else environment.get(HOME_VARIABLE, "")
+    if given:
+        folders = [Path(given), Path(given) / "bin", Path(given) / "build"]
+        search = os.pathsep.join(str(folder) for folder in folders)
+    else:
+        search = environment.get("PATH", os.defpath)
+    found = {name: shutil.which(name, path=search) for name in PROGRAMS}
+    missing = [name for name, path in found.items() if path is None]
+    if missing:
+        where = f"not found in {given}" if given else "not found"
+        raise EngineError(Fault(f"{name} {where}", "engine timeloop", allowed=_HOW) for name in missing)
+    model, mapper = (Path(found[name] or "").resolve() for name in PROGRAMS)
+    return model, mapper
+
+
+def find_timeloop(
+    home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None
+) -> TimeloopPrograms:
+    """Return the installed Timeloop after running it once.
+
+    Raises
+    ------
+    EngineError
+        Where it is missing, crashes, hangs, or counts in no way that is known.
+    """
+    model, mapper = locate(home, environment)
+    target, layer, mapping = _probe()
+    with tempfile.TemporaryDirectory(prefix="jouleloop-timeloop-") as name:
+        folder = Path(name)
+        files = write_evaluation(folder, layer.problem(), target, mapping)
+        outcome = run_program([str(model), *files, "-o", "."], folder, time_limit_s=_PROBE_SECONDS)
+        try:
+            if not outcome.ok:
+                raise EngineError(outcome.failure("timeloop-model"))
+            evaluation = read_evaluation(folder, "timeloop-model", layer.problem())
+            later = "<< Compute >>" in read_text(folder / "timeloop-model.map.txt")
+        except JouleloopError as error:
+            raise EngineError(
+                Fault(f"does not evaluate even the smallest problem: {error}", str(model), allowed=_HOW)
+            ) from error
+    fills = evaluation.level("Buffer").data["Outputs"].fills
+    if fills not in (0, 2):
+        raise EngineError(Fault("counts the fills of outputs in no known way", str(model), value=fills, allowed="0, 2"))
+    return TimeloopPrograms(model, mapper, SEMANTICS[0] if fills == 0 else SEMANTICS[1], "later" if later else "3.0")
+
+
+def describe(home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None) -> dict[str, Any]:
+    """Return what is installed as plain data, without raising: for reports on the installation."""
+    report: dict[str, Any] = {
+        "pytimeloop": importlib.util.find_spec("pytimeloop") is not None,
+        "accelergy": shutil.which("accelergy"),
+        "timeloop": None,
+        "reason": "",
+    }
+    try:
+        report["timeloop"] = find_timeloop(home, environment).as_dict()
+    except EngineError as error:
+        report["reason"] = str(error)
+    return report
+
+
+def _probe() -> tuple[Target, Layer, Mapping]:
+    """Return a problem of two operations whose two outputs are filled once, or not at all."""
+    arch = Architecture(
+        "probe",
+        (
+            StorageLevel("Backing", "system.Backing", "DRAM", None, 16),
+            StorageLevel("Buffer", "system.Buffer", "SRAM", 16, 16),
+        ),
+        ComputeLevel("mac", "system.mac", "intmac", 16),
+    )
+    levels = (LevelEnergy("Backing", 2.0, 2.0, "probe"), LevelEnergy("Buffer", 1.0, 1.0, "probe"))
+    target = Target(arch, EnergyCosts("probe", levels, 1.0, "probe"), Constraints("none"))
+    spaces = frozenset({"Weights", "Inputs", "Outputs"})
+    mapping = Mapping((LevelMapping("Backing", (), (), spaces), LevelMapping("Buffer", (("M", 2),), (), spaces)))
+    return target, Layer("fc", 1, 2), mapping

@@ -1,0 +1,134 @@
+"""The blocks of ``stats.txt``: levels with their numbers per data space, networks, summary."""
+
+import re
+from dataclasses import dataclass, field
+
+from jouleloop.errors import EngineError, Fault
+from jouleloop.model.evaluation import NetworkStats
+
+_BANNER = re.compile(r"=== (.*) ===\s*")
+_SPACE = re.compile(r"    (\w+):\s*")
+_NUMBER = re.compile(r" {4,}([^:]+?) *: *(-?[\d.]+(?:[eE][+-]?\d+)?)%?(?:\s.*)?")
+_INGRESS = re.compile(r"\s*@multicast (\d+) @scatter (\d+): ([\d.eE+]+)\s*")
+_NETWORK = re.compile(r"(\S.*) <==> (\S.*?)\s*")
+_SECTIONS = re.compile(r"^(Networks|Operational Intensity Stats|Summary Stats)\n-+\n", re.MULTILINE)
+
+
+@dataclass
+class TextLevel:
+    """One ``=== level ===`` block: its own numbers, and those of each data space kept there."""
+
+    name: str
+    numbers: dict[str, float] = field(default_factory=dict)
+    data: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def number(self, label: str, source: str) -> float:
+        """Return the number on the line ``label``; raise `EngineError` where there is none."""
+        if label not in self.numbers:
+            raise EngineError(Fault(f"{self.name} has no line {label!r}", source))
+        return self.numbers[label]
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The contents of ``stats.txt``.
+
+    Attributes
+    ----------
+    levels
+        Compute first, then storage from the innermost level outward, as printed.
+    networks
+        Those that fan out.
+    summary
+        ``Cycles``, ``Utilization`` (a share of 1) and ``fJ/Compute`` (total).
+    """
+
+    levels: tuple[TextLevel, ...]
+    networks: dict[str, dict[str, NetworkStats]]
+    summary: dict[str, float]
+
+
+def parse_statistics(text: str, source: str = "stats.txt") -> Statistics:
+    """Return the blocks of ``stats.txt`` of 3.0.x or a later version.
+
+    Raises
+    ------
+    EngineError
+        Where a section or a line that must be there is not.
+    """
+    parts = _SECTIONS.split(text)
+    sections = dict(zip(parts[1::2], parts[2::2], strict=True))
+    missing = {"Networks", "Summary Stats"} - set(sections)
+    if missing:
+        raise EngineError(Fault(f"no section {', '.join(sorted(missing))}", source))
+    levels = _levels(parts[0])
+    if len(levels) < 2:
+        raise EngineError(Fault("no storage level in it", source))
+    return Statistics(tuple(levels), _networks(sections["Networks"]), _summary(sections["Summary Stats"], source))
+
+
+def _levels(text: str) -> list[TextLevel]:
+    levels: list[TextLevel] = []
+    space: dict[str, float] | None = None
+    for line in text.splitlines():
+        if match := _BANNER.fullmatch(line):
+            levels.append(TextLevel(match[1].strip()))
+            space = None
+        elif not levels or re.fullmatch(r"\s*(SPECS|MAPPING|STATS|-+)\s*", line):
+            space = None
+        elif match := _SPACE.fullmatch(line):
+            space = levels[-1].data.setdefault(match[1], {})
+        elif match := _NUMBER.fullmatch(line):
+            numbers = levels[-1].numbers if space is None else space
+            # The first of two lines with one label is the one of the specification above it.
+            numbers.setdefault(match[1], float(match[2]))
+    return levels
+
+
+def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
+    networks: dict[str, dict[str, NetworkStats]] = {}
+    current: dict[str, NetworkStats] = {}
+    space = ""
+    numbers: dict[str, float] = {}
+    ingress: list[tuple[int, int, float]] = []
+
+    def close() -> None:
+        if space and "Fanout" in numbers:
+            current[space] = NetworkStats(
+                int(numbers["Fanout"]),
+                tuple(ingress),
+                numbers.get("Link transfers", 0.0),
+                numbers.get("Spatial reductions", 0.0),
+            )
+
+    for line in [*text.splitlines(), " <==> "]:
+        if (match := _NETWORK.fullmatch(line)) or line == " <==> ":
+            close()
+            space, numbers, ingress = "", {}, []
+            if match:
+                current = networks.setdefault(f"{match[1]}<==>{match[2]}", {})
+        elif match := _SPACE.fullmatch(line):
+            close()
+            space, numbers, ingress = match[1], {}, []
+        elif match := _INGRESS.fullmatch(line):
+            ingress.append((int(match[1]), int(match[2]), float(match[3])))
+        elif match := _NUMBER.fullmatch(line):
+            numbers.setdefault(match[1], float(match[2]))
+    return {name: data for name, data in networks.items() if any(stats.fanout > 1 for stats in data.values())}
+
+
+def _summary(text: str, source: str) -> dict[str, float]:
+    patterns = {
+        "Cycles": r"^Cycles: (\d+)",
+        "Utilization": r"^Utilization: ([\d.]+)%?",
+        "fJ/Compute": r"^ +Total +(?:= )?([\d.]+)\s*$",
+    }
+    summary: dict[str, float] = {}
+    for name, pattern in patterns.items():
+        found = re.findall(pattern, text, re.MULTILINE)
+        if not found:
+            raise EngineError(Fault(f"the summary has no {name}", source))
+        summary[name] = float(found[-1])
+    if re.search(r"^Utilization: [\d.]+%", text, re.MULTILINE):
+        summary["Utilization"] /= 100
+    return summary
