@@ -1,15 +1,53 @@
-"""The arrays that the kernels exchange, grouped into named tuples; level 0 is the innermost storage level."""
+"""The arrays that the kernels exchange, few and wide; level 0 is the innermost storage level.
+
+numba compiles a function once for all its arguments, and every array costs: so what belongs together is one array, and
+its last axis is named by the constants here.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-from jouleloop.model.kernel import MAX_GROUPS, Bools, Floats, Ints
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Bools = npt.NDArray[np.bool_]
 
-#: Columns of an access record.
-TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, RECORD = range(7)
-#: Columns of a level's specification.
-READ_PJ, WRITE_PJ, BLOCK_WORDS, CLUSTERS, READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH, SPEC = range(8)
+#: Most temporal or spatial loops of one level.
+MAX_LOOPS = 12
+#: Most groups of transfers that differ in multicast or scatter factor.
+MAX_GROUPS = 12
+
+#: Places of a group of transfers: multicast factor, scatter factor, words.
+MULTICAST, SCATTER, WORDS = range(3)
+#: Places of an access record: counts of one level and data space, per instance; the box that all instances below span
+#: together (0 without spatial loops); and the number of transfer groups.
+TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = range(9)
+#: Places of a level's specification: energy per vector read and write [pJ], words per vector, number of clusters,
+#: read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a mapping has
+#: to fill at least, and the physical fan-out below along X and Y.
+(
+    READ_PJ,
+    WRITE_PJ,
+    BLOCK_WORDS,
+    CLUSTERS,
+    READ_BANDWIDTH,
+    WRITE_BANDWIDTH,
+    SHARED_BANDWIDTH,
+    CAPACITY,
+    MIN_WORDS,
+    FANOUT_X,
+    FANOUT_Y,
+    SPEC,
+) = range(12)
+#: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
+TEMPORAL, SPATIAL = 0, 1
+DIM, BOUND, AXIS = range(3)
+#: Places of a level's result: cycles, utilized fan-out below, utilized instances, and the columns and rows of the mesh
+#: below that link transfers see.
+CYCLES, FANOUT, INSTANCES, COLUMNS, ROWS, STATUS = range(6)
+#: Places of a level's and data space's flow: energy over all instances [pJ], and words that mesh links carry.
+ENERGY_PJ, LINKS, FLOW = range(3)
 
 
 class LayerArrays(NamedTuple):
@@ -20,41 +58,21 @@ class LayerArrays(NamedTuple):
     bounds: Ints
 
 
-class HardwareArrays(NamedTuple):
-    """An architecture with its energies.
+class NestArrays(NamedTuple):
+    """A loop nest.
 
     Attributes
     ----------
-    spec
-        Shape (levels, SPEC): energy per vector read and write [pJ], words per vector, number of clusters, and read, write
-        and shared bandwidth [words/cycle], infinite where unlimited.
-    fanout_xy
-        Physical fan-out below each level, shape (levels, 2).
-    capacity_words
-        Effective words of one instance; -1 where unlimited.
-    min_words
-        Words that a mapping must fill at least.
-    compute_pj
-        Energy of one operation.
+    counts
+        Number of temporal and spatial loops, shape (levels, 2).
+    loops
+        Dimension, bound and mesh axis, outermost first, shape (levels, 2, MAX_LOOPS, 3).
+    keep
+        What is stored where, shape (levels, data spaces).
     """
 
-    spec: Floats
-    fanout_xy: Ints
-    capacity_words: Ints
-    min_words: Floats
-    compute_pj: float
-
-
-class NestArrays(NamedTuple):
-    """A loop nest: number of loops by level; dimension, bound and mesh axis, outermost first, shape (levels, MAX_LOOPS)."""
-
-    t_count: Ints
-    t_dim: Ints
-    t_bound: Ints
-    s_count: Ints
-    s_dim: Ints
-    s_bound: Ints
-    s_axis: Ints
+    counts: Ints
+    loops: Ints
     keep: Bools
 
 
@@ -63,49 +81,31 @@ class WorkArrays(NamedTuple):
 
     Attributes
     ----------
-    tile, sibling
-        Words of each level's tile, and of the box that all instances below it span together (0 without spatial loops),
-        shape (levels, data spaces).
-    groups, group_count, links
-        Transfers below each level that differ in multicast or scatter factor, shape (levels, data spaces, MAX_GROUPS, 3);
-        their number; words that mesh links carry.
+    groups
+        Transfers below each level, shape (levels, data spaces, MAX_GROUPS, 3).
     access
         Shape (levels, data spaces, RECORD).
-    energy_pj
-        Over all instances, shape (levels, data spaces).
-    throttle, level_cycles, fanout, instances
-        By level; fan-out and instances are those utilized.
-    mesh
-        Columns and rows that link transfers see below each level.
+    flow
+        Shape (levels, data spaces, FLOW).
+    status
+        Shape (levels, STATUS).
+    throttle
+        By level: share of full speed that its bandwidth allows.
     """
 
-    tile: Ints
-    sibling: Ints
     groups: Floats
-    group_count: Ints
-    links: Floats
     access: Ints
-    energy_pj: Floats
+    flow: Floats
+    status: Ints
     throttle: Floats
-    level_cycles: Ints
-    fanout: Ints
-    instances: Ints
-    mesh: Ints
 
 
 def new_work(levels: int, spaces: int) -> WorkArrays:
     """Return fresh work arrays."""
     return WorkArrays(
-        tile=np.zeros((levels, spaces), np.int64),
-        sibling=np.zeros((levels, spaces), np.int64),
-        groups=np.zeros((levels, spaces, MAX_GROUPS, 3)),
-        group_count=np.zeros((levels, spaces), np.int64),
-        links=np.zeros((levels, spaces)),
-        access=np.zeros((levels, spaces, RECORD), np.int64),
-        energy_pj=np.zeros((levels, spaces)),
-        throttle=np.ones(levels),
-        level_cycles=np.zeros(levels, np.int64),
-        fanout=np.ones(levels, np.int64),
-        instances=np.ones(levels, np.int64),
-        mesh=np.ones((levels, 2), np.int64),
+        np.zeros((levels, spaces, MAX_GROUPS, 3)),
+        np.zeros((levels, spaces, RECORD), np.int64),
+        np.zeros((levels, spaces, FLOW)),
+        np.zeros((levels, STATUS), np.int64),
+        np.ones(levels),
     )

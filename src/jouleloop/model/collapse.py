@@ -9,8 +9,24 @@ import math
 import numba as nb
 import numpy as np
 
-from jouleloop.model.arrays import FILLS, PARTITION, READS, RECORD, REDUCTIONS, TILE, UPDATES
-from jouleloop.model.kernel import MULTICAST, WORDS, Bools, Floats, Ints
+from jouleloop.model.arrays import (
+    FANOUT,
+    FILLS,
+    GROUPS,
+    INSTANCES,
+    LINKS,
+    MULTICAST,
+    PARTITION,
+    READS,
+    REDUCTIONS,
+    SIBLING,
+    TILE,
+    UPDATES,
+    WORDS,
+    Bools,
+    Floats,
+    WorkArrays,
+)
 
 
 @nb.njit(cache=True)
@@ -19,20 +35,8 @@ def _round(value: float) -> float:
 
 
 @nb.njit(cache=True)
-def collapse(
-    read_write: Bools,
-    keep: Bools,
-    fanout: Ints,
-    instances: Ints,
-    first_fills_elided: bool,
-    tile: Ints,
-    sibling: Ints,
-    groups: Floats,
-    group_count: Ints,
-    links: Floats,
-    access: Ints,
-) -> None:
-    """Write the accesses of every kept level and data space, per instance.
+def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> None:
+    """Write the accesses of every kept level and data space, per instance; zero for bypassed levels.
 
     Parameters
     ----------
@@ -40,57 +44,58 @@ def collapse(
         By data space.
     keep
         Shape (levels, data spaces): what is stored where.
-    fanout, instances
-        Utilized fan-out below each level, and utilized instances of it.
     first_fills_elided
         Timeloop since 2 May 2023 (commit 59fdc83) does not count the first fill of an output; before it did.
-    tile, sibling, groups, group_count, links
-        As `count_transfers` leaves them; groups and links are changed to what passes once bypassed levels are gone.
-    access
-        Out, shape (levels, data spaces, RECORD); zero for bypassed levels.
+    work
+        As `count_transfers` leaves it, fan-outs and instances filled; groups and links are changed to what passes once
+        bypassed levels are gone.
     """
-    levels = tile.shape[0]
-    spaces = tile.shape[1]
+    levels = keep.shape[0]
+    spaces = keep.shape[1]
+    groups = work.groups
+    access = work.access
     partition = np.empty(levels, np.int64)
     content = np.empty(levels)
     share = np.empty(levels)
     held = np.empty(levels, np.bool_)
     peers = np.empty(levels)
     for v in range(spaces):
-        partition[levels - 1] = tile[levels - 1, v]
+        partition[levels - 1] = access[levels - 1, v, TILE]
         for level in range(levels - 2, -1, -1):
-            spread = sibling[level + 1, v] if sibling[level + 1, v] > 0 else tile[level, v]
-            partition[level] = partition[level + 1] * tile[level, v] // spread
+            spread = access[level + 1, v, SIBLING]
+            if spread == 0:
+                spread = access[level, v, TILE]
+            partition[level] = partition[level + 1] * access[level, v, TILE] // spread
         for level in range(levels):
             held[level] = True
             peers[level] = 0.0
             content[level] = 0.0
-            for g in range(group_count[level, v]):
+            for g in range(access[level, v, GROUPS]):
                 content[level] += groups[level, v, g, WORDS]
             share[level] = 0.0
             if level + 1 < levels:
-                for g in range(group_count[level + 1, v]):
+                for g in range(access[level + 1, v, GROUPS]):
                     words = groups[level + 1, v, g, WORDS] * groups[level + 1, v, g, MULTICAST]
-                    share[level] += words / fanout[level + 1]
-        _mask(v, keep, fanout, groups, group_count, links, content, held)
+                    share[level] += words / work.status[level + 1, FANOUT]
+        _mask(v, keep, work, content, held)
         # Levels outside the outermost kept one carry nothing.
         outermost = levels - 1
         while outermost >= 0 and not keep[outermost, v]:
-            group_count[outermost, v] = 0
-            links[outermost, v] = 0.0
+            access[outermost, v, GROUPS] = 0
+            work.flow[outermost, v, LINKS] = 0.0
             held[outermost] = False
             outermost -= 1
         if outermost >= 0:
             share[outermost] = 0.0
         for level in range(levels - 1, 0, -1):
-            if links[level, v] != 0.0:
-                peers[level - 1] += links[level, v] / instances[level - 1]
+            if work.flow[level, v, LINKS] != 0.0:
+                peers[level - 1] += work.flow[level, v, LINKS] / work.status[level - 1, INSTANCES]
         for level in range(levels):
-            for column in range(RECORD):
-                access[level, v, column] = 0
+            for place in (PARTITION, READS, UPDATES, FILLS, REDUCTIONS):
+                access[level, v, place] = 0
             if not held[level]:
+                access[level, v, TILE] = 0
                 continue
-            access[level, v, TILE] = tile[level, v]
             access[level, v, PARTITION] = partition[level]
             asked = content[level] + peers[level]
             if read_write[v]:
@@ -110,18 +115,11 @@ def collapse(
 
 
 @nb.njit(cache=True)
-def _mask(
-    v: int,
-    keep: Bools,
-    fanout: Ints,
-    groups: Floats,
-    group_count: Ints,
-    links: Floats,
-    content: Floats,
-    held: Bools,
-) -> None:
+def _mask(v: int, keep: Bools, work: WorkArrays, content: Floats, held: Bools) -> None:
     """Take bypassed levels out: the next outer level is accessed as often as the bypassed one was (``MaskTiles``)."""
     levels = keep.shape[0]
+    groups = work.groups
+    access = work.access
     for level in range(levels):
         if keep[level, v]:
             continue
@@ -129,13 +127,13 @@ def _mask(
         outer = level + 1
         if outer < levels:
             weighted = 0.0
-            for g in range(group_count[outer, v]):
+            for g in range(access[outer, v, GROUPS]):
                 weighted += groups[outer, v, g, WORDS] * groups[outer, v, g, MULTICAST]
-            factor = content[level] * fanout[outer] / weighted if weighted > 0.0 else 0.0
+            factor = content[level] * work.status[outer, FANOUT] / weighted if weighted > 0.0 else 0.0
             total = 0.0
-            for g in range(group_count[outer, v]):
+            for g in range(access[outer, v, GROUPS]):
                 groups[outer, v, g, WORDS] *= factor
                 total += groups[outer, v, g, WORDS]
-                links[outer, v] = 0.0
+                work.flow[outer, v, LINKS] = 0.0
             content[outer] = total
         content[level] = 0.0

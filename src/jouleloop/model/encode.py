@@ -6,8 +6,7 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.arrays import SPEC, HardwareArrays, LayerArrays, NestArrays
-from jouleloop.model.kernel import MAX_LOOPS
+from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, SPEC, TEMPORAL, Floats, LayerArrays, NestArrays
 from jouleloop.workload.problem import Problem
 
 
@@ -20,28 +19,28 @@ def encode_layer(problem: Problem) -> LayerArrays:
     )
 
 
-def encode_hardware(arch: Architecture, costs: EnergyCosts) -> HardwareArrays:
-    """Return the arrays of an architecture; energies are matched to levels by name."""
-    levels = len(arch.levels)
-    spec = np.empty((levels, SPEC))
-    capacity = np.empty(levels, np.int64)
-    min_words = np.zeros(levels)
+def encode_hardware(arch: Architecture, costs: EnergyCosts) -> Floats:
+    """Return the specification of every level, shape (levels, SPEC); energies are matched to levels by name."""
+    spec = np.empty((len(arch.levels), SPEC))
     by_name = {entry.level: entry for entry in costs.levels}
-    for index, level in enumerate(reversed(arch.levels)):
+    for index, (level, fanout) in enumerate(zip(reversed(arch.levels), reversed(arch.fanout), strict=True)):
         entry = by_name[level.name]
-        bandwidths = (level.read_bandwidth_words, level.write_bandwidth_words, level.shared_bandwidth_words)
+        limits = (
+            level.read_bandwidth_words,
+            level.write_bandwidth_words,
+            level.shared_bandwidth_words,
+            level.effective_words,
+        )
         spec[index] = (
             entry.read_pj,
             entry.write_pj,
             level.block_words,
             max(1, level.instances // level.cluster_size),
-            *(np.inf if value is None else value for value in bandwidths),
+            *(np.inf if value is None else value for value in limits),
+            0.0 if level.effective_words is None else level.effective_words * level.min_utilization,
+            *fanout,
         )
-        capacity[index] = -1 if level.effective_words is None else level.effective_words
-        if level.effective_words is not None:
-            min_words[index] = level.effective_words * level.min_utilization
-    fanout = np.array(arch.fanout[::-1], np.int64)
-    return HardwareArrays(spec, fanout, capacity, min_words, costs.compute_pj)
+    return spec
 
 
 def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> NestArrays:
@@ -62,10 +61,8 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
     spaces = [space.name for space in problem.data_spaces]
     dims = {name: index for index, name in enumerate(problem.shape.dimensions)}
     levels = len(names)
-    shape = (levels, MAX_LOOPS)
-    t_dim, t_bound = np.zeros(shape, np.int64), np.ones(shape, np.int64)
-    s_dim, s_bound, s_axis = np.zeros(shape, np.int64), np.ones(shape, np.int64), np.zeros(shape, np.int64)
-    t_count, s_count = np.zeros(levels, np.int64), np.zeros(levels, np.int64)
+    counts = np.zeros((levels, 2), np.int64)
+    loops = np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
     keep = np.zeros((levels, len(spaces)), np.bool_)
     faults: list[Fault] = []
     for index, level in enumerate(reversed(mapping.levels)):
@@ -76,11 +73,11 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
             continue
         used = {"X": 1, "Y": 1}
         for k, (dimension, bound) in enumerate(temporal):
-            t_dim[index, k], t_bound[index, k] = dims[dimension], bound
+            loops[index, TEMPORAL, k] = dims[dimension], bound, 0
         for k, (dimension, bound, axis) in enumerate(spatial):
-            s_dim[index, k], s_bound[index, k], s_axis[index, k] = dims[dimension], bound, "XY".index(axis)
+            loops[index, SPATIAL, k] = dims[dimension], bound, "XY".index(axis)
             used[axis] *= bound
-        t_count[index], s_count[index] = len(temporal), len(spatial)
+        counts[index] = len(temporal), len(spatial)
         for axis, limit in zip("XY", arch.fanout[levels - 1 - index], strict=True):
             if used[axis] > limit:
                 faults.append(
@@ -100,4 +97,4 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
             faults.append(Fault("data space is kept at no level", value=name))
     if faults:
         raise MappingError(faults)
-    return NestArrays(t_count, t_dim, t_bound, s_count, s_dim, s_bound, s_axis, keep)
+    return NestArrays(counts, loops, keep)

@@ -10,13 +10,23 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
+    CAPACITY,
+    CYCLES,
+    ENERGY_PJ,
+    FANOUT,
     FILLS,
+    GROUPS,
+    INSTANCES,
+    LINKS,
+    MULTICAST,
     PARTITION,
     READS,
     REDUCTIONS,
     TILE,
     UPDATES,
-    HardwareArrays,
+    WORDS,
+    Floats,
+    Ints,
     LayerArrays,
     NestArrays,
     WorkArrays,
@@ -25,8 +35,8 @@ from jouleloop.model.arrays import (
 from jouleloop.model.collapse import collapse
 from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
-from jouleloop.model.kernel import MULTICAST, WORDS, Floats, Ints, count_transfers
-from jouleloop.model.price import price, temporal_iterations, utilized
+from jouleloop.model.kernel import count_transfers
+from jouleloop.model.price import price, utilize
 from jouleloop.workload.problem import Problem
 
 #: Whether the first fill of an output is left out, by version of the semantics.
@@ -43,61 +53,13 @@ def first_fills_elided(semantics: str) -> bool:
 
 @nb.njit(cache=True)
 def evaluate_nest(
-    layer: LayerArrays, hardware: HardwareArrays, elided: bool, nest: NestArrays, work: WorkArrays
+    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int]:
     """Run the whole model on one nest; return energy [pJ], cycles, utilized units and operations of one unit."""
-    for level in range(nest.t_count.shape[0]):
-        x = 1
-        y = 1
-        for s in range(nest.s_count[level]):
-            if nest.s_axis[level, s] == 0:
-                x *= nest.s_bound[level, s]
-            else:
-                y *= nest.s_bound[level, s]
-        work.mesh[level, 0] = max(x, hardware.fanout_xy[level, 0])
-        work.mesh[level, 1] = max(y, hardware.fanout_xy[level, 1])
-    units = utilized(nest.s_count, nest.s_bound, work.fanout, work.instances)
-    steps = temporal_iterations(nest.t_count, nest.t_bound)
-    count_transfers(
-        layer.coef,
-        nest.t_count,
-        nest.t_dim,
-        nest.t_bound,
-        nest.s_count,
-        nest.s_dim,
-        nest.s_bound,
-        work.mesh,
-        work.tile,
-        work.sibling,
-        work.groups,
-        work.group_count,
-        work.links,
-    )
-    collapse(
-        layer.read_write,
-        nest.keep,
-        work.fanout,
-        work.instances,
-        elided,
-        work.tile,
-        work.sibling,
-        work.groups,
-        work.group_count,
-        work.links,
-        work.access,
-    )
-    total_pj, cycles = price(
-        hardware.spec,
-        hardware.compute_pj,
-        nest.keep,
-        work.instances,
-        steps,
-        steps * units,
-        work.access,
-        work.energy_pj,
-        work.throttle,
-        work.level_cycles,
-    )
+    units, steps = utilize(spec, nest, work)
+    count_transfers(layer, nest, work)
+    collapse(layer.read_write, nest.keep, elided, work)
+    total_pj, cycles = price(spec, compute_pj, nest.keep, steps, steps * units, work)
     return total_pj, cycles, units, steps
 
 
@@ -125,24 +87,24 @@ def evaluate_mapping(
         Where it is no mapping of this problem onto this architecture.
     """
     nest = encode_mapping(problem, arch, mapping)
-    hardware = encode_hardware(arch, costs)
+    spec = encode_hardware(arch, costs)
     work = new_work(*nest.keep.shape)
     total_pj, cycles, units, steps = evaluate_nest(
-        encode_layer(problem), hardware, first_fills_elided(semantics), nest, work
+        encode_layer(problem), spec, costs.compute_pj, first_fills_elided(semantics), nest, work
     )
     if check_capacity:
-        _check_capacity(arch, nest, hardware, work)
+        _check_capacity(arch, nest, spec, work)
     return _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps)
 
 
-def _check_capacity(arch: Architecture, nest: NestArrays, hardware: HardwareArrays, work: WorkArrays) -> None:
+def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> None:
     faults = []
     for index, level in enumerate(reversed(arch.levels)):
-        limit = int(hardware.capacity_words[index])
-        needed = int(work.tile[index][nest.keep[index]].sum())
-        if limit >= 0 and needed > limit:
+        limit = spec[index, CAPACITY]
+        needed = int(work.access[index, nest.keep[index], TILE].sum())
+        if needed > limit:
             faults.append(
-                Fault(f"tiles of {needed} words do not fit", field=level.name, allowed=f"at most {limit} words")
+                Fault(f"tiles of {needed} words do not fit", field=level.name, allowed=f"at most {limit:.0f} words")
             )
     if faults:
         raise MappingError(faults)
@@ -166,7 +128,7 @@ def _evaluation(
     count = len(arch.levels)
     for position, level in enumerate(arch.levels):
         index = count - 1 - position
-        instances = int(work.instances[index])
+        instances = int(work.status[index, INSTANCES])
         clusters = min(instances, max(1, level.instances // level.cluster_size))
         data = {}
         for v, space in enumerate(spaces):
@@ -182,10 +144,10 @@ def _evaluation(
                 updates=int(record[UPDATES]),
                 fills=int(record[FILLS]),
                 reductions=int(record[REDUCTIONS]),
-                energy_pj=float(work.energy_pj[index, v]),
+                energy_pj=float(work.flow[index, v, ENERGY_PJ]),
             )
-        levels.append(LevelStats(level.name, int(work.level_cycles[index]), float(work.throttle[index]), data))
-        if work.fanout[index] > 1:
+        levels.append(LevelStats(level.name, int(work.status[index, CYCLES]), float(work.throttle[index]), data))
+        if work.status[index, FANOUT] > 1:
             networks[f"{names[position]}<==>{names[position + 1]}"] = {
                 space: _network(problem, work, index, v) for v, space in enumerate(spaces)
             }
@@ -205,45 +167,45 @@ def _evaluation(
 
 
 def _network(problem: Problem, work: WorkArrays, index: int, v: int) -> NetworkStats:
-    groups = work.groups[index, v, : work.group_count[index, v]]
+    groups = work.groups[index, v, : work.access[index, v, GROUPS]]
     ingress = tuple(sorted((int(m), int(s), float(w)) for m, s, w in groups if w > 0))
     reductions = float(sum((g[MULTICAST] - 1) * g[WORDS] for g in groups)) if problem.data_spaces[v].read_write else 0.0
-    return NetworkStats(int(work.fanout[index]), ingress, float(work.links[index, v]), reductions)
+    return NetworkStats(int(work.status[index, FANOUT]), ingress, float(work.flow[index, v, LINKS]), reductions)
 
 
 @nb.njit(cache=True)
 def _evaluate_bulk(
     layer: LayerArrays,
-    hardware: HardwareArrays,
+    spec: Floats,
+    compute_pj: float,
     elided: bool,
     nests: NestArrays,
     work: WorkArrays,
     energies_pj: Floats,
     cycles: Ints,
 ) -> None:
-    for n in range(nests.t_count.shape[0]):
-        nest = NestArrays(
-            nests.t_count[n],
-            nests.t_dim[n],
-            nests.t_bound[n],
-            nests.s_count[n],
-            nests.s_dim[n],
-            nests.s_bound[n],
-            nests.s_axis[n],
-            nests.keep[n],
-        )
-        energies_pj[n], cycles[n], _, _ = evaluate_nest(layer, hardware, elided, nest, work)
+    for n in range(nests.counts.shape[0]):
+        nest = NestArrays(nests.counts[n], nests.loops[n], nests.keep[n])
+        energies_pj[n], cycles[n], _, _ = evaluate_nest(layer, spec, compute_pj, elided, nest, work)
 
 
 def evaluate_nests(
-    problem: Problem, hardware: HardwareArrays, nests: NestArrays, semantics: str = "timeloop-3.0.3"
+    problem: Problem, arch: Architecture, costs: EnergyCosts, nests: NestArrays, semantics: str = "timeloop-3.0.3"
 ) -> tuple[Floats, Ints]:
     """Return total energy [pJ] and cycles, both of shape (nests,), of stacked nests of one layer."""
-    number, levels = nests.t_count.shape
+    number = nests.counts.shape[0]
     energies_pj, cycles = np.empty(number), np.empty(number, np.int64)
-    work = new_work(levels, len(problem.data_spaces))
-    elided = first_fills_elided(semantics)
-    _evaluate_bulk(encode_layer(problem), hardware, elided, nests, work, energies_pj, cycles)
+    work = new_work(len(arch.levels), len(problem.data_spaces))
+    _evaluate_bulk(
+        encode_layer(problem),
+        encode_hardware(arch, costs),
+        costs.compute_pj,
+        first_fills_elided(semantics),
+        nests,
+        work,
+        energies_pj,
+        cycles,
+    )
     return energies_pj, cycles
 
 
@@ -259,4 +221,4 @@ def evaluate_many(
         return np.empty(0), np.empty(0, np.int64)
     nests = [encode_mapping(problem, arch, mapping) for mapping in mappings]
     stacked = NestArrays(*(np.stack(arrays) for arrays in zip(*nests, strict=True)))
-    return evaluate_nests(problem, encode_hardware(arch, costs), stacked, semantics)
+    return evaluate_nests(problem, arch, costs, stacked, semantics)

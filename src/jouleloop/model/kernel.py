@@ -14,21 +14,35 @@ iteration 0), and subtracts only if vj = v0. So two box sizes and one comparison
 
 import numba as nb
 import numpy as np
-import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Bools = npt.NDArray[np.bool_]
+from jouleloop.model.arrays import (
+    BOUND,
+    COLUMNS,
+    DIM,
+    GROUPS,
+    LINKS,
+    MAX_LOOPS,
+    MULTICAST,
+    ROWS,
+    SCATTER,
+    SIBLING,
+    SPATIAL,
+    TEMPORAL,
+    TILE,
+    WORDS,
+    Bools,
+    Floats,
+    Ints,
+    LayerArrays,
+    NestArrays,
+    WorkArrays,
+)
 
-#: Most temporal or spatial loops of one level.
-MAX_LOOPS = 12
-#: Most groups of transfers that differ in multicast or scatter factor.
-MAX_GROUPS = 12
-#: Columns of a group: multicast factor, scatter factor, words.
-MULTICAST, SCATTER, WORDS = 0, 1, 2
+#: Places of a loop around a boundary: dimension, bound, index step of one iteration.
+STEP = 2
 
 
-@nb.njit(cache=True, inline="never")
+@nb.njit(cache=True)
 def box_words(coef: Ints, extent: Ints) -> int:
     """Words of the box spanned by ``extent`` indices a dimension, for one data space's ``coef`` (ranks, dimensions)."""
     words = 1
@@ -41,18 +55,33 @@ def box_words(coef: Ints, extent: Ints) -> int:
 
 
 @nb.njit(cache=True)
-def _add_group(groups: Floats, count: Ints, multicast: float, scatter: float, words: float) -> None:
-    for g in range(count[0]):
+def _add_group(groups: Floats, record: Ints, multicast: float, scatter: float, words: float) -> None:
+    for g in range(record[GROUPS]):
         if groups[g, MULTICAST] == multicast and groups[g, SCATTER] == scatter:
             groups[g, WORDS] += words
             return
-    g = count[0]
+    g = record[GROUPS]
     if g >= groups.shape[0]:
         raise ValueError("too many transfer groups")
     groups[g, MULTICAST] = multicast
     groups[g, SCATTER] = scatter
     groups[g, WORDS] = words
-    count[0] = g + 1
+    record[GROUPS] = g + 1
+
+
+@nb.njit(cache=True)
+def _sort(values: Ints) -> None:
+    """Sort in place (Shell's method; short to compile)."""
+    gap = values.shape[0] // 2
+    while gap > 0:
+        for i in range(gap, values.shape[0]):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 2
 
 
 @nb.njit(cache=True)
@@ -68,7 +97,7 @@ def _classes(codes: Ints, chosen: Bools, sizes: Ints) -> int:
         if chosen[i]:
             picked[k] = codes[i]
             k += 1
-    picked.sort()
+    _sort(picked)
     distinct = 0
     i = 0
     while i < n:
@@ -82,7 +111,7 @@ def _classes(codes: Ints, chosen: Bools, sizes: Ints) -> int:
 
 
 @nb.njit(cache=True)
-def _record(sizes: Ints, distinct: int, words: float, groups: Floats, count: Ints) -> None:
+def _record(sizes: Ints, distinct: int, words: float, groups: Floats, record: Ints) -> None:
     """Add one call's transfers: classes of equal multicast factor form one group with their number as scatter factor."""
     done = np.zeros(distinct, np.bool_)
     for a in range(distinct):
@@ -93,7 +122,7 @@ def _record(sizes: Ints, distinct: int, words: float, groups: Floats, count: Int
             if sizes[b] == sizes[a]:
                 same += 1
                 done[b] = True
-        _add_group(groups, count, float(sizes[a]), float(same), words * same)
+        _add_group(groups, record, float(sizes[a]), float(same), words * same)
 
 
 @nb.njit(cache=True)
@@ -147,24 +176,20 @@ def _neighbour_links(offsets: Ints, need: Ints, columns: int, rows: int, linked:
 def _boundary(
     coef: Ints,
     inner_extent: Ints,
-    loop_dim: Ints,
-    loop_bound: Ints,
-    loop_step: Ints,
+    loop: Ints,
     loops: int,
-    spatial_dim: Ints,
-    spatial_bound: Ints,
-    spatial_step: Ints,
+    spatial: Ints,
     spatials: int,
     columns: int,
     rows: int,
     stateless: bool,
     groups: Floats,
-    count: Ints,
+    record: Ints,
 ) -> float:
     """Add the transfers of one data space through one boundary to ``groups``; return the words that mesh links carry.
 
-    ``loop_*`` are the temporal loops outside the boundary, innermost first, with the index step of one iteration;
-    ``spatial_*`` the spatial loops at it, outermost first. ``stateless`` marks the boundary to the compute units, which
+    ``loop`` holds the temporal loops outside the boundary, innermost first; ``spatial`` the spatial loops at it, outermost
+    first; each with the index step of one iteration. ``stateless`` marks the boundary to the compute units, which
     hold nothing from one step to the next.
     """
     ranks = coef.shape[0]
@@ -183,24 +208,24 @@ def _boundary(
     simple_distinct = 1
     shared_rank = False
     for s in range(spatials):
-        instances *= spatial_bound[s]
+        instances *= spatial[s, BOUND]
         relevant = False
         for r in range(ranks):
-            if coef[r, spatial_dim[s]] != 0:
+            if coef[r, spatial[s, DIM]] != 0:
                 relevant = True
                 for s2 in range(s):
-                    if coef[r, spatial_dim[s2]] != 0 and spatial_dim[s2] != spatial_dim[s]:
+                    if coef[r, spatial[s2, DIM]] != 0 and spatial[s2, DIM] != spatial[s, DIM]:
                         shared_rank = True
         if relevant:
-            simple_distinct *= spatial_bound[s]
+            simple_distinct *= spatial[s, BOUND]
 
     # First move and size of what it fetches.
     move = np.zeros((max(loops, 1), ranks), np.int64)
     for j in range(loops):
         for r in range(ranks):
-            value = coef[r, loop_dim[j]] * loop_step[j]
+            value = coef[r, loop[j, DIM]] * loop[j, STEP]
             for i in range(j):
-                value -= coef[r, loop_dim[i]] * loop_step[i]
+                value -= coef[r, loop[i, DIM]] * loop[i, STEP]
             move[j, r] = value
     part_side = side.copy()
     part_at = np.zeros(ranks, np.int64)
@@ -226,7 +251,7 @@ def _boundary(
     # Words fetched whole and in part, by the step that fetches them.
     later = np.ones(max(loops, 1) + 1)
     for j in range(loops - 1, -1, -1):
-        later[j] = later[j + 1] * loop_bound[j]
+        later[j] = later[j + 1] * loop[j, BOUND]
     whole_calls = 1.0
     matched_calls = 0.0
     matches = np.zeros(max(loops, 1), np.bool_)
@@ -235,7 +260,7 @@ def _boundary(
         for r in range(ranks):
             if move[j, r] != move[0, r]:
                 match = False
-        calls = (loop_bound[j] - 1) * later[j + 1]
+        calls = (loop[j, BOUND] - 1) * later[j + 1]
         matches[j] = match
         if match:
             matched_calls += calls
@@ -243,13 +268,13 @@ def _boundary(
             whole_calls += calls
     first_calls = 0.0
     if loops > 0:
-        first_calls = (loop_bound[0] - 1) * later[1]
+        first_calls = (loop[0, BOUND] - 1) * later[1]
 
     if spatials == 0:
         words = whole_calls * full_words + (matched_calls + first_calls) * part_words
         if stateless:
             words = later[0] * full_words
-        _add_group(groups, count, 1.0, 1.0, words)
+        _add_group(groups, record, 1.0, 1.0, words)
         return 0.0
 
     # Which calls could be served by a mesh neighbour: kind of box now and before, and the offset it needs.
@@ -262,10 +287,10 @@ def _boundary(
     linked = np.zeros(instances, np.bool_)
     for s in range(spatials):
         for r in range(ranks):
-            reach[r] += coef[r, spatial_dim[s]] * spatial_step[s] * (spatial_bound[s] - 1)
+            reach[r] += coef[r, spatial[s, DIM]] * spatial[s, STEP] * (spatial[s, BOUND] - 1)
     if shared_rank:
         have_offsets = True
-        _fill_offsets(coef, spatial_dim, spatial_bound, spatial_step, spatials, offsets, codes, reach)
+        _fill_offsets(coef, spatial, spatials, offsets, codes, reach)
         distinct = _classes(codes, chosen, sizes)
     else:
         distinct = simple_distinct
@@ -282,15 +307,15 @@ def _boundary(
             # Loop 0 is called after a whole box (variant 0) or after a part (variant 1); others always after a part.
             if j == 0:
                 if variant == 0:
-                    calls = (loop_bound[0] - 1) * whole_calls
+                    calls = (loop[0, BOUND] - 1) * whole_calls
                 else:
-                    calls = (loop_bound[0] - 1) * matched_calls
+                    calls = (loop[0, BOUND] - 1) * matched_calls
                 now_whole = stateless
                 before_whole = variant == 0 or stateless
             else:
                 if variant == 1:
                     continue
-                calls = (loop_bound[j] - 1) * later[j + 1]
+                calls = (loop[j, BOUND] - 1) * later[j + 1]
                 now_whole = not matches[j]
                 before_whole = stateless
             if calls == 0.0:
@@ -320,7 +345,7 @@ def _boundary(
             if possible:
                 if not have_offsets:
                     have_offsets = True
-                    _fill_offsets(coef, spatial_dim, spatial_bound, spatial_step, spatials, offsets, codes, reach)
+                    _fill_offsets(coef, spatial, spatials, offsets, codes, reach)
                 number = _neighbour_links(offsets, need, columns, rows, linked)
                 if number > 0:
                     for i in range(instances):
@@ -331,7 +356,7 @@ def _boundary(
                         used = True
                         links += number * words * calls
                         if left > 0:
-                            _record(link_sizes, left, words * calls, groups, count)
+                            _record(link_sizes, left, words * calls, groups, record)
             if not used:
                 if now_whole:
                     plain_whole += calls
@@ -339,14 +364,12 @@ def _boundary(
                     plain_part += calls
     words = plain_whole * full_words + plain_part * part_words
     if words > 0.0:
-        _record(sizes, distinct, words, groups, count)
+        _record(sizes, distinct, words, groups, record)
     return links
 
 
 @nb.njit(cache=True)
-def _fill_offsets(
-    coef: Ints, dim: Ints, bound: Ints, step: Ints, spatials: int, offsets: Ints, codes: Ints, reach: Ints
-) -> None:
+def _fill_offsets(coef: Ints, spatial: Ints, spatials: int, offsets: Ints, codes: Ints, reach: Ints) -> None:
     """Write the index offset of every instance, and one number that is equal where the offsets are."""
     ranks = coef.shape[0]
     for i in range(offsets.shape[0]):
@@ -354,10 +377,10 @@ def _fill_offsets(
         for r in range(ranks):
             offsets[i, r] = 0
         for s in range(spatials - 1, -1, -1):
-            index = rest % bound[s]
-            rest //= bound[s]
+            index = rest % spatial[s, BOUND]
+            rest //= spatial[s, BOUND]
             for r in range(ranks):
-                offsets[i, r] += coef[r, dim[s]] * step[s] * index
+                offsets[i, r] += coef[r, spatial[s, DIM]] * spatial[s, STEP] * index
         code = 0
         for r in range(ranks):
             code = code * (reach[r] + 1) + offsets[i, r]
@@ -365,85 +388,57 @@ def _fill_offsets(
 
 
 @nb.njit(cache=True)
-def count_transfers(
-    coef: Ints,
-    t_count: Ints,
-    t_dim: Ints,
-    t_bound: Ints,
-    s_count: Ints,
-    s_dim: Ints,
-    s_bound: Ints,
-    mesh: Ints,
-    tile: Ints,
-    sibling: Ints,
-    groups: Floats,
-    group_count: Ints,
-    links: Floats,
-) -> None:
+def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays) -> None:
     """Count the transfers of every data space below every level.
 
-    Parameters
-    ----------
-    coef
-        Projection, shape (data spaces, ranks, dimensions).
-    t_count, t_dim, t_bound
-        Temporal loops by level: number; dimension and bound, outermost first, shape (levels, MAX_LOOPS).
-    s_count, s_dim, s_bound
-        The same for spatial loops.
-    mesh
-        Physical fan-out below each level with the utilized one where larger, shape (levels, 2).
-    tile, sibling
-        Out, shape (levels, data spaces): words of the level's tile; words of the box that all spatial instances below it
-        span together, 0 without spatial loops.
-    groups, group_count, links
-        Out: transfer groups, shape (levels, data spaces, MAX_GROUPS, 3), their number, and words carried by mesh links.
+    Reads the mesh of ``work.status``; writes ``work.groups``, the words that links carry, and of ``work.access`` tiles,
+    sibling boxes and numbers of groups.
     """
-    levels = t_count.shape[0]
+    coef = layer.coef
+    levels = nest.counts.shape[0]
     spaces = coef.shape[0]
     dims = coef.shape[2]
     extent = np.ones(dims, np.int64)
-    loop_dim = np.empty(levels * MAX_LOOPS, np.int64)
-    loop_bound = np.empty(levels * MAX_LOOPS, np.int64)
-    loop_step = np.empty(levels * MAX_LOOPS, np.int64)
-    level_start = np.empty(levels + 1, np.int64)
-    s_step = np.ones((levels, MAX_LOOPS), np.int64)
+    loop = np.empty((levels * MAX_LOOPS, 3), np.int64)
+    start = np.empty(levels, np.int64)
+    spatial = np.ones((levels, MAX_LOOPS, 3), np.int64)
     inner_extent = np.ones((levels, dims), np.int64)
     total = 0
     for level in range(levels):
         for d in range(dims):
             inner_extent[level, d] = extent[d]
-        for s in range(s_count[level] - 1, -1, -1):
-            s_step[level, s] = extent[s_dim[level, s]]
-            extent[s_dim[level, s]] *= s_bound[level, s]
+        spatials = nest.counts[level, SPATIAL]
+        for s in range(spatials - 1, -1, -1):
+            d = nest.loops[level, SPATIAL, s, DIM]
+            spatial[level, s, DIM] = d
+            spatial[level, s, BOUND] = nest.loops[level, SPATIAL, s, BOUND]
+            spatial[level, s, STEP] = extent[d]
+            extent[d] *= spatial[level, s, BOUND]
         for v in range(spaces):
-            sibling[level, v] = box_words(coef[v], extent) if s_count[level] > 0 else 0
-        level_start[level] = total
-        for t in range(t_count[level] - 1, -1, -1):
-            loop_dim[total] = t_dim[level, t]
-            loop_bound[total] = t_bound[level, t]
-            loop_step[total] = extent[t_dim[level, t]]
-            extent[t_dim[level, t]] *= t_bound[level, t]
+            work.access[level, v, SIBLING] = box_words(coef[v], extent) if spatials > 0 else 0
+        start[level] = total
+        for t in range(nest.counts[level, TEMPORAL] - 1, -1, -1):
+            d = nest.loops[level, TEMPORAL, t, DIM]
+            loop[total, DIM] = d
+            loop[total, BOUND] = nest.loops[level, TEMPORAL, t, BOUND]
+            loop[total, STEP] = extent[d]
+            extent[d] *= loop[total, BOUND]
             total += 1
         for v in range(spaces):
-            tile[level, v] = box_words(coef[v], extent)
+            work.access[level, v, TILE] = box_words(coef[v], extent)
     for level in range(levels):
-        start = level_start[level]
         for v in range(spaces):
-            group_count[level, v] = 0
-            links[level, v] = _boundary(
+            work.access[level, v, GROUPS] = 0
+            work.flow[level, v, LINKS] = _boundary(
                 coef[v],
                 inner_extent[level],
-                loop_dim[start:],
-                loop_bound[start:],
-                loop_step[start:],
-                total - start,
-                s_dim[level],
-                s_bound[level],
-                s_step[level],
-                s_count[level],
-                mesh[level, 0],
-                mesh[level, 1],
+                loop[start[level] :],
+                total - start[level],
+                spatial[level],
+                nest.counts[level, SPATIAL],
+                work.status[level, COLUMNS],
+                work.status[level, ROWS],
                 level == 0,
-                groups[level, v],
-                group_count[level, v : v + 1],
+                work.groups[level, v],
+                work.access[level, v],
             )

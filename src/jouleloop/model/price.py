@@ -9,18 +9,56 @@ import math
 import numba as nb
 
 from jouleloop.model.arrays import (
+    AXIS,
     BLOCK_WORDS,
+    BOUND,
     CLUSTERS,
+    COLUMNS,
+    CYCLES,
+    ENERGY_PJ,
+    FANOUT,
+    FANOUT_X,
+    FANOUT_Y,
     FILLS,
+    INSTANCES,
     READ_BANDWIDTH,
     READ_PJ,
     READS,
+    ROWS,
     SHARED_BANDWIDTH,
+    SPATIAL,
+    TEMPORAL,
     UPDATES,
     WRITE_BANDWIDTH,
     WRITE_PJ,
+    Bools,
+    Floats,
+    NestArrays,
+    WorkArrays,
 )
-from jouleloop.model.kernel import Bools, Floats, Ints
+
+
+@nb.njit(cache=True)
+def utilize(spec: Floats, nest: NestArrays, work: WorkArrays) -> tuple[int, int]:
+    """Write fan-outs, instances and meshes to ``work.status``; return the utilized units and the operations of one."""
+    units = 1
+    steps = 1
+    for level in range(nest.counts.shape[0] - 1, -1, -1):
+        work.status[level, INSTANCES] = units
+        along_x = 1
+        along_y = 1
+        for s in range(nest.counts[level, SPATIAL]):
+            if nest.loops[level, SPATIAL, s, AXIS] == 0:
+                along_x *= nest.loops[level, SPATIAL, s, BOUND]
+            else:
+                along_y *= nest.loops[level, SPATIAL, s, BOUND]
+        work.status[level, FANOUT] = along_x * along_y
+        work.status[level, COLUMNS] = max(along_x, int(spec[level, FANOUT_X]))
+        work.status[level, ROWS] = max(along_y, int(spec[level, FANOUT_Y]))
+        units *= along_x * along_y
+        for t in range(nest.counts[level, TEMPORAL]):
+            steps *= nest.loops[level, TEMPORAL, t, BOUND]
+    return units, steps
 
 
 @nb.njit(cache=True)
@@ -30,52 +68,37 @@ def _vectors(words: int, block_words: float) -> float:
 
 @nb.njit(cache=True)
 def price(
-    spec: Floats,
-    compute_pj: float,
-    keep: Bools,
-    instances: Ints,
-    compute_cycles: int,
-    computes: int,
-    access: Ints,
-    energy_pj: Floats,
-    throttle: Floats,
-    level_cycles: Ints,
+    spec: Floats, compute_pj: float, keep: Bools, compute_cycles: int, computes: int, work: WorkArrays
 ) -> tuple[float, int]:
     """Write energy, throttling and cycles of every level; return the total energy in pJ and the total cycles.
 
     Parameters
     ----------
     spec
-        As in `HardwareArrays`.
+        Shape (levels, SPEC), see `jouleloop.model.arrays`.
     compute_cycles, computes
         Operations of one unit, and of all units.
-    access
+    work
         As `collapse` leaves it.
-    energy_pj
-        Out, shape (levels, data spaces), over all instances.
-    throttle, level_cycles
-        Out, by level.
     """
-    levels = spec.shape[0]
-    spaces = access.shape[1]
     total_pj = computes * compute_pj
     cycles = compute_cycles
-    for level in range(levels):
+    for level in range(spec.shape[0]):
         block = spec[level, BLOCK_WORDS]
-        clusters = min(float(instances[level]), spec[level, CLUSTERS])
+        clusters = min(float(work.status[level, INSTANCES]), spec[level, CLUSTERS])
         read_rate = 0.0
         write_rate = 0.0
-        for v in range(spaces):
-            energy_pj[level, v] = 0.0
+        for v in range(keep.shape[1]):
+            work.flow[level, v, ENERGY_PJ] = 0.0
             if not keep[level, v]:
                 continue
-            reads = access[level, v, READS]
-            fills = access[level, v, FILLS]
-            updates = access[level, v, UPDATES]
+            reads = work.access[level, v, READS]
+            fills = work.access[level, v, FILLS]
+            updates = work.access[level, v, UPDATES]
             cluster_pj = _vectors(reads, block) * spec[level, READ_PJ]
             cluster_pj += (_vectors(fills, block) + _vectors(updates, block)) * spec[level, WRITE_PJ]
-            energy_pj[level, v] = cluster_pj * clusters
-            total_pj += energy_pj[level, v]
+            work.flow[level, v, ENERGY_PJ] = cluster_pj * clusters
+            total_pj += cluster_pj * clusters
             # Each data space is divided by the cycles before they are added, as Timeloop does: the sum of quotients can
             # differ from the quotient of the sum in the last bit, and a ceiling follows.
             read_rate += reads / compute_cycles
@@ -87,31 +110,7 @@ def price(
             slowdown = min(slowdown, spec[level, WRITE_BANDWIDTH] / write_rate)
         if spec[level, SHARED_BANDWIDTH] < read_rate + write_rate:
             slowdown = min(slowdown, spec[level, SHARED_BANDWIDTH] / (read_rate + write_rate))
-        throttle[level] = slowdown
-        level_cycles[level] = math.ceil(compute_cycles / slowdown)
-        cycles = max(cycles, level_cycles[level])
+        work.throttle[level] = slowdown
+        work.status[level, CYCLES] = math.ceil(compute_cycles / slowdown)
+        cycles = max(cycles, work.status[level, CYCLES])
     return total_pj, cycles
-
-
-@nb.njit(cache=True)
-def utilized(s_count: Ints, s_bound: Ints, fanout: Ints, instances: Ints) -> int:
-    """Write the utilized fan-out below and the utilized instances of each level; return the utilized compute units."""
-    levels = s_count.shape[0]
-    product = 1
-    for level in range(levels - 1, -1, -1):
-        instances[level] = product
-        fanout[level] = 1
-        for s in range(s_count[level]):
-            fanout[level] *= s_bound[level, s]
-        product *= fanout[level]
-    return product
-
-
-@nb.njit(cache=True)
-def temporal_iterations(t_count: Ints, t_bound: Ints) -> int:
-    """Iterations of all temporal loops: the operations of one compute unit."""
-    product = 1
-    for level in range(t_count.shape[0]):
-        for t in range(t_count[level]):
-            product *= t_bound[level, t]
-    return product
