@@ -110,6 +110,19 @@ _Dumper.add_representer(_Tagged, lambda dumper, item: dumper.represent_mapping(f
 _Dumper.add_representer(Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
+def dump_quoted(value: Any) -> str:
+    """Return YAML text with every text among attributes in quotes, so that no front end evaluates it."""
+    return str(yaml.dump(_quoted(value), Dumper=_Dumper, sort_keys=False, width=120, default_flow_style=False))
+
+
+def _quoted(value: Any, inside: bool = False) -> Any:
+    if isinstance(value, dict):
+        return {key: _quoted(child, inside or key == "attributes") for key, child in value.items()}
+    if isinstance(value, list):
+        return [_quoted(child, inside) for child in value]
+    return Quoted(value) if inside and isinstance(value, str) else value
+
+
 def write_architecture_v04(arch: Architecture) -> str:
     """Return the text of a v0.4 file: components outermost first, a container wherever the array fans out.
 
@@ -137,10 +150,6 @@ def write_architecture_v04(arch: Architecture) -> str:
             nodes.append(_Tagged("Container", container))
         mesh, previous = (node.mesh_x, node.mesh_y), node.name
         if node.klass != DUMMY_CLASS:
-            item = _component(node, with_mesh=False)
-            texts = {
-                key: Quoted(value) if isinstance(value, str) else value for key, value in item["attributes"].items()
-            }
-            nodes.append(_Tagged("Component", {**item, "attributes": texts}))
+            nodes.append(_Tagged("Component", _quoted(_component(node, with_mesh=False))))
     data = {"architecture": {"version": 0.4, "nodes": nodes}}
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=120, default_flow_style=False)

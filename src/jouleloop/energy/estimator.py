@@ -1,6 +1,7 @@
 """The protocol of energy estimators, and the energies of an architecture from the first that knows each part."""
 
-from collections.abc import Mapping, Sequence
+import logging
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -17,10 +18,11 @@ Node = StorageLevel | ComputeLevel
 
 @dataclass(frozen=True)
 class Estimate:
-    """Energy in pJ of each action of one component, and where it comes from."""
+    """Energy in pJ of each action of one component, where it comes from, and what the estimator warned of."""
 
     energy_pj: Mapping[str, float]
     source: str
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -66,11 +68,18 @@ class TableEstimator:
         return Estimate(entry.energy_pj, f"{self.name}: {entry}{reason}")
 
 
-def estimate_costs(arch: Architecture, estimators: Sequence[Estimator]) -> EnergyCosts:
+def estimate_costs(
+    arch: Architecture, estimators: Sequence[Estimator], *, warn: Callable[[str], object] | None = None
+) -> EnergyCosts:
     """Return the energies of an architecture, each component from the first estimator that knows it.
 
     Reads are charged as ``read``, fills and updates as ``write``; a storage level whose estimate has neither is charged
     what Timeloop charges then, the number of its built-in technology model. Compute is the first of `COMPUTE_ACTIONS`.
+
+    Parameters
+    ----------
+    warn
+        Called with every warning of an estimator, after the component's name; by default they are logged.
 
     Raises
     ------
@@ -79,12 +88,13 @@ def estimate_costs(arch: Architecture, estimators: Sequence[Estimator]) -> Energ
     """
     faults: list[Fault] = []
     levels: list[LevelEnergy] = []
+    tell = warn or logging.getLogger("jouleloop.energy").warning
     for level in arch.levels:
-        found = _level(level, estimators, faults)
+        found = _level(level, estimators, faults, tell)
         if found is not None:
             levels.append(found)
     compute_pj, compute_source = 0.0, ""
-    estimate = _ask(arch.compute, estimators, faults, COMPUTE_ACTIONS)
+    estimate = _ask(arch.compute, estimators, faults, tell, COMPUTE_ACTIONS)
     if estimate is not None:
         action = next(name for name in COMPUTE_ACTIONS if name in estimate.energy_pj)
         compute_pj, compute_source = estimate.energy_pj[action], f"{estimate.source} {action}"
@@ -93,7 +103,11 @@ def estimate_costs(arch: Architecture, estimators: Sequence[Estimator]) -> Energ
 
 
 def _ask(
-    node: Node, estimators: Sequence[Estimator], faults: list[Fault], wanted: Sequence[str] = ()
+    node: Node,
+    estimators: Sequence[Estimator],
+    faults: list[Fault],
+    tell: Callable[[str], object],
+    wanted: Sequence[str] = (),
 ) -> Estimate | None:
     said: list[str] = []
     for estimator in estimators:
@@ -103,19 +117,23 @@ def _ask(
         elif wanted and not any(action in answer.energy_pj for action in wanted):
             said.append(f"{estimator.name}: has none of the actions {', '.join(wanted)}")
         else:
+            for warning in answer.warnings:
+                tell(f"{node.name}: {warning}")
             return answer
     asked = "; ".join(said) or "no estimator was asked"
     faults.append(Fault(f"no estimator knows the energy of class {node.klass}: {asked}", None, node.name))
     return None
 
 
-def _level(level: StorageLevel, estimators: Sequence[Estimator], faults: list[Fault]) -> LevelEnergy | None:
+def _level(
+    level: StorageLevel, estimators: Sequence[Estimator], faults: list[Fault], tell: Callable[[str], object]
+) -> LevelEnergy | None:
     stated = canonical(level.attributes).get("vector_access_energy")
     if isinstance(stated, (int, float)) and not isinstance(stated, bool):
         return LevelEnergy(level.name, float(stated), float(stated), "attribute vector-access-energy")
     if level.klass == DUMMY_CLASS:
         return LevelEnergy(level.name, 0.0, 0.0, "stores nothing")
-    estimate = _ask(level, estimators, faults)
+    estimate = _ask(level, estimators, faults, tell)
     if estimate is None:
         return None
     read, write = estimate.energy_pj.get("read"), estimate.energy_pj.get("write")

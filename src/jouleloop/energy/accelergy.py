@@ -1,0 +1,169 @@
+"""Energies from the real Accelergy, version 0.3 or 0.4, run as a program: warnings are kept, dummies refused."""
+
+import contextlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jouleloop.arch.architecture import StorageLevel
+from jouleloop.arch.parameters import plain
+from jouleloop.arch.write import dump_quoted
+from jouleloop.energy.ert import read_ert
+from jouleloop.energy.estimator import Estimate, Node, Refusal
+from jouleloop.errors import JouleloopError
+from jouleloop.files import read_yaml, write_text
+
+#: Warnings that every run of Accelergy prints and that say nothing about the estimate.
+_NOISE = (
+    "no action counts",
+    "no runtime energy estimations",
+    "no compound component classes",
+    "failed to evaluate",
+    "not generating energy_estimation",
+    "no area",
+)
+_DECIMALS = {"0.3": "5", "0.4": "6"}
+_WARNING = re.compile(r"^\s*(?:\S+ \S+ )?(?:WARN(?:ING)?|ALADDIN WARN)\b[:\s]*(?P<text>.*)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class AccelergyEstimator:
+    """Estimator that asks an installed Accelergy about one component at a time.
+
+    Attributes
+    ----------
+    executable
+        The program.
+    components
+        Files with compound components, in the version of the program.
+    cycle_seconds
+        Clock period in seconds, which version 0.4 wants to know.
+    timeout_s
+        Seconds after which a run is stopped.
+    """
+
+    executable: str = "accelergy"
+    components: tuple[Path, ...] = ()
+    cycle_seconds: float = 1e-9
+    timeout_s: float = 120.0
+    name: str = "accelergy"
+    _known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
+
+    def version(self) -> str | None:
+        """Return ``0.3``, ``0.4`` or, where the program is missing or answers nothing, None."""
+        if "version" not in self._known:
+            self._known["version"] = None
+            if shutil.which(self.executable):
+                _, text = self._run(["-h"], Path.cwd())
+                # Neither version tells its number; the option came with 0.4.
+                if "energy estimator" in text:
+                    self._known["version"] = "0.4" if "--suppress_version_errors" in text else "0.3"
+        version: str | None = self._known["version"]
+        return version
+
+    def estimate(self, node: Node) -> Estimate | Refusal:
+        """Return what Accelergy writes in its energy reference table for a component."""
+        version = self.version()
+        if version is None:
+            return Refusal(f"the program {self.executable!r} is not installed, or is no Accelergy")
+        key = f"{node.klass} {sorted(node.attributes.items(), key=str)} {isinstance(node, StorageLevel)}"
+        if key not in self._known:
+            with tempfile.TemporaryDirectory(prefix="jouleloop-accelergy-") as folder:
+                self._known[key] = self._ask(node, version, Path(folder))
+        answer: Estimate | Refusal = self._known[key]
+        return answer
+
+    def _ask(self, node: Node, version: str, folder: Path) -> Estimate | Refusal:
+        component: dict[str, Any] = {"name": "component", "class": node.klass, "attributes": plain(node.attributes)}
+        tree: dict[str, Any] = {"name": "system", "local": [component]}
+        if version == "0.4":
+            stores = isinstance(node, StorageLevel)
+            component["required_actions"] = ["read", "write", "update", "leak"] if stores else ["compute", "leak"]
+            technology = node.attributes.get("technology", "45nm")
+            tree["attributes"] = {"technology": technology, "global_cycle_seconds": self.cycle_seconds}
+        text = dump_quoted({"architecture": {"version": float(version), "subtree": [tree]}})
+        write_text(folder / "arch.yaml", text)
+        files = [str(folder / "arch.yaml"), *(str(path.resolve()) for path in self.components)]
+        code, log = self._run([*files, "-o", str(folder / "out"), "-p", _DECIMALS[version]], folder)
+        table, summary = folder / "out" / "ERT.yaml", folder / "out" / "ERT_summary.yaml"
+        if code is None:
+            return Refusal(f"Accelergy {version} did not finish in {self.timeout_s:g} s")
+        if code != 0 or not table.exists() or not summary.exists():
+            return Refusal(f"Accelergy {version} failed: {_last_words(log)}")
+        try:
+            energies = next(iter(read_ert(table).values()), {})
+            estimators = _estimators(read_yaml(summary))
+        except JouleloopError as error:
+            return Refusal(f"Accelergy {version} answered no table: {error}")
+        dummies = sorted({e for e in estimators if "dummy" in e.lower()})
+        if dummies:
+            return Refusal(f"Accelergy {version} knows no estimate and would take {', '.join(dummies)}")
+        if not energies:
+            return Refusal(f"Accelergy {version} gave no energies: {_last_words(log)}")
+        by = ", ".join(sorted(set(estimators))) or "its plug-ins"
+        return Estimate(energies, f"Accelergy {version}: {node.klass} by {by}", _warnings(log))
+
+    def _run(self, arguments: list[str], folder: Path) -> tuple[int | None, str]:
+        """Return exit code (None: stopped) and all output of one run."""
+        try:
+            process = subprocess.Popen(  # noqa: S603 - the user's own Accelergy, arguments as a list
+                [shutil.which(self.executable) or self.executable, *arguments],
+                cwd=folder,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                errors="replace",
+                start_new_session=True,
+            )
+        except OSError as error:
+            return 127, str(error)
+        try:
+            text, _ = process.communicate(timeout=self.timeout_s)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.communicate()
+            return None, ""
+        return process.returncode, text
+
+
+def _estimators(summary: Any) -> list[str]:
+    """Return the names of the plug-ins that an ERT summary gives for its primitive components."""
+    found: list[str] = []
+    if isinstance(summary, dict):
+        for key, value in summary.items():
+            if key == "estimator":
+                found.append(str(value))
+            else:
+                found += _estimators(value)
+    elif isinstance(summary, list):
+        for value in summary:
+            found += _estimators(value)
+    return found
+
+
+def _warnings(log: str) -> tuple[str, ...]:
+    found: list[str] = []
+    for line in log.splitlines():
+        match = _WARNING.match(line)
+        if match and not any(noise in match["text"].lower() for noise in _NOISE) and match["text"] not in found:
+            found.append(match["text"].strip())
+    return tuple(found)
+
+
+def _last_words(log: str) -> str:
+    """Return the line of a failed run that says most about why."""
+    lines = [re.sub(r"^\S+ \S+ (ERROR|CRITICAL)\s+", "", line).strip("|= \t") for line in log.splitlines()]
+    lines = [line for line in lines if line and not re.search(r"error (above|below)", line, re.IGNORECASE)]
+    for pattern in (r"can ?not find", r"problem encountered|error:|exception:", r"error|fail|not found"):
+        telling = [line for line in lines if re.search(pattern, line, re.IGNORECASE)]
+        if telling:
+            return telling[0 if "find" in pattern else -1][:300]
+    return (lines or ["no output"])[-1][:300]
