@@ -107,3 +107,37 @@ def test_lists_of_levels(eyeriss: Architecture) -> None:
         from_levels([{"level": "DRAM", "temporal": [["C"]]}], LAYER, eyeriss)
     with pytest.raises(MappingError, match="is given twice"):
         from_levels([*levels, *levels], LAYER, eyeriss)
+
+
+def test_what_is_kept_where_nothing_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "arch.yaml"
+    file.write_text("""
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}
+  - !Component
+    name: buffer
+    class: SRAM
+    attributes: {depth: 64, width: 8, datawidth: 8}
+    constraints: {dataspace: {bypass: [Weights]}}
+  - !Container {name: PE, spatial: {meshX: 4}, constraints: {spatial: {permutation: [C, M]}}}
+  - !Component
+    name: register
+    class: regfile
+    attributes: {depth: 64, width: 8, datawidth: 8}
+    constraints: {dataspace: {keep_only: [Outputs]}}
+  - !Component {name: mac, class: intmac}
+""")
+    arch = read_architecture(file)
+    layer = parse_layer("fc:8x4").problem()
+    directives = only(factors="C=0 M=2") + only("PE", "spatial", factors="M=2")
+    mapping = read_timeloop_mapping(directives, layer, arch)
+    assert [sorted(level.keep) for level in mapping.levels] == [
+        ["Inputs", "Outputs", "Weights"],
+        ["Inputs", "Outputs"],
+        [],
+        ["Outputs"],
+    ]
+    assert mapping.compact() == "DRAM M2 C8 | buffer | inter_PE_spatial M2X | register"
+    assert from_levels([{"level": "DRAM", "temporal": [["C", 8], ["M", 4]]}], layer, arch).levels[3].keep == {"Outputs"}

@@ -101,6 +101,10 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
     if not faults:
         faults += _check(levels, compute, found_nodes.levels)
     raise_all(faults)
+    for level in levels:  # so that a front end's own output knows its containers too
+        if level.name.startswith("inter_") and level.name.endswith("_spatial"):
+            container = level.name.removeprefix("inter_").removesuffix("_spatial")
+            found_nodes.fanout_names.setdefault(container, level.name)
     return Architecture(
         found_nodes.name or name,
         tuple(levels),

@@ -7,6 +7,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.documents import load_document
+from jouleloop.arch.tree_v04 import DUMMY_CLASS
 from jouleloop.errors import Fault, JouleloopError, MappingError, raise_all, unknown
 from jouleloop.files import is_whole
 from jouleloop.mapping.directives import parse_factors, parse_names, parse_permutation, parse_split
@@ -17,6 +18,7 @@ from jouleloop.workload.problem import Problem
 
 __all__ = [
     "Nest",
+    "default_keep",
     "from_levels",
     "parse_map_txt",
     "print_nest",
@@ -54,7 +56,8 @@ def read_timeloop_mapping(
     source
         A YAML file, its data, or the list under ``mapping``.
     keep
-        Data spaces kept by level, where the directives do not say (from the constraints); by default all.
+        Data spaces kept by level, where the directives do not say (from the constraints); by default all that the
+        architecture file itself does not bypass.
 
     Raises
     ------
@@ -73,12 +76,31 @@ def read_timeloop_mapping(
         raise (error if name is None else error.at(name)) from error
 
 
+def default_keep(problem: Problem, arch: Architecture) -> dict[str, frozenset[str]]:
+    """Return what each level keeps as far as the architecture file says: all that its nodes do not bypass."""
+    spaces = [space.name for space in problem.data_spaces]
+    keep = {level.name: set(() if level.klass == DUMMY_CLASS else spaces) for level in arch.levels}
+    faults: list[Fault] = []
+    for item in arch.constraints:
+        level = str(item.get("target"))
+        if _TYPES.get(str(item.get("type"))) != "bypass" or level not in keep:
+            continue
+        for key in ("bypass", "bypass_only"):
+            keep[level] -= set(parse_names(item.get(key), spaces, f"{level}.{key}", faults))
+        for key in ("bypass_except", "keep_only"):
+            if item.get(key) is not None:
+                keep[level] &= set(parse_names(item[key], spaces, f"{level}.{key}", faults))
+    raise_all(faults, MappingError)
+    return {level: frozenset(kept) for level, kept in keep.items()}
+
+
 class _Directives:
     def __init__(self, data: Any, problem: Problem, arch: Architecture, keep: AnyMapping[str, Iterable[str]]) -> None:
         self.problem, self.arch = problem, arch
         self.dimensions = problem.shape.dimensions
         self.spaces = [space.name for space in problem.data_spaces]
-        self.keep = {level: set(keep.get(level, self.spaces)) for level in arch.level_names}
+        default = default_keep(problem, arch)
+        self.keep = {level: set(keep.get(level, default[level])) for level in arch.level_names}
         self.factors: dict[tuple[str, str], dict[str, int]] = {}
         self.orders: dict[tuple[str, str], tuple[str, ...]] = {}
         self.splits: dict[str, int] = {}
@@ -230,6 +252,7 @@ def from_levels(
     faults: list[Fault] = []
     found: dict[str, LevelMapping] = {}
     spaces = [space.name for space in problem.data_spaces]
+    default = {**default_keep(problem, arch), **(keep or {})}
     for index, item in enumerate(levels):
         where = f"mapping[{index}]"
         name = item.get("level")
@@ -245,7 +268,7 @@ def from_levels(
             continue
         stated = item.get("keep", item.get("tile"))
         if stated is None:
-            stated = (keep or {}).get(name, spaces)
+            stated = default[name]
         kept = parse_names([_SHORT.get(s, s) if s not in spaces else s for s in stated], spaces, where, faults)
         temporal = [loop for loop in _loops(item.get("temporal"), 2, where, faults) if loop[1] != 1]
         spatial = [loop for loop in _loops(item.get("spatial"), 3, where, faults) if loop[1] != 1]
@@ -253,10 +276,7 @@ def from_levels(
             name, tuple((d, b) for d, b in temporal), tuple((d, b, a) for d, b, a in spatial), frozenset(kept)
         )
     raise_all(faults, MappingError)
-    complete = [
-        found.get(name) or LevelMapping(name, (), (), frozenset((keep or {}).get(name, spaces)))
-        for name in arch.level_names
-    ]
+    complete = [found.get(name) or LevelMapping(name, (), (), frozenset(default[name])) for name in arch.level_names]
     mapping = Mapping(tuple(complete))
     check_mapping(mapping, problem, arch)
     return mapping

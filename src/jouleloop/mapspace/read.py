@@ -7,6 +7,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.documents import load_document
+from jouleloop.arch.read import OTHER_SECTIONS
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapping.directives import Factors, parse_factors, parse_names, parse_permutation, parse_split
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
@@ -22,7 +23,6 @@ _SECTIONS = {
     "mapspace_constraints": "map",
     "mapspace": "map",
 }
-_OTHER = ("mapper", "architecture", "variables", "problem", "version", "components", "compound_components", "globals")
 _KEYS: dict[str, tuple[str, ...]] = {
     "temporal": (
         "factors",
@@ -82,8 +82,8 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
     found = False
     for key, value in data.items():
         if key not in _SECTIONS:
-            if key not in _OTHER:
-                faults.append(unknown(str(key), (*_SECTIONS, *_OTHER), "section"))
+            if key not in OTHER_SECTIONS and key != "architecture":
+                faults.append(unknown(str(key), (*_SECTIONS, *OTHER_SECTIONS), "section"))
             continue
         found = True
         if _SECTIONS[key] == "arch" or which == "full":
