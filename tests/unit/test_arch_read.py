@@ -244,3 +244,19 @@ def test_main_memory_of_stated_size(tmp_path: Path) -> None:
         "name: DRAM, class: DRAM, attributes: {", "name: MainMemory, class: SRAM, attributes: {depth: 4096, "
     )
     assert read(text, tmp_path).levels[0].capacity_words == 4096 * 8
+
+
+def test_all_spellings_survive_writing(tmp_path: Path) -> None:
+    text = (MINIMAL % "8").replace("datawidth: 8}}\n  - !Component {name: mac", "datawidth: 8, multiple_buffering: 2, "
+        "min_utilization: 0.5, read_bandwidth: 1.5}}\n  - !Component {name: mac")  # fmt: skip
+    arch = read(text, tmp_path)
+    assert arch.level("buffer").effective_words == 4
+    assert arch.level("buffer").min_utilization == 0.5
+    v03 = to_architecture_v03(arch)
+    assert identity(architecture_from(v03)) == identity(arch)
+    written = v03["architecture"]["subtree"][0]["local"][1]["attributes"]
+    # Timeloop 3.0.x reads only the first, later versions only the second.
+    assert written["multiple-buffering"] == written["multiple_buffering"] == 2
+    front_end = read(write_architecture_v04(arch), tmp_path)
+    assert identity(front_end) == identity(arch)
+    assert "multiple-buffering" not in write_architecture_v04(arch)

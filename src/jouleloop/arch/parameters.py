@@ -12,6 +12,9 @@ from jouleloop.files import is_whole
 
 DEFAULT_WORD_BITS = 16
 
+#: Depth from which on a DRAM counts as unlimited: the largest that Timeloop can read.
+UNLIMITED_DEPTH = 2**32 - 1
+
 #: Parts of class names that make a node storage, compute or a network (Timeloop ``isBufferClass`` and its kin).
 STORAGE_CLASSES = ("DRAM", "SRAM", "regfile", "smartbuffer", "storage")
 COMPUTE_CLASSES = ("mac", "intmac", "fpmac", "compute")
@@ -134,7 +137,7 @@ def storage_level(
         depth = read.whole(_DEPTH)
         kilobytes = read.whole(("sizeKB",))
         if depth is not None:
-            capacity = depth * block
+            capacity = None if is_dram and depth >= UNLIMITED_DEPTH else depth * block
         elif kilobytes is not None:
             capacity = kilobytes * 1024 * 8 // word_bits
     bandwidth = read.real(("bandwidth",))

@@ -7,7 +7,7 @@ import yaml
 
 from jouleloop.arch.architecture import Architecture, Attribute, ComputeLevel, StorageLevel
 from jouleloop.arch.documents import Quoted
-from jouleloop.arch.parameters import kind_of
+from jouleloop.arch.parameters import UNLIMITED_DEPTH, kind_of
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
 
 #: Attributes that are written from what was derived, in all their spellings.
@@ -54,16 +54,16 @@ def _component(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[st
         item["class"] = node.klass
     else:
         item |= {"class": kind, "subclass": node.klass}
-    attributes = _attributes(node)
+    attributes = _attributes(node, with_mesh=with_mesh)
     if with_mesh:
         attributes |= {"meshX": node.mesh_x, "meshY": node.mesh_y}
     item["attributes"] = attributes
     return item
 
 
-def _attributes(node: StorageLevel | ComputeLevel) -> dict[str, Attribute]:
+def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[str, Attribute]:
     rest = {
-        key: value
+        key if with_mesh else key.replace("-", "_"): value
         for key, value in node.attributes.items()
         if key.replace("-", "_") not in _DERIVED and value is not None
     }
@@ -72,22 +72,27 @@ def _attributes(node: StorageLevel | ComputeLevel) -> dict[str, Attribute]:
         return {**result, **rest}
     result["block_size"] = node.block_words
     result["width"] = node.word_bits * node.block_words * node.cluster_size
-    if node.cluster_size != 1:
-        result |= {"cluster-size": node.cluster_size, "cluster_size": node.cluster_size}
-    if node.capacity_words is not None:
-        if node.capacity_words % node.block_words == 0:
-            result["depth"] = node.capacity_words // node.block_words
-        else:
-            result["entries"] = node.capacity_words
-            rest.pop("memory_depth", None)
+    if node.capacity_words is None:
+        if not with_mesh and "DRAM" in node.klass:  # the front end insists on a depth
+            result["depth"] = UNLIMITED_DEPTH
+    elif node.capacity_words % node.block_words == 0:
+        result["depth"] = node.capacity_words // node.block_words
+    else:
+        result["entries"] = node.capacity_words
+        rest.pop("memory_depth", None)
     for key in ("read", "write", "shared"):
         value = getattr(node, f"{key}_bandwidth_words")
         if value is not None:
             result[f"{key}_bandwidth"] = _short(value)
-    if node.multiple_buffering != 1:
-        result |= {key: _short(node.multiple_buffering) for key in ("multiple-buffering", "multiple_buffering")}
-    if node.min_utilization:
-        result |= {key: _short(node.min_utilization) for key in ("min-utilization", "min_utilization")}
+    for key, value, neutral in (
+        ("cluster_size", node.cluster_size, 1),
+        ("multiple_buffering", node.multiple_buffering, 1),
+        ("min_utilization", node.min_utilization, 0),
+    ):
+        if value != neutral:
+            # Timeloop 3.0.x reads these with hyphens only, the front end and later versions with underscores.
+            spellings = (key, key.replace("_", "-")) if with_mesh else (key,)
+            result |= dict.fromkeys(spellings, _short(value))
     return {**result, **rest}
 
 
