@@ -141,3 +141,10 @@ architecture:
     ]
     assert mapping.compact() == "DRAM M2 C8 | buffer | inter_PE_spatial M2X | register"
     assert from_levels([{"level": "DRAM", "temporal": [["C", 8], ["M", 4]]}], layer, arch).levels[3].keep == {"Outputs"}
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+def test_shipped_examples_are_timeloops_mappings(name: str) -> None:
+    arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
+    mapping = read_timeloop_mapping(ROOT / "mappings" / "examples" / f"{name}-fc-1024x128.yaml", LAYER, arch)
+    assert print_nest(mapping, LAYER, arch) == (RUNS / f"fc_{name}_1024x128.map.txt").read_text()

@@ -49,7 +49,7 @@ _UNSUPPORTED: dict[str, tuple[object, ...]] = {
 
 def canonical(attributes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the attributes with hyphens in their names as underscores."""
-    return {key.replace("-", "_"): value for key, value in attributes.items()}
+    return {str(key).replace("-", "_"): value for key, value in attributes.items()}
 
 
 def kind_of(klass: str) -> str | None:
@@ -205,7 +205,7 @@ def plain(attributes: Mapping[str, Any]) -> dict[str, Attribute]:
     result: dict[str, Attribute] = {}
     for key, value in attributes.items():
         if isinstance(value, str):
-            result[key] = str(value)
+            result[str(key)] = str(value)
         elif value is None or isinstance(value, (bool, int, float)):
-            result[key] = value
+            result[str(key)] = value
     return result

@@ -189,6 +189,9 @@ class _Walk:
         if not isinstance(constraints, dict):
             self.faults.append(Fault("must be a mapping", None, f"{name}.constraints", constraints))
             constraints = {}
+        if not isinstance(constraints.get("spatial") or {}, dict):
+            self.faults.append(Fault("must be a mapping", None, f"{name}.constraints.spatial", constraints["spatial"]))
+            constraints = {**constraints, "spatial": None}
         if mesh != (1, 1):
             if keeps is not None:
                 self.faults.append(Fault("a fan-out inside !Parallel is not supported", None, name))
@@ -282,11 +285,15 @@ def _kept(item: Any) -> list[str]:
         return []
     if "nodes" in item:
         return _kept(item["nodes"])
-    dataspace = (item.get("constraints") or {}).get("dataspace") or {}
+    constraints = item.get("constraints")
+    dataspace = constraints.get("dataspace") if isinstance(constraints, dict) else None
     result: list[str] = []
     for key in ("keep", "keep_only"):
-        names = dataspace.get(key) or []
-        result += [names] if isinstance(names, str) else [str(name) for name in names]
+        names = dataspace.get(key) if isinstance(dataspace, dict) else None
+        if isinstance(names, str):
+            result.append(names)
+        elif isinstance(names, list):
+            result += [str(name) for name in names]
     return result
 
 

@@ -48,7 +48,9 @@ class Library:
     def actions(self, klass: str) -> tuple[str, ...]:
         """Return the actions of a class; none where it is unknown."""
         if klass in self.classes:
-            listed = self.classes[klass].get("actions") or []
+            listed = self.classes[klass].get("actions")
+            if not isinstance(listed, list):
+                return ()
             return tuple(str(action["name"]) for action in listed if isinstance(action, dict) and "name" in action)
         return ACTIONS.get(klass, ())
 
@@ -67,7 +69,10 @@ class Library:
         NoEstimate
             Where the class, one of its parts or an attribute is not known.
         """
-        return self._energy(primitives, klass, attributes, action, dict(arguments or {}), 0)
+        try:
+            return self._energy(primitives, klass, attributes, action, dict(arguments or {}), 0)
+        except (AttributeError, KeyError, TypeError) as error:
+            raise NoEstimate(f"the definition of class {klass} is malformed: {error!r}") from error
 
     def _energy(
         self,

@@ -35,16 +35,20 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
         tables = [
             {"name": name, "actions": [{"name": a, **e} for a, given in actions.items() for e in _listed(given)]}
             for name, actions in tables.items()
+            if isinstance(actions, Mapping)
         ]
-    for index, component in enumerate(tables or []):
+    if not isinstance(tables, list):
+        raise EnergyTableError(Fault("must be a list", str(path), "ERT.tables", tables))
+    for index, component in enumerate(tables):
         if not isinstance(component, Mapping) or not isinstance(component.get("actions"), list):
             faults.append(Fault("needs a name and actions", str(path), f"ERT.tables[{index}]"))
             continue
         actions = result.setdefault(short_name(str(component.get("name"))), {})
         for action in component["actions"]:
             energy = action.get("energy") if isinstance(action, Mapping) else None
-            if isinstance(energy, bool) or not isinstance(energy, (int, float)) or not energy >= 0:
-                faults.append(Fault("is no energy in pJ", str(path), f"ERT.tables[{index}]", energy))
+            wrong = isinstance(energy, bool) or not isinstance(energy, (int, float)) or not 0 <= energy < 1e12
+            if wrong or "name" not in action:
+                faults.append(Fault("is no action with an energy in pJ", str(path), f"ERT.tables[{index}]", action))
                 continue
             name = str(action["name"])
             actions[name] = max(actions.get(name, 0.0), float(energy))

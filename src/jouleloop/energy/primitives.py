@@ -138,6 +138,8 @@ class Primitives:
         ports = int(sum(_number(given, key) for key in ("n_rdwr_ports", "n_rd_ports", "n_wr_ports")))
         if nm is None:
             raise NoEstimate(f"SRAM at technology {given.get('technology')}")
+        if min(depth, width, banks) < 1:
+            raise NoEstimate(f"SRAM of depth {depth}, width {width} and {banks} banks")
         try:
             found = self.grid.energy(depth, width, banks, max(ports, 1), nm)
         except OutsideGrid as error:

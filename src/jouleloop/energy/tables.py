@@ -128,12 +128,16 @@ def read_table(path: Path) -> EnergyTable:
     if not isinstance(components, list) or not components:
         faults.append(Fault("must be a list of components", source, "energy_table.components"))
         components = []
+    defaults = top.get("defaults") or {}
+    if not isinstance(defaults, dict):
+        faults.append(Fault("must be a mapping", source, "energy_table.defaults", defaults))
+        defaults = {}
     entries = [_entry(item, f"components[{index}]", source, faults) for index, item in enumerate(components)]
     raise_all(faults, EnergyTableError)
     return EnergyTable(
         str(top.get("name") or path.stem),
         tuple(entry for entry in entries if entry is not None),
-        {str(key): dict(value or {}) for key, value in (top.get("defaults") or {}).items()},
+        {str(key): dict(value) for key, value in defaults.items() if isinstance(value, dict)},
         top.get("provenance") or {},
     )
 
@@ -151,6 +155,10 @@ def _entry(item: Any, where: str, source: str, faults: list[Fault]) -> TableEntr
     if not isinstance(klass, str) or not isinstance(actions, dict):
         faults.append(Fault("needs a class and its actions", source, where))
         return None
+    for key in ("attributes", "charged"):
+        if not isinstance(item.get(key) or {}, dict):
+            faults.append(Fault("must be a mapping", source, f"{where}.{key}", item[key]))
+            return None
     energies: dict[str, float] = {}
     for action, value in [*actions.items(), *(item.get("charged") or {}).items()]:
         listed = value if isinstance(value, list) else [value]

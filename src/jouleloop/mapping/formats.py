@@ -232,7 +232,7 @@ def to_timeloop_mapping(mapping: Mapping, problem: Problem, arch: Architecture) 
 
 
 def from_levels(
-    levels: Iterable[AnyMapping[str, Any]],
+    levels: Iterable[Any],
     problem: Problem,
     arch: Architecture,
     *,
@@ -255,7 +255,7 @@ def from_levels(
     default = {**default_keep(problem, arch), **(keep or {})}
     for index, item in enumerate(levels):
         where = f"mapping[{index}]"
-        name = item.get("level")
+        name = item.get("level") if isinstance(item, AnyMapping) else None
         if not isinstance(name, str):
             faults.append(Fault("must be a mapping with a level", None, where, item))
             continue
@@ -269,7 +269,9 @@ def from_levels(
         stated = item.get("keep", item.get("tile"))
         if stated is None:
             stated = default[name]
-        kept = parse_names([_SHORT.get(s, s) if s not in spaces else s for s in stated], spaces, where, faults)
+        if isinstance(stated, (AnyMapping, list, tuple, set, frozenset)):
+            stated = [s if str(s) in spaces else _SHORT.get(str(s), str(s)) for s in stated]
+        kept = parse_names(stated, spaces, where, faults)
         temporal = [loop for loop in _loops(item.get("temporal"), 2, where, faults) if loop[1] != 1]
         spatial = [loop for loop in _loops(item.get("spatial"), 3, where, faults) if loop[1] != 1]
         found[name] = LevelMapping(
@@ -284,6 +286,9 @@ def from_levels(
 
 def _loops(value: Any, length: int, where: str, faults: list[Fault]) -> list[tuple[Any, ...]]:
     loops: list[tuple[Any, ...]] = []
+    if value is not None and not isinstance(value, (list, tuple)):
+        faults.append(Fault("must be a list of loops", None, where, value))
+        value = None
     for loop in value or []:
         if not isinstance(loop, (list, tuple)) or len(loop) != length or not is_whole(loop[1]) or loop[1] < 1:
             wanted = "[dimension, bound]" if length == 2 else "[dimension, bound, axis]"

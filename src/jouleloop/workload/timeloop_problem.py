@@ -110,7 +110,11 @@ def _shape(value: Any, faults: list[Fault]) -> ProblemShape | None:
         faults.append(Fault("must be a list of names", None, f"{where}.dimensions", dimensions))
         return None
     coefficients: list[tuple[str, int]] = []
-    for index, item in enumerate(shape.get("coefficients") or []):
+    listed = shape.get("coefficients") or []
+    if not isinstance(listed, list):
+        faults.append(Fault("must be a list", None, f"{where}.coefficients", listed))
+        listed = []
+    for index, item in enumerate(listed):
         default = item.get("default", 1) if isinstance(item, Mapping) else None
         if not isinstance(item, Mapping) or not isinstance(item.get("name"), str) or not is_whole(default):
             faults.append(Fault("needs a name and a whole default", None, f"{where}.coefficients[{index}]", item))
