@@ -10,7 +10,6 @@ from jouleloop.arch.expressions import ExpressionError, UnknownName, evaluate, i
 from jouleloop.arch.parameters import (
     COMPUTE_CLASSES,
     STORAGE_CLASSES,
-    canonical,
     compute_level,
     kind_of,
     storage_level,
@@ -100,7 +99,6 @@ class _Walk:
             self.inherited |= values
         elif variables is not None:
             faults.append(Fault("must be a mapping", None, "variables", variables))
-        self.waiting: list[str] = []
 
     def run(self, top: dict[str, Any]) -> Nodes:
         self._branch(top["nodes"], "architecture.nodes", None)
@@ -202,8 +200,6 @@ class _Walk:
             self.path.append(name)
             self.inherited |= own
             self.outer |= own
-            if not self.nodes.name and len(self.path) > 1:
-                self.nodes.name = ""
             self.outer[name] = {"attributes": own, "spatial": {"meshX": mesh[0], "meshY": mesh[1]}}
             return
         attributes = {**self.inherited, **own}
@@ -295,8 +291,3 @@ def _kept(item: Any) -> list[str]:
         elif isinstance(names, list):
             result += [str(name) for name in names]
     return result
-
-
-def canonical_attributes(level: StorageLevel | ComputeLevel) -> dict[str, Any]:
-    """Return a level's attributes under canonical names."""
-    return canonical(level.attributes)

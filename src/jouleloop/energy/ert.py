@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture, StorageLevel
+from jouleloop.arch.tree_v04 import DUMMY_CLASS
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.energy.tables import COMPUTE_ACTIONS, DUMMY_CLASS
+from jouleloop.energy.tables import COMPUTE_ACTIONS
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml
 
@@ -45,7 +46,7 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
             continue
         actions = result.setdefault(short_name(str(component.get("name"))), {})
         for action in component["actions"]:
-            energy = action.get("energy") if isinstance(action, Mapping) else None
+            energy: Any = action.get("energy") if isinstance(action, Mapping) else None
             wrong = isinstance(energy, bool) or not isinstance(energy, (int, float)) or not 0 <= energy < 1e12
             if wrong or "name" not in action:
                 faults.append(Fault("is no action with an energy in pJ", str(path), f"ERT.tables[{index}]", action))

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Protocol
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
-from jouleloop.arch.parameters import canonical
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.energy.ert import built_in_energy_pj
-from jouleloop.energy.tables import COMPUTE_ACTIONS, DUMMY_CLASS, EnergyTable, read_table
+from jouleloop.energy.tables import COMPUTE_ACTIONS, EnergyTable, read_table, stated_energy
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 
 Node = StorageLevel | ComputeLevel
@@ -128,11 +127,9 @@ def _ask(
 def _level(
     level: StorageLevel, estimators: Sequence[Estimator], faults: list[Fault], tell: Callable[[str], object]
 ) -> LevelEnergy | None:
-    stated = canonical(level.attributes).get("vector_access_energy")
-    if isinstance(stated, (int, float)) and not isinstance(stated, bool):
-        return LevelEnergy(level.name, float(stated), float(stated), "attribute vector-access-energy")
-    if level.klass == DUMMY_CLASS:
-        return LevelEnergy(level.name, 0.0, 0.0, "stores nothing")
+    stated = stated_energy(level)
+    if stated is not None:
+        return stated
     estimate = _ask(level, estimators, faults, tell)
     if estimate is None:
         return None

@@ -7,6 +7,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.parameters import canonical
+from jouleloop.arch.tree_v04 import DUMMY_CLASS
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.errors import EnergyTableError, Fault, raise_all, unknown
 from jouleloop.files import read_yaml
@@ -14,9 +15,6 @@ from jouleloop.files import read_yaml
 #: Names under which Timeloop looks the energy of one multiply-accumulate up, in this order
 #: (``include/model/topology.hpp``, ``arithmeticOperationMappings``).
 COMPUTE_ACTIONS = ("mac_random", "mult_random", "mac", "mult", "compute")
-
-#: Class of the empty levels that stand for a fan-out; they store nothing and cost nothing.
-DUMMY_CLASS = "dummy_storage"
 
 _TABLE_KEYS = ("version", "name", "units", "charge", "provenance", "defaults", "components")
 _ENTRY_KEYS = ("class", "attributes", "measured_as", "area_um2", "actions", "charged", "charged_because")
@@ -212,15 +210,23 @@ def costs_from(arch: Architecture, table: EnergyTable, *, source: str | None = N
     return EnergyCosts(table.name, tuple(levels), compute_pj, compute_source)
 
 
-def level_energy(
-    level: StorageLevel, table: EnergyTable, source: str | None, faults: list[Fault]
-) -> LevelEnergy | None:
-    """Return the energies of one storage level, or None after adding the fault."""
+def stated_energy(level: StorageLevel) -> LevelEnergy | None:
+    """Return the energies that need no estimator: those that the architecture states, or 0 for empty levels."""
     stated = canonical(level.attributes).get("vector_access_energy")
     if isinstance(stated, (int, float)) and not isinstance(stated, bool):
         return LevelEnergy(level.name, float(stated), float(stated), "attribute vector-access-energy")
     if level.klass == DUMMY_CLASS:
         return LevelEnergy(level.name, 0.0, 0.0, "stores nothing")
+    return None
+
+
+def level_energy(
+    level: StorageLevel, table: EnergyTable, source: str | None, faults: list[Fault]
+) -> LevelEnergy | None:
+    """Return the energies of one storage level, or None after adding the fault."""
+    stated = stated_energy(level)
+    if stated is not None:
+        return stated
     entry = table.find(level)
     if entry is None:
         faults.append(_missing(level, table, source))
