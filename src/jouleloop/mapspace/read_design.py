@@ -1,0 +1,100 @@
+"""Reading a whole Timeloop input at once: architecture, problem, constraints and mapper from one file or several."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.arch.documents import load_document
+from jouleloop.arch.read import OTHER_SECTIONS, architecture_from
+from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
+from jouleloop.mapspace.constraints import Constraints
+from jouleloop.mapspace.read import SETS, build_constraints
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.problem import Problem
+from jouleloop.workload.timeloop_problem import problem_from
+
+_ARCHITECTURE = ("architecture_constraints", "constraints", "extra_mapping_constraints")
+_MAPSPACE = ("mapspace_constraints",)
+
+
+@dataclass(frozen=True)
+class Design:
+    """What a Timeloop input describes; ``mapper`` holds the settings with underscores in their names."""
+
+    arch: Architecture
+    problem: Problem | None
+    constraints: Constraints
+    mapper: dict[str, Any]
+
+
+def read_design(
+    paths: Sequence[Path],
+    *,
+    variables: dict[str, Any] | None = None,
+    which: str = "full",
+    spatial_levels: bool | None = None,
+) -> Design:
+    """Return what a set of Timeloop input files describes together, such as one jinja2 top file.
+
+    Parameters
+    ----------
+    paths
+        Files whose top-level sections are taken together, as the front end does.
+    variables
+        Values of template variables, such as ``{"architecture": "eyeriss_like"}``.
+    which
+        ``full`` or ``arch-only``: whether ``mapspace_constraints`` count.
+    spatial_levels
+        See `jouleloop.arch.read.read_architecture`.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be read, a section stands in two files, or a section is refused.
+    """
+    if which not in SETS:
+        raise InputError(unknown(which, SETS, "set of constraints"))
+    sections: dict[str, tuple[Any, Path]] = {}
+    faults: list[Fault] = []
+    for path in paths:
+        data = load_document(path, variables)
+        if not isinstance(data, Mapping):
+            faults.append(Fault("is no Timeloop input", str(path), allowed="a mapping of sections"))
+            continue
+        for key, value in data.items():
+            if key in sections:
+                faults.append(Fault(f"stands in {sections[key][1]} too", str(path), str(key)))
+            elif key != "architecture" and key not in OTHER_SECTIONS:
+                faults.append(unknown(str(key), ("architecture", *OTHER_SECTIONS), "section", source=str(path)))
+            sections[key] = (value, path)
+    raise_all(faults)
+    source = sections["architecture"][1] if "architecture" in sections else (paths[0] if paths else Path())
+    everything = {key: value for key, (value, _) in sections.items()}
+    try:
+        arch = architecture_from(everything, name=source.stem.removesuffix(".yaml"), spatial_levels=spatial_levels)
+    except JouleloopError as error:
+        raise error.at(source) from error
+    problem = None
+    if "problem" in sections:
+        path = sections["problem"][1]
+        try:
+            problem = problem_from({"problem": everything["problem"]}, name=path.stem)
+        except JouleloopError as error:
+            raise error.at(path) from error
+    targets: list[Any] = list(arch.constraints)
+    for key in _ARCHITECTURE + (_MAPSPACE if which == "full" else ()):
+        targets += _targets(everything.get(key))
+    shape = problem.shape if problem else CONV
+    mapper = everything.get("mapper")
+    settings = {str(k).replace("-", "_"): v for k, v in mapper.items()} if isinstance(mapper, Mapping) else {}
+    settings.pop("version", None)
+    constraints = build_constraints(targets, arch, shape, name=f"{arch.name}/{which}")
+    return Design(arch, problem, constraints, settings)
+
+
+def _targets(value: Any) -> list[Any]:
+    if isinstance(value, Mapping):
+        value = value.get("targets")
+    return list(value) if isinstance(value, list) else []
