@@ -293,13 +293,9 @@ def _keeps(
     return tuple(found)
 
 
-def slot_arrays(slots: tuple[Slot | None, ...], dims: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Return fixed factors, largest and smallest factors and ranks of slots, each of shape (levels, dimensions)."""
-    closed = Slot((1,) * dims, (1,) * dims, (1,) * dims, tuple(range(dims)))
-    chosen = [closed if slot is None else slot for slot in slots]
-    return (
-        np.array([slot.fixed for slot in chosen], np.int64),
-        np.array([slot.most for slot in chosen], np.int64),
-        np.array([slot.least for slot in chosen], np.int64),
-        np.array([slot.rank for slot in chosen], np.int64),
-    )
+def slot_array(slots: tuple[Slot, ...], dims: int) -> IntArray:
+    """Return fixed factors, smallest and largest factors and ranks of slots, shape (levels, dimensions, 4)."""
+    array = np.empty((len(slots), dims, 4), np.int64)
+    for level, slot in enumerate(slots):
+        array[level] = np.array([slot.fixed, slot.most, slot.least, slot.rank]).T
+    return array

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.kernel import Bools, Floats, Ints
+from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, NestArrays
 
 #: Most distinct primes of one dimension (any bound up to ten million has fewer).
 MAX_PRIMES = 9
@@ -21,28 +21,24 @@ BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, BEST = range(6)
 VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, STOPPED, COUNTERS = range(7)
 
 
-class SlotArrays(NamedTuple):
-    """Temporal slots, shape (levels, dimensions): fixed factors (0: open), limits, and rank of the loop order."""
-
-    fixed: Ints
-    most: Ints
-    least: Ints
-    rank: Ints
-
-
-class Runs(NamedTuple):
-    """Loops that leave a data space where it is, and so may trail as one run.
-
-    Attributes
-    ----------
-    kind
-        By dimension: dimensions of one kind share a data space that they do not move; -1 where they move all.
-    idle
-        By data space and dimension: whether the dimension does not move the data space.
-    """
-
-    kind: Ints
-    idle: Bools
+#: Places of a temporal slot, shape (levels, dimensions, SLOT): fixed factor (0: open), limits, rank in the loop order.
+FIXED, MOST, LEAST, RANK, SLOT = range(5)
+#: Places of a data space and dimension: whether the dimension leaves the data space in place; the rank it shares with
+#: another dimension of bound above 1, or -1; whether its loops can cause mesh links.
+IDLE, HALO, LINKED, SIDE = range(4)
+#: Places of a level and data space: next kept level outside or -1; words asked of it per word into the level, without and
+#: at best with mesh links; words that an instance of the level ever sees.
+PARENT, SPREAD, SPREAD_LINKED, PARTITIONED, EDGE = range(5)
+#: Places of a dimension in a grid: what temporal loops must cover, number of divisors, weight of a divisor index in the
+#: lattice index, number of pairs, and kind: dimensions of one kind share a data space that they leave in place, -1 for
+#: those that move all.
+REST, COUNT, RADIX, PAIRS, KIND, AXIS_PLACES = range(6)
+#: Places of a divisor: its value, its number of primes, then the index of the divisor less each prime.
+VALUE, PRIMES, DOWN = range(3)
+#: Places of a pair of divisors, the second dividing the first: indices of both, then the pair less each prime of the second.
+START, NOW, PAIR_DOWN = range(3)
+#: Places of a node: number of loops outside a level, lattice index of its tile.
+LOOPS, POINT = range(2)
 
 
 class Grid(NamedTuple):
@@ -50,39 +46,24 @@ class Grid(NamedTuple):
 
     Attributes
     ----------
-    rest
-        What temporal loops must cover, by dimension.
-    count, divisor
-        Number of divisors by dimension, and the divisors in ascending order.
-    radix
-        Weight of a dimension's divisor index in the lattice index.
-    primes, down
-        For each divisor the number of its primes, and the index of the divisor less one such prime.
-    pairs, pair_of, pair_start, pair_now
-        Pairs of divisors, the second dividing the first: their number by dimension; the pair of two divisors or -1; the
-        first and the second of each.
-    pair_down
-        For each pair the pair with one prime less in the second, in the order of ``down``.
-    state_radix
-        By kind and dimension: weight in the state index of that kind, of a pair where the dimension is of the kind, else
-        of a divisor.
-    states
-        Number of states by kind; the last entry is for dimensions of no kind.
+    axis
+        Shape (dimensions, AXIS_PLACES).
+    divisor
+        Divisors in ascending order, shape (dimensions, divisors, DOWN + MAX_PRIMES).
+    pair_of
+        Index of the pair of two divisors, or -1.
+    pair
+        Shape (dimensions, pairs, PAIR_DOWN + MAX_PRIMES).
+    state
+        By kind and dimension: weight in the state index of that kind, of a pair where the dimension is of the kind, else of
+        a divisor; the last column is the number of states, the last row is for dimensions of no kind.
     """
 
-    rest: Ints
-    count: Ints
+    axis: Ints
     divisor: Ints
-    radix: Ints
-    primes: Ints
-    down: Ints
-    pairs: Ints
     pair_of: Ints
-    pair_start: Ints
-    pair_now: Ints
-    pair_down: Ints
-    state_radix: Ints
-    states: Ints
+    pair: Ints
+    state: Ints
 
 
 class Unrolled(NamedTuple):
@@ -94,26 +75,16 @@ class Unrolled(NamedTuple):
         Unrolled indices inside each level, its own fan-out included, shape (levels, dimensions).
     instances
         Utilized instances of each level.
-    parent
-        Next kept level outside, or -1, shape (levels, data spaces).
-    spread, spread_linked
-        Words asked of the parent per word into the level, without and at best with mesh links.
-    link_rank
-        By data space and dimension: 1 where loops of the dimension can cause links.
-    partition
-        Words that an instance of a level ever sees, shape (levels, data spaces).
-    halo
-        By data space and dimension: the rank it shares with another dimension of bound above 1, or -1.
+    edge
+        Shape (levels, data spaces, EDGE).
+    side
+        Shape (data spaces, dimensions, SIDE).
     """
 
     inside: Ints
-    instances: Ints
-    parent: Ints
-    spread: Floats
-    spread_linked: Floats
-    link_rank: Ints
-    partition: Floats
-    halo: Ints
+    instances: Floats
+    edge: Floats
+    side: Ints
 
 
 class Tables(NamedTuple):
@@ -122,41 +93,70 @@ class Tables(NamedTuple):
     Attributes
     ----------
     enter
-        Shape (levels, dimensions, states): least energy from the boundary below a level inward, given the innermost loop
-        outside it, the tile there and where the trailing run of that loop started. Infinite where nothing fits.
-    enter_whole
-        By level: the same where no loop is outside.
+        Shape (levels, dimensions + kinds, states). First by dimension: least energy from the boundary below a level inward,
+        given the innermost loop outside it, the tile there and where the trailing run of that loop started; infinite where
+        nothing fits. Then by kind: least energy from a level's loops inward where all of them go on with the run that
+        trails outside. Row (0, 0) is work space.
     ahead
-        Shape (levels, points): least energy from a level's loops inward, given its tile, where its innermost run starts at
-        this level.
-    along
-        Shape (levels, kinds, states): the same where all its loops go on with the run that trails outside it.
-    closure
-        Work array, shape (states,).
+        Shape (levels, 1 + points): least energy from a level's loops inward, given its tile, where its innermost run starts
+        at this level; at place 0 the entry for the whole tile with no loop outside.
     """
 
     enter: Floats
-    enter_whole: Floats
     ahead: Floats
-    along: Floats
-    closure: Floats
+
+
+class Case(NamedTuple):
+    """One unrolling of one layer, ready to be searched: see the parts; ``keep`` says what is stored where."""
+
+    layer: LayerArrays
+    spec: Floats
+    keep: Bools
+    slots: Ints
+    unrolled: Unrolled
+    grid: Grid
+    tables: Tables
+
+
+class Path(NamedTuple):
+    """The node that the descent stands at.
+
+    Attributes
+    ----------
+    loops
+        Temporal loops chosen so far, outermost first: dimension, bound, index step of one iteration.
+    node
+        Shape (levels, 2): loops outside a level, its tile.
+    certain_pj
+        Energy that is certain once the loops outside a level are chosen.
+    traffic
+        Words read and written per instance that are certain, shape (levels outside which loops are chosen, levels, 2).
+    nest
+        The same loops as the model reads them.
+    """
+
+    loops: Ints
+    node: Ints
+    certain_pj: Floats
+    traffic: Floats
+    nest: NestArrays
 
 
 class Arrangements(NamedTuple):
-    """Spatial loops of every admissible arrangement, shape (arrangements, levels, MAX_LOOPS), outermost first."""
+    """Spatial loops of every admissible arrangement, outermost first.
 
-    count: Ints
-    dim: Ints
-    bound: Ints
-    axis: Ints
+    ``counts`` has shape (arrangements, levels), ``loops`` (arrangements, levels, MAX_LOOPS, 3).
+    """
+
+    counts: Ints
+    loops: Ints
 
 
 class Found(NamedTuple):
-    """The best nest so far: temporal loops by level, outermost first, and its arrangement (-1: none)."""
+    """The best nest so far, with the number of its arrangement (-1: none)."""
 
-    count: Ints
-    dim: Ints
-    bound: Ints
+    counts: Ints
+    loops: Ints
     arrangement: Ints
 
 

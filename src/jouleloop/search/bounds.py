@@ -10,22 +10,46 @@ ascending order.
 import numba as nb
 import numpy as np
 
-from jouleloop.model.arrays import HardwareArrays, LayerArrays
-from jouleloop.model.kernel import Bools, Ints
-from jouleloop.search.arrays import Grid, Runs, SlotArrays, Tables, Unrolled
+from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Floats, Ints
+from jouleloop.search.arrays import (
+    COUNT,
+    DOWN,
+    FIXED,
+    HALO,
+    IDLE,
+    KIND,
+    LEAST,
+    LINKED,
+    MOST,
+    NOW,
+    PAIR_DOWN,
+    PAIRS,
+    PARENT,
+    PRIMES,
+    RANK,
+    REST,
+    SPREAD,
+    SPREAD_LINKED,
+    START,
+    VALUE,
+    Case,
+    Grid,
+    Tables,
+)
 from jouleloop.search.costs import crossing_pj
+from jouleloop.search.lattice import digit
+
+#: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, and iterations outside.
+EXTENT, TILE_SIZE, OUTSIDE = range(3)
 
 
 @nb.njit(cache=True)
 def relaxed_words(
     coef: Ints,
-    halo: Ints,
-    idle: Bools,
+    side: Ints,
     full: float,
-    extent: Ints,
-    tile: Ints,
+    place: Ints,
     inside: Ints,
-    outside: Ints,
     iterations: float,
     innermost: int,
     trailing: float,
@@ -34,331 +58,301 @@ def relaxed_words(
 
     Parameters
     ----------
-    halo
-        By dimension: the rank it shares with another open dimension, or -1.
-    idle
-        By dimension: whether it leaves the data space in place.
+    side
+        Of the data space, by dimension.
     full
         Words of the tile.
-    extent, tile
-        Indices of the tile by dimension, with and without the unrolled ones.
+    place
+        By dimension: indices of the tile with and without the unrolled ones, temporal iterations outside it.
     inside
         Unrolled indices inside the level that the innermost loop belongs to, at least.
-    outside
-        Temporal iterations outside the tile, by dimension; ``iterations`` is their product.
+    iterations
+        Product of all temporal iterations outside.
     trailing
         Product of the loops of the trailing run that leave the data space in place, at most.
     """
     dims = coef.shape[1]
-    if not idle[innermost] and halo[innermost] < 0:
+    if side[innermost, IDLE] == 0 and side[innermost, HALO] < 0:
         return full * iterations
-    if idle[innermost]:
+    if side[innermost, IDLE] == 1:
         # Ranks that two open dimensions move may stand still by coincidence: count only sure moves.
         sure = iterations / trailing
         for d in range(dims):
-            if halo[d] >= 0 and outside[d] > 1:
+            if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1:
                 for other in range(dims):
-                    if other != d and halo[other] == halo[d] and outside[other] > 1:
-                        sure /= outside[d]
+                    if other != d and side[other, HALO] == side[d, HALO] and place[other, OUTSIDE] > 1:
+                        sure /= place[d, OUTSIDE]
                         break
         return full * sure
-    rank = halo[innermost]
-    side = 1
+    rank = side[innermost, HALO]
+    length = 1
     along = 1.0
     for d in range(dims):
-        side += coef[rank, d] * (extent[d] - 1)
-        if halo[d] == rank:
-            along *= outside[d]
-    step = coef[rank, innermost] * tile[innermost] * inside[innermost]
-    if step >= side:
+        length += coef[rank, d] * (place[d, EXTENT] - 1)
+        if side[d, HALO] == rank:
+            along *= place[d, OUTSIDE]
+    step = coef[rank, innermost] * place[innermost, TILE_SIZE] * inside[innermost]
+    if step >= length:
         return full * iterations
-    return iterations / along * (full + full / side * step * (along - 1.0))
+    return iterations / along * (full + full / length * step * (along - 1.0))
 
 
 @nb.njit(cache=True)
-def passable(slots: SlotArrays, level: int) -> bool:
+def passable(slot: Ints) -> bool:
     """Whether a level may go without any loop."""
-    for d in range(slots.fixed.shape[1]):
-        if slots.fixed[level, d] > 1 or (slots.fixed[level, d] == 0 and slots.least[level, d] > 1):
+    for d in range(slot.shape[0]):
+        if slot[d, FIXED] > 1 or (slot[d, FIXED] == 0 and slot[d, LEAST] > 1):
             return False
     return True
 
 
 @nb.njit(cache=True)
-def further(tables: Tables, slots: SlotArrays, runs: Runs, level: int, point: int, innermost: int, state: int) -> float:
+def admits(slot: Ints, d: int, factor: int) -> bool:
+    """Whether a level may have this factor of a dimension."""
+    if slot[d, FIXED] != 0:
+        return factor == slot[d, FIXED]
+    return slot[d, LEAST] <= factor <= slot[d, MOST]
+
+
+@nb.njit(cache=True)
+def further(tables: Tables, slots: Ints, grid: Grid, level: int, point: int, innermost: int, state: int) -> float:
     """Least energy [pJ] from the loops of a level inward, given its tile and what is outside it.
 
     ``innermost`` is the innermost loop outside with its ``state``; the number of dimensions where there is none.
     """
-    least_pj = tables.ahead[level, point]
-    dims = slots.fixed.shape[1]
+    least_pj = tables.ahead[level, 1 + point]
     if level == 0:
         return least_pj
+    dims = slots.shape[1]
     if innermost == dims:
-        if passable(slots, level):
-            least_pj = min(least_pj, tables.enter_whole[level])
+        if passable(slots[level]):
+            least_pj = min(least_pj, tables.ahead[level, 0])
         return least_pj
-    kind = runs.kind[innermost]
+    kind = grid.axis[innermost, KIND]
     if kind >= 0:
-        least_pj = min(least_pj, tables.along[level, kind, state])
-    if passable(slots, level):
+        least_pj = min(least_pj, tables.enter[level, dims + kind, state])
+    if passable(slots[level]):
         least_pj = min(least_pj, tables.enter[level, innermost, state])
     return least_pj
 
 
 @nb.njit(cache=True)
-def fill_bounds(
-    layer: LayerArrays,
-    hardware: HardwareArrays,
-    elided: bool,
-    keep: Bools,
-    slots: SlotArrays,
-    runs: Runs,
-    unrolled: Unrolled,
-    grid: Grid,
-    points: int,
-    tables: Tables,
-) -> None:
+def fill_bounds(case: Case, elided: bool, points: int) -> None:
     """Fill the bound tables of one unrolling, from the innermost level outward."""
-    levels = keep.shape[0]
-    dims = grid.rest.shape[0]
-    kinds = grid.states.shape[0] - 1
+    grid = case.grid
+    tables = case.tables
+    levels = case.keep.shape[0]
+    dims = grid.axis.shape[0]
+    kinds = grid.state.shape[0] - 1
     for point in range(points):
         fits = True
         for d in range(dims):
-            value = grid.divisor[d, (point // grid.radix[d]) % grid.count[d]]
-            if slots.fixed[0, d] != 0:
-                if value != slots.fixed[0, d]:
-                    fits = False
-            elif value < slots.least[0, d] or value > slots.most[0, d]:
+            if not admits(case.slots[0], d, grid.divisor[d, digit(grid, point, d), VALUE]):
                 fits = False
-        tables.ahead[0, point] = 0.0 if fits else np.inf
+        tables.ahead[0, 1 + point] = 0.0 if fits else np.inf
     for level in range(1, levels):
-        _bound_boundary(layer, hardware, elided, keep, slots, runs, unrolled, grid, points, tables, level)
+        _bound_boundary(case, elided, points, level)
         for point in range(points):
-            tables.ahead[level, point] = np.inf
-        if level == levels - 1:
-            # Nothing is outside the outermost level: its tile is whole, and every run starts there.
-            for j in range(dims):
-                if grid.rest[j] > 1 and slots.fixed[level, j] != 1:
-                    _close(slots, runs, grid, points, tables, level, j, True)
-            return
+            tables.ahead[level, 1 + point] = np.inf
         for k in range(kinds):
-            for state in range(grid.states[k]):
-                tables.along[level, k, state] = np.inf
+            for state in range(grid.state[k, dims]):
+                tables.enter[level, dims + k, state] = np.inf
         for j in range(dims):
-            if grid.rest[j] > 1 and slots.fixed[level, j] != 1:
-                _close(slots, runs, grid, points, tables, level, j, True)
-                if runs.kind[j] >= 0:
-                    _close(slots, runs, grid, points, tables, level, j, False)
+            if grid.axis[j, REST] > 1 and case.slots[level, j, FIXED] != 1:
+                _close(case.slots[level], grid, points, tables, level, j, True)
+                # Nothing is outside the outermost level, so no run goes on there.
+                if grid.axis[j, KIND] >= 0 and level < levels - 1:
+                    _close(case.slots[level], grid, points, tables, level, j, False)
 
 
 @nb.njit(cache=True)
-def _bound_boundary(
-    layer: LayerArrays,
-    hardware: HardwareArrays,
-    elided: bool,
-    keep: Bools,
-    slots: SlotArrays,
-    runs: Runs,
-    unrolled: Unrolled,
-    grid: Grid,
-    points: int,
-    tables: Tables,
-    level: int,
-) -> None:
+def _bound_boundary(case: Case, elided: bool, points: int, level: int) -> None:
     """Bound the boundary below ``level`` and all further in, for every state."""
-    dims = grid.rest.shape[0]
-    spaces = layer.coef.shape[0]
-    ranks = layer.coef.shape[1]
+    grid = case.grid
+    tables = case.tables
+    unrolled = case.unrolled
+    coef = case.layer.coef
+    dims = grid.axis.shape[0]
+    spaces = coef.shape[0]
     child = level - 1
-    capacity = hardware.capacity_words[child]
-    tile = np.empty(dims, np.int64)
+    place = np.empty((dims, 3), np.int64)
     index = np.empty(dims, np.int64)
     start = np.empty(dims, np.int64)
-    extent = np.empty(dims, np.int64)
-    outside = np.empty(dims, np.int64)
     full = np.empty(spaces)
-    outermost = level == keep.shape[0] - 1
-    tables.enter_whole[level] = np.inf
+    outermost = level == case.keep.shape[0] - 1
+    tables.ahead[level, 0] = np.inf
     for j in range(dims):
-        if grid.rest[j] > 1:
-            kind = runs.kind[j]
-            tables.enter[level, j, : grid.states[kind if kind >= 0 else grid.states.shape[0] - 1]] = np.inf
+        if grid.axis[j, REST] > 1:
+            for state in range(grid.state[grid.axis[j, KIND], dims]):
+                tables.enter[level, j, state] = np.inf
     for point in range(points):
         iterations = 1.0
         for d in range(dims):
-            index[d] = (point // grid.radix[d]) % grid.count[d]
-            tile[d] = grid.divisor[d, index[d]]
-            outside[d] = grid.rest[d] // tile[d]
-            iterations *= outside[d]
-            extent[d] = tile[d] * unrolled.inside[child, d]
-        needed = 0
+            index[d] = digit(grid, point, d)
+            place[d, TILE_SIZE] = grid.divisor[d, index[d], VALUE]
+            place[d, OUTSIDE] = grid.axis[d, REST] // place[d, TILE_SIZE]
+            place[d, EXTENT] = place[d, TILE_SIZE] * unrolled.inside[child, d]
+            iterations *= place[d, OUTSIDE]
+        needed = 0.0
         for v in range(spaces):
-            words = 1
-            if keep[child, v]:
-                for r in range(ranks):
-                    side = 1
+            words = 1.0
+            if case.keep[child, v]:
+                for r in range(coef.shape[1]):
+                    length = 1
                     for d in range(dims):
-                        side += layer.coef[v, r, d] * (extent[d] - 1)
-                    words *= side
+                        length += coef[v, r, d] * (place[d, EXTENT] - 1)
+                    words *= length
                 needed += words
             full[v] = words
-        fits = (capacity < 0 or needed <= capacity) and needed >= hardware.min_words[child]
-        if not fits:
-            continue
-        if iterations == 1.0:
-            value = further(tables, slots, runs, child, point, dims, 0)
-            for v in range(spaces):
-                parent = unrolled.parent[child, v]
-                if keep[child, v] and parent >= 0 and value < np.inf:
-                    value += crossing_pj(
-                        hardware.spec, unrolled.instances, unrolled.partition, v, layer.read_write[v], elided, child,
-                        parent, full[v], full[v] * unrolled.spread[child, v],
-                    )  # fmt: skip
-            tables.enter_whole[level] = value
+        if needed > case.spec[child, CAPACITY] or needed < case.spec[child, MIN_WORDS]:
             continue
         for j in range(dims):
-            if outside[j] == 1:
+            if place[j, OUTSIDE] == 1:
                 continue
-            kind = runs.kind[j]
-            table = kind if kind >= 0 else grid.states.shape[0] - 1
+            kind = grid.axis[j, KIND]
             # All starts of the run that the tile divides: an odometer over the dimensions of the kind. The outermost
-            # level knows one start only.
+            # level knows one start only. Kind -1 has no runs, and its weights are in the last row.
             state = 0
             for d in range(dims):
                 start[d] = index[d]
-                if outermost and runs.kind[d] == kind:
-                    start[d] = grid.count[d] - 1
-                if kind >= 0 and runs.kind[d] == kind:
-                    state += grid.pair_of[d, start[d], index[d]] * grid.state_radix[table, d]
-                else:
-                    state += index[d] * grid.state_radix[table, d]
+                own = kind >= 0 and grid.axis[d, KIND] == kind
+                if own and outermost:
+                    start[d] = grid.axis[d, COUNT] - 1
+                state += (grid.pair_of[d, start[d], index[d]] if own else index[d]) * grid.state[kind, d]
             while True:
-                value = further(tables, slots, runs, child, point, j, state)
+                value = further(tables, case.slots, grid, child, point, j, state)
                 if value < np.inf:
-                    for v in range(spaces):
-                        parent = unrolled.parent[child, v]
-                        if not keep[child, v] or parent < 0:
-                            continue
-                        trailing = 1.0
-                        if runs.idle[v, j]:
-                            for d in range(dims):
-                                if runs.idle[v, d] and runs.kind[d] == kind:
-                                    trailing *= grid.divisor[d, start[d]] // tile[d]
-                        words = relaxed_words(
-                            layer.coef[v], unrolled.halo[v], runs.idle[v], full[v], extent, tile,
-                            unrolled.inside[level], outside, iterations, j, trailing,
-                        )  # fmt: skip
-                        share = unrolled.spread[child, v]
-                        if unrolled.link_rank[v, j] == 1:
-                            share = unrolled.spread_linked[child, v]
-                        value += crossing_pj(
-                            hardware.spec, unrolled.instances, unrolled.partition, v, layer.read_write[v], elided,
-                            child, parent, words, words * share,
-                        )  # fmt: skip
+                    value += _crossings(case, elided, level, full, place, iterations, j, start)
                 tables.enter[level, j, state] = value
                 if outermost:
                     break
                 d = 0
                 while d < dims:
-                    if kind >= 0 and runs.kind[d] == kind:
+                    if kind >= 0 and grid.axis[d, KIND] == kind:
                         before = grid.pair_of[d, start[d], index[d]]
                         start[d] += 1
-                        while start[d] < grid.count[d] and grid.pair_of[d, start[d], index[d]] < 0:
+                        while start[d] < grid.axis[d, COUNT] and grid.pair_of[d, start[d], index[d]] < 0:
                             start[d] += 1
-                        if start[d] < grid.count[d]:
-                            state += (grid.pair_of[d, start[d], index[d]] - before) * grid.state_radix[table, d]
+                        if start[d] < grid.axis[d, COUNT]:
+                            state += (grid.pair_of[d, start[d], index[d]] - before) * grid.state[kind, d]
                             break
                         start[d] = index[d]
-                        state += (grid.pair_of[d, index[d], index[d]] - before) * grid.state_radix[table, d]
+                        state += (grid.pair_of[d, index[d], index[d]] - before) * grid.state[kind, d]
                     d += 1
                 if d == dims:
                     break
+        if iterations == 1.0:
+            value = further(tables, case.slots, grid, child, point, dims, 0)
+            if value < np.inf:
+                value += _crossings(case, elided, level, full, place, iterations, -1, start)
+            tables.ahead[level, 0] = value
 
 
 @nb.njit(cache=True)
-def _close(
-    slots: SlotArrays, runs: Runs, grid: Grid, points: int, tables: Tables, level: int, j: int, fresh: bool
-) -> None:
+def _crossings(
+    case: Case, elided: bool, level: int, full: Floats, place: Ints, iterations: float, j: int, start: Ints
+) -> float:
+    """Energy [pJ] at least of the boundary below ``level``, given the innermost loop outside (-1: none) and its run."""
+    grid = case.grid
+    unrolled = case.unrolled
+    child = level - 1
+    total_pj = 0.0
+    for v in range(full.shape[0]):
+        parent = int(unrolled.edge[child, v, PARENT])
+        if not case.keep[child, v] or parent < 0:
+            continue
+        words = full[v]
+        share = unrolled.edge[child, v, SPREAD]
+        if j >= 0:
+            side = unrolled.side[v]
+            trailing = 1.0
+            if side[j, IDLE] == 1:
+                for d in range(side.shape[0]):
+                    if side[d, IDLE] == 1 and grid.axis[d, KIND] == grid.axis[j, KIND]:
+                        trailing *= grid.divisor[d, start[d], VALUE] // place[d, TILE_SIZE]
+            inside = unrolled.inside[level]
+            words = relaxed_words(case.layer.coef[v], side, full[v], place, inside, iterations, j, trailing)
+            if side[j, LINKED] == 1:
+                share = unrolled.edge[child, v, SPREAD_LINKED]
+        total_pj += crossing_pj(
+            case.spec, unrolled, v, case.layer.read_write[v], elided, child, parent, words, words * share
+        )
+    return total_pj
+
+
+@nb.njit(cache=True)
+def _close(slot: Ints, grid: Grid, points: int, tables: Tables, level: int, j: int, fresh: bool) -> None:
     """Lower the bounds ahead of a level by all cuts of its tile whose innermost loop is over dimension ``j``.
 
-    ``fresh``: the run starts at this level, all dimensions may be cut (``ahead``); else it goes on with the run outside,
-    and only dimensions of its kind may be cut (``along``).
+    ``fresh``: the run starts at this level, all dimensions may be cut; else it goes on with the run outside, and only
+    dimensions of its kind may be cut.
     """
-    dims = grid.rest.shape[0]
-    fixed = slots.fixed[level]
-    rank = slots.rank[level]
-    kind = runs.kind[j]
-    table = kind if kind >= 0 else grid.states.shape[0] - 1
+    dims = slot.shape[0]
+    kind = grid.axis[j, KIND]
+    states = grid.state[kind, dims]
+    closure = tables.enter[0, 0]
     for d in range(dims):
-        if fixed[d] > 1 and (rank[d] < rank[j] or (not fresh and runs.kind[d] != kind)):
+        if slot[d, FIXED] > 1 and (slot[d, RANK] < slot[j, RANK] or (not fresh and grid.axis[d, KIND] != kind)):
             return
-    for state in range(grid.states[table]):
+    for state in range(states):
         best = tables.enter[level, j, state]
         for d in range(dims):
-            if grid.rest[d] == 1 or fixed[d] != 0 or rank[d] < rank[j]:
+            if grid.axis[d, REST] == 1 or slot[d, FIXED] != 0 or slot[d, RANK] < slot[j, RANK]:
                 continue
-            radix = grid.state_radix[table, d]
-            if kind >= 0 and runs.kind[d] == kind:
-                pair = (state // radix) % grid.pairs[d]
-                for t in range(grid.primes[d, grid.pair_now[d, pair]]):
-                    best = min(best, tables.closure[state - (pair - grid.pair_down[d, pair, t]) * radix])
+            radix = grid.state[kind, d]
+            if kind >= 0 and grid.axis[d, KIND] == kind:
+                pair = (state // radix) % grid.axis[d, PAIRS]
+                for t in range(grid.divisor[d, grid.pair[d, pair, NOW], PRIMES]):
+                    best = min(best, closure[state - (pair - grid.pair[d, pair, PAIR_DOWN + t]) * radix])
             elif fresh:
-                at = (state // radix) % grid.count[d]
-                for t in range(grid.primes[d, at]):
-                    best = min(best, tables.closure[state - (at - grid.down[d, at, t]) * radix])
-        tables.closure[state] = best
-    outer = points if fresh else grid.states[table]
-    begin = points - 1 if level == tables.ahead.shape[0] - 1 else 0
-    for here in range(begin, outer):
+                at = (state // radix) % grid.axis[d, COUNT]
+                for t in range(grid.divisor[d, at, PRIMES]):
+                    best = min(best, closure[state - (at - grid.divisor[d, at, DOWN + t]) * radix])
+        closure[state] = best
+    last = points if fresh else states
+    first = points - 1 if level == tables.ahead.shape[0] - 1 else 0
+    for here in range(first, last):
         # The state after the fixed factors are taken off; then one prime of the innermost dimension where it is open.
         cut = 0
         valid = True
-        pair_j = 0
+        digit_j = 0
         for d in range(dims):
-            radix = grid.state_radix[table, d]
-            own = kind >= 0 and runs.kind[d] == kind
+            radix = grid.state[kind, d]
+            own = kind >= 0 and grid.axis[d, KIND] == kind
             if fresh:
-                start = (here // grid.radix[d]) % grid.count[d]
+                start = digit(grid, here, d)
                 now = start
             elif own:
-                pair = (here // radix) % grid.pairs[d]
-                start = grid.pair_start[d, pair]
-                now = grid.pair_now[d, pair]
+                pair = (here // radix) % grid.axis[d, PAIRS]
+                start = grid.pair[d, pair, START]
+                now = grid.pair[d, pair, NOW]
             else:
-                start = (here // radix) % grid.count[d]
+                start = (here // radix) % grid.axis[d, COUNT]
                 now = start
-            if fixed[d] > 1:
-                if grid.divisor[d, now] % fixed[d] != 0:
+            if slot[d, FIXED] > 1:
+                if grid.divisor[d, now, VALUE] % slot[d, FIXED] != 0:
                     valid = False
                     break
-                target = grid.divisor[d, now] // fixed[d]
-                while grid.divisor[d, now] != target:
+                target = grid.divisor[d, now, VALUE] // slot[d, FIXED]
+                while grid.divisor[d, now, VALUE] != target:
                     now -= 1
-            if own:
-                pair = grid.pair_of[d, start, now]
-                if d == j:
-                    pair_j = pair
-                cut += pair * radix
-            else:
-                if d == j:
-                    pair_j = now
-                cut += now * radix
+            place = grid.pair_of[d, start, now] if own else now
+            if d == j:
+                digit_j = place
+            cut += place * radix
         if not valid:
             continue
         least_pj = np.inf
-        if fixed[j] > 1:
-            least_pj = tables.closure[cut]
+        radix = grid.state[kind, j]
+        if slot[j, FIXED] > 1:
+            least_pj = closure[cut]
+        elif kind >= 0:
+            for t in range(grid.divisor[j, grid.pair[j, digit_j, NOW], PRIMES]):
+                least_pj = min(least_pj, closure[cut - (digit_j - grid.pair[j, digit_j, PAIR_DOWN + t]) * radix])
         else:
-            radix = grid.state_radix[table, j]
-            if kind >= 0:
-                for t in range(grid.primes[j, grid.pair_now[j, pair_j]]):
-                    least_pj = min(least_pj, tables.closure[cut - (pair_j - grid.pair_down[j, pair_j, t]) * radix])
-            else:
-                for t in range(grid.primes[j, pair_j]):
-                    least_pj = min(least_pj, tables.closure[cut - (pair_j - grid.down[j, pair_j, t]) * radix])
+            for t in range(grid.divisor[j, digit_j, PRIMES]):
+                least_pj = min(least_pj, closure[cut - (digit_j - grid.divisor[j, digit_j, DOWN + t]) * radix])
         if fresh:
-            tables.ahead[level, here] = min(tables.ahead[level, here], least_pj)
+            tables.ahead[level, 1 + here] = min(tables.ahead[level, 1 + here], least_pj)
         else:
-            tables.along[level, kind, here] = min(tables.along[level, kind, here], least_pj)
+            tables.enter[level, dims + kind, here] = min(tables.enter[level, dims + kind, here], least_pj)

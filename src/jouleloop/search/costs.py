@@ -4,11 +4,12 @@ import math
 
 import numba as nb
 
-from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ
-from jouleloop.model.kernel import Floats, Ints
+from jouleloop.model.arrays import BLOCK_WORDS, BOUND, CLUSTERS, DIM, READ_PJ, WRITE_PJ, Floats, Ints
+from jouleloop.model.kernel import STEP
+from jouleloop.search.arrays import PARTITIONED, Unrolled
 
 
-@nb.njit(cache=True, inline="always")
+@nb.njit(cache=True)
 def vectors(words: float, block_words: float) -> float:
     """Vector accesses for a number of words; a hair below the next integer is rounding, not a word."""
     return math.ceil(words / block_words - 1e-9)
@@ -17,8 +18,7 @@ def vectors(words: float, block_words: float) -> float:
 @nb.njit(cache=True)
 def crossing_pj(
     spec: Floats,
-    instances: Ints,
-    partition: Floats,
+    unrolled: Unrolled,
     v: int,
     read_write: bool,
     elided: bool,
@@ -35,14 +35,12 @@ def crossing_pj(
         Level filled; -1 for the compute units, which are not charged.
     words, asked
         Words per instance of the child, and words per instance that the parent is asked for.
-    partition
-        Words that an instance of a level ever sees, shape (levels, data spaces).
     """
     block = spec[parent, BLOCK_WORDS]
-    sharing = min(float(instances[parent]), spec[parent, CLUSTERS])
+    sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
     if read_write:
         total = vectors(asked, block) * spec[parent, WRITE_PJ]
-        reads = asked - partition[parent, v]
+        reads = asked - unrolled.edge[parent, v, PARTITIONED]
         if reads > 0.0:
             total += vectors(reads, block) * spec[parent, READ_PJ]
     else:
@@ -51,15 +49,15 @@ def crossing_pj(
     if child >= 0:
         filled = words
         if read_write and elided:
-            filled -= partition[child, v]
+            filled -= unrolled.edge[child, v, PARTITIONED]
         if filled > 0.0:
-            sharing = min(float(instances[child]), spec[child, CLUSTERS])
+            sharing = min(unrolled.instances[child], spec[child, CLUSTERS])
             total += vectors(filled, spec[child, BLOCK_WORDS]) * spec[child, WRITE_PJ] * sharing
     return total
 
 
 @nb.njit(cache=True)
-def words_into(coef: Ints, extent: Ints, loop_dim: Ints, loop_bound: Ints, loop_step: Ints, loops: int) -> float:
+def words_into(coef: Ints, extent: Ints, loop: Ints, loops: int) -> float:
     """Words of one data space that enter one instance of a tile, exactly (no mesh links).
 
     Loops are outermost first here. See `jouleloop.model.kernel` for why two sizes and one comparison a loop suffice.
@@ -77,7 +75,7 @@ def words_into(coef: Ints, extent: Ints, loop_dim: Ints, loop_bound: Ints, loop_
             side += coef[r, d] * (extent[d] - 1)
         full *= side
         if loops > 0:
-            step = coef[r, loop_dim[first]] * loop_step[first]
+            step = coef[r, loop[first, DIM]] * loop[first, STEP]
             if step != 0:
                 moved += 1
                 if step >= side:
@@ -93,21 +91,21 @@ def words_into(coef: Ints, extent: Ints, loop_dim: Ints, loop_bound: Ints, loop_
         part = full
     total = 1.0
     for j in range(loops):
-        total *= loop_bound[j]
+        total *= loop[j, BOUND]
     # Steps of loop 0 fetch a part; a step of another loop does so only where it moves as loop 0 does.
-    later = total / loop_bound[first]
+    later = total / loop[first, BOUND]
     whole = 1.0
     partial = total - later
     outer = later
     for j in range(first - 1, -1, -1):
-        outer /= loop_bound[j]
-        calls = (loop_bound[j] - 1) * outer
+        outer /= loop[j, BOUND]
+        calls = (loop[j, BOUND] - 1) * outer
         match = True
         for r in range(ranks):
-            value = coef[r, loop_dim[j]] * loop_step[j]
+            value = coef[r, loop[j, DIM]] * loop[j, STEP]
             for i in range(j + 1, loops):
-                value -= coef[r, loop_dim[i]] * loop_step[i]
-            if value != coef[r, loop_dim[first]] * loop_step[first]:
+                value -= coef[r, loop[i, DIM]] * loop[i, STEP]
+            if value != coef[r, loop[first, DIM]] * loop[first, STEP]:
                 match = False
                 break
         if match:

@@ -10,11 +10,11 @@ import numpy as np
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.mapspace.space import MapSpace, slot_arrays
+from jouleloop.mapspace.space import MapSpace, slot_array
 from jouleloop.mapspace.spatial import Unrolling, unrollings
+from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, Ints
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
-from jouleloop.model.kernel import MAX_LOOPS, Bools, Floats, Ints
 from jouleloop.search.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -32,12 +32,11 @@ from jouleloop.search.arrays import (
     VISITED,
     Arrangements,
     Found,
-    SlotArrays,
     new_best,
     new_counters,
 )
 from jouleloop.search.result import SearchResult
-from jouleloop.search.solve import solve
+from jouleloop.search.solve import Solver
 
 #: Energies closer than this, relatively, are ties.
 TIE = 1e-11
@@ -71,28 +70,26 @@ def _candidates(space: MapSpace) -> _Candidates:
     for unrolling in unrollings(space):
         merged.setdefault(signature(unrolling.factors), []).append(unrolling)
     found = [group[0] for group in merged.values()]
-    rows: list[tuple[Ints, Ints, Ints, Ints]] = []
+    counts: list[list[int]] = []
+    loops_of: list[Ints] = []
     ranges = np.empty((len(found), 2), np.int64)
     for u, group in enumerate(merged.values()):
-        ranges[u, 0] = len(rows)
+        ranges[u, 0] = len(counts)
         for unrolling in group:
             for choice in itertools.product(*unrolling.arrangements):
-                count = np.zeros(levels, np.int64)
-                dim = np.zeros((levels, MAX_LOOPS), np.int64)
-                bound = np.ones((levels, MAX_LOOPS), np.int64)
-                axis = np.zeros((levels, MAX_LOOPS), np.int64)
-                for level, loops in enumerate(choice):
-                    count[level] = len(loops)
-                    for k, (d, factor, side) in enumerate(loops):
-                        dim[level, k], bound[level, k], axis[level, k] = d, factor, side
-                rows.append((count, dim, bound, axis))
-        ranges[u, 1] = len(rows)
+                loops = np.zeros((levels, MAX_LOOPS, 3), np.int64)
+                for level, placed in enumerate(choice):
+                    for k, loop in enumerate(placed):
+                        loops[level, k] = loop
+                counts.append([len(placed) for placed in choice])
+                loops_of.append(loops)
+        ranges[u, 1] = len(counts)
     factors = np.array([u.factors for u in found], np.int64).reshape(len(found), levels, dims)
-    if not rows:
-        empty = np.zeros((0, levels, MAX_LOOPS), np.int64)
-        return _Candidates(found, factors, ranges, Arrangements(np.zeros((0, levels), np.int64), empty, empty, empty))
-    stacked = [np.stack([row[k] for row in rows]) for k in range(4)]
-    return _Candidates(found, factors, ranges, Arrangements(*stacked))
+    arrangements = Arrangements(
+        np.array(counts, np.int64).reshape(len(counts), levels),
+        np.array(loops_of, np.int64).reshape(len(counts), levels, MAX_LOOPS, 3),
+    )
+    return _Candidates(found, factors, ranges, arrangements)
 
 
 def _signature(space: MapSpace) -> Callable[[Ints], bytes]:
@@ -128,68 +125,56 @@ class _Search:
         problem = space.problem
         self.space = space
         self.problem = problem
-        self.hardware = encode_hardware(space.arch, costs)
+        self.spec = encode_hardware(space.arch, costs)
+        self.compute_pj = costs.compute_pj
         self.elided = first_fills_elided(semantics)
         self.layer = encode_layer(problem)
-        self.slots = SlotArrays(*slot_arrays(space.temporal, len(problem.bounds)))
+        self.slots = slot_array(space.temporal, len(problem.bounds))
         self.candidates = _candidates(space)
         self.counters = new_counters(budget)
-        self.bound_pj = [np.full(len(self.candidates.list), np.nan) for _ in space.keeps]
-        levels = len(space.temporal)
-        self.levels = levels
-        self.least_pj = np.inf
+        self.levels = len(space.temporal)
+        self.solvers = [self._solver(keep, self.spec) for keep in space.keeps]
 
-    def run(self, mode: int, best: Floats, capacity: Ints | None = None) -> tuple[Bools, Found] | None:
-        """Run one pass over every choice of what is kept; return the keep and nest that won, or None."""
-        winner = None
-        self.least_pj = np.inf
+    def _solver(self, keep: Bools, spec: Floats) -> Solver:
         c = self.candidates
-        for k, keep in enumerate(self.space.keeps):
+        return Solver(
+            self.layer, spec, self.compute_pj, self.elided, keep, self.slots, c.factors, c.ranges, c.arrangements
+        )
+
+    @property
+    def least_pj(self) -> float:
+        """Lower bound on the energy of every mapping, from the unrollings bounded so far."""
+        return min(float(np.nanmin(solver.bound_pj, initial=np.inf)) for solver in self.solvers)
+
+    def run(self, mode: int, best: Floats, spec: Floats | None = None) -> tuple[Bools, Found] | None:
+        """Run one pass over every choice of what is kept; return the keep and nest that won, or None.
+
+        ``spec`` puts other limits in the place of the hardware's.
+        """
+        winner = None
+        for solver in self.solvers:
+            keep = solver.case.keep
             found = Found(
-                np.zeros(self.levels, np.int64),
-                np.zeros((self.levels, MAX_LOOPS), np.int64),
-                np.ones((self.levels, MAX_LOOPS), np.int64),
+                np.zeros((self.levels, 2), np.int64),
+                np.zeros((self.levels, 2, MAX_LOOPS, 3), np.int64),
                 np.full(1, -1, np.int64),
             )
-            bound_pj = self.bound_pj[k] if capacity is None else np.full(len(c.list), np.nan)
-            least_pj = solve(
-                mode,
-                self.layer,
-                self.hardware if capacity is None else self.hardware._replace(capacity_words=capacity),
-                self.elided,
-                keep,
-                self.slots,
-                c.factors,
-                c.ranges,
-                c.arrangements,
-                best,
-                self.counters,
-                bound_pj,
-                found,
-            )
-            self.least_pj = min(self.least_pj, least_pj)
+            chosen = solver if spec is None else self._solver(keep, spec)
+            chosen.run(mode, best, self.counters, found)
             if found.arrangement[0] >= 0:
                 winner = (keep, found)
         return winner
 
     def mapping(self, keep: Bools, found: Found) -> Mapping:
         """Return the nest found as a mapping."""
-        arrangements = self.candidates.arrangements
         names = self.problem.shape.dimensions
         spaces = [s.name for s in self.problem.data_spaces]
         levels = []
-        at = int(found.arrangement[0])
         for position, name in enumerate(self.space.arch.level_names):
             k = self.levels - 1 - position
-            temporal = tuple((names[found.dim[k, t]], int(found.bound[k, t])) for t in range(found.count[k]))
-            spatial = tuple(
-                (
-                    names[arrangements.dim[at, k, s]],
-                    int(arrangements.bound[at, k, s]),
-                    "XY"[arrangements.axis[at, k, s]],
-                )
-                for s in range(arrangements.count[at, k])
-            )
+            times, places = (found.loops[k, kind, : found.counts[k, kind]] for kind in (TEMPORAL, SPATIAL))
+            temporal = tuple((names[d], int(bound)) for d, bound, _ in times)
+            spatial = tuple((names[d], int(bound), "XY"[axis]) for d, bound, axis in places)
             levels.append(
                 LevelMapping(name, temporal, spatial, frozenset(s for v, s in enumerate(spaces) if keep[k, v]))
             )
@@ -305,16 +290,16 @@ def _no_tile(search: _Search) -> str:
     """Name the level whose capacity, if it were unlimited, would let a mapping through."""
     guilty = []
     for index in range(search.levels):
-        limit = search.hardware.capacity_words[index]
-        if limit < 0:
+        limit = search.spec[index, CAPACITY]
+        if limit == np.inf:
             continue
-        relaxed = search.hardware.capacity_words.copy()
-        relaxed[index] = -1
+        relaxed = search.spec.copy()
+        relaxed[index, CAPACITY] = np.inf
         counters, search.counters = search.counters, new_counters(1)
         try:
             if search.run(ENERGY, new_best(), relaxed) is not None:
                 name = search.space.arch.level_names[search.levels - 1 - index]
-                guilty.append(f"{name} holds {limit} words, less than any tile the constraints allow")
+                guilty.append(f"{name} holds {limit:.0f} words, less than any tile the constraints allow")
         finally:
             search.counters = counters
     return "; ".join(guilty) or "no factors satisfy the temporal constraints and capacities together"

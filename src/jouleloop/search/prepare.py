@@ -1,32 +1,44 @@
 """What one unrolling fixes before any temporal loop is chosen: instances, reuse across the meshes, and its constant energy."""
 
 import numba as nb
+import numpy as np
 
-from jouleloop.model.arrays import HardwareArrays, LayerArrays
-from jouleloop.model.kernel import Bools, Floats, Ints, box_words
-from jouleloop.search.arrays import Unrolled
+from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
+from jouleloop.model.kernel import box_words
+from jouleloop.search.arrays import (
+    HALO,
+    IDLE,
+    LINKED,
+    PARENT,
+    PARTITIONED,
+    SIDE,
+    SPREAD,
+    SPREAD_LINKED,
+    Unrolled,
+)
 from jouleloop.search.costs import crossing_pj
 
 
-@nb.njit(cache=True)
-def open_ranks(coef: Ints, bounds: Ints, halo: Ints) -> None:
-    """Write, by data space and dimension, the rank that the dimension shares with another of bound above 1, or -1."""
-    for v in range(coef.shape[0]):
-        for d in range(coef.shape[2]):
-            halo[v, d] = -1
-        for r in range(coef.shape[1]):
-            sharing = 0
-            for d in range(coef.shape[2]):
-                if coef[v, r, d] != 0 and bounds[d] > 1:
-                    sharing += 1
-            if sharing > 1:
-                for d in range(coef.shape[2]):
-                    if coef[v, r, d] != 0 and bounds[d] > 1:
-                        halo[v, d] = r
+def find_sides(coef: Ints, bounds: Ints) -> Ints:
+    """Return what of `Unrolled.side` does not depend on the unrolling: idleness and shared ranks.
+
+    Parameters
+    ----------
+    coef
+        Projection, shape (data spaces, ranks, dimensions).
+    """
+    moves = coef != 0
+    is_open = moves & (bounds > 1)
+    side = np.zeros((*coef.shape[::2], SIDE), np.int64)
+    side[:, :, IDLE] = ~moves.any(axis=1)
+    side[:, :, HALO] = -1
+    for v, r in np.argwhere(is_open.sum(axis=2) > 1):
+        side[v, is_open[v, r], HALO] = r
+    return side
 
 
 @nb.njit(cache=True)
-def _least_distinct(coef: Ints, halo: Ints, factors: Ints, linked: bool) -> float:
+def _least_distinct(coef: Ints, side: Ints, factors: Ints, linked: bool) -> float:
     """Distinct boxes among the instances of one fan-out, at least; ``linked``: those that mesh links cannot serve.
 
     Along a rank that several dimensions move, the offsets are sums of progressions, and a sum of sets of sizes a and b has
@@ -56,7 +68,7 @@ def _least_distinct(coef: Ints, halo: Ints, factors: Ints, linked: bool) -> floa
             if coef[r, d] != 0 and factors[d] > 1:
                 members += factors[d]
                 parts += 1
-                if halo[d] >= 0:
+                if side[d, HALO] >= 0:
                     shared = True
         if parts > 0 and not (linked and shared):
             product *= members - (parts - 1)
@@ -66,14 +78,13 @@ def _least_distinct(coef: Ints, halo: Ints, factors: Ints, linked: bool) -> floa
 @nb.njit(cache=True)
 def prepare(
     layer: LayerArrays,
-    hardware: HardwareArrays,
+    spec: Floats,
     elided: bool,
     keep: Bools,
     factors: Ints,
     steps: float,
     unrolled: Unrolled,
-    reads: Floats,
-    writes: Floats,
+    traffic: Floats,
 ) -> float:
     """Fill what an unrolling fixes; return the energy [pJ] of the accesses that the compute units make.
 
@@ -84,9 +95,9 @@ def prepare(
     steps
         Temporal iterations.
     unrolled
-        ``halo`` is read, all else is written.
-    reads, writes
-        Out, by level: words per instance that the compute units ask for, as a start for bandwidth bounds.
+        Idleness and shared ranks are read, all else is written.
+    traffic
+        Out, shape (levels, 2): words per instance that the compute units ask for, as a start for bandwidth bounds.
     """
     levels = factors.shape[0]
     dims = factors.shape[1]
@@ -95,56 +106,45 @@ def prepare(
         for level in range(levels):
             product *= factors[level, d]
             unrolled.inside[level, d] = product
-    units = 1
+    units = 1.0
     for level in range(levels - 1, -1, -1):
         unrolled.instances[level] = units
         for d in range(dims):
             units *= factors[level, d]
-        reads[level] = 0.0
-        writes[level] = 0.0
+        traffic[level, 0] = 0.0
+        traffic[level, 1] = 0.0
     total_pj = 0.0
     for v in range(layer.coef.shape[0]):
         _partitions(layer, factors, unrolled, v)
-        _link_ranks(factors, unrolled, v)
+        _mark_linked(factors, unrolled.side[v])
         coef = layer.coef[v]
-        halo = unrolled.halo[v]
+        side = unrolled.side[v]
         # Walk outward over kept levels; units hold nothing, so between them a neighbour may hand any operand on.
         child = -1
-        share = _least_distinct(coef, halo, factors[0], False)
+        share = _least_distinct(coef, side, factors[0], False)
         for d in range(dims):
-            if factors[0, d] > 1 and (not _moves(coef, d) or halo[d] >= 0):
+            if factors[0, d] > 1 and (side[d, IDLE] == 1 or side[d, HALO] >= 0):
                 share = 0.0
         share_linked = share
         for level in range(levels):
             if level > 0:
-                share *= _least_distinct(coef, halo, factors[level], False)
-                share_linked *= _least_distinct(coef, halo, factors[level], True)
-            unrolled.parent[level, v] = -1
+                share *= _least_distinct(coef, side, factors[level], False)
+                share_linked *= _least_distinct(coef, side, factors[level], True)
+            unrolled.edge[level, v, PARENT] = -1.0
             if not keep[level, v]:
                 continue
             if child < 0:
                 words = steps * share
-                total_pj += crossing_pj(
-                    hardware.spec,
-                    unrolled.instances,
-                    unrolled.partition,
-                    v,
-                    layer.read_write[v],
-                    elided,
-                    -1,
-                    level,
-                    steps,
-                    words,
-                )
+                total_pj += crossing_pj(spec, unrolled, v, layer.read_write[v], elided, -1, level, steps, words)
                 if layer.read_write[v]:
-                    writes[level] += words
-                    reads[level] += max(0.0, words - unrolled.partition[level, v])
+                    traffic[level, 1] += words
+                    traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED])
                 else:
-                    reads[level] += words
+                    traffic[level, 0] += words
             else:
-                unrolled.parent[child, v] = level
-                unrolled.spread[child, v] = share
-                unrolled.spread_linked[child, v] = share_linked
+                unrolled.edge[child, v, PARENT] = level
+                unrolled.edge[child, v, SPREAD] = share
+                unrolled.edge[child, v, SPREAD_LINKED] = share_linked
             child = level
             share = 1.0
             share_linked = 1.0
@@ -152,37 +152,29 @@ def prepare(
 
 
 @nb.njit(cache=True)
-def _moves(coef: Ints, d: int) -> bool:
-    for r in range(coef.shape[0]):
-        if coef[r, d] != 0:
-            return True
-    return False
-
-
-@nb.njit(cache=True)
 def _partitions(layer: LayerArrays, factors: Ints, unrolled: Unrolled, v: int) -> None:
     """Fill partition sizes: exact where no rank is shared, an upper limit elsewhere, which keeps the bound a bound."""
     levels = factors.shape[0]
-    unrolled.partition[levels - 1, v] = box_words(layer.coef[v], layer.bounds)
+    words = box_words(layer.coef[v], layer.bounds)
+    unrolled.edge[levels - 1, v, PARTITIONED] = words
     for level in range(levels - 2, -1, -1):
-        apart = 1
         for d in range(factors.shape[1]):
-            if _moves(layer.coef[v], d) and unrolled.halo[v, d] < 0:
-                apart *= factors[level + 1, d]
-        unrolled.partition[level, v] = unrolled.partition[level + 1, v] // apart
+            if unrolled.side[v, d, IDLE] == 0 and unrolled.side[v, d, HALO] < 0:
+                words //= factors[level + 1, d]
+        unrolled.edge[level, v, PARTITIONED] = words
 
 
 @nb.njit(cache=True)
-def _link_ranks(factors: Ints, unrolled: Unrolled, v: int) -> None:
+def _mark_linked(factors: Ints, side: Ints) -> None:
     """Mark the dimensions of every shared rank that is unrolled above the compute units."""
     dims = factors.shape[1]
     for d in range(dims):
-        unrolled.link_rank[v, d] = 0
+        side[d, LINKED] = 0
     for d in range(dims):
-        if unrolled.halo[v, d] < 0:
+        if side[d, HALO] < 0:
             continue
         for level in range(1, factors.shape[0]):
             if factors[level, d] > 1:
                 for e in range(dims):
-                    if unrolled.halo[v, e] == unrolled.halo[v, d]:
-                        unrolled.link_rank[v, e] = 1
+                    if side[e, HALO] == side[d, HALO]:
+                        side[e, LINKED] = 1

@@ -3,183 +3,186 @@
 import numba as nb
 import numpy as np
 
-from jouleloop.model.arrays import RECORD, HardwareArrays, LayerArrays, WorkArrays
-from jouleloop.model.kernel import MAX_GROUPS, MAX_LOOPS, Bools, Floats, Ints, box_words
+from jouleloop.model.arrays import (
+    CAPACITY,
+    MAX_LOOPS,
+    Bools,
+    Floats,
+    Ints,
+    LayerArrays,
+    NestArrays,
+    new_work,
+)
 from jouleloop.search.arrays import (
+    BEST_CYCLES,
+    BEST_PJ,
+    BEST_PRODUCT,
     CANONICAL,
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
+    EDGE,
+    LINKED,
+    LOOPS,
+    POINT,
     PRODUCT,
+    REST,
     STOPPED,
     Arrangements,
+    Case,
     Found,
-    Runs,
-    SlotArrays,
+    Path,
     Tables,
     Unrolled,
 )
 from jouleloop.search.bounds import fill_bounds, further
-from jouleloop.search.descend import Case, Path, beaten, descend
-from jouleloop.search.lattice import fill_grid, find_runs, new_grid
-from jouleloop.search.prepare import open_ranks, prepare
+from jouleloop.search.descend import beaten, descend
+from jouleloop.search.lattice import fill_grid, find_kinds, new_grid
+from jouleloop.search.prepare import find_sides, prepare
 
 
 @nb.njit(cache=True)
-def _sequence(mode: int, bound_pj: Floats, steps: Floats) -> Ints:
-    """Return the order in which unrollings are searched."""
-    if mode == PRODUCT:
-        return np.argsort(bound_pj * steps, kind="mergesort")
-    if mode in (CANONICAL, DELAY):
-        return np.argsort(steps, kind="mergesort")
-    return np.argsort(bound_pj, kind="mergesort")
-
-
-@nb.njit(cache=True)
-def solve(
-    mode: int,
-    layer: LayerArrays,
-    hardware: HardwareArrays,
-    elided: bool,
-    keep: Bools,
-    slots: SlotArrays,
-    factors: Ints,
-    ranges: Ints,
-    arrangements: Arrangements,
-    best: Floats,
-    counters: Ints,
-    bound_pj: Floats,
-    found: Found,
-) -> float:
-    """Minimise over all unrollings; return a lower bound on the energy [pJ] of every mapping.
+def bound_unrolling(
+    case: Case, path: Path, compute_pj: float, elided: bool, factors: Ints, steps: float
+) -> tuple[float, int]:
+    """Fill all tables of one unrolling; return its lower bound [pJ] and the number of lattice points.
 
     Parameters
     ----------
-    mode
-        Objective, see `jouleloop.search.arrays`.
-    keep
-        What is stored where, shape (levels, data spaces).
+    factors
+        Spatial factors, shape (levels, dimensions).
+    steps
+        Temporal iterations.
+    """
+    levels = factors.shape[0]
+    dims = factors.shape[1]
+    top = levels - 1
+    macs = steps
+    for d in range(dims):
+        rest = case.layer.bounds[d]
+        for level in range(levels):
+            rest //= factors[level, d]
+            macs *= factors[level, d]
+        case.grid.axis[d, REST] = rest
+    path.certain_pj[top] = macs * compute_pj + prepare(
+        case.layer, case.spec, elided, case.keep, factors, steps, case.unrolled, path.traffic[top]
+    )
+    points = fill_grid(case.grid)
+    fill_bounds(case, elided, points)
+    least_pj = further(case.tables, case.slots, case.grid, top, points - 1, dims, 0)
+    return path.certain_pj[top] + least_pj, points
+
+
+class Solver:
+    """The search of one layer under one choice of what is kept.
+
+    Parameters
+    ----------
     factors
         Spatial factors of every unrolling, shape (unrollings, levels, dimensions).
     ranges
         First and last arrangement of every unrolling, shape (unrollings, 2).
-    best, counters, found
-        Incumbent, counters and best nest, updated; ``found`` is untouched where nothing improves.
-    bound_pj
-        Lower bound of every unrolling; computed where NaN on entry.
     """
-    unrollings = factors.shape[0]
-    levels = keep.shape[0]
-    spaces = layer.coef.shape[0]
-    dims = layer.bounds.shape[0]
-    top = levels - 1
-    macs = 1.0
-    for d in range(dims):
-        macs *= layer.bounds[d]
-    needed = 0
-    for v in range(spaces):
-        if keep[top, v]:
-            needed += box_words(layer.coef[v], layer.bounds)
-    if hardware.capacity_words[top] >= 0 and needed > hardware.capacity_words[top]:
-        return np.inf
-    steps = np.empty(unrollings)
-    for u in range(unrollings):
-        units = 1.0
-        for level in range(levels):
-            for d in range(dims):
-                units *= factors[u, level, d]
-        steps[u] = macs / units
 
-    runs = Runs(np.empty(dims, np.int64), np.empty((spaces, dims), np.bool_))
-    kinds = find_runs(layer.coef, runs)
-    grid = new_grid(layer.bounds, kinds)
-    points = fill_grid(grid, runs.kind)
-    states = grid.states.max()
-    tables = Tables(
-        np.empty((levels, dims, states)),
-        np.empty(levels),
-        np.empty((levels, points)),
-        np.empty((levels, max(kinds, 1), states)),
-        np.empty(states),
-    )
-    unrolled = Unrolled(
-        np.empty((levels, dims), np.int64),
-        np.empty(levels, np.int64),
-        np.empty((levels, spaces), np.int64),
-        np.zeros((levels, spaces)),
-        np.zeros((levels, spaces)),
-        np.empty((spaces, dims), np.int64),
-        np.empty((levels, spaces)),
-        np.empty((spaces, dims), np.int64),
-    )
-    open_ranks(layer.coef, layer.bounds, unrolled.halo)
-    path = Path(
-        np.empty(levels * MAX_LOOPS, np.int64),
-        np.empty(levels * MAX_LOOPS, np.int64),
-        np.empty(levels * MAX_LOOPS, np.int64),
-        np.zeros(levels, np.int64),
-        np.zeros(levels, np.int64),
-        np.zeros(levels),
-        np.zeros((levels, levels)),
-        np.zeros((levels, levels)),
-        np.zeros(levels, np.int64),
-        np.zeros((levels, MAX_LOOPS), np.int64),
-        np.ones((levels, MAX_LOOPS), np.int64),
-    )
-    work = WorkArrays(
-        np.zeros((levels, spaces), np.int64),
-        np.zeros((levels, spaces), np.int64),
-        np.zeros((levels, spaces, MAX_GROUPS, 3)),
-        np.zeros((levels, spaces), np.int64),
-        np.zeros((levels, spaces)),
-        np.zeros((levels, spaces, RECORD), np.int64),
-        np.zeros((levels, spaces)),
-        np.ones(levels),
-        np.zeros(levels, np.int64),
-        np.ones(levels, np.int64),
-        np.ones(levels, np.int64),
-        np.ones((levels, 2), np.int64),
-    )
-    case = Case(layer, hardware, keep, slots, runs, unrolled, grid, tables)
+    def __init__(
+        self,
+        layer: LayerArrays,
+        spec: Floats,
+        compute_pj: float,
+        elided: bool,
+        keep: Bools,
+        slots: Ints,
+        factors: Ints,
+        ranges: Ints,
+        arrangements: Arrangements,
+    ) -> None:
+        levels, spaces = keep.shape
+        dims = len(layer.bounds)
+        self.compute_pj = compute_pj
+        self.elided = elided
+        self.factors = factors
+        self.ranges = ranges
+        self.arrangements = arrangements
+        self.steps = np.prod(layer.bounds.astype(float)) / factors.reshape(len(factors), -1).prod(axis=1)
+        self.bound_pj = np.full(len(factors), np.nan)
+        unrolled = Unrolled(
+            np.empty((levels, dims), np.int64),
+            np.empty(levels),
+            np.zeros((levels, spaces, EDGE)),
+            find_sides(layer.coef, layer.bounds),
+        )
+        kind = find_kinds(unrolled.side)
+        grid = new_grid(layer.bounds, kind)
+        points = fill_grid(grid)
+        rows = dims + int(kind.max()) + 1
+        tables = Tables(np.empty((levels, rows, int(grid.state[:, dims].max()))), np.empty((levels, 1 + points)))
+        self.case = Case(layer, spec, keep, slots, unrolled, grid, tables)
+        self.path = Path(
+            np.empty((levels * MAX_LOOPS, 3), np.int64),
+            np.zeros((levels, 2), np.int64),
+            np.zeros(levels),
+            np.zeros((levels, levels, 2)),
+            NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep),
+        )
+        self.work = new_work(levels, spaces)
 
-    # Turn 0 bounds the unrollings not bounded yet, turn 1 descends.
-    for turn in range(2):
-        sequence = _sequence(mode, bound_pj, steps)
-        for position in range(unrollings):
-            u = sequence[position]
-            if counters[STOPPED] != 0 or (turn == 0 and not np.isnan(bound_pj[u])):
-                continue
-            if turn == 1 and (bound_pj[u] == np.inf or beaten(mode, best, bound_pj[u], steps[u])):
+    def run(self, mode: int, best: Floats, counters: Ints, found: Found) -> None:
+        """Minimise over all unrollings; ``best``, ``counters`` and ``found`` are updated where something improves."""
+        top = len(self.case.spec) - 1
+        tensors = [
+            np.prod([1 + int(rank @ (self.case.layer.bounds - 1)) for rank in space], dtype=float)
+            for space in self.case.layer.coef
+        ]
+        if np.sum(tensors, where=self.case.keep[top]) > self.case.spec[top, CAPACITY]:
+            self.bound_pj[:] = np.inf
+        for u in np.flatnonzero(np.isnan(self.bound_pj)):
+            self._bound(int(u), counters)
+        for u in self._sequence(mode):
+            if counters[STOPPED]:
+                return
+            if self.bound_pj[u] == np.inf or beaten(mode, best, self.bound_pj[u], self.steps[u]):
                 counters[CUT_BOUND] += 1
                 continue
-            path.prefix_pj[top] = macs * hardware.compute_pj + prepare(
-                layer, hardware, elided, keep, factors[u], steps[u], unrolled, path.reads[top], path.writes[top]
+            _, points = self._bound(int(u), counters)
+            self.path.node[top, LOOPS] = 0
+            self.path.node[top, POINT] = points - 1
+            first, last = (int(value) for value in self.ranges[u])
+            # Where no mesh link can occur, the arrangement of spatial loops changes nothing.
+            if not (self.case.unrolled.side[:, :, LINKED].any() or (self.factors[u, 0] > 1).any()):
+                last = first + 1
+            descend(
+                mode,
+                self.elided,
+                self.compute_pj,
+                self.case,
+                self.path,
+                self.steps[u],
+                first,
+                last,
+                self.arrangements,
+                self.work,
+                best,
+                counters,
+                found,
             )
-            for d in range(dims):
-                product = 1
-                for level in range(levels):
-                    product *= factors[u, level, d]
-                grid.rest[d] = layer.bounds[d] // product
-            points = fill_grid(grid, runs.kind)
-            fill_bounds(layer, hardware, elided, keep, slots, runs, unrolled, grid, points, tables)
-            if turn == 0:
-                least_pj = further(tables, slots, runs, top, points - 1, dims, 0)
-                bound_pj[u] = path.prefix_pj[top] + least_pj
-                if least_pj == np.inf:
-                    counters[CUT_CAPACITY] += 1
-                continue
-            path.loops[top] = 0
-            path.point[top] = points - 1
-            last = ranges[u, 0] + 1
-            for d in range(dims):
-                if factors[u, 0, d] > 1:
-                    last = ranges[u, 1]
-                for v in range(spaces):
-                    if unrolled.link_rank[v, d] == 1:
-                        last = ranges[u, 1]
-            descend(mode, elided, case, path, steps[u], ranges[u, 0], last, arrangements, work, best, counters, found)
-    least_of_all = np.inf
-    for u in range(unrollings):
-        if not np.isnan(bound_pj[u]):
-            least_of_all = min(least_of_all, bound_pj[u])
-    return least_of_all
+
+    def _bound(self, u: int, counters: Ints) -> tuple[float, int]:
+        bound_pj, points = bound_unrolling(
+            self.case, self.path, self.compute_pj, self.elided, self.factors[u], self.steps[u]
+        )
+        if np.isnan(self.bound_pj[u]) and bound_pj == np.inf:
+            counters[CUT_CAPACITY] += 1
+        self.bound_pj[u] = bound_pj
+        return bound_pj, points
+
+    def _sequence(self, mode: int) -> Ints:
+        """Return the order in which unrollings are searched."""
+        keys = self.bound_pj
+        if mode in (CANONICAL, DELAY):
+            keys = self.steps
+        elif mode == PRODUCT:
+            keys = self.bound_pj * self.steps
+        return np.argsort(keys, kind="stable")
+
+
+__all__ = ["BEST_CYCLES", "BEST_PJ", "BEST_PRODUCT", "Solver", "bound_unrolling"]
