@@ -29,6 +29,11 @@ IDLE, HALO, LINKED, SIDE = range(4)
 #: Places of a level and data space: next kept level outside or -1; words asked of it per word into the level, without and
 #: at best with mesh links; words that an instance of the level ever sees.
 PARENT, SPREAD, SPREAD_LINKED, PARTITIONED, EDGE = range(5)
+#: Places of what a crossing into a level costs, by level and data space (-1: into the compute units): words per vector of
+#: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that
+#: partition; words per vector of the level; energy over all its instances per vector filled beyond the last, the words that
+#: are not filled.
+ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, RATE = range(8)
 #: Places of a dimension in a grid: what temporal loops must cover, number of divisors, weight of a divisor index in the
 #: lattice index, number of pairs, and kind: dimensions of one kind share a data space that they leave in place, -1 for
 #: those that move all.
@@ -79,12 +84,15 @@ class Unrolled(NamedTuple):
         Shape (levels, data spaces, EDGE).
     side
         Shape (data spaces, dimensions, SIDE).
+    rate
+        Shape (levels + 1, data spaces, RATE); the last row is for the compute units.
     """
 
     inside: Ints
     instances: Floats
     edge: Floats
     side: Ints
+    rate: Floats
 
 
 class Tables(NamedTuple):

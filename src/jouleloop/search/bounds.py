@@ -47,9 +47,11 @@ EXTENT, TILE_SIZE, OUTSIDE = range(3)
 def relaxed_words(
     coef: Ints,
     side: Ints,
+    v: int,
     full: float,
     place: Ints,
     inside: Ints,
+    level: int,
     iterations: float,
     innermost: int,
     trailing: float,
@@ -59,85 +61,87 @@ def relaxed_words(
     Parameters
     ----------
     side
-        Of the data space, by dimension.
+        By data space and dimension; ``v`` is the data space.
     full
         Words of the tile.
     place
         By dimension: indices of the tile with and without the unrolled ones, temporal iterations outside it.
     inside
-        Unrolled indices inside the level that the innermost loop belongs to, at least.
+        Unrolled indices inside each level, by dimension; ``level`` is the one that the innermost loop belongs to, at least.
     iterations
         Product of all temporal iterations outside.
     trailing
         Product of the loops of the trailing run that leave the data space in place, at most.
     """
-    dims = coef.shape[1]
-    if side[innermost, IDLE] == 0 and side[innermost, HALO] < 0:
+    dims = coef.shape[2]
+    if side[v, innermost, IDLE] == 0 and side[v, innermost, HALO] < 0:
         return full * iterations
-    if side[innermost, IDLE] == 1:
+    if side[v, innermost, IDLE] == 1:
         # Ranks that two open dimensions move may stand still by coincidence: count only sure moves.
         sure = iterations / trailing
         for d in range(dims):
-            if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1:
+            if side[v, d, HALO] >= 0 and place[d, OUTSIDE] > 1:
                 for other in range(dims):
-                    if other != d and side[other, HALO] == side[d, HALO] and place[other, OUTSIDE] > 1:
+                    if other != d and side[v, other, HALO] == side[v, d, HALO] and place[other, OUTSIDE] > 1:
                         sure /= place[d, OUTSIDE]
                         break
         return full * sure
-    rank = side[innermost, HALO]
+    rank = side[v, innermost, HALO]
     length = 1
     along = 1.0
     for d in range(dims):
-        length += coef[rank, d] * (place[d, EXTENT] - 1)
-        if side[d, HALO] == rank:
+        length += coef[v, rank, d] * (place[d, EXTENT] - 1)
+        if side[v, d, HALO] == rank:
             along *= place[d, OUTSIDE]
-    step = coef[rank, innermost] * place[innermost, TILE_SIZE] * inside[innermost]
+    step = coef[v, rank, innermost] * place[innermost, TILE_SIZE] * inside[v, innermost]
     if step >= length:
         return full * iterations
     return iterations / along * (full + full / length * step * (along - 1.0))
 
 
 @nb.njit(cache=True)
-def passable(slot: Ints) -> bool:
+def passable(slots: Ints, level: int) -> bool:
     """Whether a level may go without any loop."""
-    for d in range(slot.shape[0]):
-        if slot[d, FIXED] > 1 or (slot[d, FIXED] == 0 and slot[d, LEAST] > 1):
+    for d in range(slots.shape[1]):
+        if slots[level, d, FIXED] > 1 or (slots[level, d, FIXED] == 0 and slots[level, d, LEAST] > 1):
             return False
     return True
 
 
 @nb.njit(cache=True)
-def admits(slot: Ints, d: int, factor: int) -> bool:
+def admits(slots: Ints, level: int, d: int, factor: int) -> bool:
     """Whether a level may have this factor of a dimension."""
-    if slot[d, FIXED] != 0:
-        return factor == slot[d, FIXED]
-    return slot[d, LEAST] <= factor <= slot[d, MOST]
+    if slots[level, d, FIXED] != 0:
+        return bool(factor == slots[level, d, FIXED])
+    return bool(slots[level, d, LEAST] <= factor <= slots[level, d, MOST])
 
 
 @nb.njit(cache=True)
-def further(tables: Tables, slots: Ints, grid: Grid, level: int, point: int, innermost: int, state: int) -> float:
+def further(
+    enter: Floats, ahead: Floats, slots: Ints, axis: Ints, level: int, point: int, innermost: int, state: int
+) -> float:
     """Least energy [pJ] from the loops of a level inward, given its tile and what is outside it.
 
     ``innermost`` is the innermost loop outside with its ``state``; the number of dimensions where there is none.
     """
-    least_pj = tables.ahead[level, 1 + point]
+    least_pj = ahead[level, 1 + point]
     if level == 0:
-        return least_pj
+        return float(least_pj)
     dims = slots.shape[1]
     if innermost == dims:
-        if passable(slots[level]):
-            least_pj = min(least_pj, tables.ahead[level, 0])
-        return least_pj
-    kind = grid.axis[innermost, KIND]
+        if passable(slots, level):
+            least_pj = min(least_pj, ahead[level, 0])
+        return float(least_pj)
+    kind = axis[innermost, KIND]
     if kind >= 0:
-        least_pj = min(least_pj, tables.enter[level, dims + kind, state])
-    if passable(slots[level]):
-        least_pj = min(least_pj, tables.enter[level, innermost, state])
-    return least_pj
+        least_pj = min(least_pj, enter[level, dims + kind, state])
+    if passable(slots, level):
+        least_pj = min(least_pj, enter[level, innermost, state])
+    return float(least_pj)
 
 
 @nb.njit(cache=True)
-def fill_bounds(case: Case, elided: bool, points: int) -> None:
+def fill_bounds(case: Case, points: int) -> None:
     """Fill the bound tables of one unrolling, from the innermost level outward."""
     grid = case.grid
     tables = case.tables
@@ -147,11 +151,11 @@ def fill_bounds(case: Case, elided: bool, points: int) -> None:
     for point in range(points):
         fits = True
         for d in range(dims):
-            if not admits(case.slots[0], d, grid.divisor[d, digit(grid, point, d), VALUE]):
+            if not admits(case.slots, 0, d, grid.divisor[d, digit(grid.axis, point, d), VALUE]):
                 fits = False
         tables.ahead[0, 1 + point] = 0.0 if fits else np.inf
     for level in range(1, levels):
-        _bound_boundary(case, elided, points, level)
+        _bound_boundary(case, points, level)
         for point in range(points):
             tables.ahead[level, 1 + point] = np.inf
         for k in range(kinds):
@@ -159,44 +163,54 @@ def fill_bounds(case: Case, elided: bool, points: int) -> None:
                 tables.enter[level, dims + k, state] = np.inf
         for j in range(dims):
             if grid.axis[j, REST] > 1 and case.slots[level, j, FIXED] != 1:
-                _close(case.slots[level], grid, points, tables, level, j, True)
+                _close(case.slots, grid, points, tables, level, j, True)
                 # Nothing is outside the outermost level, so no run goes on there.
                 if grid.axis[j, KIND] >= 0 and level < levels - 1:
-                    _close(case.slots[level], grid, points, tables, level, j, False)
+                    _close(case.slots, grid, points, tables, level, j, False)
 
 
 @nb.njit(cache=True)
-def _bound_boundary(case: Case, elided: bool, points: int, level: int) -> None:
+def _bound_boundary(case: Case, points: int, level: int) -> None:
     """Bound the boundary below ``level`` and all further in, for every state."""
-    grid = case.grid
-    tables = case.tables
-    unrolled = case.unrolled
+    # Arrays are taken out of their tuples once: each time costs a count of references for every one of them.
+    axis = case.grid.axis
+    divisor = case.grid.divisor
+    pair_of = case.grid.pair_of
+    weight = case.grid.state
+    enter = case.tables.enter
+    ahead = case.tables.ahead
+    slots = case.slots
+    keep = case.keep
     coef = case.layer.coef
-    dims = grid.axis.shape[0]
+    inside = case.unrolled.inside
+    edge = case.unrolled.edge
+    side = case.unrolled.side
+    rate = case.unrolled.rate
+    dims = axis.shape[0]
     spaces = coef.shape[0]
     child = level - 1
     place = np.empty((dims, 3), np.int64)
     index = np.empty(dims, np.int64)
     start = np.empty(dims, np.int64)
     full = np.empty(spaces)
-    outermost = level == case.keep.shape[0] - 1
-    tables.ahead[level, 0] = np.inf
+    outermost = level == keep.shape[0] - 1
+    ahead[level, 0] = np.inf
     for j in range(dims):
-        if grid.axis[j, REST] > 1:
-            for state in range(grid.state[grid.axis[j, KIND], dims]):
-                tables.enter[level, j, state] = np.inf
+        if axis[j, REST] > 1:
+            for state in range(weight[axis[j, KIND], dims]):
+                enter[level, j, state] = np.inf
     for point in range(points):
         iterations = 1.0
         for d in range(dims):
-            index[d] = digit(grid, point, d)
-            place[d, TILE_SIZE] = grid.divisor[d, index[d], VALUE]
-            place[d, OUTSIDE] = grid.axis[d, REST] // place[d, TILE_SIZE]
-            place[d, EXTENT] = place[d, TILE_SIZE] * unrolled.inside[child, d]
+            index[d] = digit(axis, point, d)
+            place[d, TILE_SIZE] = divisor[d, index[d], VALUE]
+            place[d, OUTSIDE] = axis[d, REST] // place[d, TILE_SIZE]
+            place[d, EXTENT] = place[d, TILE_SIZE] * inside[child, d]
             iterations *= place[d, OUTSIDE]
         needed = 0.0
         for v in range(spaces):
             words = 1.0
-            if case.keep[child, v]:
+            if keep[child, v]:
                 for r in range(coef.shape[1]):
                     length = 1
                     for d in range(dims):
@@ -206,135 +220,122 @@ def _bound_boundary(case: Case, elided: bool, points: int, level: int) -> None:
             full[v] = words
         if needed > case.spec[child, CAPACITY] or needed < case.spec[child, MIN_WORDS]:
             continue
+        if iterations == 1.0:
+            value = further(enter, ahead, slots, axis, child, point, dims, 0)
+            for v in range(spaces):
+                if keep[child, v] and edge[child, v, PARENT] >= 0.0:
+                    value += crossing_pj(rate, child, v, full[v], full[v] * edge[child, v, SPREAD])
+            ahead[level, 0] = value
+            continue
         for j in range(dims):
             if place[j, OUTSIDE] == 1:
                 continue
-            kind = grid.axis[j, KIND]
+            kind = axis[j, KIND]
             # All starts of the run that the tile divides: an odometer over the dimensions of the kind. The outermost
             # level knows one start only. Kind -1 has no runs, and its weights are in the last row.
             state = 0
             for d in range(dims):
                 start[d] = index[d]
-                own = kind >= 0 and grid.axis[d, KIND] == kind
+                own = kind >= 0 and axis[d, KIND] == kind
                 if own and outermost:
-                    start[d] = grid.axis[d, COUNT] - 1
-                state += (grid.pair_of[d, start[d], index[d]] if own else index[d]) * grid.state[kind, d]
+                    start[d] = axis[d, COUNT] - 1
+                state += (pair_of[d, start[d], index[d]] if own else index[d]) * weight[kind, d]
             while True:
-                value = further(tables, case.slots, grid, child, point, j, state)
+                value = further(enter, ahead, slots, axis, child, point, j, state)
                 if value < np.inf:
-                    value += _crossings(case, elided, level, full, place, iterations, j, start)
-                tables.enter[level, j, state] = value
+                    for v in range(spaces):
+                        if not keep[child, v] or edge[child, v, PARENT] < 0.0:
+                            continue
+                        trailing = 1.0
+                        if side[v, j, IDLE] == 1:
+                            for d in range(dims):
+                                if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
+                                    trailing *= divisor[d, start[d], VALUE] // place[d, TILE_SIZE]
+                        words = relaxed_words(coef, side, v, full[v], place, inside, level, iterations, j, trailing)
+                        share = edge[child, v, SPREAD_LINKED if side[v, j, LINKED] == 1 else SPREAD]
+                        value += crossing_pj(rate, child, v, words, words * share)
+                enter[level, j, state] = value
                 if outermost:
                     break
                 d = 0
                 while d < dims:
-                    if kind >= 0 and grid.axis[d, KIND] == kind:
-                        before = grid.pair_of[d, start[d], index[d]]
+                    if kind >= 0 and axis[d, KIND] == kind:
+                        before = pair_of[d, start[d], index[d]]
                         start[d] += 1
-                        while start[d] < grid.axis[d, COUNT] and grid.pair_of[d, start[d], index[d]] < 0:
+                        while start[d] < axis[d, COUNT] and pair_of[d, start[d], index[d]] < 0:
                             start[d] += 1
-                        if start[d] < grid.axis[d, COUNT]:
-                            state += (grid.pair_of[d, start[d], index[d]] - before) * grid.state[kind, d]
+                        if start[d] < axis[d, COUNT]:
+                            state += (pair_of[d, start[d], index[d]] - before) * weight[kind, d]
                             break
                         start[d] = index[d]
-                        state += (grid.pair_of[d, index[d], index[d]] - before) * grid.state[kind, d]
+                        state += (pair_of[d, index[d], index[d]] - before) * weight[kind, d]
                     d += 1
                 if d == dims:
                     break
-        if iterations == 1.0:
-            value = further(tables, case.slots, grid, child, point, dims, 0)
-            if value < np.inf:
-                value += _crossings(case, elided, level, full, place, iterations, -1, start)
-            tables.ahead[level, 0] = value
 
 
 @nb.njit(cache=True)
-def _crossings(
-    case: Case, elided: bool, level: int, full: Floats, place: Ints, iterations: float, j: int, start: Ints
-) -> float:
-    """Energy [pJ] at least of the boundary below ``level``, given the innermost loop outside (-1: none) and its run."""
-    grid = case.grid
-    unrolled = case.unrolled
-    child = level - 1
-    total_pj = 0.0
-    for v in range(full.shape[0]):
-        parent = int(unrolled.edge[child, v, PARENT])
-        if not case.keep[child, v] or parent < 0:
-            continue
-        words = full[v]
-        share = unrolled.edge[child, v, SPREAD]
-        if j >= 0:
-            side = unrolled.side[v]
-            trailing = 1.0
-            if side[j, IDLE] == 1:
-                for d in range(side.shape[0]):
-                    if side[d, IDLE] == 1 and grid.axis[d, KIND] == grid.axis[j, KIND]:
-                        trailing *= grid.divisor[d, start[d], VALUE] // place[d, TILE_SIZE]
-            inside = unrolled.inside[level]
-            words = relaxed_words(case.layer.coef[v], side, full[v], place, inside, iterations, j, trailing)
-            if side[j, LINKED] == 1:
-                share = unrolled.edge[child, v, SPREAD_LINKED]
-        total_pj += crossing_pj(
-            case.spec, unrolled, v, case.layer.read_write[v], elided, child, parent, words, words * share
-        )
-    return total_pj
-
-
-@nb.njit(cache=True)
-def _close(slot: Ints, grid: Grid, points: int, tables: Tables, level: int, j: int, fresh: bool) -> None:
+def _close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: int, fresh: bool) -> None:
     """Lower the bounds ahead of a level by all cuts of its tile whose innermost loop is over dimension ``j``.
 
     ``fresh``: the run starts at this level, all dimensions may be cut; else it goes on with the run outside, and only
     dimensions of its kind may be cut.
     """
-    dims = slot.shape[0]
-    kind = grid.axis[j, KIND]
-    states = grid.state[kind, dims]
-    closure = tables.enter[0, 0]
+    axis = grid.axis
+    divisor = grid.divisor
+    pairs = grid.pair
+    weight = grid.state
+    enter = tables.enter
+    ahead = tables.ahead
+    closure = enter[0, 0]
+    slot = slots[level]
+    dims = axis.shape[0]
+    kind = axis[j, KIND]
+    states = weight[kind, dims]
     for d in range(dims):
-        if slot[d, FIXED] > 1 and (slot[d, RANK] < slot[j, RANK] or (not fresh and grid.axis[d, KIND] != kind)):
+        if slot[d, FIXED] > 1 and (slot[d, RANK] < slot[j, RANK] or (not fresh and axis[d, KIND] != kind)):
             return
     for state in range(states):
-        best = tables.enter[level, j, state]
+        best = enter[level, j, state]
         for d in range(dims):
-            if grid.axis[d, REST] == 1 or slot[d, FIXED] != 0 or slot[d, RANK] < slot[j, RANK]:
+            if axis[d, REST] == 1 or slot[d, FIXED] != 0 or slot[d, RANK] < slot[j, RANK]:
                 continue
-            radix = grid.state[kind, d]
-            if kind >= 0 and grid.axis[d, KIND] == kind:
-                pair = (state // radix) % grid.axis[d, PAIRS]
-                for t in range(grid.divisor[d, grid.pair[d, pair, NOW], PRIMES]):
-                    best = min(best, closure[state - (pair - grid.pair[d, pair, PAIR_DOWN + t]) * radix])
+            radix = weight[kind, d]
+            if kind >= 0 and axis[d, KIND] == kind:
+                pair = (state // radix) % axis[d, PAIRS]
+                for t in range(divisor[d, pairs[d, pair, NOW], PRIMES]):
+                    best = min(best, closure[state - (pair - pairs[d, pair, PAIR_DOWN + t]) * radix])
             elif fresh:
-                at = (state // radix) % grid.axis[d, COUNT]
-                for t in range(grid.divisor[d, at, PRIMES]):
-                    best = min(best, closure[state - (at - grid.divisor[d, at, DOWN + t]) * radix])
+                at = (state // radix) % axis[d, COUNT]
+                for t in range(divisor[d, at, PRIMES]):
+                    best = min(best, closure[state - (at - divisor[d, at, DOWN + t]) * radix])
         closure[state] = best
     last = points if fresh else states
-    first = points - 1 if level == tables.ahead.shape[0] - 1 else 0
+    first = points - 1 if level == ahead.shape[0] - 1 else 0
     for here in range(first, last):
         # The state after the fixed factors are taken off; then one prime of the innermost dimension where it is open.
         cut = 0
         valid = True
         digit_j = 0
         for d in range(dims):
-            radix = grid.state[kind, d]
-            own = kind >= 0 and grid.axis[d, KIND] == kind
+            radix = weight[kind, d]
+            own = kind >= 0 and axis[d, KIND] == kind
             if fresh:
-                start = digit(grid, here, d)
+                start = digit(axis, here, d)
                 now = start
             elif own:
-                pair = (here // radix) % grid.axis[d, PAIRS]
-                start = grid.pair[d, pair, START]
-                now = grid.pair[d, pair, NOW]
+                pair = (here // radix) % axis[d, PAIRS]
+                start = pairs[d, pair, START]
+                now = pairs[d, pair, NOW]
             else:
-                start = (here // radix) % grid.axis[d, COUNT]
+                start = (here // radix) % axis[d, COUNT]
                 now = start
             if slot[d, FIXED] > 1:
-                if grid.divisor[d, now, VALUE] % slot[d, FIXED] != 0:
+                if divisor[d, now, VALUE] % slot[d, FIXED] != 0:
                     valid = False
                     break
-                target = grid.divisor[d, now, VALUE] // slot[d, FIXED]
-                while grid.divisor[d, now, VALUE] != target:
+                target = divisor[d, now, VALUE] // slot[d, FIXED]
+                while divisor[d, now, VALUE] != target:
                     now -= 1
             place = grid.pair_of[d, start, now] if own else now
             if d == j:
@@ -343,16 +344,16 @@ def _close(slot: Ints, grid: Grid, points: int, tables: Tables, level: int, j: i
         if not valid:
             continue
         least_pj = np.inf
-        radix = grid.state[kind, j]
+        radix = weight[kind, j]
         if slot[j, FIXED] > 1:
             least_pj = closure[cut]
         elif kind >= 0:
-            for t in range(grid.divisor[j, grid.pair[j, digit_j, NOW], PRIMES]):
-                least_pj = min(least_pj, closure[cut - (digit_j - grid.pair[j, digit_j, PAIR_DOWN + t]) * radix])
+            for t in range(divisor[j, pairs[j, digit_j, NOW], PRIMES]):
+                least_pj = min(least_pj, closure[cut - (digit_j - pairs[j, digit_j, PAIR_DOWN + t]) * radix])
         else:
-            for t in range(grid.divisor[j, digit_j, PRIMES]):
-                least_pj = min(least_pj, closure[cut - (digit_j - grid.divisor[j, digit_j, DOWN + t]) * radix])
+            for t in range(divisor[j, digit_j, PRIMES]):
+                least_pj = min(least_pj, closure[cut - (digit_j - divisor[j, digit_j, DOWN + t]) * radix])
         if fresh:
-            tables.ahead[level, 1 + here] = min(tables.ahead[level, 1 + here], least_pj)
+            ahead[level, 1 + here] = min(ahead[level, 1 + here], least_pj)
         else:
-            tables.enter[level, dims + kind, here] = min(tables.enter[level, dims + kind, here], least_pj)
+            enter[level, dims + kind, here] = min(enter[level, dims + kind, here], least_pj)

@@ -6,7 +6,18 @@ import numba as nb
 
 from jouleloop.model.arrays import BLOCK_WORDS, BOUND, CLUSTERS, DIM, READ_PJ, WRITE_PJ, Floats, Ints
 from jouleloop.model.kernel import STEP
-from jouleloop.search.arrays import PARTITIONED, Unrolled
+from jouleloop.search.arrays import (
+    AGAIN_PJ,
+    ASK_BLOCK,
+    ASK_FREE,
+    ASK_PJ,
+    FILL_BLOCK,
+    FILL_FREE,
+    FILL_PJ,
+    PARTITIONED,
+    RATE,
+    Unrolled,
+)
 
 
 @nb.njit(cache=True)
@@ -16,54 +27,62 @@ def vectors(words: float, block_words: float) -> float:
 
 
 @nb.njit(cache=True)
-def crossing_pj(
-    spec: Floats,
-    unrolled: Unrolled,
-    v: int,
-    read_write: bool,
-    elided: bool,
-    child: int,
-    parent: int,
-    words: float,
-    asked: float,
-) -> float:
+def crossing_pj(rate: Floats, child: int, v: int, words: float, asked: float) -> float:
     """Energy [pJ] of one data space's traffic between a level and the next kept level outside it.
 
     Parameters
     ----------
-    child
-        Level filled; -1 for the compute units, which are not charged.
+    rate
+        See `Unrolled.rate`; ``child`` is the level filled, -1 for the compute units.
     words, asked
         Words per instance of the child, and words per instance that the parent is asked for.
     """
-    block = spec[parent, BLOCK_WORDS]
-    sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
-    if read_write:
-        total = vectors(asked, block) * spec[parent, WRITE_PJ]
-        reads = asked - unrolled.edge[parent, v, PARTITIONED]
-        if reads > 0.0:
-            total += vectors(reads, block) * spec[parent, READ_PJ]
-    else:
-        total = vectors(asked, block) * spec[parent, READ_PJ]
-    total *= sharing
-    if child >= 0:
-        filled = words
-        if read_write and elided:
-            filled -= unrolled.edge[child, v, PARTITIONED]
-        if filled > 0.0:
-            sharing = min(unrolled.instances[child], spec[child, CLUSTERS])
-            total += vectors(filled, spec[child, BLOCK_WORDS]) * spec[child, WRITE_PJ] * sharing
+    total = vectors(asked, rate[child, v, ASK_BLOCK]) * rate[child, v, ASK_PJ]
+    again = asked - rate[child, v, ASK_FREE]
+    if again > 0.0:
+        total += vectors(again, rate[child, v, ASK_BLOCK]) * rate[child, v, AGAIN_PJ]
+    filled = words - rate[child, v, FILL_FREE]
+    if filled > 0.0:
+        total += vectors(filled, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
     return total
 
 
 @nb.njit(cache=True)
-def words_into(coef: Ints, extent: Ints, loop: Ints, loops: int) -> float:
+def fill_rate(
+    rate: Floats, spec: Floats, unrolled: Unrolled, v: int, read_write: bool, elided: bool, child: int, parent: int
+) -> None:
+    """Write what a crossing from ``parent`` into ``child`` (-1: the compute units) costs.
+
+    A read-only word is read from the parent and written to the child. A written word updates the parent, and is read back
+    and filled from the second time on; before the first fills were elided, from the first time.
+    """
+    for place in range(RATE):
+        rate[child, v, place] = 0.0
+    rate[child, v, FILL_BLOCK] = 1.0
+    sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
+    rate[child, v, ASK_BLOCK] = spec[parent, BLOCK_WORDS]
+    rate[child, v, ASK_FREE] = unrolled.edge[parent, v, PARTITIONED]
+    if read_write:
+        rate[child, v, ASK_PJ] = spec[parent, WRITE_PJ] * sharing
+        rate[child, v, AGAIN_PJ] = spec[parent, READ_PJ] * sharing
+    else:
+        rate[child, v, ASK_PJ] = spec[parent, READ_PJ] * sharing
+    if child >= 0:
+        sharing = min(unrolled.instances[child], spec[child, CLUSTERS])
+        rate[child, v, FILL_BLOCK] = spec[child, BLOCK_WORDS]
+        rate[child, v, FILL_PJ] = spec[child, WRITE_PJ] * sharing
+        if read_write and elided:
+            rate[child, v, FILL_FREE] = unrolled.edge[child, v, PARTITIONED]
+
+
+@nb.njit(cache=True)
+def words_into(coef: Ints, v: int, extent: Ints, loop: Ints, loops: int) -> float:
     """Words of one data space that enter one instance of a tile, exactly (no mesh links).
 
     Loops are outermost first here. See `jouleloop.model.kernel` for why two sizes and one comparison a loop suffice.
     """
-    ranks = coef.shape[0]
-    dims = coef.shape[1]
+    ranks = coef.shape[1]
+    dims = coef.shape[2]
     full = 1.0
     part = 1.0
     moved = 0
@@ -72,10 +91,10 @@ def words_into(coef: Ints, extent: Ints, loop: Ints, loops: int) -> float:
     for r in range(ranks):
         side = 1
         for d in range(dims):
-            side += coef[r, d] * (extent[d] - 1)
+            side += coef[v, r, d] * (extent[d] - 1)
         full *= side
         if loops > 0:
-            step = coef[r, loop[first, DIM]] * loop[first, STEP]
+            step = coef[v, r, loop[first, DIM]] * loop[first, STEP]
             if step != 0:
                 moved += 1
                 if step >= side:
@@ -102,10 +121,10 @@ def words_into(coef: Ints, extent: Ints, loop: Ints, loops: int) -> float:
         calls = (loop[j, BOUND] - 1) * outer
         match = True
         for r in range(ranks):
-            value = coef[r, loop[j, DIM]] * loop[j, STEP]
+            value = coef[v, r, loop[j, DIM]] * loop[j, STEP]
             for i in range(j + 1, loops):
-                value -= coef[r, loop[i, DIM]] * loop[i, STEP]
-            if value != coef[r, loop[first, DIM]] * loop[first, STEP]:
+                value -= coef[v, r, loop[i, DIM]] * loop[i, STEP]
+            if value != coef[v, r, loop[first, DIM]] * loop[first, STEP]:
                 match = False
                 break
         if match:

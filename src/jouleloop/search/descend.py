@@ -102,11 +102,11 @@ def _order_after(order: Ints, start: int, stop: int) -> bool:
 
 
 @nb.njit(cache=True)
-def _sort_by_rank(slot: Ints, moving: Ints, n: int) -> None:
+def _sort_by_rank(slots: Ints, level: int, moving: Ints, n: int) -> None:
     for a in range(n):
         for b in range(a + 1, n):
-            first = slot[moving[a], RANK]
-            second = slot[moving[b], RANK]
+            first = slots[level, moving[a], RANK]
+            second = slots[level, moving[b], RANK]
             if second < first or (second == first and moving[b] < moving[a]):
                 moving[a], moving[b] = moving[b], moving[a]
 
@@ -135,14 +135,15 @@ def _place(case: Case, path: Path, level: int, inner_point: int, moving: Ints, n
 
     Without any loop outside, that is the number of dimensions.
     """
-    grid = case.grid
+    axis = case.grid.axis
+    divisor = case.grid.divisor
     loops = path.node[level, LOOPS]
     point = path.node[level, POINT]
     path.nest.counts[level, TEMPORAL] = n
     for a in range(n):
         d = moving[a]
-        part = grid.divisor[d, digit(grid, inner_point, d), VALUE]
-        bound = grid.divisor[d, digit(grid, point, d), VALUE] // part
+        part = divisor[d, digit(axis, inner_point, d), VALUE]
+        bound = divisor[d, digit(axis, point, d), VALUE] // part
         at = loops + n - 1 - a
         path.loops[at, DIM] = d
         path.loops[at, BOUND] = bound
@@ -150,43 +151,48 @@ def _place(case: Case, path: Path, level: int, inner_point: int, moving: Ints, n
         path.nest.loops[level, TEMPORAL, n - 1 - a, DIM] = d
         path.nest.loops[level, TEMPORAL, n - 1 - a, BOUND] = bound
     if loops + n == 0:
-        return grid.axis.shape[0]
+        return axis.shape[0]
     return int(path.loops[loops + n - 1, DIM])
 
 
 @nb.njit(cache=True)
 def _run_start(case: Case, path: Path, total: int, kind: int, d: int, now: int) -> int:
     """Divisor index where the trailing run of a kind started along a dimension, ``now`` being the index of the tile."""
-    grid = case.grid
-    value = grid.divisor[d, now, VALUE]
+    axis = case.grid.axis
+    divisor = case.grid.divisor
+    value = divisor[d, now, VALUE]
     k = total - 1
-    while k >= 0 and grid.axis[path.loops[k, DIM], KIND] == kind:
+    while k >= 0 and axis[path.loops[k, DIM], KIND] == kind:
         if path.loops[k, DIM] == d:
             value *= path.loops[k, BOUND]
         k -= 1
-    return index_of(grid.divisor[d], grid.axis[d, COUNT], value)
+    return index_of(divisor[d], axis[d, COUNT], value)
 
 
 @nb.njit(cache=True)
 def _state(case: Case, path: Path, inner_point: int, total: int) -> int:
     """Return the state of the bound tables that the first ``total`` loops of the path lead to."""
-    grid = case.grid
+    axis = case.grid.axis
+    pair_of = case.grid.pair_of
+    weight = case.grid.state
     if total == 0:
         return 0
-    kind = grid.axis[path.loops[total - 1, DIM], KIND]
+    kind = axis[path.loops[total - 1, DIM], KIND]
     state = 0
-    for d in range(grid.axis.shape[0]):
-        now = digit(grid, inner_point, d)
-        if kind >= 0 and grid.axis[d, KIND] == kind:
-            now = grid.pair_of[d, _run_start(case, path, total, kind, d, now), now]
-        state += now * grid.state[kind, d]
+    for d in range(axis.shape[0]):
+        now = digit(axis, inner_point, d)
+        if kind >= 0 and axis[d, KIND] == kind:
+            now = pair_of[d, _run_start(case, path, total, kind, d, now), now]
+        state += now * weight[kind, d]
     return state
 
 
 @nb.njit(cache=True)
 def _floor_pj(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int) -> float:
     """Least energy [pJ] below a cut of the tile over all orders of its loops, from the tables alone."""
-    grid = case.grid
+    axis = case.grid.axis
+    pair_of = case.grid.pair_of
+    weight = case.grid.state
     enter = case.tables.enter
     loops = path.node[level, LOOPS]
     if n == 0:
@@ -196,18 +202,18 @@ def _floor_pj(case: Case, path: Path, level: int, index: Ints, target: Ints, mov
     least_pj = np.inf
     for a in range(n):
         j = moving[a]
-        kind = grid.axis[j, KIND]
-        alone = kind >= 0 and loops > 0 and grid.axis[path.loops[loops - 1, DIM], KIND] == kind
+        kind = axis[j, KIND]
+        alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1, DIM], KIND] == kind
         for b in range(n):
-            if grid.axis[moving[b], KIND] != kind:
+            if axis[moving[b], KIND] != kind:
                 alone = False
         state = 0
-        for d in range(grid.axis.shape[0]):
+        for d in range(axis.shape[0]):
             now = target[d]
-            if kind >= 0 and grid.axis[d, KIND] == kind:
+            if kind >= 0 and axis[d, KIND] == kind:
                 start = _run_start(case, path, loops, kind, d, index[d]) if alone else index[d]
-                now = grid.pair_of[d, start, now]
-            state += now * grid.state[kind, d]
+                now = pair_of[d, start, now]
+            state += now * weight[kind, d]
         least_pj = min(least_pj, enter[level, j, state])
     return least_pj
 
@@ -226,13 +232,13 @@ def _cross(case: Case, path: Path, elided: bool, level: int, innermost: int, tot
         up = int(unrolled.edge[child, v, PARENT])
         if not case.keep[child, v] or up < 0:
             continue
-        words = words_into(case.layer.coef[v], extent, path.loops, total)
+        words = words_into(case.layer.coef, v, extent, path.loops, total)
         share = unrolled.edge[child, v, SPREAD]
         if innermost < extent.shape[0] and unrolled.side[v, innermost, LINKED] == 1:
             share = unrolled.edge[child, v, SPREAD_LINKED]
         asked = words * share
         written = case.layer.read_write[v]
-        total_pj += crossing_pj(case.spec, unrolled, v, written, elided, child, up, words, asked)
+        total_pj += crossing_pj(unrolled.rate, child, v, words, asked)
         if written:
             traffic[up, 1] += asked
             traffic[up, 0] += max(0.0, asked - unrolled.edge[up, v, PARTITIONED])
@@ -270,21 +276,22 @@ def _evaluate_leaf(
     found: Found,
 ) -> None:
     """Place the loops of the innermost level in their canonical order and let the model evaluate the nest."""
-    grid = case.grid
-    dims = grid.axis.shape[0]
+    axis = case.grid.axis
+    divisor = case.grid.divisor
+    dims = axis.shape[0]
     nest = path.nest
     moving = np.empty(dims, np.int64)
     n = 0
     for d in range(dims):
-        if digit(grid, path.node[0, POINT], d) > 0:
+        if digit(axis, path.node[0, POINT], d) > 0:
             moving[n] = d
             n += 1
-    _sort_by_rank(case.slots[0], moving, n)
+    _sort_by_rank(case.slots, 0, moving, n)
     nest.counts[0, TEMPORAL] = n
     for a in range(n):
         d = moving[a]
         nest.loops[0, TEMPORAL, n - 1 - a, DIM] = d
-        nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = grid.divisor[d, digit(grid, path.node[0, POINT], d), VALUE]
+        nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = divisor[d, digit(axis, path.node[0, POINT], d), VALUE]
     for arrangement in range(first, last):
         counters[VISITED] += 1
         for level in range(nest.counts.shape[0]):
@@ -334,21 +341,22 @@ def _sort_children(child: Ints, value: Floats, first: int, last: int) -> None:
 
 
 @nb.njit(cache=True)
-def _next_cut(case: Case, level: int, index: Ints, target: Ints, moving: Ints) -> tuple[int, int]:
+def _next_cut(
+    axis: Ints, divisor: Ints, slots: Ints, level: int, index: Ints, target: Ints, moving: Ints
+) -> tuple[int, int]:
     """Read the cut that ``target`` stands for: the point of the tile inside (-1: not admitted), and how many loops.
 
     Writes the dimensions of those loops to ``moving``.
     """
-    grid = case.grid
     point = 0
     n = 0
     for d in range(index.shape[0]):
-        whole = grid.divisor[d, index[d], VALUE]
-        part = grid.divisor[d, target[d], VALUE]
+        whole = divisor[d, index[d], VALUE]
+        part = divisor[d, target[d], VALUE]
         factor = whole // part
-        if factor * part != whole or not admits(case.slots[level], d, factor):
+        if factor * part != whole or not admits(slots, level, d, factor):
             return -1, 0
-        point += target[d] * grid.axis[d, RADIX]
+        point += target[d] * axis[d, RADIX]
         if factor > 1:
             moving[n] = d
             n += 1
@@ -375,8 +383,12 @@ def descend(
 
     Children of a node wait on a stack, the cheapest bound first; in canonical mode in canonical order.
     """
-    grid = case.grid
-    dims = grid.axis.shape[0]
+    axis = case.grid.axis
+    divisor = case.grid.divisor
+    enter = case.tables.enter
+    ahead = case.tables.ahead
+    slots = case.slots
+    dims = axis.shape[0]
     top = case.keep.shape[0] - 1
     child = np.empty((1024, 2), np.int64)
     value = np.empty((1024, 2))
@@ -403,14 +415,14 @@ def descend(
                 expand = False
                 continue
             for d in range(dims):
-                index[d] = digit(grid, path.node[level, POINT], d)
+                index[d] = digit(axis, path.node[level, POINT], d)
                 target[d] = 0
             begin[level] = end[level + 1] if level < top else 0
             size = begin[level]
             # `target` runs over all tiles inside the present one, the first dimension fastest.
             done = False
             while not done:
-                point, n = _next_cut(case, level, index, target, moving)
+                point, n = _next_cut(axis, divisor, slots, level, index, target, moving)
                 if point >= 0:
                     # The least over all innermost loops ends most tiles.
                     floor_pj = _floor_pj(case, path, level, index, target, moving, n)
@@ -419,19 +431,18 @@ def descend(
                     elif beaten(mode, best, path.certain_pj[level] + floor_pj, steps):
                         counters[CUT_BOUND] += 1
                     else:
-                        slot = case.slots[level]
-                        _sort_by_rank(slot, moving, n)
+                        _sort_by_rank(slots, level, moving, n)
                         start = 0
                         stop = 0
                         for a in range(n):
                             b = a
-                            while b < n and slot[moving[b], RANK] == slot[moving[a], RANK]:
+                            while b < n and slots[level, moving[b], RANK] == slots[level, moving[a], RANK]:
                                 b += 1
                             if b - a > stop - start:
                                 start = a
                                 stop = b
                         for d in range(dims):
-                            extent[d] = grid.divisor[d, target[d], VALUE] * case.unrolled.inside[level - 1, d]
+                            extent[d] = divisor[d, target[d], VALUE] * case.unrolled.inside[level - 1, d]
                         more = True
                         while more:
                             innermost = _place(case, path, level, point, moving, n)
@@ -442,7 +453,7 @@ def descend(
                             cycles = _least_cycles(case.spec, path.traffic[level - 1], steps)
                             state = _state(case, path, point, total)
                             bound_pj = certain_pj + further(
-                                case.tables, case.slots, grid, level - 1, point, innermost, state
+                                enter, ahead, slots, axis, level - 1, point, innermost, state
                             )
                             if beaten(mode, best, bound_pj, cycles):
                                 counters[CUT_BOUND] += 1
@@ -486,7 +497,7 @@ def descend(
             n += 1
         point = child[c, CHILD_POINT]
         for d in range(dims):
-            extent[d] = grid.divisor[d, digit(grid, point, d), VALUE] * case.unrolled.inside[level - 1, d]
+            extent[d] = divisor[d, digit(axis, point, d), VALUE] * case.unrolled.inside[level - 1, d]
         innermost = _place(case, path, level, point, moving, n)
         total = path.node[level, LOOPS] + n
         _cross(case, path, elided, level, innermost, total, extent)

@@ -151,9 +151,9 @@ def fill_grid(grid: Grid) -> int:
 
 
 @nb.njit(cache=True)
-def digit(grid: Grid, point: int, d: int) -> int:
-    """Divisor index of a dimension at a lattice point."""
-    return (point // grid.axis[d, RADIX]) % grid.axis[d, COUNT]
+def digit(axis: Ints, point: int, d: int) -> int:
+    """Divisor index of a dimension at a lattice point; ``axis`` is that of the grid."""
+    return (point // axis[d, RADIX]) % axis[d, COUNT]
 
 
 @nb.njit(cache=True)

@@ -12,7 +12,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import MapSpace, slot_array
 from jouleloop.mapspace.spatial import Unrolling, unrollings
-from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, Ints
+from jouleloop.model.arrays import CAPACITY, DIM, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, Ints, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
 from jouleloop.search.arrays import (
@@ -62,7 +62,7 @@ class _Candidates:
     arrangements: Arrangements
 
 
-def _candidates(space: MapSpace) -> _Candidates:
+def _candidates(space: MapSpace, kept_dims: Ints) -> _Candidates:
     """Return all unrollings; those that cost the same whatever the temporal loops are one, with all their arrangements."""
     levels, dims = len(space.temporal), len(space.problem.bounds)
     merged: dict[bytes, list[Unrolling]] = {}
@@ -85,11 +85,14 @@ def _candidates(space: MapSpace) -> _Candidates:
                 loops_of.append(loops)
         ranges[u, 1] = len(counts)
     factors = np.array([u.factors for u in found], np.int64).reshape(len(found), levels, dims)
+    place = np.zeros(dims, np.int64)
+    place[kept_dims] = np.arange(len(kept_dims))
     arrangements = Arrangements(
         np.array(counts, np.int64).reshape(len(counts), levels),
         np.array(loops_of, np.int64).reshape(len(counts), levels, MAX_LOOPS, 3),
     )
-    return _Candidates(found, factors, ranges, arrangements)
+    arrangements.loops[..., DIM] = place[arrangements.loops[..., DIM]]
+    return _Candidates(found, np.ascontiguousarray(factors[:, :, kept_dims]), ranges, arrangements)
 
 
 def _signature(space: MapSpace) -> Callable[[Ints], bytes]:
@@ -128,9 +131,16 @@ class _Search:
         self.spec = encode_hardware(space.arch, costs)
         self.compute_pj = costs.compute_pj
         self.elided = first_fills_elided(semantics)
-        self.layer = encode_layer(problem)
-        self.slots = slot_array(space.temporal, len(problem.bounds))
-        self.candidates = _candidates(space)
+        # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search.
+        self.dims = np.flatnonzero(np.array(problem.bounds) > 1)
+        if not len(self.dims):
+            self.dims = np.zeros(1, np.int64)
+        whole = encode_layer(problem)
+        self.layer = LayerArrays(
+            np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims]
+        )
+        self.slots = np.ascontiguousarray(slot_array(space.temporal, len(problem.bounds))[:, self.dims])
+        self.candidates = _candidates(space, self.dims)
         self.counters = new_counters(budget)
         self.levels = len(space.temporal)
         self.solvers = [self._solver(keep, self.spec) for keep in space.keeps]
@@ -167,7 +177,7 @@ class _Search:
 
     def mapping(self, keep: Bools, found: Found) -> Mapping:
         """Return the nest found as a mapping."""
-        names = self.problem.shape.dimensions
+        names = [self.problem.shape.dimensions[d] for d in self.dims]
         spaces = [s.name for s in self.problem.data_spaces]
         levels = []
         for position, name in enumerate(self.space.arch.level_names):

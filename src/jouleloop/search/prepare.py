@@ -16,7 +16,7 @@ from jouleloop.search.arrays import (
     SPREAD_LINKED,
     Unrolled,
 )
-from jouleloop.search.costs import crossing_pj
+from jouleloop.search.costs import crossing_pj, fill_rate
 
 
 def find_sides(coef: Ints, bounds: Ints) -> Ints:
@@ -135,7 +135,8 @@ def prepare(
                 continue
             if child < 0:
                 words = steps * share
-                total_pj += crossing_pj(spec, unrolled, v, layer.read_write[v], elided, -1, level, steps, words)
+                fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, -1, level)
+                total_pj += crossing_pj(unrolled.rate, -1, v, steps, words)
                 if layer.read_write[v]:
                     traffic[level, 1] += words
                     traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED])
@@ -143,6 +144,7 @@ def prepare(
                     traffic[level, 0] += words
             else:
                 unrolled.edge[child, v, PARENT] = level
+                fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, child, level)
                 unrolled.edge[child, v, SPREAD] = share
                 unrolled.edge[child, v, SPREAD_LINKED] = share_linked
             child = level

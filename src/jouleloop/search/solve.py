@@ -14,9 +14,6 @@ from jouleloop.model.arrays import (
     new_work,
 )
 from jouleloop.search.arrays import (
-    BEST_CYCLES,
-    BEST_PJ,
-    BEST_PRODUCT,
     CANONICAL,
     CUT_BOUND,
     CUT_CAPACITY,
@@ -26,6 +23,7 @@ from jouleloop.search.arrays import (
     LOOPS,
     POINT,
     PRODUCT,
+    RATE,
     REST,
     STOPPED,
     Arrangements,
@@ -42,35 +40,53 @@ from jouleloop.search.prepare import find_sides, prepare
 
 
 @nb.njit(cache=True)
-def bound_unrolling(
-    case: Case, path: Path, compute_pj: float, elided: bool, factors: Ints, steps: float
-) -> tuple[float, int]:
-    """Fill all tables of one unrolling; return its lower bound [pJ] and the number of lattice points.
+def bound_unrollings(
+    case: Case,
+    path: Path,
+    compute_pj: float,
+    elided: bool,
+    factors: Ints,
+    steps: Floats,
+    first: int,
+    last: int,
+    bound_pj: Floats,
+) -> int:
+    """Write the lower bounds [pJ] of some unrollings; the tables are then those of the last of them.
 
     Parameters
     ----------
     factors
-        Spatial factors, shape (levels, dimensions).
+        Spatial factors, shape (unrollings, levels, dimensions).
     steps
-        Temporal iterations.
+        Temporal iterations, by unrolling.
+    first, last
+        Range of unrollings to bound.
+
+    Returns
+    -------
+    Number of lattice points of the last.
     """
-    levels = factors.shape[0]
-    dims = factors.shape[1]
+    levels = factors.shape[1]
+    dims = factors.shape[2]
     top = levels - 1
-    macs = steps
-    for d in range(dims):
-        rest = case.layer.bounds[d]
-        for level in range(levels):
-            rest //= factors[level, d]
-            macs *= factors[level, d]
-        case.grid.axis[d, REST] = rest
-    path.certain_pj[top] = macs * compute_pj + prepare(
-        case.layer, case.spec, elided, case.keep, factors, steps, case.unrolled, path.traffic[top]
-    )
-    points = fill_grid(case.grid)
-    fill_bounds(case, elided, points)
-    least_pj = further(case.tables, case.slots, case.grid, top, points - 1, dims, 0)
-    return path.certain_pj[top] + least_pj, points
+    points = 0
+    for u in range(first, last):
+        macs = steps[u]
+        for d in range(dims):
+            rest = case.layer.bounds[d]
+            for level in range(levels):
+                rest //= factors[u, level, d]
+                macs *= factors[u, level, d]
+            case.grid.axis[d, REST] = rest
+        path.certain_pj[top] = macs * compute_pj + prepare(
+            case.layer, case.spec, elided, case.keep, factors[u], steps[u], case.unrolled, path.traffic[top]
+        )
+        points = fill_grid(case.grid)
+        fill_bounds(case, points)
+        enter, ahead = case.tables.enter, case.tables.ahead
+        least_pj = further(enter, ahead, case.slots, case.grid.axis, top, points - 1, dims, 0)
+        bound_pj[u] = path.certain_pj[top] + least_pj
+    return points
 
 
 class Solver:
@@ -110,6 +126,7 @@ class Solver:
             np.empty(levels),
             np.zeros((levels, spaces, EDGE)),
             find_sides(layer.coef, layer.bounds),
+            np.zeros((levels + 1, spaces, RATE)),
         )
         kind = find_kinds(unrolled.side)
         grid = new_grid(layer.bounds, kind)
@@ -135,15 +152,16 @@ class Solver:
         ]
         if np.sum(tensors, where=self.case.keep[top]) > self.case.spec[top, CAPACITY]:
             self.bound_pj[:] = np.inf
-        for u in np.flatnonzero(np.isnan(self.bound_pj)):
-            self._bound(int(u), counters)
+        if np.isnan(self.bound_pj).any():
+            self._bound(0, len(self.factors))
+            counters[CUT_CAPACITY] += int(np.isinf(self.bound_pj).sum())
         for u in self._sequence(mode):
             if counters[STOPPED]:
                 return
             if self.bound_pj[u] == np.inf or beaten(mode, best, self.bound_pj[u], self.steps[u]):
                 counters[CUT_BOUND] += 1
                 continue
-            _, points = self._bound(int(u), counters)
+            points = self._bound(int(u), int(u) + 1)
             self.path.node[top, LOOPS] = 0
             self.path.node[top, POINT] = points - 1
             first, last = (int(value) for value in self.ranges[u])
@@ -166,14 +184,18 @@ class Solver:
                 found,
             )
 
-    def _bound(self, u: int, counters: Ints) -> tuple[float, int]:
-        bound_pj, points = bound_unrolling(
-            self.case, self.path, self.compute_pj, self.elided, self.factors[u], self.steps[u]
+    def _bound(self, first: int, last: int) -> int:
+        return bound_unrollings(
+            self.case,
+            self.path,
+            self.compute_pj,
+            self.elided,
+            self.factors,
+            self.steps,
+            first,
+            last,
+            self.bound_pj,
         )
-        if np.isnan(self.bound_pj[u]) and bound_pj == np.inf:
-            counters[CUT_CAPACITY] += 1
-        self.bound_pj[u] = bound_pj
-        return bound_pj, points
 
     def _sequence(self, mode: int) -> Ints:
         """Return the order in which unrollings are searched."""
@@ -183,6 +205,3 @@ class Solver:
         elif mode == PRODUCT:
             keys = self.bound_pj * self.steps
         return np.argsort(keys, kind="stable")
-
-
-__all__ = ["BEST_CYCLES", "BEST_PJ", "BEST_PRODUCT", "Solver", "bound_unrolling"]
