@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 import jouleloop
-from jouleloop.cli import bounds, dataflow
+from jouleloop.cli import bounds, dataflow, mapping, verify
 from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
 
@@ -22,6 +22,9 @@ app = typer.Typer(
 )
 app.add_typer(bounds.app, name="bounds")
 app.add_typer(dataflow.app, name="dataflow")
+app.command("map")(mapping.map_layer)
+app.command("evaluate")(mapping.evaluate_mapping)
+app.command("verify")(verify.verify)
 
 
 @app.callback(invoke_without_command=True)
