@@ -2,7 +2,7 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
-from jouleloop.config.load import load_study
+from jouleloop.config.load import load_study, published_sweeps
 from jouleloop.config.study import count_chunks, map_parameters
 from jouleloop.errors import JouleloopError
 
@@ -33,6 +33,7 @@ FIGURES = expand(
     format=FORMATS,
 ) + (expand("results/figures/figure4.{format}", format=FORMATS) if FIGURE4 else [])
 NETWORK_FILES = ["results/networks.csv"] if NETWORKS else []
+PUBLISHED = [sweep.source for sweep in published_sweeps()]
 SPECS = (
     expand(
         "results/specs/{arch}/{sweep}", arch=ARCHITECTURES, sweep=SWEEPS + NETWORKS

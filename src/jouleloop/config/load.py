@@ -77,6 +77,19 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
     return Study(config, tuple(sweeps))
 
 
+def published_sweeps(root: Path = Path()) -> list[Sweep]:
+    """Return the sweeps in ``layers/`` that have published energies; files that are no sweeps are passed over here."""
+    found = []
+    for path in sorted((root / LAYERS).glob("*.yaml")):
+        try:
+            sweep = load_sweep(path)
+        except InputError:
+            continue
+        if sweep.published:
+            found.append(sweep)
+    return found
+
+
 def _load_one(
     name: str,
     field: str,

@@ -2,13 +2,12 @@
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jouleloop.engines.protocol import Engine, Target
 from jouleloop.errors import EngineError, InputError
-from jouleloop.pipeline.chunks import estimated_seconds
 from jouleloop.pipeline.keys import digest, result_key, target_identity
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.targets import TargetSet
@@ -18,8 +17,8 @@ from jouleloop.workload.problem import Problem
 
 LOG = logging.getLogger("jouleloop.pipeline")
 
-#: Layers of one call of a bulk search, and estimated seconds after which results are stored.
-_BATCH_LAYERS = 256
+#: Layers of the first and of the greatest batch that is stored together, and the seconds it should take.
+_FIRST_BATCH, _MOST_BATCH = 16, 1024
 _BATCH_SECONDS = 10.0
 
 Record = dict[str, Any]
@@ -90,26 +89,19 @@ def run_chunk(
     if progress and done:
         progress(done)
     LOG.info("%s: %d layers, %d stored already", job.target.name, len(layers), done)
-    for batch in _batches(missing):
+    waiting = list(missing.items())
+    size = _FIRST_BATCH
+    while waiting:
+        batch, waiting = waiting[:size], waiting[size:]
+        before = time.monotonic()
         results = search_layers(job, [layer for _, layer in batch])
         store.write({key: result.as_json() for (key, _), result in zip(batch, results, strict=True)})
-        LOG.info("%s: %d layers searched", job.target.name, len(batch))
+        LOG.info("%s: %d layers searched, %d to go", job.target.name, len(batch), len(waiting))
         if progress:
             progress(len(batch))
+        # What a kill can lose is one batch: it grows only while it is quick.
+        size = min(2 * size, _MOST_BATCH) if time.monotonic() - before < _BATCH_SECONDS else max(1, size // 2)
     return ChunkReport(tuple(keys), len(missing), done, time.monotonic() - started)
-
-
-def _batches(missing: dict[str, Layer]) -> Iterator[list[tuple[str, Layer]]]:
-    batch: list[tuple[str, Layer]] = []
-    work = 0.0
-    for entry in missing.items():
-        batch.append(entry)
-        work += estimated_seconds(entry[1])
-        if len(batch) >= _BATCH_LAYERS or work >= _BATCH_SECONDS:
-            yield batch
-            batch, work = [], 0.0
-    if batch:
-        yield batch
 
 
 def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:
