@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 import jouleloop
-from jouleloop.cli import bounds, dataflow, mapping, verify
+from jouleloop.cli import bounds, config, dataflow, doctor, figures, mapping, sweep, verify
 from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
 
@@ -25,6 +25,10 @@ app.add_typer(dataflow.app, name="dataflow")
 app.command("map")(mapping.map_layer)
 app.command("evaluate")(mapping.evaluate_mapping)
 app.command("verify")(verify.verify)
+app.command("sweep")(sweep.sweep)
+app.command("figures")(figures.figures)
+app.command("config")(config.config)
+app.command("doctor")(doctor.doctor)
 
 
 @app.callback(invoke_without_command=True)
