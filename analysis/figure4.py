@@ -12,4 +12,6 @@ with logged(snakemake.log[0]):
     config = study.config
     energies, _ = read_parquet(Path(snakemake.input[0]))
     formats = config.outputs.figure_formats
-    draw_figure4(energies, study.tested, list(config.architectures), Path("results/figures"), formats, config.statistics)
+    draw_figure4(
+        energies, study.tested, list(config.architectures), Path("results/figures"), formats, config.statistics
+    )

@@ -14,9 +14,7 @@ from jouleloop.pipeline.write import read_parquet
 
 def figures(
     results: Annotated[Path, typer.Argument(help="Folder with energies.parquet.")] = Path("results"),
-    only: Annotated[
-        str | None, typer.Option("--only", help="Draw this sweep's figures only, or figure4.")
-    ] = None,
+    only: Annotated[str | None, typer.Option("--only", help="Draw this sweep's figures only, or figure4.")] = None,
     arch: Annotated[str | None, typer.Option("--arch", help="Draw this architecture only.")] = None,
     formats: Annotated[
         str | None, typer.Option("--formats", help="File formats, such as png,svg,pdf; as configured without it.")
@@ -35,7 +33,11 @@ def figures(
     if arch is not None and arch not in architectures:
         faults.append(unknown(arch, architectures, "architecture", field="--arch"))
     wanted = formats.split(",") if formats else list(study.config.outputs.figure_formats)
-    faults += [unknown(name, ("png", "svg", "pdf"), "format", field="--formats") for name in wanted if name not in ("png", "svg", "pdf")]
+    faults += [
+        unknown(name, ("png", "svg", "pdf"), "format", field="--formats")
+        for name in wanted
+        if name not in ("png", "svg", "pdf")
+    ]
     raise_all(faults)
     # Drawing needs matplotlib, which is slow to import; mistakes are reported before that.
     from jouleloop.report.figures import FIGURE4_SWEEPS  # noqa: PLC0415

@@ -1,7 +1,7 @@
 """``jouleloop map`` and ``jouleloop evaluate``: the best mapping of one layer, or the cost of a given one."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,13 +10,14 @@ from jouleloop.cli.console import print_json, stderr
 from jouleloop.cli.project import load_target
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.registry import get_engine
-from jouleloop.errors import InputError
-from jouleloop.files import write_yaml
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import read_json, write_yaml
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.workload.problem import Problem
-from jouleloop.files import read_json
+
+_NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
 
 
 def map_layer(
@@ -61,7 +62,8 @@ def evaluate_mapping(
     mapping: Annotated[
         Path,
         typer.Option(
-            "--mapping", help="Mapping: a Timeloop mapping (YAML), a timeloop-mapper.map.txt, or the JSON of jouleloop map."
+            "--mapping",
+            help="Mapping: a Timeloop mapping (YAML), a timeloop-mapper.map.txt, or the JSON of jouleloop map.",
         ),
     ],
     energy: options.EnergyTable = None,
@@ -97,9 +99,9 @@ def _read_mapping(path: Path, problem: Problem, target: Target) -> Mapping:
             return read_map_txt(path, problem, target.arch).mapping
         if path.suffix == ".json":
             data = read_json(path)
-            levels = data.get("mapping") if isinstance(data, dict) else data
+            levels: Any = data.get("mapping") if isinstance(data, dict) else data
             if not isinstance(levels, list):
-                raise InputError("holds no mapping: a list of levels, or an object with the key 'mapping', is wanted")
+                raise_all([_NO_MAPPING])
             return from_levels(levels, problem, target.arch)
         keep = {
             level: frozenset(space.name for space in problem.data_spaces) - target.constraints.level(level).bypass

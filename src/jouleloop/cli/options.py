@@ -19,13 +19,14 @@ LayerText = Annotated[
     str,
     typer.Option(
         "--layer",
-        help="Layer: fc:INPUTSxOUTPUTS, conv:C3xM64xP57xQ57xR3xS3/stride4 (sizes in elements), or a Timeloop problem file.",
+        help="Layer: fc:INPUTSxOUTPUTS, conv:C3xM64xP57xQ57xR3xS3/stride4 (in elements), or a Timeloop problem file.",
     ),
 ]
 ConstraintSet = Annotated[
     str | None,
     typer.Option(
-        "--constraints", help="Set of constraints: full, arch-only, none; or the path of a constraints file. Default: as configured."
+        "--constraints",
+        help="Set of constraints: full, arch-only, none; or the path of a constraints file. Default: as configured.",
     ),
 ]
 EnergyTable = Annotated[

@@ -61,7 +61,9 @@ def _by_convention(arch: str, root: Path, which: str, config: Config | None) -> 
     if not path.is_file():
         known = {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
         allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
-        raise InputError(Fault("unknown architecture", "--arch", value=arch, allowed=allowed, nearest=nearest(arch, known)))
+        raise InputError(
+            Fault("unknown architecture", "--arch", value=arch, allowed=allowed, nearest=nearest(arch, known))
+        )
     energy = _beside(path, root, ("energy", "arch/energy"), "energy table")
     limits = _beside(path, root, ("../mappings", "mappings"), "constraints", optional=True)
     return TargetFiles(path.stem, path, energy or path, limits, which if limits else "none")

@@ -13,6 +13,9 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
+#: Columns that the table needs; a narrower pipe or terminal must not shorten numbers.
+_WIDTH = 132
+
 
 def show_nest(problem: Problem, target: Target, mapping: Mapping) -> None:
     """Print the loop nest as Timeloop does."""
@@ -43,7 +46,7 @@ def show_evaluation(evaluation: Evaluation, problem: Problem) -> None:
     compute = evaluation.compute_energy_pj
     row = (f"{compute:,.2f}", f"{compute / total:.1%}", "", f"{evaluation.compute_instances:,}", "", "", "")
     table.add_row(escape(evaluation.compute_name), "compute", *row)
-    stdout.print(table)
+    stdout.print(table, width=max(stdout.width, _WIDTH), crop=False, no_wrap=True)
     stdout.print(
         f"total energy  {evaluation.energy_pj:,.2f} pJ  ({evaluation.energy_pj / problem.macs:.4f} pJ per operation)\n"
         f"data energy   {evaluation.data_energy_pj:,.2f} pJ\n"
@@ -69,7 +72,9 @@ def show_certificate(result: SearchResult) -> None:
     )
 
 
-def result_json(result: SearchResult, problem: Problem, architecture: str, table: str, semantics: str) -> dict[str, Any]:
+def result_json(
+    result: SearchResult, problem: Problem, architecture: str, table: str, semantics: str
+) -> dict[str, Any]:
     """Return a search result with what it is of."""
     return {
         "architecture": architecture,

@@ -23,12 +23,15 @@ from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
 
 def sweep(
-    layers: Annotated[str, typer.Argument(help="Layers file: a path, or the name of a file in layers/ or layers/networks/.")],
+    layers: Annotated[
+        str, typer.Argument(help="Layers file: a path, or the name of a file in layers/ or layers/networks/.")
+    ],
     arch: Annotated[
         list[str], typer.Option("--arch", help="Architecture (name or YAML file); may be given several times.")
     ],
     output: Annotated[
-        Path, typer.Option("--output", help="Folder for energies.parquet, energies.csv, timings.csv and the result store.")
+        Path,
+        typer.Option("--output", help="Folder for energies.parquet, energies.csv, timings.csv and the result store."),
     ] = Path("results"),
     constraints: options.ConstraintSet = None,
     energy: options.EnergyTable = None,
@@ -50,7 +53,13 @@ def sweep(
         jobs[target.name] = Job(target, back_end, objectives, 0, budget)
     store = ResultStore(output / "store")
     distinct = distinct_layers([points])
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(), TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     computed = cached = 0
     with Progress(*columns, console=stderr) as progress:
         for name, job in jobs.items():

@@ -1,4 +1,4 @@
-"""``jouleloop verify``: is the engine equal to stored results of real Timeloop?"""
+"""``jouleloop verify``: compare the engine with stored results of real Timeloop."""
 
 from functools import cache
 from pathlib import Path

@@ -49,7 +49,7 @@ def analyse(energies: pd.DataFrame, sweeps: Sequence[Sweep], options: Statistics
 
 
 def write_analysis(analysis: Analysis, folder: Path) -> None:
-    """Write ``fits.csv``, ``verdicts.csv``, ``residuals.csv``, ``left_out.csv`` and ``verdicts.txt`` into ``folder``."""
+    """Write fits, verdicts, residuals and what was left out as CSV, and the verdicts in words, into ``folder``."""
     write_csv(folder / "fits.csv", analysis.fits)
     write_csv(folder / "verdicts.csv", analysis.verdicts)
     write_csv(folder / "residuals.csv", analysis.residuals)

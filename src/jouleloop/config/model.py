@@ -52,7 +52,7 @@ class ChunkOptions(Strict):
         default=2,
         ge=1,
         le=2000,
-        description="No fewer chunks than this for one architecture (unless there are fewer layers), so that all cores work.",
+        description="No fewer chunks than this for one architecture (unless layers are fewer): all cores work.",
         json_schema_extra=unit("chunks"),
     )
 
@@ -62,7 +62,7 @@ class OutputOptions(Strict):
 
     specs: bool = Field(
         default=False,
-        description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, a complete Timeloop input for every point.",
+        description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, a complete Timeloop input a point.",
         json_schema_extra=unit("true or false"),
     )
     figure_formats: list[FigureFormat] = Field(

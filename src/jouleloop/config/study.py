@@ -86,12 +86,14 @@ def logged(path: str | Path | None) -> Iterator[None]:
     if path:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
         handlers.append(logging.FileHandler(path, mode="w", encoding="utf-8"))
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=handlers, force=True)
+    logging.basicConfig(
+        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=handlers, force=True
+    )
     try:
         yield
     except JouleloopError as error:
         for fault in error.faults:
-            LOG.error("%s", fault)
+            LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
             sys.stderr.write(f"error: {fault}\n")
         raise SystemExit(error.exit_code) from None
     except Exception:

@@ -51,9 +51,7 @@ class Outcome:
         return not self.differences
 
 
-def verify_folder(
-    folder: Path, engine: Engine, target_for: TargetFor, *, only: str | None = None
-) -> Iterator[Outcome]:
+def verify_folder(folder: Path, engine: Engine, target_for: TargetFor, *, only: str | None = None) -> Iterator[Outcome]:
     """Yield the outcome of every case of ``cases_*.json`` and of every entry of ``mapper_optima.json`` in ``folder``.
 
     Parameters
@@ -75,12 +73,12 @@ def verify_folder(
         for index, case in enumerate(_entries(path)):
             with_name = f"{path.name}[{index}] {case.get('id', '')}".strip()
             if _wanted(case, only, with_name, path):
-                yield Outcome(with_name, tuple(_guarded(lambda c=case: _check_case(c, engine, target_for), path)))
+                yield Outcome(with_name, _guarded(_check_case, case, engine, target_for, path))
     if optima.is_file():
         for index, entry in enumerate(_entries(optima)):
             with_name = f"{optima.name}[{index}] {entry.get('arch', '')} {entry.get('name', '')}"
             if _wanted(entry, only, with_name, optima):
-                yield Outcome(with_name, tuple(_guarded(lambda e=entry: _check_optimum(e, engine, target_for), optima)))
+                yield Outcome(with_name, _guarded(_check_optimum, entry, engine, target_for, optima))
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:
@@ -98,18 +96,24 @@ def _wanted(entry: dict[str, Any], only: str | None, name: str, path: Path) -> b
     return only is None or is_fc == (only == "fc")
 
 
-def _guarded(check: Callable[[], list[Difference]], path: Path) -> list[Difference]:
+def _guarded(
+    check: Callable[[dict[str, Any], Engine, TargetFor], list[Difference]],
+    entry: dict[str, Any],
+    engine: Engine,
+    target_for: TargetFor,
+    path: Path,
+) -> tuple[Difference, ...]:
     try:
-        return check()
+        return tuple(check(entry, engine, target_for))
     except JouleloopError as error:
-        return [Difference("evaluation", "a result", str(error).replace("\n", "; "))]
+        return (Difference("evaluation", "a result", str(error).replace("\n", "; ")),)
     except (KeyError, TypeError, IndexError, ValueError) as error:
         raise InputError(Fault(f"a case is not of the reference form: {error!r}", str(path))) from error
 
 
 def problem_of(dims: dict[str, int]) -> Problem:
     """Return the problem with the sizes of a case; one ``stride`` holds for both axes."""
-    sizes = {key: dims.get(key, 1) for key in ("C", "M", "R", "S", "N", "P", "Q")}
+    sizes: dict[str, Any] = {key: dims.get(key, 1) for key in ("C", "M", "R", "S", "N", "P", "Q")}
     stride = dims.get("stride", 1)
     w_stride = dims.get("Wstride", dims.get("w_stride", stride))
     h_stride = dims.get("Hstride", dims.get("h_stride", stride))

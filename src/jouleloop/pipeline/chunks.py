@@ -39,15 +39,15 @@ def _factorizations(bound: int, levels: int) -> float:
 def estimated_seconds(layer: Layer) -> float:
     """Return a rough estimate of the search time of ``layer`` on one core, in seconds.
 
-    Only the balance of the chunks rests on it, never a result. The search grows with the number of factorizations of the
-    dimensions that both architectures may tile, to a power found by measurement (docs/validation.md).
+    Only the balance of the chunks rests on it, never a result. The search grows with the number of factorizations of
+    the dimensions that architectures may tile, to a power found by measurement.
     """
     size = 1.0
     for bound in (layer.C, layer.M, layer.P, layer.Q, layer.N):
         size *= _factorizations(bound, 4)
     if layer.kind == "fc" or layer.P * layer.Q * layer.R * layer.S == 1:
         return 0.002 + 2e-8 * size
-    return 0.01 + 1e-4 * size**0.5
+    return 0.01 + 1e-4 * math.sqrt(size)
 
 
 def chunk_count(layers: Sequence[Layer], *, seconds: float, least: int, most: int) -> int:

@@ -12,8 +12,8 @@ TOTAL = "(whole network)"
 def network_table(energies: pd.DataFrame, networks: Sequence[Sweep]) -> pd.DataFrame:
     """Return the layers of every network and architecture with their multiplicity, followed by the network's total.
 
-    Energies, operations and cycles of a layer are those of one run; the total weights each by ``count``. A network with a
-    layer that has no mapping has a total over the others, and its status says how many layers are missing.
+    Energies, operations and cycles of a layer are those of one run; the total weights each by ``count``. A network
+    with a layer that has no mapping has a total over the others, and its status says how many layers are missing.
     """
     parts = []
     summed = [column for column in energies.columns if column.endswith("_pj") or column.startswith("dram_words_")]
@@ -39,7 +39,9 @@ def network_table(energies: pd.DataFrame, networks: Sequence[Sweep]) -> pd.DataF
             }
             columns = ["architecture", "layer", "count", "status", "macs", "cycles", "optimal", *summed]
             layers = group[columns].assign(network=network.name)
-            parts.append(pd.concat([layers.astype(object), pd.DataFrame([total_row]).astype(object)], ignore_index=True))
+            parts.append(
+                pd.concat([layers.astype(object), pd.DataFrame([total_row]).astype(object)], ignore_index=True)
+            )
     table = pd.concat(parts, ignore_index=True)
     first = ["architecture", "network", "layer", "count", "status", "macs", "cycles", "optimal"]
     return table[[*first, *summed]].infer_objects()

@@ -54,7 +54,9 @@ def compare_published(jobs: dict[str, Job], sweeps: Sequence[Sweep], store: Resu
             ours = energies[(energies["sweep"] == sweep.name) & (energies["architecture"] == architecture)]
             if sweep.published_parameter not in ours.columns:
                 raise InputError(
-                    Fault("no column of the layer table", sweep.source, "published_parameter", sweep.published_parameter)
+                    Fault(
+                        "no column of the layer table", sweep.source, "published_parameter", sweep.published_parameter
+                    )
                 )
             values = ours.set_index(sweep.published_parameter)["total_pj"]
             lost = [value for value in table["parameter"] if value not in values.index]
@@ -64,7 +66,9 @@ def compare_published(jobs: dict[str, Job], sweeps: Sequence[Sweep], store: Resu
             ratio = own / table["published_pj"].to_numpy()
             # Published numbers have two decimals; sums of them differ from ours in the last.
             close = abs(own - table["published_pj"].to_numpy()) <= 0.1
-            outcome = ["equal" if same else "below" if value < 1 else "above" for same, value in zip(close, ratio, strict=True)]
+            outcome = [
+                "equal" if same else "below" if value < 1 else "above" for same, value in zip(close, ratio, strict=True)
+            ]
             parts.append(
                 pd.DataFrame(
                     {
@@ -75,7 +79,9 @@ def compare_published(jobs: dict[str, Job], sweeps: Sequence[Sweep], store: Resu
                         "ours_pj": own,
                         "ratio": ratio,
                         "ours_is": outcome,
-                        "optimal": ours.set_index(sweep.published_parameter)["optimal"].loc[table["parameter"]].to_numpy(),
+                        "optimal": ours.set_index(sweep.published_parameter)["optimal"]
+                        .loc[table["parameter"]]
+                        .to_numpy(),
                     }
                 )
             )

@@ -25,7 +25,8 @@ def timeloop_input(targets: TargetSet, problem: Problem) -> str:
     mapper = read_mapper(targets.files.constraints) if targets.files.constraints else {}
     if mapper:
         parts["mapper"] = {"version": 0.4, **mapper}
-    head = f"# {problem.name} on {targets.name}: set of constraints {targets.files.which}, energies {targets.costs.table}.\n"
+    which, table = targets.files.which, targets.costs.table
+    head = f"# {problem.name} on {targets.name}: set of constraints {which}, energies {table}.\n"
     rest = yaml.safe_dump(parts, sort_keys=False, width=120, default_flow_style=None)
     return head + write_architecture_v04(target.arch) + "\n" + rest
 

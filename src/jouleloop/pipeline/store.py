@@ -1,8 +1,8 @@
 """The store of results: segments of Parquet files, written whole, named by their content, never changed.
 
-A segment appears by one rename, so a process killed at any moment leaves complete segments only. Writers never touch each
-other's files, so any number of processes and machines may share the folder, on network file systems too. A segment whose
-content does not match its name is left out (and its points are computed again).
+A segment appears by one rename, so a process killed at any moment leaves complete segments only. Writers never touch
+each other's files, so any number of processes and machines may share the folder, on network file systems too. A
+segment whose content does not match its name is left out (and its points are computed again).
 """
 
 import hashlib

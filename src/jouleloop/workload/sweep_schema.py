@@ -135,7 +135,7 @@ class SweepFile(Strict):
     rounding: Literal["exact", "floor"] = Field(
         default="exact",
         description=(
-            "Where the input size is stated and the stride does not divide it: an error (exact), or the last, incomplete "
+            "Where the stride does not divide the stated input size: an error (exact), or the last, incomplete "
             "step is left out (floor), as deep-learning frameworks do."
         ),
         json_schema_extra=unit("choice"),
@@ -156,7 +156,7 @@ class SweepFile(Strict):
     )
     published: dict[str, str] = Field(
         default={},
-        description="By architecture: table of published energies (parameter;total;compute;data), path beside this file.",
+        description="By architecture: table of published energies (parameter;total;compute;data); path from this file.",
         json_schema_extra=unit("path"),
     )
     published_parameter: str = Field(
