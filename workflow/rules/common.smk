@@ -35,9 +35,7 @@ FIGURES = expand(
 NETWORK_FILES = ["results/networks.csv"] if NETWORKS else []
 PUBLISHED = [sweep.source for sweep in published_sweeps()]
 SPECS = (
-    expand(
-        "results/specs/{arch}/{sweep}", arch=ARCHITECTURES, sweep=SWEEPS + NETWORKS
-    )
+    expand("results/specs/{arch}/{sweep}", arch=ARCHITECTURES, sweep=SWEEPS + NETWORKS)
     if STUDY.config.outputs.specs
     else []
 )
