@@ -35,7 +35,7 @@ def validate(model: type[Model], data: Any, source: str | Path) -> Model:
 
 
 def _fault(model: type[BaseModel], entry: Any, source: str) -> Fault:
-    location = _plain(model, entry["loc"])
+    location = _plain(entry["loc"])
     field = ".".join(str(part) for part in location) or None
     value = entry.get("input")
     shown = None if isinstance(value, (dict, list, BaseModel)) else repr_safe(value)
@@ -78,14 +78,10 @@ def repr_safe(value: Any) -> Any:
     return value
 
 
-def _plain(model: type[BaseModel], location: tuple[int | str, ...]) -> tuple[int | str, ...]:
-    """Leave out what pydantic adds to a location for the branches of a union."""
-    kinds = {"int", "str", "float", "bool", "[key]", *(found.__name__ for found in _nested(model, set()))}
-    return tuple(
-        part
-        for part in location
-        if not (isinstance(part, str) and (part in kinds or part.startswith(("list[", "constrained-"))))
-    )
+def _plain(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
+    """Leave out what pydantic adds to a location for the forms of a union and for keys."""
+    added = {"[key]", "str", "dict[str,any]"}
+    return tuple(p for p in location if not (isinstance(p, str) and (p in added or p.startswith("<"))))
 
 
 def known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:
@@ -104,12 +100,3 @@ def _models_in(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
     return [found for argument in typing.get_args(annotation) for found in _models_in(argument)]
-
-
-def _nested(model: type[BaseModel], seen: set[type[BaseModel]]) -> set[type[BaseModel]]:
-    if model not in seen:
-        seen.add(model)
-        for entry in model.model_fields.values():
-            for found in _models_in(entry.annotation):
-                _nested(found, seen)
-    return seen

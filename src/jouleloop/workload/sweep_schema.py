@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, model_validator
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, Tag, model_validator
 
 #: Sizes of a layer of each kind, and the shorthands that stand for several of them.
 FC_SIZES = ("C", "M", "N")
@@ -54,7 +54,19 @@ class Range(Strict):
         return range(self.start, self.stop + 1, self.step)
 
 
-Values = StrictInt | Range | Annotated[list[StrictInt], Field(min_length=1)]
+def _form_of(value: Any) -> str:
+    """Return which form a value has, so that only the faults of that form are reported."""
+    if isinstance(value, (dict, Range)):
+        return "<range>"
+    return "<list>" if isinstance(value, (list, tuple)) else "<number>"
+
+
+Values = Annotated[
+    Annotated[StrictInt, Tag("<number>")]
+    | Annotated[Range, Tag("<range>")]
+    | Annotated[list[StrictInt], Field(min_length=1), Tag("<list>")],
+    Discriminator(_form_of),
+]
 Sizes = dict[str, Values]
 
 
