@@ -13,6 +13,12 @@ from jouleloop.cli import bounds, config, dataflow, doctor, figures, mapping, sw
 from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
 
+# Newer versions of typer bring a click of their own; its exceptions are none of click's.
+_MISTAKES: tuple[type[click.ClickException], ...] = (
+    click.ClickException,
+    *(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
+)
+
 app = typer.Typer(
     name="jouleloop",
     help="How the energy of a neural-network layer grows with its size.",
@@ -49,10 +55,10 @@ def main() -> None:
         for fault in error.faults:
             stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
         sys.exit(error.exit_code)
-    except click.ClickException as error:
+    except _MISTAKES as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, typer.Abort, KeyboardInterrupt):
         stderr.print("interrupted")
         sys.exit(130)
     except BrokenPipeError:

@@ -12,7 +12,12 @@ from jouleloop.engines.protocol import Engine, Target
 from jouleloop.workload.problem import Problem
 
 _FORMAT = 1
-_ROOMS = ("workload", "arch", "energy", "mapping", "mapspace", "model", "search", "engines")
+#: The sources that determine a result; how sweeps are written does not.
+_SOURCES = (
+    "workload/problem.py",
+    "workload/layer.py",
+    *("arch", "energy", "mapping", "mapspace", "model", "search", "engines"),
+)
 
 
 def canonical_json(value: Any) -> str:
@@ -27,11 +32,11 @@ def digest(value: Any) -> str:
 
 @cache
 def code_digest() -> str:
-    """Return a hash of the source of all rooms that determine a result, so that no result outlives its code."""
+    """Return a hash of all sources that determine a result, so that no result outlives its code."""
     root = Path(jouleloop.__file__).parent
     state = hashlib.sha256()
-    for room in _ROOMS:
-        for path in sorted((root / room).rglob("*.py")):
+    for source in _SOURCES:
+        for path in [root / source] if source.endswith(".py") else sorted((root / source).rglob("*.py")):
             state.update(path.relative_to(root).as_posix().encode())
             state.update(path.read_bytes())
     return state.hexdigest()[:16]

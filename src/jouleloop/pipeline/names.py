@@ -23,6 +23,7 @@ def safe_name(text: str) -> str:
 
 def safe_cell(value: object) -> object:
     """Return ``value`` so that no spreadsheet takes it for a formula: such text gets a leading apostrophe."""
-    if isinstance(value, str) and value[:1] in ("=", "+", "-", "@", "\t", "\r", "\n", "|"):
-        return "'" + value
-    return value
+    if not isinstance(value, str):
+        return value
+    text = value.replace("\r", " ").replace("\x00", " ")
+    return "'" + text if value[:1] in ("=", "+", "-", "@", "\t", "\r", "\n", "|") else text

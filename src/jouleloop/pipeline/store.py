@@ -33,6 +33,7 @@ class ResultStore:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.damaged: list[Path] = []
+        self._unusable: set[Path] = set()
         self._segments: dict[Path, tuple[str, ...]] = {}
 
     def keys(self) -> set[str]:
@@ -79,12 +80,19 @@ class ResultStore:
                 compression="zstd",
                 write_page_checksum=True,
             )
+        # It may stand in the place of a damaged one.
+        self._unusable.discard(path)
         self._segments.pop(path, None)
         return path
 
+    def _refuse(self, path: Path) -> None:
+        self._unusable.add(path)
+        if path not in self.damaged:
+            self.damaged.append(path)
+
     def _paths(self) -> list[Path]:
         try:
-            return sorted(path for path in self.folder.glob(f"{_PREFIX}*.parquet") if path not in self.damaged)
+            return sorted(path for path in self.folder.glob(f"{_PREFIX}*.parquet") if path not in self._unusable)
         except OSError as error:
             raise InputError(Fault(f"cannot be read: {error.strerror}", str(self.folder))) from error
 
@@ -94,7 +102,7 @@ class ResultStore:
                 column = pq.read_table(path, columns=["key"], page_checksum_verification=True)["key"]
                 self._segments[path] = tuple(column.to_pylist())
             except (OSError, pa.ArrowException, KeyError):
-                self.damaged.append(path)
+                self._refuse(path)
                 self._segments[path] = ()
         return self._segments[path]
 
@@ -107,7 +115,7 @@ class ResultStore:
         except (OSError, pa.ArrowException, KeyError):
             sound = False
         if not sound:
-            self.damaged.append(path)
+            self._refuse(path)
             return None
         return table
 
