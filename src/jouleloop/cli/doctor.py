@@ -16,7 +16,7 @@ from rich.table import Table
 import jouleloop
 from jouleloop.cli.console import print_json, stdout
 from jouleloop.cli.project import project_config, project_root
-from jouleloop.engines.registry import ENGINES, get_engine
+from jouleloop.engines.registry import ENGINES, get_engine, installed_version
 from jouleloop.errors import JouleloopError
 
 _PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "seaborn", "snakemake", "statsmodels")
@@ -77,9 +77,9 @@ def _engine(name: str) -> Finding:
     required = name == "native"
     try:
         engine = get_engine(name)
+        version = installed_version(engine) or getattr(engine, "version", None)
     except (JouleloopError, ImportError) as error:
         return Finding("engine", name, "broken" if required else "missing", str(error), required)
-    version = getattr(engine, "version", None)
     return Finding("engine", name, "ok", str(version or jouleloop.__version__), required)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from jouleloop.config.load import Study
 from jouleloop.config.model import ArchitectureEntry, Config
-from jouleloop.engines.registry import get_engine
+from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.errors import JouleloopError
 from jouleloop.files import write_json
 from jouleloop.pipeline.chunks import chunk_count, cut, distinct_layers
@@ -36,6 +36,8 @@ def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> 
     names = [only] if only else list(config.architectures)
     targets = load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics)
     engine = get_engine(config.engine)
+    # An engine that is not installed is one error here, not a failed row for every layer.
+    installed_version(engine)
     objective = tuple(config.objective)
     return {name: Job(target, engine, objective, config.seed, config.budget) for name, target in targets.items()}
 

@@ -6,10 +6,25 @@ from typing import cast
 from jouleloop.engines.protocol import Engine
 from jouleloop.errors import InputError, unknown
 
-_CLASSES = {"native": "jouleloop.engines.native:NativeEngine"}
+_CLASSES = {
+    "native": "jouleloop.engines.native:NativeEngine",
+    "timeloop": "jouleloop.engines.timeloop_engine:TimeloopEngine",
+}
 
 #: Names that the configuration and the command line accept.
 ENGINES = tuple(_CLASSES)
+
+
+def installed_version(engine: Engine) -> str | None:
+    """Return the version of the programs behind ``engine``, None where it is this package alone.
+
+    Raises
+    ------
+    EngineError
+        Where the engine needs programs that are not installed, or do not work.
+    """
+    programs = getattr(engine, "programs", None)
+    return None if programs is None else str(programs.label)
 
 
 def get_engine(name: str) -> Engine:

@@ -9,6 +9,7 @@ from typing import Any
 
 import jouleloop
 from jouleloop.engines.protocol import Engine, Target
+from jouleloop.engines.registry import installed_version
 from jouleloop.workload.problem import Problem
 
 _FORMAT = 1
@@ -44,8 +45,9 @@ def code_digest() -> str:
 
 def engine_identity(engine: Engine) -> str:
     """Return name and version of ``engine``; for an engine without a version of its own, that of this package."""
-    version = getattr(engine, "version", None) or f"{jouleloop.__version__}+{code_digest()}"
-    return f"{engine.name} {version}"
+    own = getattr(engine, "version", None) or f"{jouleloop.__version__}+{code_digest()}"
+    installed = installed_version(engine)
+    return f"{engine.name} {own}" + (f" {installed}" if installed else "")
 
 
 def target_identity(
