@@ -11,6 +11,8 @@ from jouleloop.errors import Fault, InputError, nearest
 Model = TypeVar("Model", bound=BaseModel)
 
 _MOST_FAULTS = 50
+#: How schemas mark the forms of a value that has several.
+_FORMS = ("<number>", "<range>", "<list>")
 
 
 def validate(model: type[Model], data: Any, source: str | Path) -> Model:
@@ -42,9 +44,11 @@ def _fault(model: type[BaseModel], entry: Any, source: str) -> Fault:
     context = entry.get("ctx") or {}
     match entry["type"]:
         case "extra_forbidden":
+            *outside, word = entry["loc"]
+            location = (*_plain(tuple(outside)), str(word))
+            field = ".".join(map(str, location))
             known = known_keys(model, location[:-1])
-            word = str(location[-1])
-            return Fault("unknown key", source, field, None, ", ".join(known), nearest(word, known))
+            return Fault("unknown key", source, field, None, ", ".join(known), nearest(str(word), known))
         case "missing":
             return Fault("is missing", source, field)
         case "int_type" | "int_from_float" | "int_parsing":
@@ -81,7 +85,7 @@ def repr_safe(value: Any) -> Any:
 def _plain(location: tuple[int | str, ...]) -> tuple[int | str, ...]:
     """Leave out what pydantic adds to a location for the forms of a union and for keys."""
     added = {"[key]", "str", "dict[str,any]"}
-    return tuple(p for p in location if not (isinstance(p, str) and (p in added or p.startswith("<"))))
+    return tuple(p for p in location if not (isinstance(p, str) and (p in added or p in _FORMS)))
 
 
 def known_keys(model: type[BaseModel], location: tuple[int | str, ...]) -> list[str]:

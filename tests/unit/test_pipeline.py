@@ -73,7 +73,9 @@ def target(name: str = "eyeriss") -> TargetSet:
 
 
 def sweep(*texts: str, name: str = "s") -> Sweep:
-    return Sweep(name, "fc", tuple(SweepPoint(parse_layer(text), 1) for text in texts), str(ROOT / "layers/fc_inputs.yaml"))
+    return Sweep(
+        name, "fc", tuple(SweepPoint(parse_layer(text), 1) for text in texts), str(ROOT / "layers/fc_inputs.yaml")
+    )
 
 
 def job(engine: FakeEngine | None = None) -> Job:
@@ -239,7 +241,19 @@ def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
 
 
 def test_names_that_become_paths() -> None:
-    for text in ("../../etc/passwd", "/etc/passwd", "a/b", "..", ".", "", "a\x00b", "ü" * 300, "x" * 300, "<b>&", "CON:"):
+    for text in (
+        "../../etc/passwd",
+        "/etc/passwd",
+        "a/b",
+        "..",
+        ".",
+        "",
+        "a\x00b",
+        "ü" * 300,
+        "x" * 300,
+        "<b>&",
+        "CON:",
+    ):
         name = safe_name(text)
         assert name
         assert len(name) < 128
@@ -272,5 +286,3 @@ def test_engines_without_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(ResultStore, "write", lambda *_: None)
     with pytest.raises(InputError, match="no result was stored"):
         energies_table({"eyeriss": job()}, [sweep("fc:2x4")], ResultStore(tmp_path))
-
-

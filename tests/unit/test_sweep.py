@@ -24,7 +24,9 @@ def layers_of(folder: Path, data: dict[str, object]) -> list[str]:
 
 def test_paper_sweeps() -> None:
     sizes = list(range(128, 4097, 128))
-    inputs, outputs, weights = (load_sweep(ROOT / f"layers/fc_{name}.yaml") for name in ("inputs", "outputs", "weights"))
+    inputs, outputs, weights = (
+        load_sweep(ROOT / f"layers/fc_{name}.yaml") for name in ("inputs", "outputs", "weights")
+    )
     assert [(p.layer.C, p.layer.M) for p in inputs.points] == [(n, 1024) for n in sizes]
     assert [(p.layer.C, p.layer.M) for p in outputs.points] == [(1024, m) for m in sizes]
     assert {(p.layer.C, p.layer.M) for p in weights.points} == {(n, m) for n in sizes for m in sizes}
@@ -141,7 +143,16 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "- a\n- b\n", "{", "kind: [", "\x00", "a: &a [*a]", "!!python/object/apply:os.system ['true']", "kind: fc\nkind: fc"],
+    [
+        "",
+        "- a\n- b\n",
+        "{",
+        "kind: [",
+        "\x00",
+        "a: &a [*a]",
+        "!!python/object/apply:os.system ['true']",
+        "kind: fc\nkind: fc",
+    ],
 )
 def test_not_a_sweep(tmp_path: Path, text: str) -> None:
     with pytest.raises(InputError):

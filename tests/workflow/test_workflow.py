@@ -38,9 +38,14 @@ def project(folder: Path, **changes: object) -> Path:
 
 
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
     command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500, check=False)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500, check=False
+    )
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -72,7 +77,12 @@ def test_tables_and_figures(finished: Path) -> None:
     assert (table["lower_bound_pj"] <= table["total_pj"] * (1 + 1e-12)).all()
     fits = pd.read_csv(finished / "results/fits.csv")
     assert {"tiny"} == set(fits["sweep"])
-    for name in ("figures/tiny/growth_eyeriss.png", "figures/tiny/breakdown_simba.png", "verdicts.csv", "layers/tiny.csv"):
+    for name in (
+        "figures/tiny/growth_eyeriss.png",
+        "figures/tiny/breakdown_simba.png",
+        "verdicts.csv",
+        "layers/tiny.csv",
+    ):
         assert (finished / "results" / name).stat().st_size > 100
 
 
