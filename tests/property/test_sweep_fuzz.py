@@ -59,8 +59,8 @@ def test_any_sweep_file(data: Any) -> None:
             try:
                 points = load(path).points
             except InputError as error:
-                assert error.faults
-                assert all(fault.source for fault in error.faults)
+                assert error.faults  # noqa: PT017
+                assert all(fault.source for fault in error.faults)  # noqa: PT017
             else:
                 assert points
 
@@ -74,7 +74,7 @@ def test_any_bytes(data: bytes) -> None:
         try:
             load_sweep(path)
         except InputError as error:
-            assert error.faults
+            assert error.faults  # noqa: PT017
 
 
 @given(VALUES)
@@ -83,7 +83,7 @@ def test_any_configuration(data: Any) -> None:
     try:
         load_study(data if isinstance(data, dict) else {"sweeps": data}, Path("none"))
     except InputError as error:
-        assert error.faults
+        assert error.faults  # noqa: PT017
 
 
 @given(

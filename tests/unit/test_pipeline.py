@@ -48,9 +48,9 @@ class FakeEngine:
         problem: Problem,
         target: Target,
         *,
-        objective: tuple[str, ...] = ("energy",),
-        seed: int = 0,
-        budget: int | None = None,
+        objective: tuple[str, ...] = ("energy",),  # noqa: ARG002
+        seed: int = 0,  # noqa: ARG002
+        budget: int | None = None,  # noqa: ARG002
     ) -> SearchResult:
         self.searched.append(problem.name)
         c = problem.bound["C"]
@@ -127,11 +127,11 @@ def test_no_mapping_and_failure_are_rows(tmp_path: Path) -> None:
 
 
 def test_columns_asked_for(tmp_path: Path) -> None:
-    wanted = (
-        "architecture, sweep, layer, N, C, M, R, S, P, Q, w_stride, h_stride, status, reason, total_pj, data_pj, compute_pj, "
-        "dram_words_weights, dram_words_inputs, dram_words_outputs, cycles, utilization, mapping, optimal, lower_bound_pj, "
-        "mapspace_size, visited, engine, energy_table, DRAM_weights_pj, shared_glb_inputs_pj, psum_spad_outputs_pj"
-    ).split(", ")
+    wanted = """
+        architecture sweep layer N C M R S P Q w_stride h_stride status reason total_pj data_pj compute_pj
+        dram_words_weights dram_words_inputs dram_words_outputs cycles utilization mapping optimal lower_bound_pj
+        mapspace_size visited engine energy_table DRAM_weights_pj shared_glb_inputs_pj psum_spad_outputs_pj
+    """.split()  # noqa: SIM905
     table, _ = energies_table({"eyeriss": job()}, [sweep("fc:2x4")], ResultStore(tmp_path))
     assert [name for name in wanted if name not in table.columns] == []
     assert "shared_glb_weights_pj" not in table.columns

@@ -96,7 +96,7 @@ def test_stated_input_gives_the_output(tmp_path: Path) -> None:
 CONV = {"kind": "conv", "fixed": {"C": 3, "M": 8, "kernel": 3}}
 BAD = {
     "unknown key": ({"rangs": {"C": [1]}}, "rangs: unknown key.*did you mean 'ranges'"),
-    "misspelt nested key": ({"ranges": {"C": {"start": 1, "stop": 2, "stp": 1}}}, "ranges.C.stp: unknown key.*start, step, stop"),
+    "misspelt nested key": ({"ranges": {"C": {"start": 1, "stop": 2, "stp": 1}}}, "ranges.C.stp: unknown key.*start, step, stop"),  # noqa: E501
     "wrong type": ({"fixed": {"M": "ten"}, "ranges": {"C": [1]}}, "fixed.M: must be a whole number.*'ten'"),
     "fraction": ({"fixed": {"M": 1.5}, "ranges": {"C": [1]}}, "fixed.M: must be a whole number"),
     "truth value": ({"fixed": {"M": True}, "ranges": {"C": [1]}}, "fixed.M: must be a whole number"),
@@ -105,7 +105,7 @@ BAD = {
     "huge": ({"fixed": {"M": 4}, "ranges": {"C": [10**9]}}, "too large"),
     "empty range": ({"fixed": {"M": 4}, "ranges": {"C": {"start": 9, "stop": 3}}}, "empty range"),
     "empty list": ({"fixed": {"M": 4}, "ranges": {"C": []}}, "at least 1"),
-    "step of zero": ({"fixed": {"M": 4}, "ranges": {"C": {"start": 1, "stop": 3, "step": 0}}}, "step must be a positive"),
+    "step of zero": ({"fixed": {"M": 4}, "ranges": {"C": {"start": 1, "stop": 3, "step": 0}}}, "step must be a positive"),  # noqa: E501
     "unknown size": ({"fixed": {"M": 4, "X": 2}, "ranges": {"C": [1]}}, "fixed.X: unknown size"),
     "no layers": ({}, "no layers"),
     "missing size": ({"ranges": {"C": [1]}}, "M: is missing"),
@@ -161,5 +161,5 @@ def test_not_a_sweep(tmp_path: Path, text: str) -> None:
 
 def test_missing_file_names_the_nearest(tmp_path: Path) -> None:
     write(tmp_path, BASE, "fc_inputs.yaml")
-    with pytest.raises(InputError, match="fc_inputs.yaml"):
+    with pytest.raises(InputError, match=r"fc_inputs\.yaml"):
         load_sweep(tmp_path / "fc_input.yaml")
