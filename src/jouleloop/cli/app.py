@@ -9,9 +9,15 @@ import typer
 from rich.markup import escape
 
 import jouleloop
-from jouleloop.cli import bounds, dataflow
+from jouleloop.cli import bounds, config, dataflow, doctor, figures, mapping, sweep, verify
 from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
+
+# Newer versions of typer bring a click of their own; its exceptions are none of click's.
+_MISTAKES: tuple[type[click.ClickException], ...] = (
+    click.ClickException,
+    *(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
+)
 
 app = typer.Typer(
     name="jouleloop",
@@ -22,6 +28,13 @@ app = typer.Typer(
 )
 app.add_typer(bounds.app, name="bounds")
 app.add_typer(dataflow.app, name="dataflow")
+app.command("map")(mapping.map_layer)
+app.command("evaluate")(mapping.evaluate_mapping)
+app.command("verify")(verify.verify)
+app.command("sweep")(sweep.sweep)
+app.command("figures")(figures.figures)
+app.command("config")(config.config)
+app.command("doctor")(doctor.doctor)
 
 
 @app.callback(invoke_without_command=True)
@@ -42,10 +55,10 @@ def main() -> None:
         for fault in error.faults:
             stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
         sys.exit(error.exit_code)
-    except click.ClickException as error:
+    except _MISTAKES as error:
         error.show()
         sys.exit(error.exit_code)
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, typer.Abort, KeyboardInterrupt):
         stderr.print("interrupted")
         sys.exit(130)
     except BrokenPipeError:

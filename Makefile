@@ -1,0 +1,46 @@
+# The two commands: `make` computes everything, `make test` checks everything.
+.DEFAULT_GOAL := all
+SHELL := /bin/bash
+
+# The newest Python that is known to work.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do command -v $$p && break; done)
+VENV ?= .venv
+BIN := $(VENV)/bin
+CORES ?= all
+
+.PHONY: all test lint clean
+
+all: $(VENV)/installed
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
+
+test: $(VENV)/installed-dev
+	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) --no-print-directory lint
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+lint: $(VENV)/installed-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --lint
+	$(BIN)/mypy
+
+$(VENV)/bin/python:
+	@test -n "$(PYTHON)" || { echo "error: no python3 found; install Python 3.11 or newer" >&2; exit 2; }
+	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: $(PYTHON) is older than 3.11; name a newer one: make PYTHON=/path/to/python3" >&2; exit 2; }
+	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || \
+		{ echo "error: $(PYTHON) cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2; exit 2; }
+	"$(PYTHON)" -m venv $(VENV)
+
+# Reinstalled when the dependencies change. The kernels are compiled once here instead of in the first jobs at the same time.
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	$(BIN)/jouleloop doctor --warm
+	touch $@
+
+$(VENV)/installed-dev: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	touch $@
+
+clean:
+	rm -rf results .snakemake

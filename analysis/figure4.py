@@ -1,0 +1,17 @@
+"""Draw Figure 4 of paper 002, whole and panel by panel."""
+
+from pathlib import Path
+
+from jouleloop.config.load import load_study
+from jouleloop.config.study import logged
+from jouleloop.pipeline.write import read_parquet
+from jouleloop.report.study_figures import draw_figure4
+
+with logged(snakemake.log[0]):
+    study = load_study(snakemake.config)
+    config = study.config
+    energies, _ = read_parquet(Path(snakemake.input[0]))
+    formats = config.outputs.figure_formats
+    draw_figure4(
+        energies, study.tested, list(config.architectures), Path("results/figures"), formats, config.statistics
+    )

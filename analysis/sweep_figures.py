@@ -1,0 +1,16 @@
+"""Draw growth and breakdown of one sweep on every architecture."""
+
+from pathlib import Path
+
+from jouleloop.config.load import load_study
+from jouleloop.config.study import logged
+from jouleloop.pipeline.write import read_parquet
+from jouleloop.report.study_figures import draw_sweep
+
+with logged(snakemake.log[0]):
+    study = load_study(snakemake.config)
+    config = study.config
+    energies, _ = read_parquet(Path(snakemake.input[0]))
+    sweep = next(sweep for sweep in study.tested if sweep.name == snakemake.wildcards.sweep)
+    formats = config.outputs.figure_formats
+    draw_sweep(energies, sweep, list(config.architectures), Path("results/figures"), formats, config.statistics)

@@ -1,0 +1,130 @@
+"""``jouleloop doctor``: what is installed, what is missing, and whether the compiled kernels are ready."""
+
+import importlib
+import importlib.util
+import shutil
+import subprocess
+import sys
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+import jouleloop
+from jouleloop.cli.console import print_json, stdout
+from jouleloop.cli.project import project_config, project_root
+from jouleloop.engines.registry import ENGINES, get_engine, installed_version
+from jouleloop.errors import JouleloopError
+
+_PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "seaborn", "snakemake", "statsmodels")
+_PROGRAMS = {
+    "timeloop-mapper": "real Timeloop's search",
+    "timeloop-model": "real Timeloop's evaluation",
+    "accelergy": "energy estimation",
+    "conda": "snakemake --sdm conda",
+    "apptainer": "snakemake --sdm apptainer",
+    "sbatch": "profiles/slurm",
+}
+_OPTIONAL = {"pytimeloop": "Timeloop v0.4 front end", "accelforge": "another mapper"}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing looked for.
+
+    Attributes
+    ----------
+    kind
+        ``python``, ``package``, ``engine``, ``program``, ``project``.
+    state
+        ``ok``, ``missing`` or ``broken``; only a missing or broken thing that is ``required`` is an error.
+    """
+
+    kind: str
+    name: str
+    state: str
+    detail: str
+    required: bool
+
+
+def examine() -> list[Finding]:
+    """Return what is there and what is not."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    found = [Finding("python", "python", "ok" if sys.version_info >= (3, 11) else "broken", version, True)]
+    found.append(Finding("package", "jouleloop", "ok", jouleloop.__version__, True))
+    for name in _PACKAGES:
+        try:
+            found.append(Finding("package", name, "ok", metadata.version(name), True))
+        except metadata.PackageNotFoundError:
+            found.append(Finding("package", name, "missing", f"pip install {name}", True))
+    for name in ENGINES:
+        found.append(_engine(name))
+    for name, use in _OPTIONAL.items():
+        there = importlib.util.find_spec(name) is not None
+        found.append(Finding("package", name, "ok" if there else "missing", use, False))
+    for name, use in _PROGRAMS.items():
+        path = shutil.which(name)
+        detail = f"{use}: {path}" if path else use
+        found.append(Finding("program", name, "ok" if path else "missing", detail, False))
+    found.append(_project())
+    return found
+
+
+def _engine(name: str) -> Finding:
+    required = name == "native"
+    try:
+        engine = get_engine(name)
+        version = installed_version(engine) or getattr(engine, "version", None)
+    except (JouleloopError, ImportError) as error:
+        return Finding("engine", name, "broken" if required else "missing", str(error), required)
+    return Finding("engine", name, "ok", str(version or jouleloop.__version__), required)
+
+
+def _project() -> Finding:
+    root = project_root()
+    try:
+        config = project_config(root)
+    except JouleloopError as error:
+        return Finding("project", str(root), "broken", str(error), False)
+    if config is None:
+        return Finding("project", str(root), "missing", "no config/config.yaml here or above", False)
+    detail = f"architectures {', '.join(config.architectures)}; sweeps {', '.join(config.sweeps) or 'none'}"
+    return Finding("project", str(root), "ok", detail, False)
+
+
+def doctor(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
+    warm: Annotated[
+        bool, typer.Option("--warm", help="Compile the kernels now (a minute or two), so that the first run does not.")
+    ] = False,
+) -> None:
+    """Tell which engines, estimators and optional tools are present; exit code 1 where a required one is missing."""
+    found = examine()
+    if warm:
+        found.append(_warm())
+    if as_json:
+        print_json([asdict(finding) for finding in found])
+    else:
+        table = Table(title="jouleloop doctor", title_justify="left")
+        for heading in ("kind", "name", "state", "detail"):
+            table.add_column(heading, overflow="fold")
+        marks = {"ok": "[green]ok[/]", "broken": "[red]broken[/]"}
+        for finding in found:
+            plain = "[red]missing[/]" if finding.required else "not installed (optional)"
+            table.add_row(finding.kind, escape(finding.name), marks.get(finding.state, plain), escape(finding.detail))
+        stdout.print(table)
+    if any(finding.required and finding.state != "ok" for finding in found):
+        raise typer.Exit(1)
+
+
+def _warm() -> Finding:
+    """Search one small layer of each kind in a process of its own, which leaves the compiled kernels behind."""
+    for layer in ("fc:64x64", "conv:C4xM8xP4xQ4xR3xS3"):
+        command = [sys.executable, "-m", "jouleloop", "map", "--arch", "simba", "--layer", layer, "--json"]
+        finished = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, check=False)  # noqa: S603
+        if finished.returncode not in (0, 1):
+            return Finding("engine", "kernels", "broken", finished.stderr.strip()[-300:], True)
+    return Finding("engine", "kernels", "ok", "compiled and stored", True)

@@ -1,0 +1,112 @@
+"""``jouleloop map`` and ``jouleloop evaluate``: the best mapping of one layer, or the cost of a given one."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jouleloop.cli import options, show
+from jouleloop.cli.console import print_json, stderr
+from jouleloop.cli.project import load_target
+from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.registry import get_engine
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import read_json, write_yaml
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapping.nest import read_map_txt
+from jouleloop.workload.problem import Problem
+
+_NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
+
+
+def map_layer(
+    arch: options.Arch,
+    layer: options.LayerText,
+    constraints: options.ConstraintSet = None,
+    energy: options.EnergyTable = None,
+    semantics: options.Semantics = SEMANTICS[0],
+    objective: options.Objective = "energy",
+    engine: options.EngineName = "native",
+    budget: options.Budget = None,
+    as_json: options.AsJson = False,
+    write_mapping: Annotated[
+        Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
+    ] = None,
+) -> None:
+    """Find the cheapest mapping of one layer; exit code 1 where there is none."""
+    objectives = options.parse_objective(objective)
+    problem = options.parse_problem(layer)
+    which, path = options.split_constraints(constraints)
+    targets = load_target(arch, semantics=semantics, constraints=which, energy=energy, constraints_file=path)
+    target = targets.for_shape(problem.shape)
+    result = get_engine(engine).search(problem, target, objective=objectives, budget=budget)
+    if write_mapping is not None and result.mapping is not None:
+        header = f"{problem.name} on {targets.name}: {result.evaluation.energy_pj if result.evaluation else 0.0} pJ"
+        write_yaml(write_mapping, {"mapping": to_timeloop_mapping(result.mapping, problem, target.arch)}, header=header)
+    if as_json:
+        print_json(show.result_json(result, problem, targets.name, target.costs.table, semantics))
+    elif result.mapping is None or result.evaluation is None:
+        stderr.print(f"{result.status}: {result.reason}", markup=False, highlight=False, soft_wrap=True)
+    else:
+        show.show_nest(problem, target, result.mapping)
+        show.show_evaluation(result.evaluation, problem)
+        show.show_certificate(result)
+    if result.mapping is None:
+        raise typer.Exit(1)
+
+
+def evaluate_mapping(
+    arch: options.Arch,
+    layer: options.LayerText,
+    mapping: Annotated[
+        Path,
+        typer.Option(
+            "--mapping",
+            help="Mapping: a Timeloop mapping (YAML), a timeloop-mapper.map.txt, or the JSON of jouleloop map.",
+        ),
+    ],
+    energy: options.EnergyTable = None,
+    semantics: options.Semantics = SEMANTICS[0],
+    engine: options.EngineName = "native",
+    as_json: options.AsJson = False,
+) -> None:
+    """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
+    problem = options.parse_problem(layer)
+    targets = load_target(arch, semantics=semantics, energy=energy)
+    target = targets.for_shape(problem.shape)
+    nest = _read_mapping(mapping, problem, target)
+    evaluation = get_engine(engine).evaluate(problem, target, nest)
+    if as_json:
+        print_json(
+            {
+                "architecture": targets.name,
+                "energy_table": target.costs.table,
+                "semantics": semantics,
+                "problem": {"name": problem.name, **problem.as_dict()},
+                "mapping": nest.as_json(),
+                "evaluation": evaluation.as_json(),
+            }
+        )
+        return
+    show.show_nest(problem, target, nest)
+    show.show_evaluation(evaluation, problem)
+
+
+def _read_mapping(path: Path, problem: Problem, target: Target) -> Mapping:
+    try:
+        if path.suffix == ".txt":
+            return read_map_txt(path, problem, target.arch).mapping
+        if path.suffix == ".json":
+            data = read_json(path)
+            levels: Any = data.get("mapping") if isinstance(data, dict) else data
+            if not isinstance(levels, list):
+                raise_all([_NO_MAPPING])
+            return from_levels(levels, problem, target.arch)
+        keep = {
+            level: frozenset(space.name for space in problem.data_spaces) - target.constraints.level(level).bypass
+            for level in target.arch.level_names
+        }
+        return read_timeloop_mapping(path, problem, target.arch, keep=keep)
+    except InputError as error:
+        raise error.at(path) from error

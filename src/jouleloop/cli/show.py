@@ -1,0 +1,85 @@
+"""Results on the console: the loop nest, where the energy goes, and what the search proves."""
+
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+
+from jouleloop.cli.console import stdout
+from jouleloop.engines.protocol import Target
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapping.nest import print_nest
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.search.result import SearchResult
+from jouleloop.workload.problem import Problem
+
+#: Columns that the table needs; a narrower pipe or terminal must not shorten numbers.
+_WIDTH = 132
+
+
+def show_nest(problem: Problem, target: Target, mapping: Mapping) -> None:
+    """Print the loop nest as Timeloop does."""
+    stdout.print(print_nest(mapping, problem, target.arch), markup=False, highlight=False, soft_wrap=True)
+
+
+def show_evaluation(evaluation: Evaluation, problem: Problem) -> None:
+    """Print energy and accesses by level and data space, and the totals."""
+    table = Table(title="Energy by level and data space", title_justify="left")
+    table.add_column("level")
+    table.add_column("data space")
+    for heading in ("energy [pJ]", "share", "tile [words]", "instances", "reads", "fills", "updates"):
+        table.add_column(heading, justify="right")
+    total = evaluation.energy_pj or 1.0
+    for level in evaluation.levels:
+        for position, (space, stats) in enumerate(level.data.items()):
+            table.add_row(
+                escape(level.name) if position == 0 else "",
+                space,
+                f"{stats.energy_pj:,.2f}",
+                f"{stats.energy_pj / total:.1%}",
+                f"{stats.tile_words:,}",
+                f"{stats.instances:,}",
+                f"{stats.reads:,}",
+                f"{stats.fills:,}",
+                f"{stats.updates:,}",
+            )
+    compute = evaluation.compute_energy_pj
+    row = (f"{compute:,.2f}", f"{compute / total:.1%}", "", f"{evaluation.compute_instances:,}", "", "", "")
+    table.add_row(escape(evaluation.compute_name), "compute", *row)
+    stdout.print(table, width=max(stdout.width, _WIDTH), crop=False, no_wrap=True)
+    stdout.print(
+        f"total energy  {evaluation.energy_pj:,.2f} pJ  ({evaluation.energy_pj / problem.macs:.4f} pJ per operation)\n"
+        f"data energy   {evaluation.data_energy_pj:,.2f} pJ\n"
+        f"cycles        {evaluation.cycles:,}\n"
+        f"utilization   {evaluation.utilization:.4f}\n"
+        f"operations    {evaluation.computes:,}",
+        highlight=False,
+    )
+
+
+def show_certificate(result: SearchResult) -> None:
+    """Print what the search proves and what it looked at."""
+    unit = {"energy": "pJ", "delay": "cycles", "edp": "pJ x cycles"}[result.objective[0]]
+    pruned = ", ".join(f"{name} {count:,}" for name, count in result.pruned.items()) or "none"
+    stdout.print(
+        f"optimal       {'yes' if result.optimal else 'not proven'}: {result.proof}\n"
+        f"lower bound   {result.lower_bound:,.4f} {unit} ({'+'.join(result.objective)})\n"
+        f"mapspace      {result.mapspace_size:,} mappings, {result.index_factorizations:,} index factorizations\n"
+        f"visited       {result.visited:,} mappings; pruned: {pruned}\n"
+        f"seconds       {result.seconds:.3f}",
+        highlight=False,
+        markup=False,
+    )
+
+
+def result_json(
+    result: SearchResult, problem: Problem, architecture: str, table: str, semantics: str
+) -> dict[str, Any]:
+    """Return a search result with what it is of."""
+    return {
+        "architecture": architecture,
+        "energy_table": table,
+        "semantics": semantics,
+        "problem": {"name": problem.name, **problem.as_dict()},
+        **result.as_json(),
+    }

@@ -1,0 +1,92 @@
+"""``jouleloop sweep``: one layers file without Snakemake, with a progress bar."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from jouleloop.cli import options
+from jouleloop.cli.console import stderr, stdout
+from jouleloop.cli.project import load_target, project_root
+from jouleloop.config.load import LAYERS, NETWORKS
+from jouleloop.engines.protocol import SEMANTICS
+from jouleloop.engines.registry import get_engine
+from jouleloop.errors import Fault, InputError, nearest
+from jouleloop.pipeline.chunks import distinct_layers
+from jouleloop.pipeline.compute import Job, run_chunk
+from jouleloop.pipeline.provenance import provenance
+from jouleloop.pipeline.store import ResultStore
+from jouleloop.pipeline.table import energies_table
+from jouleloop.pipeline.write import write_csv, write_parquet
+from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+
+
+def sweep(
+    layers: Annotated[
+        str, typer.Argument(help="Layers file: a path, or the name of a file in layers/ or layers/networks/.")
+    ],
+    arch: Annotated[
+        list[str], typer.Option("--arch", help="Architecture (name or YAML file); may be given several times.")
+    ],
+    output: Annotated[
+        Path,
+        typer.Option("--output", help="Folder for energies.parquet, energies.csv, timings.csv and the result store."),
+    ] = Path("results"),
+    constraints: options.ConstraintSet = None,
+    energy: options.EnergyTable = None,
+    semantics: options.Semantics = SEMANTICS[0],
+    objective: options.Objective = "energy",
+    engine: options.EngineName = "native",
+    budget: options.Budget = None,
+) -> None:
+    """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
+    points = read_layers(layers)
+    objectives = options.parse_objective(objective)
+    which, path = options.split_constraints(constraints)
+    back_end = get_engine(engine)
+    jobs: dict[str, Job] = {}
+    for name in arch:
+        target = load_target(name, semantics=semantics, constraints=which, energy=energy, constraints_file=path)
+        if target.name in jobs:
+            raise InputError(Fault("two architectures have one name", "--arch", value=target.name))
+        jobs[target.name] = Job(target, back_end, objectives, 0, budget)
+    store = ResultStore(output / "store")
+    distinct = distinct_layers([points])
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
+    computed = cached = 0
+    with Progress(*columns, console=stderr) as progress:
+        for name, job in jobs.items():
+            task = progress.add_task(f"{points.name} on {name}", total=len(distinct))
+            report = run_chunk(job, distinct, store, lambda done, task=task: progress.advance(task, done))  # type: ignore[misc]
+            computed += report.computed
+            cached += report.cached
+    table, timings = energies_table(jobs, [points], store)
+    write_parquet(output / "energies.parquet", table, provenance(jobs, [points]))
+    write_csv(output / "energies.csv", table)
+    write_csv(output / "timings.csv", timings)
+    counts = ", ".join(f"{count} {status}" for status, count in table["status"].value_counts().items())
+    stdout.print(f"{len(table)} rows ({counts}); {computed} layers searched, {cached} stored already", highlight=False)
+    stdout.print(f"written to {output / 'energies.parquet'} and .csv", highlight=False, markup=False)
+
+
+def read_layers(text: str) -> Sweep:
+    """Return the sweep or network of a path or name; raise `InputError` with the nearest name where there is none."""
+    root = project_root()
+    if text.endswith((".yaml", ".yml")):
+        path = Path(text)
+        network = path.resolve().parent.name == NETWORKS.name
+        return load_network(path) if network else load_sweep(path)
+    for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
+        path = root / folder / f"{text}.yaml"
+        if "/" not in text and path.is_file():
+            return load(path)
+    known = [child.stem for folder in (LAYERS, NETWORKS) for child in sorted((root / folder).glob("*.yaml"))]
+    fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
+    raise InputError(fault)

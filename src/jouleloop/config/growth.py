@@ -1,0 +1,58 @@
+"""The sweeps of a study as the statistics want them described, and the tables that the statistics write."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from jouleloop.config.load import Study
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import write_text
+from jouleloop.pipeline.table import layer_table
+from jouleloop.pipeline.write import write_csv
+from jouleloop.stats.analysis import Analysis, analyse_table
+from jouleloop.stats.cases import SweepDescription
+from jouleloop.stats.expected import growth_named
+from jouleloop.stats.expression import evaluate_variable
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.workload.sweep import Sweep
+
+
+def describe(sweep: Sweep) -> SweepDescription:
+    """Return what the statistics need to know of ``sweep``."""
+    return SweepDescription(sweep.name, sweep.variable, sweep.expected, sweep.symbol)
+
+
+def check_growth(study: Study) -> None:
+    """Raise `InputError` where the variable or growth of any sweep is none; the faults of all sweeps together."""
+    faults: list[Fault] = []
+    for sweep in study.tested:
+        try:
+            growth = growth_named(sweep.expected)
+            growth.regressors(evaluate_variable(sweep.variable, layer_table(sweep)))
+        except InputError as error:
+            faults += error.at(sweep.source).faults
+    raise_all(faults)
+
+
+def rows_of(energies: pd.DataFrame, sweeps: Iterable[Sweep]) -> pd.DataFrame:
+    """Return the rows of ``energies`` that belong to ``sweeps``."""
+    names = [sweep.name for sweep in sweeps]
+    rows = energies[energies["sweep"].isin(names)].reset_index(drop=True)
+    rows.attrs.update(energies.attrs)
+    return rows
+
+
+def analyse(energies: pd.DataFrame, sweeps: Sequence[Sweep], options: StatisticsOptions) -> Analysis:
+    """Return the statistics of those rows of ``energies`` that belong to ``sweeps``."""
+    return analyse_table(rows_of(energies, sweeps), [describe(sweep) for sweep in sweeps], options)
+
+
+def write_analysis(analysis: Analysis, folder: Path) -> None:
+    """Write fits, verdicts, residuals and what was left out as CSV, and the verdicts in words, into ``folder``."""
+    write_csv(folder / "fits.csv", analysis.fits)
+    write_csv(folder / "verdicts.csv", analysis.verdicts)
+    write_csv(folder / "residuals.csv", analysis.residuals)
+    write_csv(folder / "left_out.csv", analysis.left_out)
+    text = "\n\n".join(f"{name}\n{'-' * len(name)}\n{words}" for name, words in analysis.paragraphs.items())
+    write_text(folder / "verdicts.txt", text + "\n")

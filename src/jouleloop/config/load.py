@@ -1,0 +1,127 @@
+"""Reading the configuration and everything it names, so that all faults show before any work is done."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jouleloop.config.model import Config
+from jouleloop.errors import Fault, InputError, nearest, raise_all
+from jouleloop.files import read_yaml
+from jouleloop.validation import validate
+from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+
+LAYERS = Path("layers")
+NETWORKS = LAYERS / "networks"
+
+
+@dataclass(frozen=True)
+class Study:
+    """A checked configuration with its sweeps and networks expanded."""
+
+    config: Config
+    sweeps: tuple[Sweep, ...]
+
+    @property
+    def tested(self) -> tuple[Sweep, ...]:
+        """The sweeps whose growth is tested: all but the networks."""
+        return tuple(sweep for sweep in self.sweeps if not sweep.is_network)
+
+    @property
+    def networks(self) -> tuple[Sweep, ...]:
+        """The networks."""
+        return tuple(sweep for sweep in self.sweeps if sweep.is_network)
+
+
+def read_config(path: Path) -> Config:
+    """Return the configuration in the file ``path``; raise `InputError` with all its faults."""
+    return validate(Config, read_yaml(path), path)
+
+
+def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source: str = "config") -> Study:
+    """Return the configuration ``data`` with its sweeps and networks read from below ``root``.
+
+    Raises
+    ------
+    InputError
+        With the faults of the configuration, or else those of all files it names: missing files, unknown sweeps,
+        sweeps of one name, sweeps that cannot be read.
+    """
+    config = data if isinstance(data, Config) else validate(Config, dict(data), source)
+    faults: list[Fault] = []
+    for name, entry in config.architectures.items():
+        for key in ("arch", "energy", "constraints"):
+            path = root / getattr(entry, key)
+            if not path.is_file():
+                near = _near(path, path.suffix)
+                faults.append(
+                    Fault("no such file", source, f"architectures.{name}.{key}", getattr(entry, key), nearest=near)
+                )
+    sweeps: list[Sweep] = []
+    for key, names, folder, load in (
+        ("sweeps", config.sweeps, LAYERS, load_sweep),
+        ("networks", config.networks, NETWORKS, load_network),
+    ):
+        for index, name in enumerate(names):
+            sweeps += _load_one(name, f"{key}.{index}", root, folder, load, source, faults)
+    by_name: dict[str, Sweep] = {}
+    for sweep in sweeps:
+        # Names become paths, and some file systems do not tell upper from lower case.
+        first = by_name.setdefault(sweep.name.lower(), sweep)
+        if first is not sweep:
+            message = f"two sweeps are called {sweep.name!r}: {first.source} and {sweep.source}"
+            faults.append(Fault(message, source, "sweeps", allowed="every name once; the key 'name' in a file sets it"))
+    if not config.sweeps and not config.networks:
+        faults.append(Fault("neither sweeps nor networks are named: nothing to do", source, "sweeps"))
+    raise_all(faults)
+    return Study(config, tuple(sweeps))
+
+
+def published_sweeps(root: Path = Path()) -> list[Sweep]:
+    """Return the sweeps in ``layers/`` that have published energies; files that are no sweeps are passed over here."""
+    found = []
+    for path in sorted((root / LAYERS).glob("*.yaml")):
+        try:
+            sweep = load_sweep(path)
+        except InputError:
+            continue
+        if sweep.published:
+            found.append(sweep)
+    return found
+
+
+def _load_one(
+    name: str,
+    field: str,
+    root: Path,
+    folder: Path,
+    load: Callable[[Path], Sweep],
+    source: str,
+    faults: list[Fault],
+) -> list[Sweep]:
+    path = root / (name if name.endswith((".yaml", ".yml")) else folder / f"{name}.yaml")
+    if not path.is_file():
+        what = "network" if folder == NETWORKS else "sweep"
+        known = sorted(child.stem for child in (root / folder).glob("*.yaml"))
+        faults.append(
+            Fault(
+                f"unknown {what}: there is no file {path}",
+                source,
+                field,
+                name,
+                ", ".join(known) or None,
+                nearest(name, known),
+            )
+        )
+        return []
+    try:
+        return [load(path)]
+    except InputError as error:
+        faults += error.faults
+        return []
+
+
+def _near(path: Path, suffix: str) -> str | None:
+    siblings = {child.name: str(child) for child in path.parent.glob(f"*{suffix}")} if path.parent.is_dir() else {}
+    found = nearest(path.name, siblings)
+    return siblings[found] if found else None

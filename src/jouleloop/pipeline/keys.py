@@ -1,0 +1,81 @@
+"""The identity of one result: a hash of everything that determines it."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jouleloop
+from jouleloop.engines.protocol import Engine, Target
+from jouleloop.engines.registry import installed_version
+from jouleloop.workload.problem import Problem
+
+_FORMAT = 1
+#: The sources that determine a result; how sweeps are written does not.
+_SOURCES = (
+    "workload/problem.py",
+    "workload/layer.py",
+    *("arch", "energy", "mapping", "mapspace", "model", "search", "engines"),
+)
+
+
+def canonical_json(value: Any) -> str:
+    """Return ``value`` as JSON that is equal for equal data."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
+def digest(value: Any) -> str:
+    """Return the SHA-256 of plain data as hexadecimal text."""
+    return hashlib.sha256(canonical_json(value).encode()).hexdigest()
+
+
+@cache
+def code_digest() -> str:
+    """Return a hash of all sources that determine a result, so that no result outlives its code."""
+    root = Path(jouleloop.__file__).parent
+    state = hashlib.sha256()
+    for source in _SOURCES:
+        for path in [root / source] if source.endswith(".py") else sorted((root / source).rglob("*.py")):
+            state.update(path.relative_to(root).as_posix().encode())
+            state.update(path.read_bytes())
+    return state.hexdigest()[:16]
+
+
+def engine_identity(engine: Engine) -> str:
+    """Return name and version of ``engine``; for an engine without a version of its own, that of this package."""
+    own = getattr(engine, "version", None) or f"{jouleloop.__version__}+{code_digest()}"
+    installed = installed_version(engine)
+    return f"{engine.name} {own}" + (f" {installed}" if installed else "")
+
+
+def target_identity(
+    target: Target, engine: Engine, objective: Sequence[str], *, seed: int = 0, budget: int | None = None
+) -> dict[str, Any]:
+    """Return all that determines a result besides the layer, as plain data."""
+    return {
+        "format": _FORMAT,
+        "architecture": target.arch.as_dict(),
+        "energies": target.costs.as_dict(),
+        "constraints": target.constraints.as_dict(),
+        "semantics": target.semantics,
+        "objective": list(objective),
+        "engine": engine_identity(engine),
+        "seed": seed,
+        "budget": budget,
+    }
+
+
+def result_key(problem: Problem, target_digest: str) -> str:
+    """Return the key of the result of ``problem`` on the target with ``target_digest``; the layer's name is no part."""
+    shape = problem.shape
+    spaces = [
+        [
+            space.name,
+            space.read_write,
+            [[[term.dimension, term.coefficient] for term in rank] for rank in space.projection],
+        ]
+        for space in shape.data_spaces
+    ]
+    return digest([target_digest, shape.name, spaces, problem.bound, problem.coefficient])

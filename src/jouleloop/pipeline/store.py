@@ -1,0 +1,127 @@
+"""The store of results: segments of Parquet files, written whole, named by their content, never changed.
+
+A segment appears by one rename, so a process killed at any moment leaves complete segments only. Writers never touch
+each other's files, so any number of processes and machines may share the folder, on network file systems too. A
+segment whose content does not match its name is left out (and its points are computed again).
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import replacing
+
+_SCHEMA = pa.schema([("key", pa.string()), ("record", pa.string())])
+_PREFIX = "segment-"
+
+
+class ResultStore:
+    """Results by key in one folder.
+
+    Attributes
+    ----------
+    damaged
+        Segments that could not be read, found so far.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.damaged: list[Path] = []
+        self._unusable: set[Path] = set()
+        self._segments: dict[Path, tuple[str, ...]] = {}
+
+    def keys(self) -> set[str]:
+        """Return the keys of all results that are stored at this moment."""
+        return {key for path in self._paths() for key in self._keys_of(path)}
+
+    def read(self, wanted: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Yield (key, record) of the wanted results that are stored, one segment in memory at a time."""
+        missing = set(wanted)
+        for path in self._paths():
+            hits = missing.intersection(self._keys_of(path))
+            if not hits:
+                continue
+            missing -= hits
+            table = self._table(path)
+            if table is None:
+                missing |= hits
+                continue
+            for key, text in zip(table["key"].to_pylist(), table["record"].to_pylist(), strict=True):
+                if key in hits:
+                    hits.discard(key)
+                    yield key, json.loads(text)
+
+    def write(self, results: Mapping[str, Mapping[str, Any]]) -> Path | None:
+        """Store ``results`` as one segment; return its path, or None where there is nothing to store.
+
+        Raises
+        ------
+        InputError
+            Where the folder cannot be written, or the disk is full; then nothing is stored.
+        """
+        if not results:
+            return None
+        keys = sorted(results)
+        records = [json.dumps(results[key], sort_keys=True, separators=(",", ":")) for key in keys]
+        content = _content_digest(keys, records)
+        path = self.folder / f"{_PREFIX}{content}.parquet"
+        if path.exists() and self._table(path) is not None:
+            return path
+        with replacing(path) as temporary:
+            pq.write_table(
+                pa.table({"key": keys, "record": records}, schema=_SCHEMA),
+                temporary,
+                compression="zstd",
+                write_page_checksum=True,
+            )
+        # It may stand in the place of a damaged one.
+        self._unusable.discard(path)
+        self._segments.pop(path, None)
+        return path
+
+    def _refuse(self, path: Path) -> None:
+        self._unusable.add(path)
+        if path not in self.damaged:
+            self.damaged.append(path)
+
+    def _paths(self) -> list[Path]:
+        try:
+            return sorted(path for path in self.folder.glob(f"{_PREFIX}*.parquet") if path not in self._unusable)
+        except OSError as error:
+            raise InputError(Fault(f"cannot be read: {error.strerror}", str(self.folder))) from error
+
+    def _keys_of(self, path: Path) -> tuple[str, ...]:
+        if path not in self._segments:
+            try:
+                column = pq.read_table(path, columns=["key"], page_checksum_verification=True)["key"]
+                self._segments[path] = tuple(column.to_pylist())
+            except (OSError, pa.ArrowException, KeyError):
+                self._refuse(path)
+                self._segments[path] = ()
+        return self._segments[path]
+
+    def _table(self, path: Path) -> pa.Table | None:
+        try:
+            table = pq.read_table(path, page_checksum_verification=True)
+            sound = table.schema.equals(_SCHEMA) and path.stem == _PREFIX + _content_digest(
+                table["key"].to_pylist(), table["record"].to_pylist()
+            )
+        except (OSError, pa.ArrowException, KeyError):
+            sound = False
+        if not sound:
+            self._refuse(path)
+            return None
+        return table
+
+
+def _content_digest(keys: list[str], records: list[str]) -> str:
+    state = hashlib.sha256()
+    for key, record in zip(keys, records, strict=True):
+        state.update(f"{key}\n{record}\n".encode())
+    return state.hexdigest()[:32]

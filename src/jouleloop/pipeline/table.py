@@ -1,0 +1,151 @@
+"""The table of energies: one row for every architecture, sweep and layer, in a fixed order."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from jouleloop.errors import Fault, raise_all
+from jouleloop.pipeline.compute import Job, Record, run_chunk
+from jouleloop.pipeline.store import ResultStore
+from jouleloop.workload.layer import CONV, Layer
+from jouleloop.workload.sweep import Sweep
+
+TABLE_VERSION = 1
+
+_SIZES = ("N", "C", "M", "R", "S", "P", "Q", "w_stride", "h_stride")
+_SPACES = tuple(space.name for space in CONV.data_spaces)
+#: Columns of counts: whole numbers that may be missing.
+_WHOLE = ("cycles", "visited")
+
+
+def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
+    """Return one record a layer of ``sweep``: name, sizes and what variables may refer to."""
+    rows = []
+    for point in sweep.points:
+        layer = point.layer
+        sizes = {key: getattr(layer, key) for key in _SIZES}
+        more = {"groups": layer.groups, "input_size": point.input_size, "macs": layer.macs, "count": point.count}
+        rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more})
+    return rows
+
+
+def layer_table(sweep: Sweep) -> pd.DataFrame:
+    """Return the layers of ``sweep`` as a table."""
+    return pd.DataFrame(layer_rows(sweep))
+
+
+def energy_columns(job: Job) -> list[str]:
+    """Return the columns of energies [pJ] that an architecture can fill: levels and the data spaces allowed there."""
+    constraints = job.target.for_shape(CONV).constraints
+    return [
+        f"{level.name}_{space.lower()}_pj"
+        for level in job.target.arch.levels
+        for space in _SPACES
+        if space not in constraints.level(level.name).bypass
+    ]
+
+
+def energies_table(
+    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the table of energies and the table of what varies from run to run.
+
+    Results that are not stored (a segment was lost or damaged) are computed here.
+    """
+    columns = list(dict.fromkeys(column for job in jobs.values() for column in energy_columns(job)))
+    rows: list[dict[str, Any]] = []
+    timings: list[dict[str, Any]] = []
+    for name, job in jobs.items():
+        layers = {job.key(point.layer): point.layer for sweep in sweeps for point in sweep.points}
+        found = _short_records(job, layers, store)
+        own = energy_columns(job)
+        for sweep in sweeps:
+            for row, point in zip(layer_rows(sweep), sweep.points, strict=True):
+                key = job.key(point.layer)
+                rows.append({"architecture": name, **row, **_filled(found[key], own)})
+        timings += [
+            {"architecture": name, "layer": layer.renamed("").label, "seconds": found[key]["seconds"], "key": key}
+            for key, layer in layers.items()
+        ]
+    return _ordered(pd.DataFrame(rows), columns), pd.DataFrame(timings)
+
+
+def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore) -> dict[str, Record]:
+    found = {key: _short(record, job) for key, record in store.read(layers)}
+    lost = [layer for key, layer in layers.items() if key not in found]
+    if lost:
+        run_chunk(job, lost, store)
+        found |= {key: _short(record, job) for key, record in store.read([job.key(layer) for layer in lost])}
+    raise_all(
+        [Fault("no result was stored", str(store.folder), layers[key].label) for key in layers if key not in found]
+    )
+    return found
+
+
+def _short(record: Record, job: Job) -> Record:
+    """Return the columns that one stored result fills, its parts without energy left out."""
+    evaluation = record["evaluation"]
+    row: Record = {
+        "status": record["status"],
+        "reason": record["reason"],
+        "mapping": record["mapping_compact"] or "",
+        "optimal": bool(record["optimal"]),
+        "mapspace_size": float(record["mapspace_size"]),
+        "visited": int(record["visited"]),
+        "engine": record["engine"],
+        "energy_table": job.target.costs.table,
+        "objective": "+".join(record["objective"]),
+        "semantics": job.target.semantics,
+        "constraints": job.target.files.which,
+        "seconds": float(record["seconds"]),
+    }
+    if evaluation is None:
+        return row
+    if record["objective"][0] == "energy":
+        row["lower_bound_pj"] = float(record["lower_bound"])
+    row["total_pj"] = float(evaluation["energy_pj"])
+    row["compute_pj"] = float(evaluation["compute_energy_pj"])
+    row["cycles"] = int(evaluation["cycles"])
+    row["utilization"] = float(evaluation["utilization"])
+    data_pj = 0.0
+    for position, level in enumerate(evaluation["levels"]):
+        for space, stats in level["data"].items():
+            row[f"{level['name']}_{space.lower()}_pj"] = float(stats["energy_pj"])
+            data_pj += float(stats["energy_pj"])
+            if position == 0:
+                words = stats["reads"] + stats["fills"] + stats["updates"]
+                row[f"dram_words_{space.lower()}"] = int(words * stats["instances"])
+    row["data_pj"] = data_pj
+    return row
+
+
+def _filled(record: Record, own: Iterable[str]) -> Record:
+    if record["status"] != "ok":
+        return record
+    return {**dict.fromkeys(own, 0.0), **record}
+
+
+def _ordered(table: pd.DataFrame, energies: Sequence[str]) -> pd.DataFrame:
+    words = [f"dram_words_{space.lower()}" for space in _SPACES]
+    columns = [
+        *("architecture", "sweep", "layer", *_SIZES, "groups", "input_size", "macs", "count", "status", "reason"),
+        *("total_pj", "data_pj", "compute_pj", *energies, *words, "cycles", "utilization", "mapping", "optimal"),
+        *(
+            "lower_bound_pj",
+            "mapspace_size",
+            "visited",
+            "engine",
+            "energy_table",
+            "objective",
+            "semantics",
+            "constraints",
+        ),
+    ]
+    table = table.reindex(columns=columns)
+    for name in (*words, *_WHOLE):
+        table[name] = table[name].astype("Int64")
+    for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
+        table[name] = table[name].astype("float64")
+    table.attrs["table_version"] = TABLE_VERSION
+    return table

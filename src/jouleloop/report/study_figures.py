@@ -1,0 +1,75 @@
+"""The figures of a study as files: Figure 4 with its panels, growth and breakdown of every sweep, networks."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from jouleloop.config.growth import analyse, describe, rows_of
+from jouleloop.pipeline.published import read_published
+from jouleloop.report.figures import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS, figure4, growth_figure
+from jouleloop.report.figures_energy import breakdown_figure
+from jouleloop.report.style import save_figure
+from jouleloop.stats.analysis import Analysis
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.workload.sweep import Sweep
+
+
+def quick_options(options: StatisticsOptions) -> StatisticsOptions:
+    """Return the options with the data energy as the only response: all that the growth figures show."""
+    return options.model_copy(update={"responses": ["data"]})
+
+
+def draw_figure4(
+    energies: pd.DataFrame,
+    sweeps: Sequence[Sweep],
+    architectures: Sequence[str],
+    folder: Path,
+    formats: Sequence[str],
+    options: StatisticsOptions,
+) -> list[Path]:
+    """Draw Figure 4 of paper 002 for ``architectures`` (the paper's first), whole and panel by panel."""
+    shown = [sweep for sweep in sweeps if sweep.name in FIGURE4_SWEEPS]
+    analysis = analyse(energies, shown, quick_options(options))
+    first = [name for name in FIGURE4_ARCHITECTURES if name in architectures]
+    names = [*first, *(name for name in architectures if name not in first)]
+    paths = list(save_figure(figure4(analysis, FIGURE4_SWEEPS, names), folder, formats))
+    for sweep in FIGURE4_SWEEPS:
+        for name in names:
+            panel = replace(growth_figure(analysis, sweep, name), name=f"{sweep}_{name}")
+            paths += save_figure(panel, folder / "figure4", formats)
+    return paths
+
+
+def draw_sweep(
+    energies: pd.DataFrame,
+    sweep: Sweep,
+    architectures: Sequence[str],
+    folder: Path,
+    formats: Sequence[str],
+    options: StatisticsOptions,
+) -> list[Path]:
+    """Draw growth and breakdown of one sweep on each of ``architectures`` into ``folder``/<sweep>."""
+    analysis = analyse(energies, [sweep], quick_options(options))
+    rows = rows_of(energies, [sweep])
+    paths: list[Path] = []
+    for name in architectures:
+        growth = growth_figure(analysis, sweep.name, name, published=_published(sweep, name, analysis))
+        breakdown = breakdown_figure(rows, describe(sweep), name)
+        paths += save_figure(replace(growth, name=f"growth_{name}"), folder / sweep.name, formats)
+        paths += save_figure(replace(breakdown, name=f"breakdown_{name}"), folder / sweep.name, formats)
+    return paths
+
+
+def _published(sweep: Sweep, architecture: str, analysis: Analysis) -> pd.DataFrame | None:
+    """Return the published data energies of a sweep as the growth figure overlays them."""
+    table = read_published(sweep, architecture)
+    if table is None or sweep.variable != sweep.published_parameter:
+        return None
+    known = set(analysis.residuals["architecture"])
+    if architecture not in known:
+        return None
+    return pd.DataFrame(
+        {"architecture": architecture, "variable": table["parameter"], "value": table["published_data_pj"]}
+    )

@@ -1,0 +1,293 @@
+"""Sweeps and networks: from a checked file to the list of its layers."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import read_yaml
+from jouleloop.validation import validate
+from jouleloop.workload.layer import Layer, parse_layer
+from jouleloop.workload.sizes import layer_from_sizes
+from jouleloop.workload.sweep_schema import NetworkFile, Part, RandomLayers, Range, SweepFile, Values, known_sizes
+
+MAX_POINTS = 1_000_000
+_MOST_FAULTS = 20
+_MOST_DRAWS = 1000
+
+
+@dataclass(frozen=True)
+class SweepPoint:
+    """One layer of a sweep or network.
+
+    Attributes
+    ----------
+    input_size
+        Input extent along P: as stated, without padding, or else what P, R and the stride make it.
+    count
+        How often a network runs the layer; 1 in a sweep.
+    """
+
+    layer: Layer
+    input_size: int
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """A sweep or network with its layers.
+
+    Attributes
+    ----------
+    variable, symbol, expected
+        What is tested, its name in words, and the expected growth; empty for a network.
+    published
+        Path of the table of published energies, by architecture.
+    """
+
+    name: str
+    kind: str
+    points: tuple[SweepPoint, ...]
+    source: str
+    variable: str = ""
+    symbol: str = ""
+    expected: str = ""
+    published: tuple[tuple[str, str], ...] = ()
+    published_parameter: str = ""
+    description: str = ""
+
+    @property
+    def is_network(self) -> bool:
+        """Whether this is a network, with multiplicities and without a tested variable."""
+        return self.kind == "network"
+
+
+def load_sweep(path: Path) -> Sweep:
+    """Return the sweep in the YAML file ``path``; raise `InputError` with all its faults."""
+    spec = validate(SweepFile, read_yaml(path), path)
+    try:
+        points = tuple(sweep_points(spec))
+    except InputError as error:
+        raise error.at(path) from error
+    published = tuple((arch, str(path.parent / name)) for arch, name in sorted(spec.published.items()))
+    return Sweep(
+        _name(spec.name, path),
+        spec.kind,
+        points,
+        str(path),
+        spec.variable,
+        spec.symbol,
+        spec.expected,
+        published,
+        spec.published_parameter,
+        spec.description,
+    )
+
+
+def load_network(path: Path) -> Sweep:
+    """Return the network in the YAML file ``path``; raise `InputError` with all its faults."""
+    spec = validate(NetworkFile, read_yaml(path), path)
+    faults: list[Fault] = []
+    points: list[SweepPoint] = []
+    names: set[str] = set()
+    for index, entry in enumerate(spec.layers):
+        field = f"layers.{index}"
+        if entry.name in names:
+            faults.append(Fault("two layers have one name", field=f"{field}.name", value=entry.name))
+        names.add(entry.name)
+        try:
+            layer, stated = layer_from_sizes(entry.kind, entry.sizes, name=entry.name, rounding=spec.rounding)
+        except InputError as error:
+            faults += _inside(error, f"{field}.sizes")
+            continue
+        points.append(SweepPoint(layer, layer.input_width if stated is None else stated, entry.count))
+    if faults:
+        raise InputError(faults).at(path)
+    return Sweep(_name(spec.name, path), "network", tuple(points), str(path), description=spec.description)
+
+
+def sweep_points(spec: SweepFile) -> list[SweepPoint]:
+    """Return the layers of ``spec``: its own block, its further blocks, explicit and random layers, each once.
+
+    Raises
+    ------
+    InputError
+        With the faults of all points; a sweep without points is a fault.
+    """
+    faults: list[Fault] = []
+    found: dict[tuple[Any, ...], SweepPoint] = {}
+    blocks = [("", Part(fixed={}, ranges=spec.ranges, combine=spec.combine))] if spec.ranges else []
+    blocks += [(f"parts.{index}.", part) for index, part in enumerate(spec.parts)]
+    if not blocks and not spec.layers and spec.random is None and spec.fixed:
+        blocks = [("", Part())]
+    for prefix, part in blocks:
+        for sizes in _combinations(spec, part, prefix, faults):
+            _add(found, spec, sizes, prefix, faults)
+            if len(faults) > _MOST_FAULTS:
+                break
+    for index, entry in enumerate(spec.layers):
+        _add_explicit(found, spec, entry, f"layers.{index}", faults)
+    if spec.random is not None:
+        _add_random(found, spec, spec.random, faults)
+    if len(faults) > _MOST_FAULTS:
+        faults = [*faults[:_MOST_FAULTS], Fault("and more faults of the same kind")]
+    names: dict[str, Layer] = {}
+    for point in found.values():
+        if names.setdefault(point.layer.label, point.layer) is not point.layer:
+            faults.append(Fault("two different layers have one name", field="layers", value=point.layer.label))
+    if not faults and not found:
+        faults.append(Fault("the sweep has no layers", field="ranges", allowed="ranges, parts, layers or random"))
+    raise_all(faults)
+    return list(found.values())
+
+
+def _name(given: str | None, path: Path) -> str:
+    name = given or path.stem
+    try:
+        return str(validate(SweepFile, {"name": name, "kind": "fc", "variable": "C", "expected": "linear"}, path).name)
+    except InputError as error:
+        raise InputError(
+            Fault("cannot be a name: give the sweep one by the key 'name'", str(path), value=name)
+        ) from error
+
+
+def _inside(error: InputError, prefix: str) -> list[Fault]:
+    return [
+        Fault(f.message, f.source, f"{prefix}.{f.field}" if f.field else prefix, f.value, f.allowed, f.nearest)
+        for f in error.faults
+    ]
+
+
+def _values(value: Values) -> range | list[int]:
+    if isinstance(value, Range):
+        return value.values()
+    return value if isinstance(value, list) else [value]
+
+
+def _combinations(spec: SweepFile, part: Part, prefix: str, faults: list[Fault]) -> Iterator[dict[str, int]]:
+    fixed = {**spec.fixed, **part.fixed}
+    known = known_sizes(spec.kind)
+    before = len(faults)
+    for group, keys in (("fixed", fixed), (f"{prefix}ranges", part.ranges)):
+        for key in keys:
+            if key not in known:
+                faults += _inside(_unknown_size(key, spec.kind), group)
+    columns = {key: _values(value) for key, value in part.ranges.items()}
+    for key in columns:
+        if key in part.fixed or (part.combine != "union" and key in spec.fixed):
+            faults.append(Fault("is both fixed and varied", field=f"{prefix}ranges.{key}"))
+    lengths = [len(column) for column in columns.values()]
+    if part.combine == "zip" and len(set(lengths)) > 1:
+        sizes = ", ".join(f"{key}: {len(column)}" for key, column in columns.items())
+        faults.append(Fault("ranges that are combined by zip differ in length", field=f"{prefix}ranges", value=sizes))
+    count = int(np.prod([*lengths], dtype=object)) if part.combine == "product" else sum(lengths)
+    if count > MAX_POINTS:
+        faults.append(Fault("too many points", field=f"{prefix}ranges", value=count, allowed=f"at most {MAX_POINTS}"))
+    if len(faults) > before:
+        return
+    if part.combine == "union":
+        base = {key: column[0] for key, column in columns.items()} | fixed
+        for key, column in columns.items():
+            for value in column:
+                yield {**base, key: value}
+    elif part.combine == "zip":
+        for row in zip(*columns.values(), strict=True):
+            yield {**fixed, **dict(zip(columns, row, strict=True))}
+    else:
+        for row in itertools.product(*columns.values()):
+            yield {**fixed, **dict(zip(columns, row, strict=True))}
+
+
+def _unknown_size(key: str, kind: str) -> InputError:
+    try:
+        layer_from_sizes(kind, {key: 1})
+    except InputError as error:
+        return error
+    raise AssertionError(key)  # pragma: no cover - only called with unknown keys
+
+
+def _identity(point: SweepPoint) -> tuple[Any, ...]:
+    layer = point.layer
+    sizes = (layer.C, layer.M, layer.R, layer.S, layer.N, layer.P, layer.Q, layer.w_stride, layer.h_stride)
+    return (*sizes, layer.groups, point.input_size)
+
+
+def _add(
+    found: dict[tuple[Any, ...], SweepPoint],
+    spec: SweepFile,
+    sizes: Mapping[str, Any],
+    prefix: str,
+    faults: list[Fault],
+    name: str = "",
+) -> None:
+    try:
+        layer, stated = layer_from_sizes(spec.kind, sizes, name=name, rounding=spec.rounding)
+    except InputError as error:
+        where = ", ".join(f"{key} = {value}" for key, value in sizes.items())
+        faults += [
+            Fault(f"{f.message} (at {where})", f.source, prefix + (f.field or ""), f.value, f.allowed, f.nearest)
+            for f in error.faults
+        ]
+        return
+    point = SweepPoint(layer, layer.input_width if stated is None else stated)
+    if stated is not None and not name:
+        # Two stated inputs may end in one layer; the rows must still differ by name.
+        point = SweepPoint(layer.renamed(f"{layer.spec()}/input{stated}"), stated)
+    found.setdefault(_identity(point), point)
+
+
+def _add_explicit(
+    found: dict[tuple[Any, ...], SweepPoint],
+    spec: SweepFile,
+    entry: str | dict[str, Any],
+    field: str,
+    faults: list[Fault],
+) -> None:
+    if isinstance(entry, dict):
+        sizes = {**spec.fixed, **{str(key): value for key, value in entry.items() if key != "name"}}
+        name = entry.get("name", "")
+        if not isinstance(name, str) or len(name) > 60:
+            faults.append(Fault("must be text of at most 60 characters", field=f"{field}.name", value=name))
+            return
+        _add(found, spec, sizes, f"{field}.", faults, name)
+        return
+    try:
+        layer = parse_layer(entry)
+    except InputError as error:
+        faults += _inside(error, field)
+        return
+    if layer.kind != spec.kind:
+        faults.append(Fault("is not of the sweep's kind", field=field, value=entry, allowed=spec.kind))
+        return
+    point = SweepPoint(layer, layer.input_width)
+    found.setdefault(_identity(point), point)
+
+
+def _add_random(
+    found: dict[tuple[Any, ...], SweepPoint], spec: SweepFile, request: RandomLayers, faults: list[Fault]
+) -> None:
+    """Draw layers with NumPy's PCG64, whose streams are fixed; draws that make no layer, or one again, do not count."""
+    unknown = [key for key in request.ranges if key not in known_sizes(spec.kind)]
+    for key in unknown:
+        faults += _inside(_unknown_size(key, spec.kind), "random.ranges")
+    if unknown:
+        return
+    generator = np.random.Generator(np.random.PCG64(request.seed))
+    columns = {key: _values(value) for key, value in request.ranges.items()}
+    target = len(found) + request.count
+    failed: list[Fault] = []
+    idle = 0
+    while len(found) < target:
+        drawn = {key: int(column[int(generator.integers(len(column)))]) for key, column in columns.items()}
+        before = len(found)
+        failed.clear()
+        _add(found, spec, {**spec.fixed, **drawn}, "random.ranges.", failed)
+        idle = 0 if len(found) > before else idle + 1
+        if idle > _MOST_DRAWS:
+            message = f"no new layer in {_MOST_DRAWS} draws, {len(found) - target + request.count} were found"
+            faults += [Fault(message, field="random", value=request.count), *failed]
+            return

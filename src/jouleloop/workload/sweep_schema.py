@@ -1,0 +1,210 @@
+"""What a sweep file and a network file may hold: one definition a key, with unit, default and meaning."""
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, Tag, model_validator
+
+#: Sizes of a layer of each kind, and the shorthands that stand for several of them.
+FC_SIZES = ("C", "M", "N")
+CONV_SIZES = ("C", "M", "R", "S", "N", "P", "Q", "w_stride", "h_stride", "groups")
+#: Shorthand: the sizes it sets.
+SHORTHANDS = {"kernel": ("R", "S"), "output": ("P", "Q"), "stride": ("w_stride", "h_stride")}
+#: Sizes of a convolution's input, from which P and Q follow.
+INPUT_SIZES = ("input", "input_width", "input_height", "padding", "padding_width", "padding_height")
+
+NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
+Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+
+
+def known_sizes(kind: str) -> tuple[str, ...]:
+    """Return the names of sizes that a layer of ``kind`` may state."""
+    return FC_SIZES if kind == "fc" else (*CONV_SIZES, *SHORTHANDS, *INPUT_SIZES, "dilation")
+
+
+def unit(text: str) -> dict[str, Any]:
+    """Return the JSON-schema entry that names the unit of a key."""
+    return {"unit": text}
+
+
+class Strict(BaseModel):
+    """A model that refuses unknown keys and does not convert types."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class Range(Strict):
+    """Evenly spaced sizes, both ends included."""
+
+    start: StrictInt = Field(description="First value.", json_schema_extra=unit("as the size"))
+    stop: StrictInt = Field(
+        description="Last value; included where the steps meet it.", json_schema_extra=unit("as the size")
+    )
+    step: StrictInt = Field(default=1, description="Distance of neighbours.", json_schema_extra=unit("as the size"))
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if self.step < 1:
+            raise ValueError(f"step must be a positive integer, not {self.step}")
+        if self.stop < self.start:
+            raise ValueError(f"empty range: stop {self.stop} is below start {self.start}")
+        return self
+
+    def values(self) -> range:
+        """Return the sizes."""
+        return range(self.start, self.stop + 1, self.step)
+
+
+def _form_of(value: Any) -> str:
+    """Return which form a value has, so that only the faults of that form are reported."""
+    if isinstance(value, (dict, Range)):
+        return "<range>"
+    return "<list>" if isinstance(value, (list, tuple)) else "<number>"
+
+
+Values = Annotated[
+    Annotated[StrictInt, Tag("<number>")]
+    | Annotated[Range, Tag("<range>")]
+    | Annotated[list[StrictInt], Field(min_length=1), Tag("<list>")],
+    Discriminator(_form_of),
+]
+Sizes = dict[str, Values]
+
+
+class Part(Strict):
+    """One block of points: ranges combined, around fixed sizes."""
+
+    fixed: dict[str, StrictInt] = Field(
+        default={},
+        description="Sizes that all points of this block share; they override the sweep's own.",
+        json_schema_extra=unit("elements"),
+    )
+    ranges: Sizes = Field(
+        default={},
+        description="Sizes that vary: a range with start, stop (included) and step, a list, or one value.",
+        json_schema_extra=unit("elements"),
+    )
+    combine: Literal["product", "zip", "union"] = Field(
+        default="product",
+        description=(
+            "How several ranges are combined: every combination (product), element by element (zip), or each range by "
+            "itself with the others at their fixed value (union)."
+        ),
+        json_schema_extra=unit("choice"),
+    )
+
+
+class RandomLayers(Strict):
+    """Layers drawn at random, the same ones for the same seed on every machine."""
+
+    count: StrictInt = Field(ge=1, le=1_000_000, description="How many layers.", json_schema_extra=unit("layers"))
+    seed: StrictInt = Field(ge=0, le=2**63, description="Seed of the generator.", json_schema_extra=unit("number"))
+    ranges: Sizes = Field(
+        min_length=1,
+        description="Sizes drawn uniformly and independently from a range or list; impossible layers are drawn anew.",
+        json_schema_extra=unit("elements"),
+    )
+
+
+class SweepFile(Strict):
+    """A layer sweep: which layers, which variable is tested, how the energy is expected to grow."""
+
+    name: Name | None = Field(
+        default=None,
+        description="Name in tables, file names and the configuration; the file's name where it is left out.",
+        json_schema_extra=unit("text"),
+    )
+    description: str = Field(default="", description="What the sweep is for.", json_schema_extra=unit("text"))
+    kind: Literal["fc", "conv"] = Field(description="Kind of the layers.", json_schema_extra=unit("choice"))
+    fixed: dict[str, StrictInt] = Field(
+        default={}, description="Sizes that all points share.", json_schema_extra=unit("elements")
+    )
+    ranges: Sizes = Field(
+        default={},
+        description="Sizes that vary: a range with start, stop (included) and step, a list, or one value.",
+        json_schema_extra=unit("elements"),
+    )
+    combine: Literal["product", "zip", "union"] = Field(
+        default="product",
+        description=(
+            "How several ranges are combined: every combination (product), element by element (zip), or each range by "
+            "itself with the others at their fixed value (union)."
+        ),
+        json_schema_extra=unit("choice"),
+    )
+    parts: list[Part] = Field(
+        default=[],
+        description="More blocks of points; the sweep is the union of all its blocks, every layer once.",
+        json_schema_extra=unit("blocks"),
+    )
+    layers: list[str | dict[str, Any]] = Field(
+        default=[],
+        description="Explicit layers: text such as fc:1024x128, or sizes with an optional name.",
+        json_schema_extra=unit("layers"),
+    )
+    random: RandomLayers | None = Field(
+        default=None, description="Layers drawn at random.", json_schema_extra=unit("layers")
+    )
+    rounding: Literal["exact", "floor"] = Field(
+        default="exact",
+        description=(
+            "Where the stride does not divide the stated input size: an error (exact), or the last, incomplete "
+            "step is left out (floor), as deep-learning frameworks do."
+        ),
+        json_schema_extra=unit("choice"),
+    )
+    variable: str = Field(
+        description="What is tested: arithmetic over the columns of the layer table, such as C, C*M or 1/w_stride.",
+        min_length=1,
+        max_length=200,
+        json_schema_extra=unit("expression"),
+    )
+    symbol: str = Field(
+        default="", max_length=60, description="The variable in words, for figures.", json_schema_extra=unit("text")
+    )
+    expected: str = Field(
+        description="Growth that theory expects of the energy in the variable: linear, quadratic, linear_in_square, …",
+        max_length=60,
+        json_schema_extra=unit("growth"),
+    )
+    published: dict[str, str] = Field(
+        default={},
+        description="By architecture: table of published energies (parameter;total;compute;data); path from this file.",
+        json_schema_extra=unit("path"),
+    )
+    published_parameter: str = Field(
+        default="",
+        description="Column that holds the first column of the published tables.",
+        json_schema_extra=unit("column"),
+    )
+
+
+class NetworkLayer(Strict):
+    """One distinct layer of a network."""
+
+    name: str = Field(min_length=1, max_length=60, description="Name of the layer.", json_schema_extra=unit("text"))
+    kind: Literal["fc", "conv"] = Field(description="Kind of the layer.", json_schema_extra=unit("choice"))
+    count: StrictInt = Field(
+        default=1, ge=1, description="How often the network runs it.", json_schema_extra=unit("layers")
+    )
+    sizes: dict[str, StrictInt] = Field(
+        min_length=1, description="Its sizes, as in a sweep.", json_schema_extra=unit("elements")
+    )
+
+
+class NetworkFile(Strict):
+    """A network: its distinct layers with their multiplicity."""
+
+    name: Name | None = Field(
+        default=None,
+        description="Name in tables and figures; the file's name where it is left out.",
+        json_schema_extra=unit("text"),
+    )
+    description: str = Field(default="", description="Source of the sizes.", json_schema_extra=unit("text"))
+    rounding: Literal["exact", "floor"] = Field(
+        default="floor",
+        description="What happens where the stride does not divide the stated input, as in a sweep.",
+        json_schema_extra=unit("choice"),
+    )
+    layers: list[NetworkLayer] = Field(
+        min_length=1, description="The distinct layers.", json_schema_extra=unit("layers")
+    )

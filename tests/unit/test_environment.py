@@ -1,0 +1,31 @@
+"""The ways to install agree: conda's environment has the ranges of pip's."""
+
+import tomllib
+from pathlib import Path
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+#: Names that conda gives the parts that are needed.
+CONDA = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "snakemake": "snakemake-minimal"}
+
+
+def split(text: str) -> tuple[str, str]:
+    position = min((text.find(c) for c in "<>=" if c in text), default=len(text))
+    return text[:position].strip(), text[position:].replace(" ", "")
+
+
+def test_conda_and_pip_have_the_same_ranges() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    pip = dict(split(entry) for entry in project["dependencies"])
+    entries = yaml.safe_load((ROOT / "environment.yml").read_text())["dependencies"]
+    conda = dict(split(entry) for entry in entries if isinstance(entry, str))
+    assert conda.pop("python").startswith(project["requires-python"])
+    conda.pop("pip")
+    assert conda == {CONDA.get(name, name): version for name, version in pip.items()}
+
+
+def test_every_dependency_is_explained() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    text = (ROOT / "docs/dependencies.md").read_text()
+    assert [entry for entry in project["dependencies"] if split(entry)[0] not in text] == []

@@ -1,0 +1,175 @@
+"""The whole workflow on a tiny study: twice the same bytes, only what changed is computed, mistakes stop it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+TINY = """\
+kind: fc
+fixed: {M: 32}
+ranges: {C: {start: 16, stop: 96, step: 16}}
+variable: C
+expected: linear
+"""
+#: What may differ between two runs.
+VARIES = ("timings.csv", "logs", "store", "map")
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+
+
+def project(folder: Path, **changes: object) -> Path:
+    for name in ("arch", "mappings", "layers", "workflow", "analysis", "profiles"):
+        shutil.copytree(ROOT / name, folder / name)
+    shutil.copy(ROOT / "Snakefile", folder)
+    (folder / "layers/tiny.yaml").write_text(TINY)
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    config |= {"sweeps": ["tiny"], "outputs": {"figure_formats": ["png"], "specs": True}, **changes}
+    (folder / "config").mkdir()
+    (folder / "config/config.yaml").write_text(yaml.safe_dump(config))
+    return folder
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = os.environ | {
+        "PYTHONPATH": str(ROOT / "src"),
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+    }
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500, check=False
+    )
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    results = folder / "results"
+    return {
+        path.relative_to(results).as_posix(): path.read_bytes()
+        for path in sorted(results.rglob("*"))
+        if path.is_file() and path.relative_to(results).parts[0] not in VARIES and not path.name.startswith(".")
+    }
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = project(tmp_path_factory.mktemp("study"))
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+def test_tables_and_figures(finished: Path) -> None:
+    table = pd.read_parquet(finished / "results/energies.parquet")
+    assert len(table) == 12
+    assert set(table["status"]) == {"ok"}
+    assert table["optimal"].all()
+    # The parts of the energy add up, and no energy is below what is proven.
+    parts = [name for name in table.columns if name.endswith(("weights_pj", "inputs_pj", "outputs_pj"))]
+    assert table[parts].sum(axis=1).to_numpy() == pytest.approx(table["data_pj"].to_numpy(), rel=1e-12)
+    assert (table["data_pj"] + table["compute_pj"]).to_numpy() == pytest.approx(table["total_pj"].to_numpy(), rel=1e-12)
+    assert (table["lower_bound_pj"] <= table["total_pj"] * (1 + 1e-12)).all()
+    fits = pd.read_csv(finished / "results/fits.csv")
+    assert {"tiny"} == set(fits["sweep"])
+    for name in (
+        "figures/tiny/growth_eyeriss.png",
+        "figures/tiny/breakdown_simba.png",
+        "verdicts.csv",
+        "layers/tiny.csv",
+    ):
+        assert (finished / "results" / name).stat().st_size > 100
+
+
+def test_specs_are_complete(finished: Path) -> None:
+    paths = sorted((finished / "results/specs/eyeriss/tiny").glob("*.yaml"))
+    assert [path.name for path in paths] == [f"fc_{c}x32.yaml" for c in (16, 32, 48, 64, 80, 96)]
+    text = paths[0].read_text()
+    for key in ("architecture:", "problem:", "constraints:", "mapper:"):
+        assert f"\n{key}" in text
+
+
+def test_nothing_to_do_the_second_time(finished: Path) -> None:
+    assert "Nothing to be done" in snakemake(finished).stderr
+
+
+def test_other_chunks_and_cores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
+    other = project(tmp_path / "other", chunks={"least": 5})
+    done = snakemake(other, "--cores", "1")
+    assert done.returncode == 0, done.stderr
+    assert contents(other) == contents(finished)
+
+
+def test_an_added_point_is_the_only_one_searched(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "more"
+    shutil.copytree(finished, folder, ignore=shutil.ignore_patterns(".snakemake"))
+    (folder / "layers/tiny.yaml").write_text(TINY.replace("96", "112") + "# a comment\n")
+    done = snakemake(folder, "results/energies.parquet")
+    assert done.returncode == 0, done.stderr
+    assert len(pd.read_parquet(folder / "results/energies.parquet")) == 14
+    timings = pd.read_csv(folder / "results/timings.csv").set_index("key")["seconds"]
+    before = pd.read_csv(finished / "results/timings.csv").set_index("key")["seconds"]
+    # A result that is searched again has other seconds.
+    assert len(timings) == 14
+    assert (timings.loc[before.index] == before).all()
+
+
+def test_results_of_an_interrupted_run_are_not_taken(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "cut"
+    shutil.copytree(finished, folder)
+    segment = next((folder / "results/store").glob("segment-*.parquet"))
+    segment.write_bytes(segment.read_bytes()[:300])
+    (folder / "results/energies.parquet").unlink()
+    done = snakemake(folder)
+    assert done.returncode == 0, done.stderr
+    assert contents(folder) == contents(finished)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"sweeps": ["tinny"]}, "did you mean 'tiny'"),
+        ({"swepes": ["tiny"]}, "swepes: unknown key"),
+        ({"engine": "natve"}, "did you mean 'native'"),
+    ],
+)
+def test_mistakes_stop_before_any_job(tmp_path: Path, changes: dict[str, object], message: str) -> None:
+    folder = project(tmp_path / "bad", **changes)
+    done = snakemake(folder)
+    assert done.returncode != 0
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "results").exists()
+
+
+def test_a_mistake_found_by_a_job_is_a_message(tmp_path: Path) -> None:
+    folder = project(tmp_path / "bad")
+    (folder / "layers/tiny.yaml").write_text(TINY.replace("variable: C", "variable: CC").replace("linear", "linnear"))
+    done = snakemake(folder)
+    assert done.returncode != 0
+    assert "CC" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "results/energies.csv").exists()
+
+
+def test_snakemake_report(finished: Path) -> None:
+    done = snakemake(finished, "--report", "report.html")
+    assert done.returncode == 0, done.stderr
+    text = (finished / "report.html").read_text()
+    assert "growth_eyeriss" in text
+    assert "Figures" in text
+
+
+def test_provenance_names_versions_and_inputs(finished: Path) -> None:
+    import pyarrow.parquet as pq
+
+    metadata = pq.read_schema(finished / "results/energies.parquet").metadata
+    found = json.loads(metadata[b"provenance"])
+    assert {"jouleloop", "numba", "python"} <= set(found["versions"])
+    assert set(found["architectures"]) == {"eyeriss", "simba"}
+    assert "layers/tiny.yaml" in found["sweeps"]["tiny"]

@@ -1,0 +1,54 @@
+rule figure4:
+    input:
+        "results/energies.parquet",
+    output:
+        report(
+            expand("results/figures/figure4.{format}", format=FORMATS),
+            caption="../report/figure4.rst",
+            category="Figures",
+            labels={"figure": "paper 002, Figure 4"},
+        ),
+        expand(
+            "results/figures/figure4/{sweep}_{arch}.{format}",
+            sweep=FIGURE4_SWEEPS if FIGURE4 else [],
+            arch=ARCHITECTURES,
+            format=FORMATS,
+        ),
+    log:
+        "results/logs/figure4.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        statistics=STUDY.config.statistics.model_dump(),
+    message:
+        "Drawing Figure 4"
+    script:
+        "../../analysis/figure4.py"
+
+
+rule sweep_figures:
+    input:
+        "results/energies.parquet",
+        lambda wildcards: SOURCES[wildcards.sweep],
+    output:
+        report(
+            expand(
+                "results/figures/{{sweep}}/{kind}_{arch}.{format}",
+                kind=["growth", "breakdown"],
+                arch=ARCHITECTURES,
+                format=FORMATS,
+            ),
+            caption="../report/sweep.rst",
+            category="Figures",
+            subcategory="{sweep}",
+        ),
+    log:
+        "results/logs/sweep_figures/{sweep}.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        statistics=STUDY.config.statistics.model_dump(),
+    message:
+        "Drawing the figures of {wildcards.sweep}"
+    script:
+        "../../analysis/sweep_figures.py"

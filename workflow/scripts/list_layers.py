@@ -1,0 +1,15 @@
+"""Write the table of layers of every sweep, after checking that its variable and growth can be tested."""
+
+from pathlib import Path
+
+from jouleloop.config.growth import check_growth
+from jouleloop.config.load import load_study
+from jouleloop.config.study import logged
+from jouleloop.pipeline.table import layer_table
+from jouleloop.pipeline.write import write_csv
+
+with logged(snakemake.log[0]):
+    study = load_study(snakemake.config)
+    check_growth(study)
+    for sweep in study.sweeps:
+        write_csv(Path("results/layers") / f"{sweep.name}.csv", layer_table(sweep))

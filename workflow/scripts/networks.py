@@ -1,0 +1,12 @@
+"""Add the layers of every network up."""
+
+from pathlib import Path
+
+from jouleloop.config.load import load_study
+from jouleloop.config.study import logged
+from jouleloop.pipeline.networks import network_table
+from jouleloop.pipeline.write import read_parquet, write_csv
+
+with logged(snakemake.log[0]):
+    energies, _ = read_parquet(Path(snakemake.input[0]))
+    write_csv(Path(snakemake.output.csv), network_table(energies, load_study(snakemake.config).networks))

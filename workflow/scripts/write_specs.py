@@ -1,0 +1,13 @@
+"""Write a complete Timeloop input for every layer of one sweep on one architecture."""
+
+from pathlib import Path
+
+from jouleloop.config.load import load_study
+from jouleloop.config.study import jobs_of, logged
+from jouleloop.pipeline.specs import write_specs
+
+with logged(snakemake.log[0]):
+    study = load_study(snakemake.config)
+    name = snakemake.wildcards.arch
+    sweep = next(sweep for sweep in study.sweeps if sweep.name == snakemake.wildcards.sweep)
+    write_specs(jobs_of(study.config, only=name)[name].target, sweep, Path(snakemake.output[0]))
