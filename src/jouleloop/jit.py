@@ -1,7 +1,7 @@
 """Where compiled kernels are kept: one folder a version of the sources, so that an edit never meets stale machine code.
 
-numba looks only at the file of the function it loads, not at the functions that one calls; a change in a callee would go
-unseen. Every module with kernels imports this one before numba compiles anything.
+numba looks only at the file of the function it loads, not at the functions that one calls; a change in a callee would
+go unseen. Every module with kernels imports this one before numba compiles anything.
 """
 
 import hashlib
@@ -37,7 +37,8 @@ def use_cache_folder() -> None:
         writable = os.access(folder, os.W_OK)
     except OSError:
         writable = False
-    numba.config.CACHE_DIR = str(folder) if writable else tempfile.mkdtemp(prefix="jouleloop-kernels-")
+    chosen = str(folder) if writable else tempfile.mkdtemp(prefix="jouleloop-kernels-")
+    setattr(numba.config, "CACHE_DIR", chosen)  # noqa: B010 - numba's settings are not declared
 
 
 use_cache_folder()

@@ -1,4 +1,4 @@
-"""The mapspace of one layer on one architecture: every slot a dimension's factors can go to, and how loops may be ordered.
+"""The mapspace of one layer on one architecture: every slot that factors can go to, and how loops may be ordered.
 
 Follows Timeloop 3.0.3: ``src/mapspaces/uber.cpp``, ``src/mapspaces/subspaces.cpp`` and ``src/mapping/constraints.cpp``.
 Levels are indexed from the innermost storage level (0) outward, as in the model's kernels.
@@ -169,7 +169,7 @@ def build_mapspace(problem: Problem, arch: Architecture, constraints: Constraint
                 )
             spatial.append(None)
     if not faults:
-        _check_divisible(problem, temporal, spatial, arch, constraints.name, faults)
+        _check_divisible(problem, temporal, spatial, constraints.name, faults)
     keeps = _keeps(problem, arch, constraints, faults)
     if faults:
         raise InputError(faults)
@@ -224,7 +224,6 @@ def _check_divisible(
     problem: Problem,
     temporal: list[Slot],
     spatial: list[Slot | None],
-    arch: Architecture,
     source: str,
     faults: list[Fault],
 ) -> None:

@@ -24,7 +24,8 @@ MULTICAST, SCATTER, WORDS = range(3)
 #: together (0 without spatial loops); and the number of transfer groups.
 TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = range(9)
 #: Places of a level's specification: energy per vector read and write [pJ], words per vector, number of clusters,
-#: read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a mapping has
+#: read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a mapping
+#: has
 #: to fill at least, and the physical fan-out below along X and Y.
 (
     READ_PJ,

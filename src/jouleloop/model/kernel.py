@@ -1,14 +1,14 @@
 """The counting kernel: words that cross every boundary of a loop nest, exactly as Timeloop's nest analysis counts them.
 
-Levels are indexed from the innermost storage level (0) outward, data spaces and dimensions in the order of the problem.
-The analysis follows Timeloop 3.0.3 ``src/loop-analysis/nest-analysis.cpp``: every loop runs iterations 0 and 1 only, the
-latter standing for all others; the point set of a level is an axis-aligned box; what a level asks of its parent is the
-box less the last box, where the move between the two equals the move before, and the whole box elsewhere
+Levels are indexed from the innermost storage level (0) outward, data spaces and dimensions in the order of the
+problem. The analysis follows Timeloop 3.0.3 ``src/loop-analysis/nest-analysis.cpp``: every loop runs iterations 0 and 1
+only, the latter standing for all others; the point set of a level is an axis-aligned box; what a level asks of its
+parent is the box less the last box, where the move between the two equals the move before, and the whole box elsewhere
 (``OperationSpace::SaveAndSubtractIfSameStride``).
 
 Why no loop is executed here: let loop 0 be the innermost temporal loop outside the boundary, with move v0. Between any
-two steps of outer loops there is at least one step of loop 0. A step of loop 0 always subtracts (the last move is either
-none or v0). A step of an outer loop j has the move vj (its own less those of all inner loops, which fall back to
+two steps of outer loops there is at least one step of loop 0. A step of loop 0 always subtracts (the last move is
+either none or v0). A step of an outer loop j has the move vj (its own less those of all inner loops, which fall back to
 iteration 0), and subtracts only if vj = v0. So two box sizes and one comparison a loop give the exact sum.
 """
 
@@ -112,7 +112,7 @@ def _classes(codes: Ints, chosen: Bools, sizes: Ints) -> int:
 
 @nb.njit(cache=True)
 def _record(sizes: Ints, distinct: int, words: float, groups: Floats, record: Ints) -> None:
-    """Add one call's transfers: classes of equal multicast factor form one group with their number as scatter factor."""
+    """Add one call's transfers: classes of equal multicast factor form a group, their number its scatter factor."""
     done = np.zeros(distinct, np.bool_)
     for a in range(distinct):
         if done[a]:
@@ -188,9 +188,9 @@ def _boundary(
 ) -> float:
     """Add the transfers of one data space through one boundary to ``groups``; return the words that mesh links carry.
 
-    ``loop`` holds the temporal loops outside the boundary, innermost first; ``spatial`` the spatial loops at it, outermost
-    first; each with the index step of one iteration. ``stateless`` marks the boundary to the compute units, which
-    hold nothing from one step to the next.
+    ``loop`` holds the temporal loops outside the boundary, innermost first; ``spatial`` the spatial loops at it,
+    outermost first; each with the index step of one iteration. ``stateless`` marks the boundary to the compute units,
+    which hold nothing from one step to the next.
     """
     ranks = coef.shape[0]
     dims = coef.shape[1]
@@ -306,10 +306,7 @@ def _boundary(
         for variant in range(2):
             # Loop 0 is called after a whole box (variant 0) or after a part (variant 1); others always after a part.
             if j == 0:
-                if variant == 0:
-                    calls = (loop[0, BOUND] - 1) * whole_calls
-                else:
-                    calls = (loop[0, BOUND] - 1) * matched_calls
+                calls = (loop[0, BOUND] - 1) * (whole_calls if variant == 0 else matched_calls)
                 now_whole = stateless
                 before_whole = variant == 0 or stateless
             else:

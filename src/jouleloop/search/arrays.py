@@ -1,4 +1,4 @@
-"""The arrays that the parts of the search exchange, grouped into named tuples; level 0 is the innermost storage level."""
+"""The arrays that the parts of the search exchange, few and wide; level 0 is the innermost storage level."""
 
 from typing import NamedTuple
 
@@ -9,7 +9,8 @@ from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, NestArrays
 #: Most distinct primes of one dimension (any bound up to ten million has fewer).
 MAX_PRIMES = 9
 
-#: What is minimised: energy; cycles, then energy, under an energy limit; energy-delay product; or, under limits on energy
+#: What is minimised: energy; cycles, then energy, under an energy limit; energy-delay product; or, under limits on
+#: energy
 #: and product, cycles, keeping the first nest in canonical order.
 ENERGY, DELAY, PRODUCT, CANONICAL = 0, 1, 2, 3
 #: Relative slack that covers rounding of double-precision sums; results closer than this are ties.
@@ -26,12 +27,15 @@ FIXED, MOST, LEAST, RANK, SLOT = range(5)
 #: Places of a data space and dimension: whether the dimension leaves the data space in place; the rank it shares with
 #: another dimension of bound above 1, or -1; whether its loops can cause mesh links.
 IDLE, HALO, LINKED, SIDE = range(4)
-#: Places of a level and data space: next kept level outside or -1; words asked of it per word into the level, without and
+#: Places of a level and data space: next kept level outside or -1; words asked of it per word into the level, without
+#: and
 #: at best with mesh links; words that an instance of the level ever sees.
 PARENT, SPREAD, SPREAD_LINKED, PARTITIONED, EDGE = range(5)
-#: Places of what a crossing into a level costs, by level and data space (-1: into the compute units): words per vector of
+#: Places of what a crossing into a level costs, by level and data space (-1: into the compute units): words per
+#: vector of
 #: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that
-#: partition; words per vector of the level; energy over all its instances per vector filled beyond the last, the words that
+#: partition; words per vector of the level; energy over all its instances per vector filled beyond the last, the
+#: words that
 #: are not filled.
 ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, RATE = range(8)
 #: Places of a dimension in a grid: what temporal loops must cover, number of divisors, weight of a divisor index in the
@@ -40,7 +44,8 @@ ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, RATE = ra
 REST, COUNT, RADIX, PAIRS, KIND, AXIS_PLACES = range(6)
 #: Places of a divisor: its value, its number of primes, then the index of the divisor less each prime.
 VALUE, PRIMES, DOWN = range(3)
-#: Places of a pair of divisors, the second dividing the first: indices of both, then the pair less each prime of the second.
+#: Places of a pair of divisors, the second dividing the first: indices of both, then the pair less each prime of the
+#: second.
 START, NOW, PAIR_DOWN = range(3)
 #: Places of a node: number of loops outside a level, lattice index of its tile.
 LOOPS, POINT = range(2)
@@ -60,7 +65,8 @@ class Grid(NamedTuple):
     pair
         Shape (dimensions, pairs, PAIR_DOWN + MAX_PRIMES).
     state
-        By kind and dimension: weight in the state index of that kind, of a pair where the dimension is of the kind, else of
+        By kind and dimension: weight in the state index of that kind, of a pair where the dimension is of the kind,
+        else of
         a divisor; the last column is the number of states, the last row is for dimensions of no kind.
     """
 
@@ -101,12 +107,15 @@ class Tables(NamedTuple):
     Attributes
     ----------
     enter
-        Shape (levels, dimensions + kinds, states). First by dimension: least energy from the boundary below a level inward,
-        given the innermost loop outside it, the tile there and where the trailing run of that loop started; infinite where
+        Shape (levels, dimensions + kinds, states). First by dimension: least energy from the boundary below a level
+        inward,
+        given the innermost loop outside it, the tile there and where the trailing run of that loop started; infinite
+        where
         nothing fits. Then by kind: least energy from a level's loops inward where all of them go on with the run that
         trails outside. Row (0, 0) is work space.
     ahead
-        Shape (levels, 1 + points): least energy from a level's loops inward, given its tile, where its innermost run starts
+        Shape (levels, 1 + points): least energy from a level's loops inward, given its tile, where its innermost run
+        starts
         at this level; at place 0 the entry for the whole tile with no loop outside.
     """
 

@@ -2,9 +2,9 @@
 
 A state is the tile, the innermost loop outside it, and where the run of loops that ends in it started: loops that leave
 one data space in place while it is not read again. Without sliding windows the state says all that the boundary costs,
-so the bound is exact. With them it takes windows to lose nothing but where a loop outside their rank moves, and mesh links
-to succeed wherever they could. Minimising over the lattice is a closure along prime steps, one pass over the states in
-ascending order.
+so the bound is exact. With them it takes windows to lose nothing but where a loop outside their rank moves, and mesh
+links to succeed wherever they could. Minimising over the lattice is a closure along prime steps, one pass over the
+states in ascending order.
 """
 
 import numba as nb
@@ -67,7 +67,7 @@ def relaxed_words(
     place
         By dimension: indices of the tile with and without the unrolled ones, temporal iterations outside it.
     inside
-        Unrolled indices inside each level, by dimension; ``level`` is the one that the innermost loop belongs to, at least.
+        Unrolled indices inside each level, by dimension; ``level`` is the one of the innermost loop, at least.
     iterations
         Product of all temporal iterations outside.
     trailing
@@ -93,10 +93,10 @@ def relaxed_words(
         length += coef[v, rank, d] * (place[d, EXTENT] - 1)
         if side[v, d, HALO] == rank:
             along *= place[d, OUTSIDE]
-    step = coef[v, rank, innermost] * place[innermost, TILE_SIZE] * inside[v, innermost]
+    step = coef[v, rank, innermost] * place[innermost, TILE_SIZE] * inside[level, innermost]
     if step >= length:
         return full * iterations
-    return iterations / along * (full + full / length * step * (along - 1.0))
+    return float(iterations / along * (full + full / length * step * (along - 1.0)))
 
 
 @nb.njit(cache=True)

@@ -23,7 +23,7 @@ from jouleloop.search.arrays import (
 @nb.njit(cache=True)
 def vectors(words: float, block_words: float) -> float:
     """Vector accesses for a number of words; a hair below the next integer is rounding, not a word."""
-    return math.ceil(words / block_words - 1e-9)
+    return float(math.ceil(words / block_words - 1e-9))
 
 
 @nb.njit(cache=True)
@@ -44,7 +44,7 @@ def crossing_pj(rate: Floats, child: int, v: int, words: float, asked: float) ->
     filled = words - rate[child, v, FILL_FREE]
     if filled > 0.0:
         total += vectors(filled, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
-    return total
+    return float(total)
 
 
 @nb.njit(cache=True)
@@ -53,8 +53,8 @@ def fill_rate(
 ) -> None:
     """Write what a crossing from ``parent`` into ``child`` (-1: the compute units) costs.
 
-    A read-only word is read from the parent and written to the child. A written word updates the parent, and is read back
-    and filled from the second time on; before the first fills were elided, from the first time.
+    A read-only word is read from the parent and written to the child. A written word updates the parent, and is read
+    back and filled from the second time on; before the first fills were elided, from the first time.
     """
     for place in range(RATE):
         rate[child, v, place] = 0.0
@@ -131,4 +131,4 @@ def words_into(coef: Ints, v: int, extent: Ints, loop: Ints, loops: int) -> floa
             partial += calls
         else:
             whole += calls
-    return whole * full + partial * part
+    return float(whole * full + partial * part)

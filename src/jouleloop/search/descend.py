@@ -59,7 +59,7 @@ from jouleloop.search.bounds import admits, further
 from jouleloop.search.costs import crossing_pj, words_into
 from jouleloop.search.lattice import digit, index_of
 
-#: Places of a waiting child: tile and loop order (four bits a dimension, innermost lowest); bound and certain energy [pJ].
+#: Places of a waiting child: tile and loop order (four bits a dimension, innermost lowest); bound and certain energy.
 CHILD_POINT, CHILD_ORDER = range(2)
 CHILD_BOUND, CHILD_CERTAIN = range(2)
 
@@ -166,7 +166,7 @@ def _run_start(case: Case, path: Path, total: int, kind: int, d: int, now: int) 
         if path.loops[k, DIM] == d:
             value *= path.loops[k, BOUND]
         k -= 1
-    return index_of(divisor[d], axis[d, COUNT], value)
+    return int(index_of(divisor[d], axis[d, COUNT], value))
 
 
 @nb.njit(cache=True)

@@ -153,7 +153,7 @@ def fill_grid(grid: Grid) -> int:
 @nb.njit(cache=True)
 def digit(axis: Ints, point: int, d: int) -> int:
     """Divisor index of a dimension at a lattice point; ``axis`` is that of the grid."""
-    return (point // axis[d, RADIX]) % axis[d, COUNT]
+    return int((point // axis[d, RADIX]) % axis[d, COUNT])
 
 
 @nb.njit(cache=True)

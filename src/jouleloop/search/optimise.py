@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.errors import Fault, InputError, JouleloopError
+from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import MapSpace, slot_array
 from jouleloop.mapspace.spatial import Unrolling, unrollings
@@ -63,7 +63,7 @@ class _Candidates:
 
 
 def _candidates(space: MapSpace, kept_dims: Ints) -> _Candidates:
-    """Return all unrollings; those that cost the same whatever the temporal loops are one, with all their arrangements."""
+    """Return all unrollings; those that always cost the same are one, with all their arrangements."""
     levels, dims = len(space.temporal), len(space.problem.bounds)
     merged: dict[bytes, list[Unrolling]] = {}
     signature = _signature(space)
@@ -143,7 +143,7 @@ class _Search:
         self.candidates = _candidates(space, self.dims)
         self.counters = new_counters(budget)
         self.levels = len(space.temporal)
-        self.solvers = [self._solver(keep, self.spec) for keep in space.keeps]
+        self.solvers = [self._solver(keep, self.spec) for keep in space.keeps] if self.candidates.list else []
 
     def _solver(self, keep: Bools, spec: Floats) -> Solver:
         c = self.candidates
@@ -313,8 +313,3 @@ def _no_tile(search: _Search) -> str:
         finally:
             search.counters = counters
     return "; ".join(guilty) or "no factors satisfy the temporal constraints and capacities together"
-
-
-def describe_failure(error: JouleloopError) -> SearchResult:
-    """Return the result for a layer that the constraints cannot be applied to."""
-    return SearchResult("invalid", reason="; ".join(str(fault) for fault in error.faults))

@@ -1,4 +1,4 @@
-"""What one unrolling fixes before any temporal loop is chosen: instances, reuse across the meshes, and its constant energy."""
+"""What one unrolling fixes before any temporal loop is chosen: instances, reuse across meshes, constant energy."""
 
 import numba as nb
 import numpy as np
@@ -41,8 +41,8 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
 def _least_distinct(coef: Ints, side: Ints, factors: Ints, linked: bool) -> float:
     """Distinct boxes among the instances of one fan-out, at least; ``linked``: those that mesh links cannot serve.
 
-    Along a rank that several dimensions move, the offsets are sums of progressions, and a sum of sets of sizes a and b has
-    at least a + b - 1 members. With links, the instances at the far end of such a rank still have to be served.
+    Along a rank that several dimensions move, the offsets are sums of progressions, and a sum of sets of sizes a and b
+    has at least a + b - 1 members. With links, the instances at the far end of such a rank still have to be served.
     """
     ranks = coef.shape[0]
     dims = coef.shape[1]

@@ -1,4 +1,4 @@
-"""One search over all unrollings of a layer: bound each, descend into those that can still win, cheapest bound first."""
+"""One search over all unrollings of a layer: bound each, descend into those that can still win, cheapest first."""
 
 import numba as nb
 import numpy as np

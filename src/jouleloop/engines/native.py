@@ -1,0 +1,41 @@
+"""The engine of this package: the model count for count as Timeloop's, and a search that proves its optimum."""
+
+from jouleloop.engines.protocol import Target
+from jouleloop.errors import InputError
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapspace.space import build_mapspace
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.search.optimise import search_mapspace
+from jouleloop.search.result import SearchResult
+from jouleloop.workload.problem import Problem
+
+
+class NativeEngine:
+    """Evaluates and searches in this process; needs nothing but the package."""
+
+    name = "native"
+
+    def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
+        """Return what ``mapping`` costs; raise `MappingError` where it is none of this problem and target."""
+        return evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
+
+    def search(
+        self,
+        problem: Problem,
+        target: Target,
+        *,
+        objective: tuple[str, ...] = ("energy",),
+        seed: int = 0,
+        budget: int | None = None,
+    ) -> SearchResult:
+        """Return the proven optimum of the mapspace; a layer that the constraints do not fit is ``invalid``.
+
+        The search is exact and takes no random decision, so ``seed`` changes nothing.
+        """
+        del seed
+        try:
+            space = build_mapspace(problem, target.arch, target.constraints)
+        except InputError as error:
+            return SearchResult("invalid", reason="; ".join(str(fault) for fault in error.faults), objective=objective)
+        return search_mapspace(space, target.costs, objective=objective, semantics=target.semantics, budget=budget)
