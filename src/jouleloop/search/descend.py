@@ -151,7 +151,7 @@ def _place(case: Case, path: Path, level: int, inner_point: int, moving: Ints, n
         path.nest.loops[level, TEMPORAL, n - 1 - a, DIM] = d
         path.nest.loops[level, TEMPORAL, n - 1 - a, BOUND] = bound
     if loops + n == 0:
-        return axis.shape[0]
+        return int(axis.shape[0])
     return int(path.loops[loops + n - 1, DIM])
 
 
