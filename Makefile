@@ -2,8 +2,9 @@
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
-# The newest Python that is known to work.
-PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do command -v $$p && break; done)
+# The newest Python that is known to work: one that runs (a version manager's shim may not) and can make environments.
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && command -v $$p && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
 CORES ?= all
@@ -25,7 +26,8 @@ lint: $(VENV)/installed-dev
 	$(BIN)/mypy
 
 $(VENV)/bin/python:
-	@test -n "$(PYTHON)" || { echo "error: no python3 found; install Python 3.11 or newer" >&2; exit 2; }
+	@test -n "$(PYTHON)" || { echo "error: no Python of at least 3.11 that can make virtual environments was found;" \
+		"on Debian and Ubuntu: apt install python3-venv; or name one: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@"$(PYTHON)" -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 		{ echo "error: $(PYTHON) is older than 3.11; name a newer one: make PYTHON=/path/to/python3" >&2; exit 2; }
 	@"$(PYTHON)" -c 'import ensurepip, venv' 2>/dev/null || \
