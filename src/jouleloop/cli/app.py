@@ -4,7 +4,6 @@ import os
 import sys
 from typing import Annotated
 
-import click
 import typer
 from rich.markup import escape
 
@@ -13,10 +12,9 @@ from jouleloop.cli import bounds, config, dataflow, doctor, figures, mapping, sw
 from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
 
-# Newer versions of typer bring a click of their own; its exceptions are none of click's.
-_MISTAKES: tuple[type[click.ClickException], ...] = (
-    click.ClickException,
-    *(base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"),
+# Newer versions of typer bring a click of their own, older ones use the package; both give their mistakes this base.
+_MISTAKES: tuple[type[BaseException], ...] = tuple(
+    base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
 
 app = typer.Typer(
@@ -55,13 +53,15 @@ def main() -> None:
         for fault in error.faults:
             stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
         sys.exit(error.exit_code)
-    except _MISTAKES as error:
-        error.show()
-        sys.exit(error.exit_code)
-    except (click.Abort, typer.Abort, KeyboardInterrupt):
+    except (typer.Abort, KeyboardInterrupt):
         stderr.print("interrupted")
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(141)
+    except Exception as error:
+        if not isinstance(error, _MISTAKES):
+            raise
+        error.show()  # type: ignore[attr-defined]
+        sys.exit(getattr(error, "exit_code", 2))
     sys.exit(code if isinstance(code, int) else 0)
