@@ -275,6 +275,18 @@ def _bound_boundary(case: Case, points: int, level: int) -> None:
 
 
 @nb.njit(cache=True)
+def _whole_state(axis: Ints, pair_of: Ints, weight: Ints, point: int, kind: int) -> int:
+    """State of a tile whose trailing run started with the whole."""
+    state = 0
+    for d in range(axis.shape[0]):
+        now = digit(axis, point, d)
+        if axis[d, KIND] == kind:
+            now = pair_of[d, axis[d, COUNT] - 1, now]
+        state += now * weight[kind, d]
+    return state
+
+
+@nb.njit(cache=True)
 def _close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: int, fresh: bool) -> None:
     """Lower the bounds ahead of a level by all cuts of its tile whose innermost loop is over dimension ``j``.
 
@@ -295,7 +307,11 @@ def _close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: 
     for d in range(dims):
         if slot[d, FIXED] > 1 and (slot[d, RANK] < slot[j, RANK] or (not fresh and axis[d, KIND] != kind)):
             return
-    for state in range(states):
+    # Where nothing but the outermost level is outside, a run that goes on started with the whole tile.
+    top = ahead.shape[0] - 1
+    whole = kind >= 0 and (level == top or (level == top - 1 and not fresh))
+    for here in range(points if whole else states):
+        state = _whole_state(axis, grid.pair_of, weight, here, kind) if whole else here
         best = enter[level, j, state]
         for d in range(dims):
             if axis[d, REST] == 1 or slot[d, FIXED] != 0 or slot[d, RANK] < slot[j, RANK]:
@@ -310,8 +326,8 @@ def _close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: 
                 for t in range(divisor[d, at, PRIMES]):
                     best = min(best, closure[state - (at - divisor[d, at, DOWN + t]) * radix])
         closure[state] = best
-    last = points if fresh else states
-    first = points - 1 if level == ahead.shape[0] - 1 else 0
+    last = points if fresh or whole else states
+    first = points - 1 if level == top else 0
     for here in range(first, last):
         # The state after the fixed factors are taken off; then one prime of the innermost dimension where it is open.
         cut = 0
@@ -323,6 +339,9 @@ def _close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: 
             if fresh:
                 start = digit(axis, here, d)
                 now = start
+            elif whole:
+                now = digit(axis, here, d)
+                start = axis[d, COUNT] - 1 if own else now
             elif own:
                 pair = (here // radix) % axis[d, PAIRS]
                 start = pairs[d, pair, START]
@@ -356,4 +375,5 @@ def _close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: 
         if fresh:
             ahead[level, 1 + here] = min(ahead[level, 1 + here], least_pj)
         else:
-            enter[level, dims + kind, here] = min(enter[level, dims + kind, here], least_pj)
+            state = _whole_state(axis, grid.pair_of, weight, here, kind) if whole else here
+            enter[level, dims + kind, state] = min(enter[level, dims + kind, state], least_pj)
