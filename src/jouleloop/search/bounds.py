@@ -199,7 +199,10 @@ def _bound_boundary(case: Case, points: int, level: int) -> None:
         if axis[j, REST] > 1:
             for state in range(weight[axis[j, KIND], dims]):
                 enter[level, j, state] = np.inf
+    stay = child > 0 and passable(slots, child)
     for point in range(points):
+        if ahead[child, 1 + point] == np.inf and not stay:
+            continue
         iterations = 1.0
         for d in range(dims):
             index[d] = digit(axis, point, d)
