@@ -36,6 +36,16 @@ def test_eq_19_is_stronger_than_eq_20_by_the_term_it_drops(beta, m):
     assert fc.lower_bound_accesses(layer) == printed
 
 
+def test_pair_count_needs_no_assumption():
+    # β = 47 asks for n > 1035 in eq. (20); 1024 inputs do not do.
+    rows = {row.name: row for row in all_bounds(FcLayer(1024, 1024, 47))}
+    assert not rows["general_lower_bound"].assumptions_hold
+    assert rows["pair_count_lower_bound"].assumptions_hold
+    assert rows["pair_count_lower_bound_accesses"].value == -(-(1024**2) // 46) + 1 + 1024
+    for n, m, beta in [(2, 3, 2), (3, 2, 3), (3, 3, 3), (2, 4, 3), (4, 2, 4)]:
+        assert fc.pair_count_accesses(FcLayer(n, m, beta)) <= least_accesses(FcLayer(n, m, beta))
+
+
 def test_eq_27_has_the_sign_of_eq_26():
     for n in range(1, 25):
         for m in range(1, 12):

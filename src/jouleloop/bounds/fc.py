@@ -111,6 +111,15 @@ def lower_bound_accesses_weak(layer: FcLayer) -> Fraction:
     return Fraction(m * (n - 1), beta - 1) + Fraction(3 * m, 2) + 1
 
 
+def pair_count_accesses(layer: FcLayer) -> int:
+    """Return the lower bound on 2μ + ν that needs no assumption: max(2m + n, ⌈mn/(β−1)⌉ + 1 + m).
+
+    002 section 3: a read does at most β − 1 new pairs, the first none; each output is read at least once (section 2).
+    """
+    n, m = layer.inputs, layer.outputs
+    return max(2 * m + n, ceil_div(layer.pairs, layer.buffer_words - 1) + 1 + m)
+
+
 def fixed_inputs_accesses_formula(layer: FcLayer, inputs_kept: int) -> Fraction:
     """Return 2μ + ν of Algorithm 1 as in 002 eq. (24): m(n−d)/(β−d) + 2m + d."""
     layer.check_partition(inputs_kept)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from jouleloop.bounds.fc import FcLayer, lower_bound_accesses_weak
+from jouleloop.bounds.fc import FcLayer, lower_bound_accesses_weak, pair_count_accesses
 from jouleloop.bounds.fc_report import general_assumptions
 from jouleloop.bounds.fc_upper import best_upper
 from jouleloop.errors import Fault, InputError, raise_all
@@ -60,8 +60,10 @@ class MeasuredAgainstBounds:
         Each input read once, each output read and written once, each weight read once: mn + 2m + n.
     general_lower_words
         002 eq. (20) in words, see ``general_lower_assumptions_hold``.
+    pair_count_lower_words
+        At most β − 1 new pairs a read, see `fc.pair_count_accesses`; holds always.
     lower_words
-        The larger of the two lower bounds that hold, which is ``trivial_lower_words`` where the assumptions fail.
+        The largest of the lower bounds that hold: eq. (20) counts only where its assumptions do.
     upper_words
         The cheapest dataflow known.
     lower_energy_pj, upper_energy_pj
@@ -76,6 +78,7 @@ class MeasuredAgainstBounds:
     trivial_lower_words: int
     general_lower_words: Fraction
     general_lower_assumptions_hold: bool
+    pair_count_lower_words: int
     lower_words: Fraction
     upper_words: int
     lower_energy_pj: float
@@ -139,7 +142,8 @@ def measured_against_bounds(
     trivial = words + 2 * outputs + inputs
     general = words + lower_bound_accesses_weak(layer)
     holds = all(assumption.holds for assumption in general_assumptions(layer))
-    lower = max(Fraction(trivial), general) if holds else Fraction(trivial)
+    pair_count = words + pair_count_accesses(layer)
+    lower = max(Fraction(pair_count), general) if holds else Fraction(pair_count)
     upper = words + best_upper(layer).accesses
     with_biases = measured.total + max(0, measured.outputs_written - measured.outputs_read)
     return MeasuredAgainstBounds(
@@ -149,6 +153,7 @@ def measured_against_bounds(
         trivial_lower_words=trivial,
         general_lower_words=general,
         general_lower_assumptions_hold=holds,
+        pair_count_lower_words=pair_count,
         lower_words=lower,
         upper_words=upper,
         lower_energy_pj=float(lower) * dram_energy_pj,

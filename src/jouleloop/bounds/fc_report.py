@@ -14,6 +14,7 @@ from jouleloop.bounds.fc import (
     lower_bound_accesses,
     lower_bound_accesses_weak,
     lower_bound_reads,
+    pair_count_accesses,
 )
 from jouleloop.bounds.fc_exact import ExactMinimum
 from jouleloop.bounds.fc_partitioned import best_partitioned, partitioned_accesses, solve_partitioned
@@ -129,6 +130,14 @@ def _general_lower(layer: FcLayer) -> list[Bound]:
         ),
         *_both(layer, "general_lower_bound", f"{_PAPER} eq. (20)", lower_bound_accesses_weak(layer), assumptions, weak),
         *_both(layer, "general_lower_bound_stronger", f"{_PAPER} eq. (19)", lower_bound_accesses(layer), assumptions),
+        *_both(
+            layer,
+            "pair_count_lower_bound",
+            f"{_PAPER} section 3, at most β − 1 new pairs a read",
+            pair_count_accesses(layer),
+            (),
+            "needs no assumption",
+        ),
         *_both(
             layer,
             "trivial_lower_bound",
