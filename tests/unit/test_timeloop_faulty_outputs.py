@@ -71,7 +71,7 @@ def test_faulty_statistics(old: str, new: str, message: str) -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("</boost_serialization>", ""),
+        ("</mapping>", ""),
         ("<level_name>psum_spad</level_name>", ""),
         ("6.40000000000000000e+01", "6.45000000000000000e+01"),
         ("<keep class_id", "<kept class_id"),
@@ -83,6 +83,11 @@ def test_faulty_xml(old: str, new: str) -> None:
     broken = XML.replace(old, new).replace("</keep>", "</kept>" if "kept" in new else "</keep>", 1)
     with pytest.raises(EngineError, match="XML"):
         parse_evaluation(STATS, broken, FC)
+
+
+def test_missing_last_tag_is_supplied() -> None:
+    whole = parse_evaluation(STATS, XML, FC)
+    assert parse_evaluation(STATS, XML.replace("</boost_serialization>", ""), FC) == whole
 
 
 def test_wrong_number_of_data_spaces() -> None:

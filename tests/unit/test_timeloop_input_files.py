@@ -157,6 +157,16 @@ def test_constraints() -> None:
         constraint_targets(CONV, ARCH, Constraints("c", {"L9": level}))
 
 
+def test_fanout_along_y_is_split_there() -> None:
+    outer = StorageLevel("Outer", "s.Outer", "DRAM", None, 16)
+    inner = StorageLevel("Inner", "s.Inner", "SRAM", 8, 16, mesh_y=3)
+    arch = Architecture("column", (outer, inner), ComputeLevel("mac", "s.mac", "intmac", 16, mesh_y=3))
+    free = constraint_targets(CONV, arch, Constraints("none"))
+    assert free == [{"target": "Outer", "type": "spatial", "split": 0}]
+    ordered = Constraints("c", {"Outer": LevelConstraints(spatial=LoopConstraint(permutation=("M", "C")))})
+    assert constraint_targets(CONV, arch, ordered) == [{"target": "Outer", "type": "spatial", "permutation": "MC"}]
+
+
 def test_files_are_yaml_in_the_order_named(tmp_path: Path) -> None:
     target = Target(ARCH, COSTS, Constraints("none"))
     files = write_evaluation(tmp_path, CONV, target, MAPPING)

@@ -172,6 +172,10 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
         kinds = [("temporal", level.temporal)] + ([("spatial", level.spatial)] if max(fanout) > 1 else [])
         for kind, constraint in kinds:
             body = _loop_constraint(constraint)
+            if kind == "spatial" and fanout[0] == 1 and not {"permutation", "split"} & set(body):
+                # Without this Timeloop's mapper leaves most loops out of a fan-out along Y only: it keeps the canonical
+                # order there but counts split points as if loops of bound 1 came first (3.0.3, mapspaces/uber.cpp).
+                body["split"] = 0
             if body:
                 targets.append({"target": name, "type": kind} | body)
         if level.keep or level.bypass:

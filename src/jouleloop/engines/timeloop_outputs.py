@@ -22,6 +22,8 @@ _LOOP = re.compile(r"[| ]*for (\w+) in \[0:(\d+)(,\d+)?\)(?: \(Spatial-([XY])\))
 _TILE = re.compile(r"([^\s:]+):(\d+) \((\d+)\)")
 _DECORATION = re.compile(r"-+|[| ]*<< Compute >>\s*|\s*")
 
+_LAST_TAG = "</boost_serialization>"
+
 #: Fields of `DataStats`: tag in the XML, label in the text.
 _FIELDS = {
     "tile_words": ("utilized_capacity", "Utilized capacity"),
@@ -150,6 +152,9 @@ class _ExactLevel:
 
 
 def _parse_xml(text: str, spaces: list[str], source: str) -> dict[str, _ExactLevel]:
+    # Timeloop 4 takes the text before its archive is closed, so the last tag is missing.
+    if not text.rstrip().endswith(_LAST_TAG):
+        text += _LAST_TAG
     try:
         root = ET.fromstring(text)  # noqa: S314 - written by Timeloop a moment ago, size limited by files.py
         nodes = root.findall("engine/topology_/levels_/item/px")
@@ -193,9 +198,10 @@ def _xml_level(node: ET.Element, spaces: list[str]) -> _ExactLevel:
 
 def _per_space(stats: ET.Element, tag: str, spaces: list[str]) -> list[str]:
     values = [item.text or "" for item in stats.findall(f"{tag}/PerDataSpace/item")]
-    if len(values) != len(spaces):
+    # Timeloop 4 has room for more data spaces than there are; the unused ones come last.
+    if len(values) < len(spaces):
         raise KeyError(tag)
-    return values
+    return values[: len(spaces)]
 
 
 def _whole(text: str) -> int:
