@@ -1,5 +1,6 @@
 """Search the layers of a chunk, except those whose result is stored already."""
 
+import gc
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -96,6 +97,10 @@ def run_chunk(
         before = time.monotonic()
         results = search_layers(job, [layer for _, layer in batch])
         store.write({key: result.as_json() for (key, _), result in zip(batch, results, strict=True)})
+        if size == _FIRST_BATCH:
+            # All modules and kernels are loaded now; without this the collector goes over them again and again, which
+            # takes a quarter of the time of small searches.
+            gc.freeze()
         LOG.info("%s: %d layers searched, %d to go", job.target.name, len(batch), len(waiting))
         if progress:
             progress(len(batch))

@@ -47,7 +47,7 @@ def _lower(
                 low = base + radix * (pair[at, PAIR_DOWN + t] if paired else divisor[at, DOWN + t])
                 for i in range(radix):
                     value = source[low + i]
-                    if value < target[high + i]:  # noqa: PLR1730 (the branch is rarely taken)
+                    if value < target[high + i]:
                         target[high + i] = value
 
 
@@ -119,9 +119,7 @@ def close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: i
         radix = axis[d, RADIX] if whole else weight[kind, d]
         _lower(closure, closure, states, radix, axis[d, PAIRS if paired else COUNT], divisor[d], pairs[d], paired)
     if not fresh and not whole and not has_fixed:
-        _lower(
-            closure, enter[level, dims + kind], states, weight[kind, j], axis[j, PAIRS], divisor[j], pairs[j], True
-        )
+        _lower(closure, enter[level, dims + kind], states, weight[kind, j], axis[j, PAIRS], divisor[j], pairs[j], True)
         return
     paired_j = kind >= 0 and not whole
     radix_j = axis[j, RADIX] if whole else weight[kind, j]
