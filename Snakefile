@@ -24,6 +24,7 @@ rule all:
         "results/verdicts.csv",
         FIGURES,
         NETWORK_FILES,
+        PUBLISHED_FILES,
         SPECS,
 
 
