@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError
@@ -134,9 +135,10 @@ def _compared(
 ) -> pd.DataFrame:
     published = table["published_pj"].reset_index(drop=True)
     own = ours[which]["total_pj"]
+    off = (own - published).to_numpy(dtype=np.float64)
     # A point without a mapping has no energy: then there is nothing to compare.
-    outcome = (own - published).map(
-        lambda d: "no mapping" if pd.isna(d) else "equal" if abs(d) <= PRINTED_PJ else "below" if d < 0 else "above"
+    outcome = np.select(
+        [np.isnan(off), abs(off) <= PRINTED_PJ, off < 0], ["no mapping", "equal", "below"], default="above"
     )
     columns = {
         "architecture": architecture,

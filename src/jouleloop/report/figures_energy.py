@@ -92,7 +92,7 @@ def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
         raise InputError(Fault("the energies table has no energies per level and data space"))
     parts: dict[tuple[str, str], FloatArray] = {}
     if "compute_pj" in rows.columns:
-        parts["compute", "compute"] = rows["compute_pj"].to_numpy(dtype=np.float64)
+        parts["compute", "compute"] = np.nan_to_num(rows["compute_pj"].to_numpy(dtype=np.float64))
     for entry in entries:
         values = response_values(rows, entry)
         stem = entry.name.removesuffix("_pj")
