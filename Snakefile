@@ -25,6 +25,7 @@ rule all:
         FIGURES,
         NETWORK_FILES,
         PUBLISHED_FILES,
+        CONV_FILES,
         SPECS,
 
 

@@ -52,12 +52,14 @@ PUBLISHED_ARCHITECTURES = [
     for name in ARCHITECTURES
     if any(name in dict(sweep.published) for sweep in PUBLISHED_SWEEPS)
 ]
+CONV_SWEEPS = [sweep.name for sweep in STUDY.tested if sweep.kind == "conv"]
 # Sweeps of this run that have published energies: their comparison belongs to the run.
 COMPARED = [
     sweep.name
     for sweep in STUDY.tested
     if sweep.source in PUBLISHED and set(dict(sweep.published)) & set(ARCHITECTURES)
 ]
+CONV_FILES = ["results/theory_conv_energy.csv"] if CONV_SWEEPS else []
 PUBLISHED_FILES = (
     [
         "results/published.csv",

@@ -26,3 +26,4 @@ rule energies:
 
 include: "networks.smk"
 include: "published.smk"
+include: "theory_conv_energy.smk"
