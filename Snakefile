@@ -24,6 +24,8 @@ rule all:
         "results/verdicts.csv",
         FIGURES,
         NETWORK_FILES,
+        PUBLISHED_FILES,
+        CONV_FILES,
         SPECS,
 
 

@@ -32,8 +32,46 @@ FIGURES = expand(
     arch=ARCHITECTURES,
     format=FORMATS,
 ) + (expand("results/figures/figure4.{format}", format=FORMATS) if FIGURE4 else [])
-NETWORK_FILES = ["results/networks.csv"] if NETWORKS else []
-PUBLISHED = [sweep.source for sweep in published_sweeps()]
+NETWORK_FILES = (
+    [
+        "results/networks.csv",
+        *expand(
+            "results/figures/networks/{network}_{arch}.{format}",
+            network=NETWORKS,
+            arch=ARCHITECTURES,
+            format=FORMATS,
+        ),
+    ]
+    if NETWORKS
+    else []
+)
+PUBLISHED_SWEEPS = published_sweeps()
+PUBLISHED = [sweep.source for sweep in PUBLISHED_SWEEPS]
+PUBLISHED_ARCHITECTURES = [
+    name
+    for name in ARCHITECTURES
+    if any(name in dict(sweep.published) for sweep in PUBLISHED_SWEEPS)
+]
+CONV_SWEEPS = [sweep.name for sweep in STUDY.tested if sweep.kind == "conv"]
+# Sweeps of this run that have published energies: their comparison belongs to the run.
+COMPARED = [
+    sweep.name
+    for sweep in STUDY.tested
+    if sweep.source in PUBLISHED and set(dict(sweep.published)) & set(ARCHITECTURES)
+]
+CONV_FILES = ["results/theory_conv_energy.csv"] if CONV_SWEEPS else []
+PUBLISHED_FILES = (
+    [
+        "results/published.csv",
+        *expand(
+            "results/figures/{sweep}/published.{format}",
+            sweep=COMPARED,
+            format=FORMATS,
+        ),
+    ]
+    if COMPARED
+    else []
+)
 SPECS = (
     expand("results/specs/{arch}/{sweep}", arch=ARCHITECTURES, sweep=SWEEPS + NETWORKS)
     if STUDY.config.outputs.specs

@@ -10,6 +10,8 @@ from jouleloop.config.growth import analyse, describe, rows_of
 from jouleloop.pipeline.published import read_published
 from jouleloop.report.figures import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS, figure4, growth_figure
 from jouleloop.report.figures_energy import breakdown_figure
+from jouleloop.report.figures_networks import network_figure
+from jouleloop.report.figures_published import published_figure
 from jouleloop.report.style import save_figure
 from jouleloop.stats.analysis import Analysis
 from jouleloop.stats.options import StatisticsOptions
@@ -59,6 +61,22 @@ def draw_sweep(
         breakdown = breakdown_figure(rows, describe(sweep), name)
         paths += save_figure(replace(growth, name=f"growth_{name}"), folder / sweep.name, formats)
         paths += save_figure(replace(breakdown, name=f"breakdown_{name}"), folder / sweep.name, formats)
+    return paths
+
+
+def draw_published(published: pd.DataFrame, sweep: Sweep, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Draw published and own energies of one sweep with their ratio into ``folder``/<sweep>."""
+    figure = published_figure(published, sweep.name, sweep.symbol or sweep.published_parameter)
+    return list(save_figure(figure, folder / sweep.name, formats))
+
+
+def draw_network(
+    networks: pd.DataFrame, network: str, architectures: Sequence[str], folder: Path, formats: Sequence[str]
+) -> list[Path]:
+    """Draw the layers of one network on each of ``architectures`` into ``folder``/networks."""
+    paths: list[Path] = []
+    for name in architectures:
+        paths += save_figure(network_figure(networks, network, name), folder / "networks", formats)
     return paths
 
 

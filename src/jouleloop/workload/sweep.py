@@ -47,6 +47,8 @@ class Sweep:
         What is tested, its name in words, and the expected growth; empty for a network.
     published
         Path of the table of published energies, by architecture.
+    published_set
+        Set of constraints of the published runs, by architecture; ``full`` for those not named.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Sweep:
     expected: str = ""
     published: tuple[tuple[str, str], ...] = ()
     published_parameter: str = ""
+    published_set: tuple[tuple[str, str], ...] = ()
     description: str = ""
 
     @property
@@ -84,6 +87,7 @@ def load_sweep(path: Path) -> Sweep:
         spec.expected,
         published,
         spec.published_parameter,
+        tuple(sorted(spec.published_set.items())),
         spec.description,
     )
 

@@ -171,6 +171,11 @@ class SweepFile(Strict):
         description="By architecture: table of published energies (parameter;total;compute;data); path from this file.",
         json_schema_extra=unit("path"),
     )
+    published_set: dict[str, Literal["full", "arch-only"]] = Field(
+        default={},
+        description="By architecture: set of constraints that the published runs searched under; full where left out.",
+        json_schema_extra=unit("choice"),
+    )
     published_parameter: str = Field(
         default="",
         description="Column that holds the first column of the published tables.",
