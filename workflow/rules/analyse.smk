@@ -28,3 +28,26 @@ rule test_growth:
         "Testing the growth of every sweep"
     script:
         "../../analysis/test_growth.py"
+
+
+rule laws:
+    input:
+        "results/energies.parquet",
+        list(SOURCES.values()),
+    output:
+        laws=report(
+            "results/laws.csv",
+            caption="../report/laws.rst",
+            category="Tables",
+            labels={"table": "laws"},
+        ),
+        points="results/law_points.csv",
+        terms="results/law_terms.csv",
+    log:
+        "results/logs/laws.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Deriving the law behind every point"
+    script:
+        "../../analysis/laws.py"

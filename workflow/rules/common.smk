@@ -32,6 +32,9 @@ FIGURES = expand(
     arch=ARCHITECTURES,
     format=FORMATS,
 ) + (expand("results/figures/figure4.{format}", format=FORMATS) if FIGURE4 else [])
+FIGURES += expand(
+    "results/figures/{sweep}/laws_{sweep}.{format}", sweep=SWEEPS, format=FORMATS
+)
 NETWORK_FILES = ["results/networks.csv"] if NETWORKS else []
 PUBLISHED = [sweep.source for sweep in published_sweeps()]
 SPECS = (

@@ -52,3 +52,26 @@ rule sweep_figures:
         "Drawing the figures of {wildcards.sweep}"
     script:
         "../../analysis/sweep_figures.py"
+
+
+rule law_figure:
+    input:
+        laws="results/laws.csv",
+        points="results/law_points.csv",
+    output:
+        report(
+            expand(
+                "results/figures/{{sweep}}/laws_{{sweep}}.{format}", format=FORMATS
+            ),
+            caption="../report/laws.rst",
+            category="Figures",
+            subcategory="{sweep}",
+        ),
+    log:
+        "results/logs/law_figure/{sweep}.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Drawing the laws of {wildcards.sweep}"
+    script:
+        "../../analysis/law_figure.py"

@@ -1,7 +1,8 @@
 """Reads the one-line form of a mapping, as tables hold it: ``DRAM P57 Q57 | GLB M4X``."""
 
 import re
-from collections.abc import Collection, Mapping as Table
+from collections.abc import Collection
+from collections.abc import Mapping as Table
 
 from jouleloop.errors import Fault, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping

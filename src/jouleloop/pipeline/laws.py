@@ -30,7 +30,9 @@ _FC = ("C", "M")
 #: Columns of the energies table by the name of a size in the problem.
 _COLUMNS = {
     **{name: name for name in ("C", "M", "R", "S", "N", "P", "Q")},
-    **{"G": "groups", "Wstride": "w_stride", "Hstride": "h_stride"},
+    "G": "groups",
+    "Wstride": "w_stride",
+    "Hstride": "h_stride",
 }
 #: A law derived from other bounds must reproduce a point's energies to this, or the point gets one of its own.
 _SAME = 1e-12
@@ -119,8 +121,11 @@ class _Group:
         for sweep, rows in members:
             layers = {point.layer.label: point.layer for point in sweep.points}
             variable = evaluate_variable(sweep.variable, rows)
-            for x, row in zip(variable, rows.to_dict(orient="records"), strict=True):
-                found.append(self._point(sweep, {**row, "variable": x}, layers[row["layer"]].problem()))
+            records = rows.assign(variable=variable).to_dict(orient="records")
+            found += [
+                self._point(sweep, {str(k): v for k, v in row.items()}, layers[row["layer"]].problem())
+                for row in records
+            ]
         chosen = fewest_laws([point.laws for point in found])
         obeyed: dict[int, list[int]] = defaultdict(list)
         for index, entry in enumerate(chosen):

@@ -14,6 +14,7 @@ from jouleloop.report.style import FIT, SERIES, ReportFigure, new_figure, respon
 _NAMED = 7
 _OTHERS = "#bdbdbd"
 _LONG_FORMULA = 60
+_ROUNDING, _FLAT = 1e-12, 1e-3
 
 
 def law_figure(
@@ -54,7 +55,10 @@ def law_figure(
             left.set_title(name.capitalize())
             x = rows["variable"].to_numpy(dtype=np.float64)
             excess = (rows["data_pj"] / rows["common_law_data_pj"] - 1).to_numpy(dtype=np.float64)
+            excess[np.abs(excess) < _ROUNDING] = 0.0
             right.axhline(0, color=FIT, lw=0.8)
+            if not excess.any():
+                right.set_ylim(-_FLAT, _FLAT)
             for law, colour in {**colours, "": _OTHERS}.items():
                 chosen = (rows["law"] == law).to_numpy() if law else ~rows["law"].isin(list(colours)).to_numpy()
                 right.plot(x[chosen], excess[chosen], "o", ms=2.5, color=colour)
@@ -64,7 +68,7 @@ def law_figure(
             handles = [Patch(facecolor=colours[law], label=_described(own, law)) for law in colours]
             if len(own) > len(colours):
                 handles.append(Patch(facecolor=_OTHERS, label=f"{len(own) - len(colours)} further laws"))
-            right.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.2, -0.22), handlelength=1.0)
+            right.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.2, -0.3), handlelength=1.0)
             without = int((rows["law"] == "").sum())
             counted.append(f"{name.capitalize()} n = {len(rows)}, {len(own)} laws, {without} points without one")
     caption = (
@@ -122,6 +126,8 @@ def _map(panel: Axes, rows: pd.DataFrame, grid: tuple[str, str], colours: dict[s
         rasterized=True,
     )
     panel.grid(visible=False)
-    first, second = ({"C_size": "inputs n (C)", "M_size": "outputs m (M)"}.get(s, s.removesuffix("_size")) for s in grid)
+    first, second = (
+        {"C_size": "inputs n (C)", "M_size": "outputs m (M)"}.get(s, s.removesuffix("_size")) for s in grid
+    )
     panel.set_xlabel(first)
     panel.set_ylabel(second)

@@ -103,9 +103,7 @@ def evaluate(terms: Terms, sizes: Mapping[str, int]) -> Fraction:
     """Return the value of a polynomial at these sizes."""
     total = Fraction(0)
     for monomial, coefficient in terms:
-        for name, exponent in monomial:
-            coefficient *= Fraction(sizes[name]) ** exponent
-        total += coefficient
+        total += coefficient * math.prod((Fraction(sizes[name]) ** exponent for name, exponent in monomial), start=1)
     return total
 
 
@@ -124,7 +122,9 @@ class NestLaws:
         """
         self.symbolic = symbolic
         self.book = book
-        self._terms = [(place, *map(_apart, pair)) for place, pair in symbolic.accesses.items()]
+        self._terms: list[tuple[Place, list[_Powers], list[_Powers]]] = [
+            (place, _apart(reads), _apart(writes)) for place, (reads, writes) in symbolic.accesses.items()
+        ]
         self._terms.append((COMPUTE, _apart(symbolic.operations), []))
         loops = {size: [i for i, symbol in enumerate(symbolic.symbols) if symbol.dimension == size] for size in sizes}
         self._loops = {size: indices for size, indices in loops.items() if indices}
@@ -133,15 +133,10 @@ class NestLaws:
     def energies_pj(self, values: Sequence[int]) -> dict[Place, float]:
         """Return the energies by level and data space on a nest of these loop bounds."""
         result = {}
-        for place, *pair in self._terms:
-            if place == COMPUTE:
-                continue
-            counts = [
-                sum(float(c) * math.prod(float(values[i]) ** e for i, e in powers) for powers, c in terms)
-                for terms in pair
-            ]
-            read_pj, write_pj = self.symbolic.access_pj[place[0]]
-            result[place] = counts[0] * float(read_pj) + counts[1] * float(write_pj)
+        for place, reads, writes in self._terms:
+            if place != COMPUTE:
+                read_pj, write_pj = self.symbolic.access_pj[place[0]]
+                result[place] = _counted(reads, values) * float(read_pj) + _counted(writes, values) * float(write_pj)
         return result
 
     def laws(self, values: Sequence[int], most: int = 64) -> list[LawPoint]:
@@ -173,16 +168,14 @@ class NestLaws:
                 monomial = []
                 over = under = 1
                 for index, exponent in powers:
+                    factor, power = values[index], exponent
                     if index in growing:
-                        factor = rest[index]
+                        factor, power = rest[index], -exponent
                         monomial.append((growing[index], exponent))
-                        exponent = -exponent
+                    if power > 0:
+                        over *= factor**power
                     else:
-                        factor = values[index]
-                    if exponent > 0:
-                        over *= factor**exponent
-                    else:
-                        under *= factor**-exponent
+                        under *= factor**-power
                 key = tuple(sorted(monomial))
                 total[key] = total.get(key, Fraction(0)) + coefficient * Fraction(over, under)
             return _sorted(total)
@@ -210,6 +203,10 @@ def fewest_laws(candidates: Sequence[Sequence[LawPoint]]) -> list[LawPoint | Non
                 for number in {other.number for other in candidates[point]}:
                     counts[number] -= 1
     return chosen
+
+
+def _counted(terms: list[_Powers], values: Sequence[int]) -> float:
+    return math.fsum(float(c) * math.prod(float(values[i]) ** e for i, e in powers) for powers, c in terms)
 
 
 def _apart(polynomial: Polynomial) -> list[_Powers]:
