@@ -40,6 +40,26 @@ class Symbol:
 
 
 @dataclass(frozen=True)
+class LevelCosts:
+    """What turns the words of a level into energy.
+
+    Attributes
+    ----------
+    block_words
+        Words of a vector access.
+    clusters
+        Clusters of instances, each of which makes one access for all its instances.
+    read_pj, write_pj
+        Energy of a vector access.
+    """
+
+    block_words: int
+    clusters: Polynomial
+    read_pj: Fraction
+    write_pj: Fraction
+
+
+@dataclass(frozen=True)
 class SymbolicEnergies:
     """What one nest accesses, as polynomials in its symbols, and what an access costs.
 
@@ -47,23 +67,24 @@ class SymbolicEnergies:
     ----------
     symbols
         Coefficients of the problem first, then the loops, outermost first.
-    accesses
-        By level and data space: vector reads, and vector writes (fills and updates), of all instances together.
-    access_pj
-        By level: energy of a vector read and of a vector write.
+    words
+        By level and data space: scalar reads, fills and updates of one instance.
+    levels
+        By level: words of a vector access, clusters of instances that access together, and energies.
     operations
         Multiply-accumulates.
     """
 
     symbols: tuple[Symbol, ...]
-    accesses: dict[tuple[str, str], tuple[Polynomial, Polynomial]]
-    access_pj: dict[str, tuple[Fraction, Fraction]]
+    words: dict[tuple[str, str], tuple[Polynomial, Polynomial, Polynomial]]
+    levels: dict[str, LevelCosts]
     operations: Polynomial
 
-    def energy_pj(self, level: str, space: str) -> Polynomial:
-        """Return the energy of one data space at one level."""
-        counts, costs = self.accesses[level, space], self.access_pj[level]
-        return counts[0].times(costs[0]) + counts[1].times(costs[1])
+    def energy_pj(self, level: str, space: str) -> Fraction:
+        """Return the energy of one data space at one level: accesses are whole vectors."""
+        costs = self.levels[level]
+        reads, *writes = (math.ceil(words.value / costs.block_words) for words in self.words[level, space])
+        return (reads * costs.read_pj + sum(writes) * costs.write_pj) * costs.clusters.value
 
 
 def symbolic_energies(
@@ -82,26 +103,22 @@ def symbolic_energies(
     instances = [product(fanout[index + 1 :]) for index in range(len(levels))]
     keep = [level.keep for level in reversed(mapping.levels)]
     elided = first_fills_elided(semantics)
-    counted: dict[tuple[str, str], tuple[Polynomial, Polynomial]] = {}
+    words: dict[tuple[str, str], tuple[Polynomial, Polynomial, Polynomial]] = {}
     for space, flow in zip(problem.data_spaces, flows, strict=True):
         kept = [space.name in names for names in keep]
         accesses = collapse_flows(flow, kept, fanout, instances, read_write=space.read_write, elided=elided)
-        for index, level in enumerate(reversed(arch.levels)):
-            if not kept[index]:
-                continue
-            clusters, most = instances[index], max(1, level.instances // level.cluster_size)
-            if clusters.value > most:
-                clusters = Polynomial.constant(most)
-            words = accesses[index]
-            writes = _vectors(words.fills, level.block_words) + _vectors(words.updates, level.block_words)
-            counted[level.name, space.name] = (_vectors(words.reads, level.block_words) * clusters, writes * clusters)
+        for level, stored, counts in zip(reversed(arch.levels), kept, accesses, strict=True):
+            if stored:
+                words[level.name, space.name] = (counts.reads, counts.fills, counts.updates)
+    by_name = {entry.level: entry for entry in costs.levels}
+    priced = {}
+    for level, utilized in zip(reversed(arch.levels), instances, strict=True):
+        most = max(1, level.instances // level.cluster_size)
+        clusters = utilized if utilized.value <= most else Polynomial.constant(most)
+        entry = by_name[level.name]
+        priced[level.name] = LevelCosts(level.block_words, clusters, Fraction(entry.read_pj), Fraction(entry.write_pj))
     operations = product([loop.bound for level in levels for loop in (*level.temporal, *level.spatial)])
-    access_pj = {entry.level: (Fraction(entry.read_pj), Fraction(entry.write_pj)) for entry in costs.levels}
-    return SymbolicEnergies(symbols, counted, access_pj, operations)
-
-
-def _vectors(words: Polynomial, block_words: int) -> Polynomial:
-    return words.times(Fraction(1, block_words)).rounded(math.ceil)
+    return SymbolicEnergies(symbols, words, priced, operations)
 
 
 def _nest(

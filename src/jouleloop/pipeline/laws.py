@@ -15,7 +15,17 @@ from jouleloop.mapping.compact import parse_compact
 from jouleloop.model.symbolic import Symbol, symbolic_energies
 from jouleloop.pipeline.compute import Job
 from jouleloop.stats.expression import evaluate_variable
-from jouleloop.stats.laws import COMPUTE, EnergyLaw, LawBook, LawPoint, NestLaws, Terms, evaluate, fewest_laws
+from jouleloop.stats.laws import (
+    COMPUTE,
+    EnergyLaw,
+    LawBook,
+    LawPoint,
+    NestLaws,
+    Terms,
+    action_pj,
+    evaluate,
+    fewest_laws,
+)
 from jouleloop.stats.laws_words import (
     divisibility_text,
     growing_text,
@@ -37,6 +47,11 @@ _COLUMNS = {
 #: A law derived from other bounds must reproduce a point's energies to this, or the point gets one of its own.
 _SAME = 1e-12
 _REPRODUCED = 1e-9
+
+#: Columns of the tables where no point has a law.
+_LAW_COLUMNS = ["architecture", "sweep", "law", "points", "formula_data", "formula_total"]
+_POINT_COLUMNS = ["architecture", "sweep", "layer", "variable", "law", "data_pj", "law_data_pj", "common_law_data_pj"]
+_TERM_COLUMNS = ["architecture", "law", "level", "data_space", "action", "monomial", "accesses", "coefficient_pj"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +80,7 @@ class _Point(NamedTuple):
     symbols: tuple[Symbol, ...]
     nest: NestLaws | None
     laws: list[LawPoint]
+    partial_pj: float
 
 
 def law_tables(energies: pd.DataFrame, jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> LawTables:
@@ -91,7 +107,11 @@ def law_tables(energies: pd.DataFrame, jobs: Mapping[str, Job], sweeps: Sequence
             points += found.points
             terms += found.terms
             numbered += found.count
-    return LawTables(_ordered(laws), pd.DataFrame(points), pd.DataFrame(terms))
+    return LawTables(
+        _ordered(pd.DataFrame(laws, columns=None if laws else _LAW_COLUMNS)),
+        pd.DataFrame(points, columns=None if points else _POINT_COLUMNS),
+        pd.DataFrame(terms, columns=None if terms else _TERM_COLUMNS),
+    )
 
 
 def _sizes(rows: pd.DataFrame) -> tuple[str, ...]:
@@ -151,7 +171,7 @@ class _Group:
         if point.nest is None:
             raise ValueError("a point without a nest obeys no law")
         compute_pj = Fraction(self.job.target.costs.compute_pj)
-        return self.book.laws[number].energy_terms(point.nest.symbolic.access_pj, compute_pj)
+        return self.book.laws[number].energy_terms(point.nest.symbolic.levels, compute_pj)
 
     def _point(self, sweep: Sweep, row: dict[str, Any], problem: Problem) -> _Point:
         target = self.job.target.for_shape(problem.shape)
@@ -171,8 +191,8 @@ class _Group:
             Symbol(s.dimension, s.level, value) for s, value in zip(nest.symbolic.symbols, values, strict=True)
         )
         if not _reproduced(nest, values, row, _REPRODUCED):
-            return _Point(sweep, row, problem, symbols, None, [])
-        return _Point(sweep, row, problem, symbols, nest, nest.laws(values))
+            return _Point(sweep, row, problem, symbols, None, [], math.nan)
+        return _Point(sweep, row, problem, symbols, nest, nest.laws(values), float(nest.partial_pj(values)))
 
     def _write_law(self, name: str, members: list[tuple[_Point, LawPoint | None]]) -> None:
         point, entry = members[0]
@@ -207,7 +227,7 @@ class _Group:
         if point.nest is None:
             return
         for place, *pair in self.book.laws[number].counts:
-            costs = point.nest.symbolic.access_pj.get(place[0], (Fraction(self.job.target.costs.compute_pj),) * 2)
+            costs = action_pj(point.nest.symbolic.levels, place, Fraction(self.job.target.costs.compute_pj))
             for action, terms, cost in zip(("read", "write"), pair, costs, strict=True):
                 for monomial, accesses in terms:
                     self.terms.append(
@@ -231,7 +251,7 @@ class _Group:
         sizes = {**point.problem.bound, **point.problem.coefficient}
 
         def value(terms: Terms) -> float:
-            return float(evaluate(terms, sizes)) if all(n in sizes for m, _ in terms for n, _ in m) else math.nan
+            return float(evaluate(terms, sizes)) + point.partial_pj
 
         law = self._energies[entry.number] if entry else None
         total_pj = value(law.total_pj) if law else math.nan
@@ -248,6 +268,7 @@ class _Group:
                 "law_data_pj": value(law.data_pj) if law else math.nan,
                 "total_pj": row["total_pj"],
                 "law_total_pj": total_pj,
+                "partial_vectors_pj": point.partial_pj,
                 "relative_error": abs(total_pj / row["total_pj"] - 1),
                 "common_law": names[common[0]] if common else "",
                 "common_law_data_pj": value(self._energies[common[0]].data_pj) if common else math.nan,
@@ -285,9 +306,8 @@ def _reproduced(nest: NestLaws, values: Sequence[int], row: Mapping[str, Any], t
     )
 
 
-def _ordered(laws: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return the table with the columns of coefficients last, those of the highest degree first."""
-    table = pd.DataFrame(laws)
+def _ordered(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the laws with the columns of coefficients last."""
     coefficients = [name for name in table.columns if re.fullmatch(r"(data|compute)_.*_pj", str(name))]
     rest = [name for name in table.columns if name not in coefficients]
     return table[[*rest, *coefficients]]

@@ -54,7 +54,7 @@ def law_figure(
                 _map(left, rows, grid, colours)
             left.set_title(name.capitalize())
             x = rows["variable"].to_numpy(dtype=np.float64)
-            excess = (rows["data_pj"] / rows["common_law_data_pj"] - 1).to_numpy(dtype=np.float64)
+            excess = (rows["data_pj"] / rows["common_law_data_pj"] - 1).to_numpy(dtype=np.float64, copy=True)
             excess[np.abs(excess) < _ROUNDING] = 0.0
             right.axhline(0, color=FIT, lw=0.8)
             if not excess.any():

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.model.polynomial import Polynomial, exponents
-from jouleloop.model.symbolic import SymbolicEnergies
+from jouleloop.model.symbolic import LevelCosts, SymbolicEnergies
 
 #: A product of sizes: (name, exponent) of each, by name; empty for the constant.
 Monomial = tuple[tuple[str, int], ...]
@@ -35,16 +35,18 @@ class Law:
     ----------
     counts
         By level and data space: vector reads and vector writes of all instances; by `COMPUTE`: operations and nothing.
+        A last vector that is not full counts as its share: what it costs beyond that is no polynomial
+        (`NestLaws.partial_pj`).
     """
 
     counts: tuple[tuple[Place, Terms, Terms], ...]
 
-    def energy_terms(self, access_pj: Mapping[str, tuple[Fraction, Fraction]], compute_pj: Fraction) -> "EnergyLaw":
+    def energy_terms(self, levels: Mapping[str, LevelCosts], compute_pj: Fraction) -> "EnergyLaw":
         """Return the law in pJ."""
         data: dict[Monomial, Fraction] = {}
         compute: dict[Monomial, Fraction] = {}
         for place, reads, writes in self.counts:
-            costs = (compute_pj, Fraction(0)) if place == COMPUTE else access_pj[place[0]]
+            costs = action_pj(levels, place, compute_pj)
             total = compute if place == COMPUTE else data
             for terms, cost in zip((reads, writes), costs, strict=True):
                 for monomial, number in terms:
@@ -82,6 +84,13 @@ class LawPoint:
 
     number: int
     growing: tuple[tuple[str, int], ...]
+
+
+def action_pj(levels: Mapping[str, LevelCosts], place: Place, compute_pj: Fraction) -> tuple[Fraction, Fraction]:
+    """Return the energy of a vector read and of a vector write; that of an operation for the compute units."""
+    if place == COMPUTE:
+        return compute_pj, Fraction(0)
+    return levels[place[0]].read_pj, levels[place[0]].write_pj
 
 
 class LawBook:
@@ -122,9 +131,16 @@ class NestLaws:
         """
         self.symbolic = symbolic
         self.book = book
-        self._terms: list[tuple[Place, list[_Powers], list[_Powers]]] = [
-            (place, _apart(reads), _apart(writes)) for place, (reads, writes) in symbolic.accesses.items()
-        ]
+        self._terms: list[tuple[Place, list[_Powers], list[_Powers]]] = []
+        self._words: list[tuple[LevelCosts, Place, list[_Powers], list[tuple[list[_Powers], Fraction]]]] = []
+        for place, words in symbolic.words.items():
+            level = symbolic.levels[place[0]]
+            reads, fills, updates = words
+            whole = level.clusters.times(Fraction(1, level.block_words))
+            self._terms.append((place, _apart(reads * whole), _apart((fills + updates) * whole)))
+            actions = zip(words, (level.read_pj, level.write_pj, level.write_pj), strict=True)
+            parts = [(_apart(count), cost) for count, cost in actions if count.terms]
+            self._words.append((level, place, _apart(level.clusters), parts))
         self._terms.append((COMPUTE, _apart(symbolic.operations), []))
         loops = {size: [i for i, symbol in enumerate(symbolic.symbols) if symbol.dimension == size] for size in sizes}
         self._loops = {size: indices for size, indices in loops.items() if indices}
@@ -133,11 +149,22 @@ class NestLaws:
     def energies_pj(self, values: Sequence[int]) -> dict[Place, float]:
         """Return the energies by level and data space on a nest of these loop bounds."""
         result = {}
-        for place, reads, writes in self._terms:
-            if place != COMPUTE:
-                read_pj, write_pj = self.symbolic.access_pj[place[0]]
-                result[place] = _counted(reads, values) * float(read_pj) + _counted(writes, values) * float(write_pj)
+        for level, place, clusters, parts in self._words:
+            vectors = sum(
+                (math.ceil(_counted(terms, values) / level.block_words) * cost for terms, cost in parts), Fraction(0)
+            )
+            result[place] = float(vectors * _counted(clusters, values))
         return result
+
+    def partial_pj(self, values: Sequence[int]) -> Fraction:
+        """Return what last vectors that are not full cost beyond their share, on a nest of these loop bounds."""
+        total = Fraction(0)
+        for level, _, clusters, parts in self._words:
+            for terms, cost in parts:
+                vectors = _counted(terms, values) / level.block_words
+                if vectors.denominator > 1:
+                    total += (math.ceil(vectors) - vectors) * cost * _counted(clusters, values)
+        return total
 
     def laws(self, values: Sequence[int], most: int = 64) -> list[LawPoint]:
         """Return the law of every choice of growing loops on a nest of these bounds, outer loops first.
@@ -205,8 +232,17 @@ def fewest_laws(candidates: Sequence[Sequence[LawPoint]]) -> list[LawPoint | Non
     return chosen
 
 
-def _counted(terms: list[_Powers], values: Sequence[int]) -> float:
-    return math.fsum(float(c) * math.prod(float(values[i]) ** e for i, e in powers) for powers, c in terms)
+def _counted(terms: list[_Powers], values: Sequence[int]) -> Fraction:
+    total = Fraction(0)
+    for powers, coefficient in terms:
+        over = under = 1
+        for index, exponent in powers:
+            if exponent > 0:
+                over *= values[index] ** exponent
+            else:
+                under *= values[index] ** -exponent
+        total += coefficient * (over if under == 1 else Fraction(over, under))
+    return total
 
 
 def _apart(polynomial: Polynomial) -> list[_Powers]:

@@ -17,12 +17,13 @@ def size_name(size: str, *, fc: bool) -> str:
 
 
 def monomial_name(monomial: Monomial, *, fc: bool) -> str:
-    """Return a monomial as part of a column's name, such as ``mn``, ``MPQ``, ``P_Wstride`` or ``one``."""
+    """Return a monomial as part of a column's name, such as ``mn``, ``MPQ``, ``PQ_Wstride`` or ``one``."""
     if not monomial:
         return "one"
-    names = sorted((size_name(size, fc=fc), exponent) for size, exponent in monomial)
-    parts = [name if exponent == 1 else f"{name}{exponent}" for name, exponent in names]
-    return ("" if all(len(part) == 1 for part in parts) else "_").join(parts)
+    names = [(size_name(size, fc=fc), exponent) for size, exponent in monomial]
+    parts = [name if exponent == 1 else f"{name}{exponent}" for name, exponent in sorted(names)]
+    letters = "".join(part for part in parts if len(part) == 1)
+    return "_".join([*([letters] if letters else []), *(part for part in parts if len(part) > 1)])
 
 
 def polynomial_text(terms: Terms, *, fc: bool, digits: int = 6) -> str:
