@@ -1,7 +1,28 @@
-rule test_growth:
+rule theory_ratio:
     input:
         "results/energies.parquet",
+    output:
+        report(
+            "results/theory_ratio.csv",
+            caption="../report/theory_ratio.rst",
+            category="Tables",
+            labels={"table": "theory"},
+        ),
+    log:
+        "results/logs/theory_ratio.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Comparing DRAM words with theory's bounds"
+    script:
+        "../../analysis/theory_ratio.py"
+
+
+rule test_growth:
+    input:
         list(SOURCES.values()),
+        energies="results/energies.parquet",
+        theory="results/theory_ratio.csv",
     output:
         fits=report(
             "results/fits.csv",

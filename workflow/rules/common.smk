@@ -32,8 +32,18 @@ FIGURES = expand(
     arch=ARCHITECTURES,
     format=FORMATS,
 ) + (expand("results/figures/figure4.{format}", format=FORMATS) if FIGURE4 else [])
+FC_SWEEPS = [
+    sweep.name
+    for sweep in STUDY.tested
+    if all(point.layer.kind == "fc" for point in sweep.points)
+]
 FIGURES += expand(
     "results/figures/{sweep}/laws_{sweep}.{format}", sweep=SWEEPS, format=FORMATS
+)
+FIGURES += expand(
+    "results/figures/{sweep}/dram_bound_{sweep}.{format}",
+    sweep=FC_SWEEPS,
+    format=FORMATS,
 )
 NETWORK_FILES = ["results/networks.csv"] if NETWORKS else []
 PUBLISHED = [sweep.source for sweep in published_sweeps()]
