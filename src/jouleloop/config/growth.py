@@ -22,7 +22,21 @@ _POINT = ["architecture", "sweep", "layer"]
 
 def describe(sweep: Sweep) -> SweepDescription:
     """Return what the statistics need to know of ``sweep``."""
-    return SweepDescription(sweep.name, sweep.variable, sweep.expected, sweep.symbol)
+    return SweepDescription(sweep.name, sweep.variable, sweep.expected, sweep.symbol, _response_growth(sweep))
+
+
+def _response_growth(sweep: Sweep) -> dict[str, str]:
+    """Return the growth of the DRAM words that theory expects to stay as they are.
+
+    A fully-connected layer's inputs need not be moved more often for more outputs, nor its outputs for more inputs
+    (paper 002, Theorem 1: each term of the lower bound depends on its own dimensions only).
+    """
+    layers = [point.layer for point in sweep.points]
+    if any(layer.kind != "fc" for layer in layers):
+        return {}
+    varying = {name for name in ("C", "M") if len({getattr(layer, name) for layer in layers}) > 1}
+    spaces = {"inputs": "C", "outputs": "M"}
+    return {f"dram_words_{space}": "constant" for space, size in spaces.items() if varying and size not in varying}
 
 
 def check_growth(study: Study) -> None:
