@@ -22,6 +22,7 @@ rule all:
         "results/energies.parquet",
         "results/fits.csv",
         "results/verdicts.csv",
+        "results/laws.csv",
         FIGURES,
         NETWORK_FILES,
         PUBLISHED_FILES,

@@ -72,6 +72,19 @@ PUBLISHED_FILES = (
     if COMPARED
     else []
 )
+FC_SWEEPS = [
+    sweep.name
+    for sweep in STUDY.tested
+    if all(point.layer.kind == "fc" for point in sweep.points)
+]
+FIGURES += expand(
+    "results/figures/{sweep}/laws_{sweep}.{format}", sweep=SWEEPS, format=FORMATS
+)
+FIGURES += expand(
+    "results/figures/{sweep}/dram_bound_{sweep}.{format}",
+    sweep=FC_SWEEPS,
+    format=FORMATS,
+)
 SPECS = (
     expand("results/specs/{arch}/{sweep}", arch=ARCHITECTURES, sweep=SWEEPS + NETWORKS)
     if STUDY.config.outputs.specs

@@ -52,3 +52,54 @@ rule sweep_figures:
         "Drawing the figures of {wildcards.sweep}"
     script:
         "../../analysis/sweep_figures.py"
+
+
+rule law_figures:
+    input:
+        laws="results/laws.csv",
+        points="results/law_points.csv",
+    output:
+        report(
+            expand(
+                "results/figures/{sweep}/laws_{sweep}.{format}",
+                sweep=SWEEPS,
+                format=FORMATS,
+            ),
+            caption="../report/laws.rst",
+            category="Figures",
+            subcategory="Laws",
+        ),
+    log:
+        "results/logs/law_figures.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Drawing the laws of all sweeps"
+    script:
+        "../../analysis/law_figures.py"
+
+
+rule dram_bound_figures:
+    input:
+        "results/theory_ratio.csv",
+    output:
+        report(
+            expand(
+                "results/figures/{sweep}/dram_bound_{sweep}.{format}",
+                sweep=FC_SWEEPS,
+                format=FORMATS,
+            ),
+            caption="../report/theory_ratio.rst",
+            category="Figures",
+            subcategory="Theory",
+        ),
+    log:
+        "results/logs/dram_bound_figures.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        sweeps=FC_SWEEPS,
+    message:
+        "Drawing DRAM words against the lower bound"
+    script:
+        "../../analysis/dram_bound_figures.py"
