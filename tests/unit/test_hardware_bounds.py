@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.energy.tables import load_costs
+from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.mapspace.read import read_constraints

@@ -50,7 +50,8 @@ wildcard_constraints:
 def target_files(wildcards):
     """Return the files of one architecture."""
     entry = STUDY.config.architectures[wildcards.arch]
-    return [entry.arch, entry.energy, entry.constraints]
+    energy = [str(path) for source in entry.sources() for path in source.files()]
+    return [entry.arch, *dict.fromkeys(energy), entry.constraints]
 
 
 def search_options(wildcards):

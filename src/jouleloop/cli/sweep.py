@@ -35,6 +35,7 @@ def sweep(
     ] = Path("results"),
     constraints: options.ConstraintSet = None,
     energy: options.EnergyTable = None,
+    components: options.Components = None,
     semantics: options.Semantics = SEMANTICS[0],
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
@@ -47,7 +48,9 @@ def sweep(
     back_end = get_engine(engine)
     jobs: dict[str, Job] = {}
     for name in arch:
-        target = load_target(name, semantics=semantics, constraints=which, energy=energy, constraints_file=path)
+        target = load_target(
+            name, semantics=semantics, constraints=which, energy=energy, components=components, constraints_file=path
+        )
         if target.name in jobs:
             raise InputError(Fault("two architectures have one name", "--arch", value=target.name))
         jobs[target.name] = Job(target, back_end, objectives, 0, budget)

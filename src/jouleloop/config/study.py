@@ -28,7 +28,7 @@ LOG = logging.getLogger("jouleloop")
 
 def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     """Return the files that a configuration entry names."""
-    return TargetFiles(name, root / entry.arch, root / entry.energy, root / entry.constraints, entry.set)
+    return TargetFiles(name, root / entry.arch, entry.sources(root), root / entry.constraints, entry.set)
 
 
 def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, Job]:

@@ -1,6 +1,7 @@
 """Energies from the real Accelergy, version 0.3 or 0.4, run as a program: warnings are kept, dummies refused."""
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from jouleloop.arch.write import dump_quoted
 from jouleloop.energy.ert import read_ert
 from jouleloop.energy.estimator import Estimate, Node, Refusal
 from jouleloop.errors import JouleloopError
-from jouleloop.files import read_yaml, write_text
+from jouleloop.files import read_text, read_yaml, write_text
 
 #: Warnings that every run of Accelergy prints and that say nothing about the estimate.
 _NOISE = (
@@ -53,6 +54,7 @@ class AccelergyEstimator:
     cycle_seconds: float = 1e-9
     timeout_s: float = 120.0
     name: str = "accelergy"
+    kind: str = "accelergy"
     _known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def version(self) -> str | None:
@@ -66,6 +68,13 @@ class AccelergyEstimator:
                     self._known["version"] = "0.4" if "--suppress_version_errors" in text else "0.3"
         version: str | None = self._known["version"]
         return version
+
+    def digest(self) -> str:
+        """Return a hash of version and components; what the plug-ins hold is not known here."""
+        state = hashlib.sha256(f"{self.version()} {self.cycle_seconds}".encode())
+        for path in self.components:
+            state.update(read_text(path).encode())
+        return state.hexdigest()
 
     def estimate(self, node: Node) -> Estimate | Refusal:
         """Return what Accelergy writes in its energy reference table for a component."""
