@@ -25,7 +25,7 @@ def change(data: Any, variant: Variant) -> Any:
     ----------
     variant
         Values by path: ``NODE.ATTRIBUTE`` for a component or container (``meshX`` and ``meshY`` are its fan-out),
-        ``*.ATTRIBUTE`` for all nodes that state the attribute, ``variables.NAME``, and in v0.3 files ``NODE.instances``.
+        ``*.ATTRIBUTE`` for all nodes that state the attribute, ``variables.NAME``, in v0.3 files ``NODE.instances``.
         None takes an attribute away. What the file derives from a changed attribute follows it.
 
     Raises
@@ -120,7 +120,8 @@ def _tree(tree: Any) -> Iterator[tuple[str, dict[str, Any]]]:
     if not isinstance(tree, dict):
         return
     for key in ("local", "subtree"):
-        for item in tree.get(key) if isinstance(tree.get(key), list) else []:
+        items = tree.get(key)
+        for item in items if isinstance(items, list) else []:
             if isinstance(item, dict):
                 split = split_name(str(item.get("name", "")))
                 yield split[0] if split else str(item.get("name")), item

@@ -7,7 +7,7 @@ from typing import Any
 
 from jouleloop.config.model import Config, EnergyEntry
 from jouleloop.energy.choice import source_of
-from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
@@ -18,10 +18,19 @@ NETWORKS = LAYERS / "networks"
 
 @dataclass(frozen=True)
 class Study:
-    """A checked configuration with its sweeps and networks expanded."""
+    """A checked configuration with its sweeps and networks expanded.
+
+    Attributes
+    ----------
+    sweeps
+        Sweeps of layers, and networks.
+    architecture_sweeps
+        Sweeps that vary the architecture too; their growth is not tested.
+    """
 
     config: Config
     sweeps: tuple[Sweep, ...]
+    architecture_sweeps: tuple[Sweep, ...] = ()
 
     @property
     def tested(self) -> tuple[Sweep, ...]:
@@ -80,8 +89,15 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
             faults.append(Fault(message, source, "sweeps", allowed="every name once; the key 'name' in a file sets it"))
     if not config.sweeps and not config.networks:
         faults.append(Fault("neither sweeps nor networks are named: nothing to do", source, "sweeps"))
+    for sweep in sweeps:
+        faults += [
+            unknown(name, config.architectures, "architecture", source=sweep.source, field="architectures")
+            for name in sweep.architectures
+            if name not in config.architectures
+        ]
     raise_all(faults)
-    return Study(config, tuple(sweeps))
+    plain = tuple(sweep for sweep in sweeps if not sweep.attributes)
+    return Study(config, plain, tuple(sweep for sweep in sweeps if sweep.attributes))
 
 
 def published_sweeps(root: Path = Path()) -> list[Sweep]:

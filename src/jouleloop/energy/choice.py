@@ -1,9 +1,8 @@
-"""Which estimators an architecture's energies come from: names and files as a user gives them, and the costs they make."""
+"""Which estimators the energies of an architecture come from: what a user names, and the costs that they make."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.accelergy import AccelergyEstimator
@@ -98,4 +97,4 @@ def sources_of(energy: Path | Sequence[EnergySource]) -> tuple[EnergySource, ...
     """Return the sources of a target: a path alone stands for a reference table."""
     if isinstance(energy, Path):
         return (EnergySource("tables", energy),)
-    return tuple(cast("Sequence[EnergySource]", energy))
+    return tuple(energy)

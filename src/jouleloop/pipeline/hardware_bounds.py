@@ -52,6 +52,8 @@ def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[str, Target]) -> 
     Columns besides those of the point: the fields of `MeasuredAgainstBounds`, `BOUND_COLUMN`, and the DRAM words of the
     outputs with a read for every bias, as the model counts them.
     """
+    if "variant" in energies.columns:  # the bounds are those of the architecture as its file has it
+        energies = energies[energies["variant"] == ""]
     layers = energies[(energies["status"] == "ok") & (energies[list(_FC_ONES)] == 1).all(axis=1)]
     rows = []
     for architecture, points in layers.groupby("architecture", sort=False):
