@@ -31,7 +31,7 @@ class EnergySource:
     components
         Files with compound components for ``interpolated`` and ``accelergy``, besides the project's own.
     data
-        Folder with the numbers of ``interpolated`` and the project's compound components.
+        Folder with the numbers of ``interpolated``, and the project's compound components for both.
     program
         Executable of ``accelergy``.
     """
@@ -48,7 +48,7 @@ class EnergySource:
             return () if self.table is None else (self.table,)
         if self.estimator == "interpolated":
             return (*data_files(self.data), *self.components)
-        return self.components
+        return (self.data / "components.yaml", self.data / "components-0.4.yaml", *self.components)
 
     def open(self) -> Estimator:
         """Return the estimator; raise `EnergyTableError` where it or its files are none."""
@@ -57,7 +57,7 @@ class EnergySource:
         if self.estimator == "interpolated":
             return InterpolatedEstimator.read(self.data, self.components)
         if self.estimator == "accelergy":
-            return AccelergyEstimator(self.program, self.components)
+            return AccelergyEstimator(self.program, self.components, own=self.data)
         if self.table is None:
             raise EnergyTableError(Fault("the estimator 'tables' needs a table", allowed="the path of a YAML file"))
         return TableEstimator.read(self.table)
