@@ -20,10 +20,9 @@ localrules:
 rule all:
     input:
         "results/energies.parquet",
-        "results/fits.csv",
-        "results/verdicts.csv",
-        "results/laws.csv",
+        GROWTH_FILES,
         FIGURES,
+        ARCHITECTURE_FILES,
         NETWORK_FILES,
         PUBLISHED_FILES,
         CONV_FILES,
@@ -40,4 +39,5 @@ include: "workflow/rules/map.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/architecture.smk"
 include: "workflow/rules/theory.smk"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.energy.tables import load_costs
+from jouleloop.energy.estimator import load_costs
 from jouleloop.mapping.compact import parse_compact
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluate import evaluate_mapping

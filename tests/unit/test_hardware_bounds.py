@@ -7,7 +7,7 @@ import pytest
 
 from jouleloop.arch.read import read_architecture
 from jouleloop.config.growth import with_theory
-from jouleloop.energy.tables import load_costs
+from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.mapspace.read import read_constraints

@@ -3,7 +3,7 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 
 from jouleloop.config.load import load_study, published_sweeps
-from jouleloop.config.study import count_chunks, map_parameters
+from jouleloop.config.study import count_chunks, count_variant_chunks, map_parameters
 from jouleloop.errors import JouleloopError
 
 
@@ -21,6 +21,17 @@ SWEEPS = [sweep.name for sweep in STUDY.tested]
 NETWORKS = [network.name for network in STUDY.networks]
 SOURCES = {sweep.name: sweep.source for sweep in STUDY.sweeps}
 CHUNKS = [f"{index:04d}" for index in range(count_chunks(STUDY))]
+VARIANT_SOURCES = {sweep.name: sweep.source for sweep in STUDY.architecture_sweeps}
+VARIANT_CHUNKS = expand(
+    "results/map/variants/{arch}-{chunk}.json",
+    arch=ARCHITECTURES,
+    chunk=[f"{index:04d}" for index in range(count_variant_chunks(STUDY))],
+)
+ARCHITECTURE_FILES = expand("results/architecture/{sweep}.csv", sweep=VARIANT_SOURCES)
+# Without a sweep of layers there is no growth to test.
+GROWTH_FILES = (
+    ["results/fits.csv", "results/verdicts.csv", "results/laws.csv"] if SWEEPS else []
+)
 FORMATS = STUDY.config.outputs.figure_formats
 
 FIGURE4_SWEEPS = ["fc_inputs", "fc_outputs", "fc_weights"]
@@ -101,7 +112,8 @@ wildcard_constraints:
 def target_files(wildcards):
     """Return the files of one architecture."""
     entry = STUDY.config.architectures[wildcards.arch]
-    return [entry.arch, entry.energy, entry.constraints]
+    energy = [str(path) for source in entry.sources() for path in source.files()]
+    return [entry.arch, *dict.fromkeys(energy), entry.constraints]
 
 
 def search_options(wildcards):

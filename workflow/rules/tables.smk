@@ -3,6 +3,8 @@ rule energies:
         chunks=expand(
             "results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=CHUNKS
         ),
+        variants=VARIANT_CHUNKS,
+        variant_sweeps=VARIANT_SOURCES.values(),
     output:
         parquet="results/energies.parquet",
         csv=report(
@@ -12,6 +14,7 @@ rule energies:
             labels={"table": "energies"},
         ),
         timings="results/timings.csv",
+        sources="results/energy_sources.csv",
     log:
         "results/logs/energies.log",
     conda:

@@ -25,6 +25,7 @@ def map_layer(
     layer: options.LayerText,
     constraints: options.ConstraintSet = None,
     energy: options.EnergyTable = None,
+    components: options.Components = None,
     semantics: options.Semantics = SEMANTICS[0],
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
@@ -38,19 +39,22 @@ def map_layer(
     objectives = options.parse_objective(objective)
     problem = options.parse_problem(layer)
     which, path = options.split_constraints(constraints)
-    targets = load_target(arch, semantics=semantics, constraints=which, energy=energy, constraints_file=path)
+    targets = load_target(
+        arch, semantics=semantics, constraints=which, energy=energy, components=components, constraints_file=path
+    )
     target = targets.for_shape(problem.shape)
     result = get_engine(engine).search(problem, target, objective=objectives, budget=budget)
     if write_mapping is not None and result.mapping is not None:
         header = f"{problem.name} on {targets.name}: {result.evaluation.energy_pj if result.evaluation else 0.0} pJ"
         write_yaml(write_mapping, {"mapping": to_timeloop_mapping(result.mapping, problem, target.arch)}, header=header)
     if as_json:
-        print_json(show.result_json(result, problem, targets.name, target.costs.table, semantics))
+        print_json(show.result_json(result, problem, target, targets.name))
     elif result.mapping is None or result.evaluation is None:
         stderr.print(f"{result.status}: {result.reason}", markup=False, highlight=False, soft_wrap=True)
     else:
         show.show_nest(problem, target, result.mapping)
         show.show_evaluation(result.evaluation, problem)
+        show.show_energies(target)
         show.show_certificate(result)
     if result.mapping is None:
         raise typer.Exit(1)
@@ -67,22 +71,21 @@ def evaluate_mapping(
         ),
     ],
     energy: options.EnergyTable = None,
+    components: options.Components = None,
     semantics: options.Semantics = SEMANTICS[0],
     engine: options.EngineName = "native",
     as_json: options.AsJson = False,
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = options.parse_problem(layer)
-    targets = load_target(arch, semantics=semantics, energy=energy)
+    targets = load_target(arch, semantics=semantics, energy=energy, components=components)
     target = targets.for_shape(problem.shape)
     nest = _read_mapping(mapping, problem, target)
     evaluation = get_engine(engine).evaluate(problem, target, nest)
     if as_json:
         print_json(
             {
-                "architecture": targets.name,
-                "energy_table": target.costs.table,
-                "semantics": semantics,
+                **show.target_json(target, targets.name),
                 "problem": {"name": problem.name, **problem.as_dict()},
                 "mapping": nest.as_json(),
                 "evaluation": evaluation.as_json(),
@@ -91,6 +94,7 @@ def evaluate_mapping(
         return
     show.show_nest(problem, target, nest)
     show.show_evaluation(evaluation, problem)
+    show.show_energies(target)
 
 
 def _read_mapping(path: Path, problem: Problem, target: Target) -> Mapping:

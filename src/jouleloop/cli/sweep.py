@@ -13,11 +13,11 @@ from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
-from jouleloop.pipeline.chunks import distinct_layers
-from jouleloop.pipeline.compute import Job, run_chunk
+from jouleloop.pipeline.compute import Job
 from jouleloop.pipeline.provenance import provenance
 from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table
+from jouleloop.pipeline.table import energies_table, sources_table
+from jouleloop.pipeline.variants import distinct_points, run_points
 from jouleloop.pipeline.write import write_csv, write_parquet
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
@@ -35,6 +35,7 @@ def sweep(
     ] = Path("results"),
     constraints: options.ConstraintSet = None,
     energy: options.EnergyTable = None,
+    components: options.Components = None,
     semantics: options.Semantics = SEMANTICS[0],
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
@@ -47,12 +48,17 @@ def sweep(
     back_end = get_engine(engine)
     jobs: dict[str, Job] = {}
     for name in arch:
-        target = load_target(name, semantics=semantics, constraints=which, energy=energy, constraints_file=path)
+        target = load_target(
+            name, semantics=semantics, constraints=which, energy=energy, components=components, constraints_file=path
+        )
+        if not points.runs_on(target.name):
+            allowed = ", ".join(points.architectures)
+            raise InputError(Fault("the sweep is not for this architecture", "--arch", value=name, allowed=allowed))
         if target.name in jobs:
             raise InputError(Fault("two architectures have one name", "--arch", value=target.name))
         jobs[target.name] = Job(target, back_end, objectives, 0, budget)
     store = ResultStore(output / "store")
-    distinct = distinct_layers([points])
+    distinct = distinct_points([points])
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -64,13 +70,19 @@ def sweep(
     with Progress(*columns, console=stderr) as progress:
         for name, job in jobs.items():
             task = progress.add_task(f"{points.name} on {name}", total=len(distinct))
-            report = run_chunk(job, distinct, store, lambda done, task=task: progress.advance(task, done))  # type: ignore[misc]
+            report = run_points(job, distinct, store, lambda done, task=task: progress.advance(task, done))  # type: ignore[misc]
             computed += report.computed
             cached += report.cached
     table, timings = energies_table(jobs, [points], store)
     write_parquet(output / "energies.parquet", table, provenance(jobs, [points]))
     write_csv(output / "energies.csv", table)
     write_csv(output / "timings.csv", timings)
+    write_csv(output / "energy_sources.csv", sources_table(jobs, [points]))
+    if points.attributes:
+        # Drawing needs matplotlib, which is slow to import.
+        from jouleloop.report.study_figures import draw_architecture_sweep  # noqa: PLC0415
+
+        draw_architecture_sweep(table, points, output)
     counts = ", ".join(f"{count} {status}" for status, count in table["status"].value_counts().items())
     stdout.print(f"{len(table)} rows ({counts}); {computed} layers searched, {cached} stored already", highlight=False)
     stdout.print(f"written to {output / 'energies.parquet'} and .csv", highlight=False, markup=False)

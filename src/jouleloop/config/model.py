@@ -1,9 +1,12 @@
 """The configuration keys of the workflow: type, unit, default and meaning of each."""
 
-from typing import Literal, Self
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StrictInt, model_validator
+from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
+from jouleloop.energy.choice import DATA, ESTIMATORS, EnergySource, source_of
 from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
 from jouleloop.engines.registry import ENGINES
 from jouleloop.stats.options import StatisticsOptions
@@ -12,13 +15,69 @@ from jouleloop.workload.sweep_schema import Name, Strict, unit
 FigureFormat = Literal["png", "svg", "pdf"]
 
 
+class EnergyEntry(Strict):
+    """One estimator of energies and the files it needs."""
+
+    estimator: Literal[ESTIMATORS] = Field(  # type: ignore[valid-type]
+        description="A reference table (tables), the CACTI grid and scaling rules (interpolated), or real Accelergy.",
+        json_schema_extra=unit("choice"),
+    )
+    table: str | None = Field(
+        default=None, min_length=1, description="Reference table of `tables`.", json_schema_extra=unit("path")
+    )
+    components: list[str] = Field(
+        default=[],
+        description="Files with compound components, for `interpolated` and `accelergy` (in the program's version).",
+        json_schema_extra=unit("paths"),
+    )
+    program: str = Field(
+        default="accelergy", min_length=1, description="Executable of `accelergy`.", json_schema_extra=unit("path")
+    )
+
+    @model_validator(mode="after")
+    def _table_where_needed(self) -> Self:
+        if (self.estimator == "tables") != (self.table is not None):
+            raise ValueError("a table is for the estimator 'tables', which needs one")
+        if self.estimator == "tables" and self.components:
+            raise ValueError("the estimator 'tables' takes no components")
+        return self
+
+    def source(self, root: Path) -> EnergySource:
+        """Return what this entry stands for, its paths below ``root``."""
+        table = None if self.table is None else root / self.table
+        components = tuple(root / path for path in self.components)
+        return EnergySource(str(self.estimator), table, components, root / DATA, self.program)
+
+
+def _energy_form(value: Any) -> str:
+    if isinstance(value, (dict, EnergyEntry)):
+        return "<keys>"
+    return "<list>" if isinstance(value, (list, tuple)) else "<text>"
+
+
+_EnergyText = Annotated[str, Field(min_length=1), Tag("<text>")]
+_EnergyOne = Annotated[_EnergyText | Annotated[EnergyEntry, Tag("<keys>")], Discriminator(_energy_form)]
+Energy = Annotated[
+    _EnergyText
+    | Annotated[EnergyEntry, Tag("<keys>")]
+    | Annotated[list[_EnergyOne], Field(min_length=1), Tag("<list>")],
+    Discriminator(_energy_form),
+]
+
+
 class ArchitectureEntry(Strict):
     """The files that make up one target."""
 
     arch: str = Field(
         description="Architecture, Timeloop v0.4 (or v0.3) YAML.", min_length=1, json_schema_extra=unit("path")
     )
-    energy: str = Field(description="Energy reference table.", min_length=1, json_schema_extra=unit("path"))
+    energy: Energy = Field(
+        description=(
+            "Where energies come from: the path of a reference table, interpolated, accelergy, an estimator with its "
+            "files, or a list of those, asked in turn for each component."
+        ),
+        json_schema_extra=unit("path or estimator"),
+    )
     constraints: str = Field(
         description="Constraints and mapper settings in Timeloop's syntax.",
         min_length=1,
@@ -29,6 +88,21 @@ class ArchitectureEntry(Strict):
         description="Which constraints hold: architecture and mapspace constraints (full), or the former alone.",
         json_schema_extra=unit("choice"),
     )
+
+    def energy_entries(self) -> Iterator[tuple[str, str | EnergyEntry]]:
+        """Yield where each source of energies stands, and what stands there."""
+        if isinstance(self.energy, list):
+            for index, entry in enumerate(self.energy):
+                yield f"energy.{index}", entry
+        else:
+            yield "energy", self.energy
+
+    def sources(self, root: Path = Path()) -> tuple[EnergySource, ...]:
+        """Return the sources of energies, in turn, their paths below ``root``; raise `EnergyTableError` for others."""
+        return tuple(
+            entry.source(root) if isinstance(entry, EnergyEntry) else source_of(entry, root)
+            for _, entry in self.energy_entries()
+        )
 
 
 class ChunkOptions(Strict):

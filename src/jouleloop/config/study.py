@@ -19,8 +19,9 @@ from jouleloop.pipeline.compute import ChunkReport, Job, run_chunk
 from jouleloop.pipeline.keys import code_digest
 from jouleloop.pipeline.provenance import provenance
 from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table
+from jouleloop.pipeline.table import energies_table, sources_table
 from jouleloop.pipeline.targets import TargetFiles, load_targets
+from jouleloop.pipeline.variants import distinct_points, run_points
 from jouleloop.pipeline.write import write_csv, write_parquet
 
 LOG = logging.getLogger("jouleloop")
@@ -28,7 +29,7 @@ LOG = logging.getLogger("jouleloop")
 
 def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     """Return the files that a configuration entry names."""
-    return TargetFiles(name, root / entry.arch, root / entry.energy, root / entry.constraints, entry.set)
+    return TargetFiles(name, root / entry.arch, entry.sources(root), root / entry.constraints, entry.set)
 
 
 def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, Job]:
@@ -64,18 +65,42 @@ def search_chunk(
     return run_chunk(job, layers, store, progress)
 
 
+def count_variant_chunks(study: Study) -> int:
+    """Return into how many chunks the points of sweeps that vary an architecture are cut; 0 without such sweeps."""
+    options = study.config.chunks
+    layers = [layer for _, layer in distinct_points(study.architecture_sweeps)]
+    return chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most) if layers else 0
+
+
+def search_variants(
+    study: Study,
+    architecture: str,
+    chunk: int,
+    store: ResultStore,
+    *,
+    root: Path = Path(),
+    progress: Callable[[int], None] | None = None,
+) -> ChunkReport:
+    """Search one chunk of the points of sweeps that vary an architecture."""
+    job = jobs_of(study.config, root, only=architecture)[architecture]
+    sweeps = [sweep for sweep in study.architecture_sweeps if sweep.runs_on(architecture)]
+    return run_points(job, distinct_points(sweeps)[chunk :: count_variant_chunks(study)], store, progress)
+
+
 def write_chunk(path: Path, report: ChunkReport) -> None:
     """Write which results a finished chunk has put into the store."""
     write_json(path, {"keys": sorted(set(report.keys))})
 
 
 def write_energies(study: Study, store: ResultStore, folder: Path, *, root: Path = Path()) -> pd.DataFrame:
-    """Write ``energies.parquet``, ``energies.csv`` and ``timings.csv`` into ``folder``; return the energies."""
+    """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``; return the energies."""
     jobs = jobs_of(study.config, root)
-    table, timings = energies_table(jobs, study.sweeps, store)
-    write_parquet(folder / "energies.parquet", table, provenance(jobs, study.sweeps))
+    sweeps = (*study.sweeps, *study.architecture_sweeps)
+    table, timings = energies_table(jobs, sweeps, store)
+    write_parquet(folder / "energies.parquet", table, provenance(jobs, sweeps))
     write_csv(folder / "energies.csv", table)
     write_csv(folder / "timings.csv", timings)
+    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps))
     for path in store.damaged:
         LOG.warning("%s: damaged, its points were computed again; the file can be removed", path)
     return table
@@ -111,6 +136,7 @@ def map_parameters(study: Study, architecture: str, chunks: int) -> dict[str, An
     return {
         "chunks": chunks,
         "set": config.architectures[architecture].set,
+        "energy": [repr(entry) for _, entry in config.architectures[architecture].energy_entries()],
         "engine": config.engine,
         "code": code_digest(),
         "semantics": config.semantics,

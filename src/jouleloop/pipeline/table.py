@@ -5,11 +5,14 @@ from typing import Any
 
 import pandas as pd
 
-from jouleloop.errors import Fault, raise_all
+from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.pipeline.compute import Job, Record, run_chunk
 from jouleloop.pipeline.store import ResultStore
+from jouleloop.pipeline.variants import family_of
+from jouleloop.search.result import SearchResult
 from jouleloop.workload.layer import CONV, Layer
 from jouleloop.workload.sweep import Sweep
+from jouleloop.workload.variants import Variant, variant_label
 
 TABLE_VERSION = 1
 
@@ -26,7 +29,8 @@ def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
         layer = point.layer
         sizes = {key: getattr(layer, key) for key in _SIZES}
         more = {"groups": layer.groups, "input_size": point.input_size, "macs": layer.macs, "count": point.count}
-        rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more})
+        variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
+        rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant})
     return rows
 
 
@@ -57,18 +61,60 @@ def energies_table(
     rows: list[dict[str, Any]] = []
     timings: list[dict[str, Any]] = []
     for name, job in jobs.items():
-        layers = {job.key(point.layer): point.layer for sweep in sweeps for point in sweep.points}
-        found = _short_records(job, layers, store)
         own = energy_columns(job)
-        for sweep in sweeps:
+        wanted = [sweep for sweep in sweeps if sweep.runs_on(name)]
+        found: dict[tuple[Variant, str], Record] = {}
+        for variant in dict.fromkeys(point.variant for sweep in wanted for point in sweep.points):
+            changed = family_of(job).at(variant)
+            if isinstance(changed, JouleloopError):
+                continue
+            points = [point for sweep in wanted for point in sweep.points if point.variant == variant]
+            layers = {changed.key(point.layer): point.layer for point in points}
+            records = _short_records(changed, layers, store)
+            found |= {(variant, key): record for key, record in records.items()}
+            label = {"variant": variant_label(variant)} if variant else {}
+            timings += [
+                {
+                    "architecture": name,
+                    "layer": layer.renamed("").label,
+                    "seconds": records[key]["seconds"],
+                    "key": key,
+                    **label,
+                }
+                for key, layer in layers.items()
+            ]
+        for sweep in wanted:
             for row, point in zip(layer_rows(sweep), sweep.points, strict=True):
-                key = job.key(point.layer)
-                rows.append({"architecture": name, **row, **_filled(found[key], own)})
-        timings += [
-            {"architecture": name, "layer": layer.renamed("").label, "seconds": found[key]["seconds"], "key": key}
-            for key, layer in layers.items()
-        ]
-    return _ordered(pd.DataFrame(rows), columns), pd.DataFrame(timings)
+                changed = family_of(job).at(point.variant)
+                if isinstance(changed, JouleloopError):
+                    record = _impossible(job, changed)
+                else:
+                    record = found[point.variant, changed.key(point.layer)]
+                rows.append({"architecture": name, **row, **_filled(record, own)})
+    attributes = list(dict.fromkeys(path for sweep in sweeps for path in sweep.attributes))
+    return _ordered(pd.DataFrame(rows), columns, attributes), pd.DataFrame(timings)
+
+
+def sources_table(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFrame:
+    """Return every energy per action that results rest on, with the estimator that produced it, a row an action."""
+    rows: list[dict[str, Any]] = []
+    for name, job in jobs.items():
+        wanted = [point.variant for sweep in sweeps if sweep.runs_on(name) for point in sweep.points]
+        for variant in dict.fromkeys(wanted):
+            changed = family_of(job).at(variant)
+            if not isinstance(changed, JouleloopError):
+                label = {"architecture": name, "variant": variant_label(variant)}
+                target = changed.target
+                rows += [{**label, **row} for row in target.costs.rows(target.arch.compute.name)]
+    columns = ["architecture", "variant", "component", "action", "energy_pj", "estimator", "source"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _impossible(job: Job, error: JouleloopError) -> Record:
+    """Return the columns of a point on a variant of the architecture that cannot be."""
+    reason = "; ".join(str(fault) for fault in error.faults)
+    result = SearchResult("invalid", reason, engine=job.engine.name, objective=job.objective)
+    return {**_short(result.as_json(), job), "estimator": ""}
 
 
 def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore) -> dict[str, Record]:
@@ -95,6 +141,7 @@ def _short(record: Record, job: Job) -> Record:
         "visited": int(record["visited"]),
         "engine": record["engine"],
         "energy_table": job.target.costs.table,
+        "estimator": job.target.costs.estimator,
         "objective": "+".join(record["objective"]),
         "semantics": job.target.semantics,
         "constraints": job.target.files.which,
@@ -126,10 +173,12 @@ def _filled(record: Record, own: Iterable[str]) -> Record:
     return {**dict.fromkeys(own, 0.0), **record}
 
 
-def _ordered(table: pd.DataFrame, energies: Sequence[str]) -> pd.DataFrame:
+def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[str]) -> pd.DataFrame:
     words = [f"dram_words_{space.lower()}" for space in _SPACES]
     columns = [
-        *("architecture", "sweep", "layer", *_SIZES, "groups", "input_size", "macs", "count", "status", "reason"),
+        *("architecture", "sweep", "layer", *_SIZES, "groups", "input_size", "macs", "count"),
+        *(("variant", *attributes) if attributes else ()),
+        *("status", "reason"),
         *("total_pj", "data_pj", "compute_pj", *energies, *words, "cycles", "utilization", "mapping", "optimal"),
         *(
             "lower_bound_pj",
@@ -137,6 +186,7 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str]) -> pd.DataFrame:
             "visited",
             "engine",
             "energy_table",
+            "estimator",
             "objective",
             "semantics",
             "constraints",
@@ -147,5 +197,19 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str]) -> pd.DataFrame:
         table[name] = table[name].astype("Int64")
     for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
         table[name] = table[name].astype("float64")
+    if attributes:
+        table["variant"] = table["variant"].fillna("")
+    for name in attributes:
+        table[name] = _attribute_column(table[name])
     table.attrs["table_version"] = TABLE_VERSION
     return table
+
+
+def _attribute_column(values: pd.Series) -> pd.Series:
+    """Return an attribute's column with one type: whole numbers, numbers, or text; missing where a row has none."""
+    given = [value for value in values if not pd.isna(value)]
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in given):
+        whole = all(float(value).is_integer() for value in given)
+        return values.astype("Float64").astype("Int64") if whole else values.astype("float64")
+    text = [None if pd.isna(value) else str(value) for value in values]
+    return pd.Series(text, index=values.index, dtype="object")

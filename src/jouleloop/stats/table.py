@@ -94,7 +94,7 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
         for name in ("architecture", "sweep", "layer", "status")
         if table[name].isna().any()
     ]
-    key = ["architecture", "sweep", "layer", "engine", "energy_table"]
+    key = ["architecture", "sweep", "layer", "engine", "energy_table", *(["variant"] if "variant" in table else [])]
     repeated = table[table.duplicated(key)]
     if len(repeated):
         first = repeated.iloc[0]
