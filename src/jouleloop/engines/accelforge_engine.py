@@ -114,6 +114,11 @@ class AccelforgeProgram:
         """How results name it."""
         return f"accelforge {self.version} ({self.options})"
 
+    @property
+    def where(self) -> str:
+        """The Python it runs in."""
+        return f"Python {self.python_version}, {self.python}"
+
 
 def find_accelforge(
     options: AccelforgeOptions, environment: EnvironmentMapping[str, str] | None = None

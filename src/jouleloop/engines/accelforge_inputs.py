@@ -225,8 +225,8 @@ def _note_untranslated(
         value = constraint.factors.get(dimension)
         if not implied or value not in (1, None):
             untranslated.append(f"{level}: temporal factor of {dimension}")
-    order = [*constraint.permutation, *constraint.outer_permutation]
-    if sum(problem.bound[d] > 1 for d in order if d in problem.bound) > 1:
+    looped = [d for d in loops if _most(problem, constraint, d) != 1]
+    if len(looped) > 1 and (constraint.permutation or constraint.outer_permutation):
         untranslated.append(f"{level}: temporal permutation")
 
 
@@ -280,19 +280,51 @@ def _mapping(problem: Problem, arch: Architecture, mapping: Mapping, loops: tupl
                 "levels are not those of the architecture", arch.name, value=list(names), allowed=str(arch.level_names)
             )
         )
+    loop_nodes: list[tuple[str, _Node]] = []
+    starts: list[int] = []
     tile = dict(problem.bound)
-    nodes: list[_Node] = []
     for position, level in enumerate(mapping.levels):
-        if level.keep:
-            nodes.append(_Node("Storage", tensors=sorted(level.keep), component=level_name(arch, position)))
-        for dimension, bound in level.temporal:
+        starts.append(len(loop_nodes))
+        # The order of temporal and spatial loops of a level changes no count; this one lets the next level's tiles move
+        # outward past the temporal loops.
+        for dimension, bound, axis in [*level.spatial, *((d, b, "") for d, b in level.temporal)]:
             tile[dimension] //= bound
-            nodes.append(_Node("Temporal", rank_variable=rank_variable(dimension), tile_shape=tile[dimension]))
-        for dimension, bound, axis in level.spatial:
-            tile[dimension] //= bound
-            more = {"name": axis, "component": fanout_name(position)}
-            nodes.append(_Node("Spatial", rank_variable=rank_variable(dimension), tile_shape=tile[dimension], **more))
-    if tile[loops[0]] == problem.bound[loops[0]] == 1:
-        nodes.append(_Node("Temporal", rank_variable=rank_variable(loops[0]), tile_shape=1))
+            values = {"rank_variable": rank_variable(dimension), "tile_shape": tile[dimension]}
+            if axis:
+                values |= {"name": axis, "component": fanout_name(position)}
+            loop_nodes.append((dimension, _Node("Spatial" if axis else "Temporal", **values)))
+    if not loop_nodes:
+        loop_nodes.append((loops[0], _Node("Temporal", rank_variable=rank_variable(loops[0]), tile_shape=1)))
+    stored = _places(problem, mapping, loop_nodes, starts)
+    nodes: list[_Node] = []
+    for index in range(len(loop_nodes) + 1):
+        for position, space in sorted(key for key, place in stored.items() if place == index):
+            nodes.append(_Node("Storage", tensors=[space], component=level_name(arch, position)))
+        if index < len(loop_nodes):
+            nodes.append(loop_nodes[index][1])
     nodes.append(_Node("Compute", einsum=EINSUM, component=COMPUTE))
     return nodes
+
+
+def _places(
+    problem: Problem, mapping: Mapping, loops: list[tuple[str, _Node]], starts: list[int]
+) -> dict[tuple[int, str], int]:
+    """Return how many loops stand outside each stored tile, by level position and data space.
+
+    In Timeloop a tile stays where it is while loops outside it do not concern it. In accelforge it stays only for loops
+    that stand inside its storage, so the storage moves outward past those loops. It cannot move past the spatial loops
+    of the level outside: where a loop that does not concern it stands beyond them, accelforge fetches the tile again.
+    """
+    places: dict[tuple[int, str], int] = {}
+    for space in problem.data_spaces:
+        outer = 0
+        for position, level in enumerate(mapping.levels):
+            if space.name not in level.keep:
+                continue
+            place = starts[position]
+            while (
+                place > outer and loops[place - 1][1].tag == "Temporal" and loops[place - 1][0] not in space.dimensions
+            ):
+                place -= 1
+            places[position, space.name] = outer = place
+    return places

@@ -68,7 +68,7 @@ def _search(accelforge: Any, path: str, request: dict[str, Any]) -> tuple[Any, d
     joined = ffm.join_pmappings(parts, metrics=mapper.metrics, print_progress=False)
     energies = joined.data["Total<SEP>energy"]
     best = joined.data.iloc[int(energies.to_numpy().argmin())]["Total<SEP>mapping"](_for_model=True)
-    sizes = {"mapspace_size": int(parts.n_total_pmappings()), "visited": int(parts.n_valid_pmappings())}
+    sizes = {"mapspace_size": int(parts.n_total_pmappings()), "visited": int(parts.n_evaluated_pmappings())}
     return best, {**sizes, "search_energy_pj": float(energies.min())}
 
 
