@@ -14,6 +14,8 @@ from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
 from jouleloop.workload.problem import Problem
 
 _SEPARATOR = "<SEP>"
+#: accelforge computes in single precision.
+_PRECISION = 1e-6
 
 
 @dataclass(frozen=True)
@@ -197,9 +199,9 @@ def read_evaluation(problem: Problem, arch: Architecture, nest: Nest, numbers: A
             )
         levels.append(LevelStats(level.name, 0, 1.0, data))
     units = math.prod(loop.bound for loop in nest.loops if loop.axis)
-    computes = round(_number(numbers, "action", COMPUTE, "None", "compute"))
+    computes = _number(numbers, "action", COMPUTE, "None", "compute")
     cycles = math.ceil(_total(numbers, "latency"))
-    if computes != problem.macs or cycles < 1:
+    if not math.isclose(computes, problem.macs, rel_tol=_PRECISION) or cycles < 1:
         raise EngineError(
             Fault("accelforge counted another number of operations", value=computes, allowed=str(problem.macs))
         )
@@ -208,11 +210,11 @@ def read_evaluation(problem: Problem, arch: Architecture, nest: Nest, numbers: A
         networks={},
         compute_name=arch.compute.name,
         compute_instances=units,
-        computes=computes,
+        computes=problem.macs,
         compute_cycles=cycles,
         compute_energy_pj=_number(numbers, "energy", COMPUTE, "None", "compute"),
         cycles=cycles,
-        utilization=computes / arch.compute.instances / cycles,
+        utilization=problem.macs / arch.compute.instances / cycles,
         energy_pj=_total(numbers, "energy"),
     )
 

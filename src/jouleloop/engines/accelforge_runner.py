@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 #: What accelforge says where nothing satisfies the constraints.
-_UNMAPPABLE = ("No pmappings for", "No mappings found", "No pmappings to join")
+_UNMAPPABLE = ("no pmappings", "no mappings found")
 
 
 def version() -> dict[str, str]:
@@ -48,7 +48,7 @@ def answer(folder: Path) -> dict[str, Any]:
         }
     except Exception as error:
         text = " ".join(str(error).split())
-        unmappable = any(phrase in text for phrase in _UNMAPPABLE)
+        unmappable = any(phrase in text.lower() for phrase in _UNMAPPABLE)
         return {
             "status": "no_mapping" if unmappable else "failed",
             "reason": f"{type(error).__name__}: {text}"[:2000],
