@@ -287,16 +287,20 @@ def test_the_specification_has_our_sizes_and_energies(name):
 
 
 def test_constraints_are_translated_or_named():
-    problem = LAYER.problem()
+    problem = parse_layer("fc:64x32/batch4").problem()
     translated = specification(problem, TARGETS["eyeriss"])
     nodes = {node["name"]: node for node in yaml.load(translated.text, Loader=_Loader)["arch"]["nodes"]}
-    # Partial sums walk over output channels only: one input channel at a time inside.
-    assert nodes["L5_psum_spad"]["tensors"]["tile_shape"] == [{"expression": "c", "operator": "<=", "value": 1}]
+    # Partial sums walk over output channels only, so those of one image are held. Nothing is said of the input
+    # channels: they do not concern the partial sums, whose storage stands outside a loop over them.
+    assert nodes["L5_psum_spad"]["tensors"]["tile_shape"] == [{"expression": "n", "operator": "<=", "value": 1}]
+    assert nodes["L3_ifmap_spad"]["tensors"]["tile_shape"] == [{"expression": "n", "operator": "<=", "value": 1}]
+    assert "tile_shape" not in nodes["L4_weights_spad"]["tensors"]
     assert nodes["fanout_1"]["spatial"] == [
-        {"name": "X", "fanout": 14, "loop_bounds": [{"expression": "c", "operator": "==", "value": 1}]}
+        {"name": "X", "fanout": 14, "loop_bounds": [{"expression": d, "operator": "==", "value": 1} for d in "cn"]}
     ]
     assert "weights_spad: temporal factor of M" in translated.untranslated
-    assert not any("psum_spad" in text for text in translated.untranslated)
+    assert "psum_spad: temporal factor of C" in translated.untranslated
+    assert "psum_spad: temporal factor of N" not in translated.untranslated
     assert specification(problem, TARGETS["simba"]).untranslated == ()
     full = load_target("simba", semantics="timeloop-3.0.3", constraints="full").for_shape(CONV)
     nodes = {node["name"]: node for node in document_of(problem, full)["arch"]["nodes"]}

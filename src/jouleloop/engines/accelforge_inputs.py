@@ -145,15 +145,14 @@ def _architecture(
     nodes: list[_Node] = []
     for position, (level, energy, fanout) in enumerate(zip(arch.levels, costs.levels, arch.fanout, strict=True)):
         limit = constraints.level(level.name)
-        _note_untranslated(problem, level.name, limit.temporal, limits[position], loops, untranslated)
         keep = set(spaces) if position == 0 else limit.keep & set(spaces)
         may_keep = set(spaces) - keep - limit.bypass
+        # Storage stands outside the loops that do not concern it, so a limit on such a loop would forbid its reuse.
+        concerned = {d for space in problem.data_spaces if space.name in keep | may_keep for d in space.dimensions}
+        tiles = {d: most for d, most in limits[position].items() if d in concerned}
+        _note_untranslated(problem, level.name, limit.temporal, tiles, loops, untranslated)
         if keep or may_keep:
-            tile = [
-                {"expression": rank_variable(d), "operator": "<=", "value": most}
-                for d, most in limits[position].items()
-                if most < problem.bound[d]
-            ]
+            tile = [_comparison(d, "<=", most) for d, most in tiles.items() if most < problem.bound[d]]
             holds = {"keep": _tensors(keep), "may_keep": _tensors(may_keep)}
             nodes.append(
                 _Node(
