@@ -47,16 +47,21 @@ def map_layer(
     if write_mapping is not None and result.mapping is not None:
         header = f"{problem.name} on {targets.name}: {result.evaluation.energy_pj if result.evaluation else 0.0} pJ"
         write_yaml(write_mapping, {"mapping": to_timeloop_mapping(result.mapping, problem, target.arch)}, header=header)
+    elif write_mapping is not None and result.evaluation is not None:
+        stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)
     if as_json:
         print_json(show.result_json(result, problem, target, targets.name))
-    elif result.mapping is None or result.evaluation is None:
+    elif result.evaluation is None:
         stderr.print(f"{result.status}: {result.reason}", markup=False, highlight=False, soft_wrap=True)
     else:
-        show.show_nest(problem, target, result.mapping)
+        if result.mapping is not None:
+            show.show_nest(problem, target, result.mapping)
+        else:
+            stderr.print(result.reason, markup=False, highlight=False, soft_wrap=True)
         show.show_evaluation(result.evaluation, problem)
         show.show_energies(target)
         show.show_certificate(result)
-    if result.mapping is None:
+    if result.evaluation is None:
         raise typer.Exit(1)
 
 

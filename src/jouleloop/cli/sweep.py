@@ -13,6 +13,7 @@ from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
+from jouleloop.files import read_yaml
 from jouleloop.pipeline.compute import Job
 from jouleloop.pipeline.provenance import provenance
 from jouleloop.pipeline.store import ResultStore
@@ -93,8 +94,7 @@ def read_layers(text: str) -> Sweep:
     root = project_root()
     if text.endswith((".yaml", ".yml")):
         path = Path(text)
-        network = path.resolve().parent.name == NETWORKS.name
-        return load_network(path) if network else load_sweep(path)
+        return load_network(path) if _is_network(path) else load_sweep(path)
     for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
         path = root / folder / f"{text}.yaml"
         if "/" not in text and path.is_file():
@@ -102,3 +102,12 @@ def read_layers(text: str) -> Sweep:
     known = [child.stem for folder in (LAYERS, NETWORKS) for child in sorted((root / folder).glob("*.yaml"))]
     fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
     raise InputError(fault)
+
+
+def _is_network(path: Path) -> bool:
+    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
+    if path.resolve().parent.name == NETWORKS.name:
+        return True
+    document = read_yaml(path)
+    layers = document.get("layers") if isinstance(document, dict) else None
+    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)
