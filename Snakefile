@@ -22,6 +22,7 @@ rule all:
         "results/energies.parquet",
         "results/fits.csv",
         "results/verdicts.csv",
+        "results/report.html",
         FIGURES,
         NETWORK_FILES,
         SPECS,
@@ -37,4 +38,6 @@ include: "workflow/rules/map.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/further_figures.smk"
 include: "workflow/rules/theory.smk"
