@@ -2,7 +2,6 @@
 
 from pathlib import Path
 
-import pandas as pd
 from snakemake.script import Snakemake
 
 from jouleloop.config.load import load_study
@@ -15,12 +14,11 @@ snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
     config = study.config
-    source = Path(snakemake.input[0])
-    table = pd.read_csv(source) if source.suffix == ".csv" else read_parquet(source)[0]
+    energies, _ = read_parquet(Path(snakemake.input[0]))
     sweep = next(sweep for sweep in study.tested if sweep.name == snakemake.wildcards.sweep)
     draw_further(
         snakemake.params.kind,
-        table,
+        energies,
         sweep,
         list(config.architectures),
         Path("results/figures"),

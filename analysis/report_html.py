@@ -13,6 +13,5 @@ snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 
 with logged(snakemake.log[0]):
     statistics = load_study(snakemake.config).config.statistics
-    # What earlier runs have left in the folder is no part of this report.
     tables = read_tables(Path("results"), statistics, optional=snakemake.params.optional)
     write_report(tables, Path(snakemake.output[0]))

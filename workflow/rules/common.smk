@@ -5,7 +5,7 @@ from snakemake.exceptions import WorkflowError
 from jouleloop.config.load import load_study, published_sweeps
 from jouleloop.config.study import count_chunks, map_parameters
 from jouleloop.errors import JouleloopError
-from jouleloop.report.applicable import has_dram_bound, has_map
+from jouleloop.report.applicable import has_map
 
 
 def checked_study():
@@ -40,7 +40,6 @@ FURTHER_FIGURES = [
         *(f"residuals_{arch}" for arch in ARCHITECTURES),
         *(f"heat_map_{arch}" for arch in ARCHITECTURES if has_map(sweep)),
         *(["architectures"] if len(ARCHITECTURES) > 1 else []),
-        *(["dram_bound"] if has_dram_bound(sweep) else []),
     )
     for ending in FORMATS
 ]

@@ -73,27 +73,3 @@ rule heat_maps:
         "Drawing the energy per operation of {wildcards.sweep} over (n, m)"
     script:
         "../../analysis/further_figures.py"
-
-
-rule dram_bound_figure:
-    input:
-        "results/theory/fc/hardware.csv",
-        lambda wildcards: SOURCES[wildcards.sweep],
-    output:
-        shown(
-            "dram_bound",
-            "results/figures/{{sweep}}/{figure}.{format}",
-            architectures=["all"],
-        ),
-    log:
-        "results/logs/dram_bound_figure/{sweep}.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    params:
-        statistics=STUDY.config.statistics.model_dump(),
-        kind="dram_bound",
-        layers=layers_of,
-    message:
-        "Drawing the DRAM words of {wildcards.sweep} against the lower bound"
-    script:
-        "../../analysis/further_figures.py"

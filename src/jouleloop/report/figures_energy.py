@@ -5,6 +5,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.figures import macs_of
@@ -121,7 +122,7 @@ def _draw_stacks(
     handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
     handles += [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
     panel.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, columnspacing=0.8, handlelength=1.2
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.28), ncols=4, columnspacing=0.8, handlelength=1.2
     )
 
 
@@ -215,6 +216,7 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
         left.set_yscale("log")
         for panel in (left, right):
             panel.set_xscale("log")
+            panel.xaxis.set_minor_formatter(NullFormatter())
             panel.grid(visible=True, which="major", axis="both")
             panel.set_xlabel("lower bound [DRAM words]")
         left.set_ylabel("moved [DRAM words]")

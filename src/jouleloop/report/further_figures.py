@@ -1,4 +1,4 @@
-"""The figures beyond the default run: residuals, architectures compared, maps of (n, m), DRAM words over the bound."""
+"""The figures beyond the default run: residuals, architectures compared, energy per operation over (n, m)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.config.growth import analyse, describe, rows_of
+from jouleloop.config.growth import analyse, rows_of
 from jouleloop.errors import InputError, unknown
-from jouleloop.pipeline.hardware_bounds import BOUND_COLUMN
 from jouleloop.report.figures import architectures_figure
-from jouleloop.report.figures_energy import dram_bound_figure, heat_map_figure
+from jouleloop.report.figures_energy import heat_map_figure
 from jouleloop.report.figures_residuals import residual_figure
 from jouleloop.report.study_figures import quick_options
 from jouleloop.report.style import ReportFigure, save_figure
@@ -41,22 +40,17 @@ def _heat_maps(
     return [replace(heat_map_figure(energies, sweep.name, name), name=f"heat_map_{name}") for name in architectures]
 
 
-def _dram_bound(bounds: pd.DataFrame, sweep: Sweep, _: Sequence[str], __: StatisticsOptions) -> list[ReportFigure]:
-    return [replace(dram_bound_figure(bounds, describe(sweep), BOUND_COLUMN), name="dram_bound")]
-
-
 KINDS: dict[str, Drawer] = {
     "residuals": _residuals,
     "architectures": _architectures,
     "heat_map": _heat_maps,
-    "dram_bound": _dram_bound,
 }
-"""How each kind of figure is drawn from the table of energies; ``dram_bound`` from the table of bounds."""
+"""How each kind of figure is drawn from the table of energies."""
 
 
 def draw_further(
     kind: str,
-    table: pd.DataFrame,
+    energies: pd.DataFrame,
     sweep: Sweep,
     architectures: Sequence[str],
     folder: Path,
@@ -72,5 +66,5 @@ def draw_further(
     """
     if kind not in KINDS:
         raise InputError(unknown(kind, KINDS, "kind of figure"))
-    figures = KINDS[kind](table, sweep, architectures, options)
+    figures = KINDS[kind](energies, sweep, architectures, options)
     return [path for figure in figures for path in save_figure(figure, folder / sweep.name, formats)]

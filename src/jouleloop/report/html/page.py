@@ -17,6 +17,7 @@ from jouleloop.files import write_text
 from jouleloop.report.html.numbers import percent
 from jouleloop.report.html.points import Limits, chart_data
 from jouleloop.report.html.sections import (
+    law_table,
     left_out_table,
     network_tables,
     provenance_tables,
@@ -115,6 +116,7 @@ def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict
         "responses": [(str(name), str(label)) for name, label in responses.itertuples(index=False)],
         "statuses": statuses,
         "left_out": left_out,
+        "laws": law_table(tables.laws),
         "theory": theory_table(tables.verdicts),
         "published": published_table(tables.published),
         "network_totals": totals,

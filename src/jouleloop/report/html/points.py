@@ -161,6 +161,7 @@ class _Group:
             "regressors": {name: _regressors(name, x) for name in sorted(growths)},
             "responses": {name: self._response(name, entry, fits.get(name), lines) for name, entry in own.items()},
             "published": self._published(),
+            **self._laws(),
         }
 
     def _response(self, name: str, entry: Response, fit: Any, lines: Any) -> dict[str, Any]:
@@ -182,6 +183,19 @@ class _Group:
             if column in self.rows.columns and self.rows[column].notna().any()
         }
         return found
+
+    def _laws(self) -> dict[str, Any]:
+        """Return the law of every point by name, and the laws' formulas, where the run has derived them."""
+        laws, points = self.tables.laws, self.tables.law_points
+        if laws is None or points is None:
+            return {}
+        here = [
+            table[(table["sweep"] == self.sweep) & (table["architecture"] == self.architecture)]
+            for table in (laws, points)
+        ]
+        of_layer = dict(zip(here[1]["layer"].astype(str), here[1]["law"].fillna("").astype(str), strict=True))
+        formulas = dict(zip(here[0]["law"].astype(str), here[0]["formula_data"].astype(str), strict=True))
+        return {"law": [of_layer.get(str(name), "") for name in self.points["layer"]], "formulas": formulas}
 
     def _published(self) -> dict[str, Any] | None:
         """Return published data energies where the sweep's variable is what they are listed by."""

@@ -90,6 +90,30 @@ def theory_table(verdicts: pd.DataFrame) -> PlainTable | None:
     )
 
 
+def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
+    """Return the exact laws of every sweep and architecture with the number of layers that obey each."""
+    if laws is None or not {"sweep", "architecture", "law", "points", "formula_data"} <= set(laws.columns):
+        return None
+    shown = laws.head(_MOST_ROWS)
+    rows = tuple(
+        (
+            text(row["sweep"]),
+            text(row["architecture"]),
+            text(row["law"]),
+            figure(row["points"]),
+            text(row["formula_data"]),
+        )
+        for _, row in shown.iterrows()
+    )
+    return PlainTable(
+        "Which exact law does the data energy of each layer obey? Counts of accesses times energies per access, in the "
+        "layer's sizes; coefficients in pJ, none of them fitted.",
+        ("Sweep", "Architecture", "Law", "Layers", "Data energy [pJ]"),
+        rows,
+        f"The first {_MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > _MOST_ROWS else "",
+    )
+
+
 def published_table(published: pd.DataFrame | None) -> PlainTable | None:
     """Return own over published energies, a row a sweep and architecture."""
     if published is None or not {"architecture", "sweep", "ratio", "ours_is"} <= set(published.columns):

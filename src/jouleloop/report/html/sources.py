@@ -1,6 +1,6 @@
 """What the HTML report is made of: the tables of a finished run, read and checked against each other."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,10 +20,14 @@ from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 ENERGIES = "energies.parquet"
 ANALYSIS = ("verdicts.csv", "fits.csv", "residuals.csv", "left_out.csv")
 """What `jouleloop.config.growth.write_analysis` writes; the report needs all of them or makes them itself."""
-OPTIONAL = ("networks.csv", "published.csv", "timings.csv", "summary.json")
+OPTIONAL = (
+    *("networks.csv", "published.csv", "timings.csv", "summary.json"),
+    *("theory_ratio.csv", "laws.csv", "law_points.csv"),
+)
 """What the report shows where it is there."""
 
 _GROUP = ["sweep", "architecture", "engine", "energy_table"]
+_POINT = ["architecture", "sweep", "layer"]
 _DIRECT = ("data_pj", "total_pj")
 
 
@@ -39,7 +43,7 @@ class ReportTables:
         The statistics of the same table.
     sweeps
         Layer files that the provenance names and that have not changed since, by the name of the sweep.
-    networks, published, timings
+    networks, published, timings, laws, law_points
         Further tables; None where the run has not made them.
     summary
         What ``summary.json`` says of the run; None without.
@@ -61,6 +65,8 @@ class ReportTables:
     networks: pd.DataFrame | None = None
     published: pd.DataFrame | None = None
     timings: pd.DataFrame | None = None
+    laws: pd.DataFrame | None = None
+    law_points: pd.DataFrame | None = None
     summary: Mapping[str, Any] | None = None
     store: Path | None = None
     notes: tuple[str, ...] = ()
@@ -72,7 +78,7 @@ def read_tables(
     options: StatisticsOptions,
     *,
     root: Path = Path(),
-    optional: Iterable[str] = OPTIONAL,
+    optional: Collection[str] = OPTIONAL,
     again: bool = False,
 ) -> ReportTables:
     """Return the tables of the run in ``folder``.
@@ -86,7 +92,7 @@ def read_tables(
     root
         What the paths of layer files in the provenance are relative to.
     optional
-        Which of the further files to read where they exist.
+        Which of the `OPTIONAL` files to read where they exist.
     again
         Make the statistics here even where their tables exist.
 
@@ -102,6 +108,9 @@ def read_tables(
     except InputError as error:
         raise error.at(folder / ENERGIES) from error
     sweeps, notes = _sweeps(provenance, root)
+    further = [name for name in OPTIONAL if name in optional and (folder / name).is_file()]
+    read = {name.removesuffix(".csv"): _read_csv(folder / name) for name in further if name.endswith(".csv")}
+    energies = _with_bounds(energies, read.pop("theory_ratio", None), folder / "theory_ratio.csv")
     present = [name for name in ANALYSIS if (folder / name).is_file()]
     if again or not present:
         analysis = _analysed(energies, sweeps, options, folder / ENERGIES)
@@ -110,8 +119,6 @@ def read_tables(
     if not again and present:
         analysis = {name.removesuffix(".csv"): _read_csv(folder / name) for name in ANALYSIS}
         _check_analysis(analysis, energies, folder)
-    further = [name for name in optional if (folder / name).is_file()]
-    read = {name.removesuffix(".csv"): _read_csv(folder / name) for name in further if name.endswith(".csv")}
     summary = read_json(folder / "summary.json") if "summary.json" in further else None
     if summary is not None and not isinstance(summary, dict):
         raise InputError(Fault("not a summary of a run: an object is wanted", str(folder / "summary.json")))
@@ -128,6 +135,18 @@ def read_tables(
         **analysis,
         **read,
     )
+
+
+def _with_bounds(energies: pd.DataFrame, bounds: pd.DataFrame | None, source: Path) -> pd.DataFrame:
+    """Return ``energies`` with the ``theory_…`` columns of a table of bounds, empty where it has no such point."""
+    if bounds is None:
+        return energies
+    raise_all([Fault(f"column {name!r} is missing", str(source)) for name in _POINT if name not in bounds.columns])
+    columns = [name for name in bounds.columns if str(name).startswith("theory_") and name not in energies.columns]
+    unique = bounds[[*_POINT, *columns]].drop_duplicates(_POINT)
+    joined = energies.merge(unique, on=_POINT, how="left", validate="many_to_one")
+    joined.attrs.update(energies.attrs)
+    return joined
 
 
 def _sweeps(provenance: Mapping[str, Any], root: Path) -> tuple[dict[str, Sweep], list[str]]:
