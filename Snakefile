@@ -21,6 +21,7 @@ rule all:
     input:
         "results/energies.parquet",
         GROWTH_FILES,
+        "results/report.html",
         FIGURES,
         ARCHITECTURE_FILES,
         NETWORK_FILES,
@@ -40,4 +41,6 @@ include: "workflow/rules/tables.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/architecture.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/further_figures.smk"
 include: "workflow/rules/theory.smk"

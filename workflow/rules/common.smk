@@ -5,6 +5,7 @@ from snakemake.exceptions import WorkflowError
 from jouleloop.config.load import load_study, published_sweeps
 from jouleloop.config.study import count_chunks, count_variant_chunks, map_parameters
 from jouleloop.errors import JouleloopError
+from jouleloop.report.applicable import has_map
 
 
 def checked_study():
@@ -96,6 +97,16 @@ FIGURES += expand(
     sweep=FC_SWEEPS,
     format=FORMATS,
 )
+FURTHER_FIGURES = [
+    f"results/figures/{sweep.name}/{name}.{ending}"
+    for sweep in STUDY.tested
+    for name in (
+        *(f"residuals_{arch}" for arch in ARCHITECTURES),
+        *(f"heat_map_{arch}" for arch in ARCHITECTURES if has_map(sweep)),
+        *(["architectures"] if len(ARCHITECTURES) > 1 else []),
+    )
+    for ending in FORMATS
+]
 SPECS = (
     expand("results/specs/{arch}/{sweep}", arch=ARCHITECTURES, sweep=SWEEPS + NETWORKS)
     if STUDY.config.outputs.specs
@@ -119,3 +130,23 @@ def target_files(wildcards):
 def search_options(wildcards):
     """Return what the results of an architecture depend on besides files."""
     return map_parameters(STUDY, wildcards.arch, len(CHUNKS))
+
+
+def layers_of(wildcards):
+    """Return the number of layers of a sweep, for captions."""
+    return next(
+        len(sweep.points) for sweep in STUDY.tested if sweep.name == wildcards.sweep
+    )
+
+
+def shown(figure, pattern, architectures=ARCHITECTURES, caption=None, **where):
+    """Return the files of one figure in every format; Snakemake's report shows the first format of each."""
+    where = where or {"category": "Figures", "subcategory": "{sweep}"}
+    files = []
+    for arch in architectures:
+        first, *others = expand(pattern, figure=figure, arch=arch, format=FORMATS)
+        text = f"../report/{caption or figure}.rst"
+        labels = {"figure": figure.replace("_", " "), "architecture": arch}
+        marked = report(first, caption=text, labels=labels, **where)
+        files += [marked, *others]
+    return files

@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 import jouleloop
-from jouleloop.cli import bounds, config, dataflow, doctor, figures, import_onnx, mapping, sweep, verify
+from jouleloop.cli import bounds, config, dataflow, doctor, figures, import_onnx, mapping, report, sweep, verify
 from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
 
@@ -32,6 +32,7 @@ app.command("verify")(verify.verify)
 app.command("sweep")(sweep.sweep)
 app.command("import")(import_onnx.import_onnx)
 app.command("figures")(figures.figures)
+app.command("report")(report.report)
 app.command("config")(config.config)
 app.command("doctor")(doctor.doctor)
 

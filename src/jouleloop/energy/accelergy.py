@@ -153,7 +153,7 @@ class AccelergyEstimator:
 
 
 def _attributes(node: Node) -> dict[str, Any]:
-    """Return the attributes as given, and sizes under both of their names: a compound component's default is no size."""
+    """Return the attributes, sizes under both of their names: a compound component's default is no size."""
     given = {key: value for key, value in plain(node.attributes).items() if value is not None}
     for name in ("depth", "width"):
         size = given.get(name, given.get(f"memory_{name}"))

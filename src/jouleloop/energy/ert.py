@@ -60,7 +60,7 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
 
 
 def _number(value: Any) -> Any:
-    """Return the number of a text such as ``7e-05``: Accelergy 0.4 writes small ones so, which is no number in YAML 1.1."""
+    """Return the number of a text such as ``7e-05``, as Accelergy 0.4 writes it; YAML 1.1 takes it for text."""
     return float(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else value
 
 

@@ -5,6 +5,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.figures import macs_of
@@ -233,6 +234,7 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
         left.set_yscale("log")
         for panel in (left, right):
             panel.set_xscale("log")
+            panel.xaxis.set_minor_formatter(NullFormatter())
             panel.grid(visible=True, which="major", axis="both")
             panel.set_xlabel("lower bound [DRAM words]")
         left.set_ylabel("moved [DRAM words]")
