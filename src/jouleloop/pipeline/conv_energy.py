@@ -29,10 +29,8 @@ def conv_shape(row: Mapping[Any, Any], *, bias: bool = True) -> ConvShape:
 
     Timeloop knows no padding: what a window reaches lies in DRAM and is moved.
     """
-    channels, maps, height, width, rows, columns, stride = (
-        int(row[key]) for key in ("C", "M", "R", "S", "P", "Q", "w_stride")
-    )
-    return ConvShape(channels, maps, height, width, rows, columns, stride, bias=bias)
+    channels, outputs, r, s, p, q, stride = (int(row[key]) for key in ("C", "M", "R", "S", "P", "Q", "w_stride"))
+    return ConvShape(channels, outputs, r, s, p, q, stride, bias=bias)
 
 
 def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], sweeps: Sequence[Sweep]) -> pd.DataFrame:
