@@ -25,6 +25,7 @@ rule all:
         FIGURES,
         NETWORK_FILES,
         SPECS,
+        CROSSCHECK if STUDY.config.confirm else [],
 
 
 rule energies_only:
@@ -35,6 +36,7 @@ rule energies_only:
 include: "workflow/rules/specs.smk"
 include: "workflow/rules/map.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/crosscheck.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/theory.smk"

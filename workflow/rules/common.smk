@@ -2,6 +2,8 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from jouleloop.config.crosscheck import confirm_parameters
+from jouleloop.config.engines import check_engines
 from jouleloop.config.load import load_study, published_sweeps
 from jouleloop.config.study import count_chunks, map_parameters
 from jouleloop.errors import JouleloopError
@@ -10,7 +12,9 @@ from jouleloop.errors import JouleloopError
 def checked_study():
     """Return the study that the configuration describes; all its faults stop the workflow before any job runs."""
     try:
-        return load_study(config)
+        study = load_study(config)
+        check_engines(study.config)
+        return study
     except JouleloopError as error:
         raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
 
@@ -33,6 +37,11 @@ FIGURES = expand(
     format=FORMATS,
 ) + (expand("results/figures/figure4.{format}", format=FORMATS) if FIGURE4 else [])
 NETWORK_FILES = ["results/networks.csv"] if NETWORKS else []
+CROSSCHECK = [
+    "results/crosscheck.csv",
+    "results/crosscheck_summary.csv",
+    "results/crosscheck.html",
+]
 PUBLISHED = [sweep.source for sweep in published_sweeps()]
 SPECS = (
     expand("results/specs/{arch}/{sweep}", arch=ARCHITECTURES, sweep=SWEEPS + NETWORKS)
@@ -56,3 +65,11 @@ def target_files(wildcards):
 def search_options(wildcards):
     """Return what the results of an architecture depend on besides files."""
     return map_parameters(STUDY, wildcards.arch, len(CHUNKS))
+
+
+def confirm_options(wildcards):
+    """Return what the confirmation of an architecture's results depends on besides files."""
+    try:
+        return confirm_parameters(STUDY, wildcards.arch, len(CHUNKS))
+    except JouleloopError as error:
+        raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))

@@ -9,6 +9,7 @@ from typing import Any
 
 from jouleloop.engines.protocol import OBJECTIVES, Target
 from jouleloop.engines.timeloop_inputs import write_evaluation, write_search
+from jouleloop.engines.timeloop_options import TimeloopOptions
 from jouleloop.engines.timeloop_outputs import read_evaluation, read_mapping
 from jouleloop.engines.timeloop_process import Outcome, run_program
 from jouleloop.engines.timeloop_programs import TimeloopPrograms, find_timeloop
@@ -19,60 +20,10 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
-ALGORITHMS = ("linear-pruned", "random-pruned", "exhaustive", "hybrid", "random")
 _EXHAUSTIVE = ("linear-pruned", "exhaustive")
 #: Consecutive invalid mappings after which the search for a reason ends.
 _DIAGNOSIS_MAPPINGS = 2000
 _DIAGNOSIS_SECONDS = 60.0
-
-
-@dataclass(frozen=True)
-class TimeloopOptions:
-    """How the engine runs Timeloop.
-
-    Attributes
-    ----------
-    home
-        Folder of the executables; None to look in the environment and on PATH.
-    algorithm
-        One of `ALGORITHMS`.
-    victory_condition, timeout_mappings
-        Consecutive valid mappings without improvement, and consecutive invalid ones, after which a thread stops;
-        0 for never.
-    max_permutations
-        Permutations tried on each index factorization by ``random-pruned``.
-    threads
-        Mapper threads. More than one make ``random-pruned`` irreproducible.
-    model_seconds, mapper_seconds
-        Time limits; a mapper at its limit is interrupted and its best mapping so far is taken, claimed as no optimum.
-    interrupt_grace_s
-        Seconds the mapper has to write that mapping.
-    keep_folders
-        Where the folders of all runs are kept; None to delete them.
-    """
-
-    home: Path | None = None
-    algorithm: str = "linear-pruned"
-    victory_condition: int = 0
-    timeout_mappings: int = 0
-    max_permutations: int = 16
-    threads: int = 1
-    model_seconds: float = 60.0
-    mapper_seconds: float = 3600.0
-    interrupt_grace_s: float = 15.0
-    keep_folders: Path | None = None
-
-    def __post_init__(self) -> None:
-        faults: list[Fault] = []
-        if self.algorithm not in ALGORITHMS:
-            faults.append(unknown(self.algorithm, ALGORITHMS, "search algorithm", field="algorithm"))
-        for name in ("victory_condition", "timeout_mappings"):
-            if getattr(self, name) < 0:
-                faults.append(Fault("is negative", field=name, value=getattr(self, name), allowed=">= 0"))
-        for name in ("max_permutations", "threads", "model_seconds", "mapper_seconds", "interrupt_grace_s"):
-            if getattr(self, name) <= 0:
-                faults.append(Fault("must be positive", field=name, value=getattr(self, name), allowed="> 0"))
-        raise_all(faults, InputError)
 
 
 @dataclass
@@ -107,7 +58,7 @@ class TimeloopEngine:
         EngineError
             Where Timeloop is missing, counts by other rules than ``target.semantics``, crashes, hangs, writes nothing.
         """
-        self._check(target)
+        self.check(target.semantics)
         with self._folder("model", problem) as folder:
             files = write_evaluation(folder, problem, target, mapping)
             arguments = [str(self.programs.model), *files, "-o", "."]
@@ -156,7 +107,7 @@ class TimeloopEngine:
         if budget is not None and budget < 1:
             faults.append(Fault("must be positive", field="budget", value=budget))
         raise_all(faults, InputError)
-        self._check(target)
+        self.check(target.semantics)
         log = MapperLog(self.on_progress)
         with self._folder("mapper", problem) as folder:
             try:
@@ -197,14 +148,20 @@ class TimeloopEngine:
             **common,
         )
 
-    def _check(self, target: Target) -> None:
-        if target.semantics != self.programs.semantics:
+    @property
+    def settings(self) -> str:
+        """What results depend on besides inputs and programs."""
+        return self.options.search_settings
+
+    def check(self, semantics: str) -> None:
+        """Raise `EngineError` where the installed Timeloop is missing or counts by other rules than ``semantics``."""
+        if semantics != self.programs.semantics:
             raise EngineError(
                 Fault(
                     "the installed Timeloop counts first fills of outputs by other rules than asked",
                     str(self.programs.model),
                     "semantics",
-                    target.semantics,
+                    semantics,
                     self.programs.semantics,
                 )
             )

@@ -17,6 +17,7 @@ from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.timeloop_inputs import write_evaluation
+from jouleloop.engines.timeloop_options import HOME_VARIABLE
 from jouleloop.engines.timeloop_outputs import read_evaluation
 from jouleloop.engines.timeloop_process import run_program
 from jouleloop.errors import EngineError, Fault, JouleloopError
@@ -25,8 +26,6 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.workload.layer import Layer
 
-#: Folder of the executables; they are looked for there, then on PATH.
-HOME_VARIABLE = "JOULELOOP_TIMELOOP"
 PROGRAMS = ("timeloop-model", "timeloop-mapper")
 _HOW = (
     f"timeloop-model and timeloop-mapper on PATH, or their folder in {HOME_VARIABLE}; "

@@ -1,0 +1,46 @@
+"""The engines that a configuration asks for, with its settings, checked before any work is done."""
+
+import os
+from functools import cache
+from pathlib import Path
+
+from jouleloop.config.model import Config
+from jouleloop.engines.protocol import Engine
+from jouleloop.engines.registry import get_engine, installed_version
+from jouleloop.engines.timeloop_engine import TimeloopEngine
+from jouleloop.engines.timeloop_options import HOME_VARIABLE, TimeloopOptions
+
+
+def engine_of(config: Config, name: str | None = None) -> Engine:
+    """Return the engine that the configuration asks for, or the one called ``name``, with its settings.
+
+    Raises
+    ------
+    EngineError
+        Where it is not installed, or counts by other rules than configured: one error here, not a failed row for
+        every layer.
+    """
+    name = name or config.engine
+    if name == "timeloop":
+        settings = config.timeloop.model_dump()
+        home = settings.pop("home")
+        options = TimeloopOptions(home=None if home is None else Path(home), **settings)
+        timeloop = _timeloop(options, os.environ.get(HOME_VARIABLE), os.environ.get("PATH"))
+        timeloop.check(config.semantics)
+        return timeloop
+    engine: Engine = get_engine(name)
+    installed_version(engine)
+    return engine
+
+
+@cache
+def _timeloop(options: TimeloopOptions, *_environment: str | None) -> TimeloopEngine:
+    """Return the engine, whose programs are found and asked only once."""
+    return TimeloopEngine(options)
+
+
+def check_engines(config: Config) -> None:
+    """Raise `EngineError` where an engine that the configuration needs is not there."""
+    engine_of(config)
+    if config.confirm is not None:
+        engine_of(config, config.confirm)
