@@ -8,7 +8,7 @@ import typer
 from rich.markup import escape
 
 import jouleloop
-from jouleloop.cli import bounds, config, dataflow, doctor, figures, mapping, sweep, verify
+from jouleloop.cli import bounds, compare, config, dataflow, doctor, figures, mapping, sweep, verify
 from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
 
@@ -29,6 +29,7 @@ app.add_typer(dataflow.app, name="dataflow")
 app.command("map")(mapping.map_layer)
 app.command("evaluate")(mapping.evaluate_mapping)
 app.command("verify")(verify.verify)
+app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
 app.command("figures")(figures.figures)
 app.command("config")(config.config)
