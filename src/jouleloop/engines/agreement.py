@@ -96,8 +96,8 @@ def compare_evaluations(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> l
     """Return every field of two evaluations of one mapping, given as `Evaluation.as_json` writes them.
 
     Counts must be equal as integers; energies, cycles that throttling makes, and shares to `RELATIVE`; the words of
-    networks to half the last decimal that Timeloop prints. A level or data space that one evaluation lacks, or network
-    traffic that it lacks, is a pair with one value missing.
+    networks to half the last decimal that Timeloop prints. A level or data space that one evaluation lacks is a pair with
+    one value missing; networks are left out where one evaluation reports none at all.
     """
     pairs = [
         _close("energy", "total", ours["energy_pj"], theirs["energy_pj"]),
@@ -114,7 +114,9 @@ def compare_evaluations(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> l
     own, other = _by_name(ours["levels"]), _by_name(theirs["levels"])
     for name in _union(own, other):
         pairs += _level_pairs(name, own.get(name), other.get(name))
-    for name in _union(ours["networks"], theirs["networks"]):
+    # Timeloop 4 prints no networks where they cost no energy.
+    reported = bool(ours["networks"]) and bool(theirs["networks"])
+    for name in _union(ours["networks"], theirs["networks"]) if reported else ():
         mine, real = ours["networks"].get(name, {}), theirs["networks"].get(name, {})
         for space in _union(mine, real):
             pairs += _network_pairs(f"{name}.{space}", mine.get(space), real.get(space))
