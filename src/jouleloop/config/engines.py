@@ -22,15 +22,25 @@ def engine_of(config: Config, name: str | None = None) -> Engine:
     """
     name = name or config.engine
     if name == "timeloop":
-        settings = config.timeloop.model_dump()
-        home = settings.pop("home")
-        options = TimeloopOptions(home=None if home is None else Path(home), **settings)
-        timeloop = _timeloop(options, os.environ.get(HOME_VARIABLE), os.environ.get("PATH"))
-        timeloop.check(config.semantics)
+        timeloop = _timeloop(timeloop_options(config), os.environ.get(HOME_VARIABLE), os.environ.get("PATH"))
+        if config.timeloop.runs is None:
+            timeloop.check(config.semantics)
         return timeloop
     engine: Engine = get_engine(name)
     installed_version(engine)
     return engine
+
+
+def timeloop_options(config: Config) -> TimeloopOptions:
+    """Return the settings of ``engine: timeloop``."""
+    settings = config.timeloop.model_dump()
+    home, runs, container = (settings.pop(name) for name in ("home", "runs", "container"))
+    return TimeloopOptions(
+        home=None if home is None else Path(home),
+        runs=None if runs is None else Path(runs),
+        where="" if runs is None else container,
+        **settings,
+    )
 
 
 @cache

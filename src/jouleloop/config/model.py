@@ -6,7 +6,7 @@ from pydantic import Field, StrictInt, model_validator
 
 from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
 from jouleloop.engines.registry import ENGINES
-from jouleloop.engines.timeloop_options import ALGORITHMS, FRONT_ENDS, HOME_VARIABLE
+from jouleloop.engines.timeloop_options import ALGORITHMS, CONTAINER, FRONT_ENDS, HOME_VARIABLE
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.workload.sweep_schema import Name, Strict, unit
 
@@ -80,6 +80,18 @@ class TimeloopSettings(Strict):
     home: str | None = Field(
         default=None,
         description=f"Folder of timeloop-model and timeloop-mapper; else {HOME_VARIABLE} and PATH are looked in.",
+        json_schema_extra=unit("path"),
+    )
+    container: str = Field(
+        default=CONTAINER,
+        min_length=1,
+        description="Image that has Timeloop, for snakemake --sdm apptainer.",
+        json_schema_extra=unit("container image"),
+    )
+    runs: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Folder of runs made elsewhere, read instead of running Timeloop; --sdm apptainer sets it.",
         json_schema_extra=unit("path"),
     )
     front_end: Literal[FRONT_ENDS] = Field(  # type: ignore[valid-type]
@@ -193,6 +205,12 @@ class Config(Strict):
     def _objective_known(self) -> Self:
         if len(self.objective) > 1 and tuple(self.objective) != ("energy", "delay"):
             raise ValueError("objective must be one of energy, delay, edp, or the list [energy, delay]")
+        return self
+
+    @model_validator(mode="after")
+    def _semantics_known(self) -> Self:
+        if self.semantics == SEMANTICS[2] and self.engine != "timeloop":
+            raise ValueError(f"semantics {self.semantics} are those of engine timeloop, not of {self.engine}")
         return self
 
     @model_validator(mode="after")

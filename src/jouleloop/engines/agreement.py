@@ -96,8 +96,8 @@ def compare_evaluations(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> l
     """Return every field of two evaluations of one mapping, given as `Evaluation.as_json` writes them.
 
     Counts must be equal as integers; energies, cycles that throttling makes, and shares to `RELATIVE`; the words of
-    networks to half the last decimal that Timeloop prints. A level or data space that one evaluation lacks is a pair with
-    one value missing; networks are left out where one evaluation reports none at all.
+    networks to half the last decimal that Timeloop prints. A level or data space that one evaluation lacks is a pair
+    with one value missing; networks are left out where one evaluation reports none at all.
     """
     pairs = [
         _close("energy", "total", ours["energy_pj"], theirs["energy_pj"]),

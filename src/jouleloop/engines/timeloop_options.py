@@ -1,5 +1,6 @@
 """How the engine ``timeloop`` runs Timeloop: where the programs are, algorithm, limits."""
 
+import platform
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,7 +8,13 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 
 #: Folder of the executables; they are looked for there, then on PATH.
 HOME_VARIABLE = "JOULELOOP_TIMELOOP"
+#: The authors' image; its Timeloop is a version 4.
+CONTAINER = "docker://timeloopaccelergy/accelergy-timeloop-infrastructure:latest-" + (
+    "arm64" if platform.machine() in ("arm64", "aarch64") else "amd64"
+)
 ALGORITHMS = ("linear-pruned", "random-pruned", "exhaustive", "hybrid", "random")
+#: What 3.0.x takes for "never" where 0 is not, in the width of its counters; Timeloop 4 stops at once at 0.
+NEVER = 2**32 - 1
 #: How the programs are called: through pytimeloop where it is importable, always, or never.
 FRONT_ENDS = ("auto", "pytimeloop", "executables")
 
@@ -37,7 +44,11 @@ class TimeloopOptions:
         Where the folders of all runs are kept; None to delete them.
     front_end
         One of `FRONT_ENDS`: whether the programs are called through pytimeloop where it is importable (``auto``),
-        always, or never.
+        always (``pytimeloop``), or never (``executables``).
+    runs
+        Folder of runs that were made elsewhere, such as in a container; they are read instead of running anything.
+    where
+        What they were made with, such as the container's name.
     """
 
     home: Path | None = None
@@ -51,6 +62,8 @@ class TimeloopOptions:
     interrupt_grace_s: float = 15.0
     keep_folders: Path | None = None
     front_end: str = "auto"
+    runs: Path | None = None
+    where: str = ""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []
