@@ -34,6 +34,7 @@ rule energies_only:
 
 
 include: "workflow/rules/specs.smk"
+include: "workflow/rules/timeloop.smk"
 include: "workflow/rules/map.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/crosscheck.smk"

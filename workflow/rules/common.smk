@@ -8,6 +8,15 @@ from jouleloop.config.load import load_study, published_sweeps
 from jouleloop.config.study import count_chunks, map_parameters
 from jouleloop.errors import JouleloopError
 
+TIMELOOP_RUNS = "results/timeloop/runs"
+# With snakemake --sdm apptainer Timeloop runs in its container, and its outputs are read from there.
+CONTAINED = any(
+    "apptainer" in str(method).lower()
+    for method in workflow.deployment_settings.deployment_method
+)
+if CONTAINED:
+    config["timeloop"] = {**config.get("timeloop", {}), "runs": TIMELOOP_RUNS}
+
 
 def checked_study():
     """Return the study that the configuration describes; all its faults stop the workflow before any job runs."""
@@ -60,6 +69,25 @@ def target_files(wildcards):
     """Return the files of one architecture."""
     entry = STUDY.config.architectures[wildcards.arch]
     return [entry.arch, entry.energy, entry.constraints]
+
+
+def timeloop_runs(wildcards):
+    """Return what stands for the runs that Timeloop makes in its container, nothing where it is called directly."""
+    return (
+        f"results/timeloop/{wildcards.arch}-{wildcards.chunk}.done" if CONTAINED else []
+    )
+
+
+def searched_by_timeloop(wildcards):
+    """Return the runs that a search waits for."""
+    return timeloop_runs(wildcards) if STUDY.config.engine == "timeloop" else []
+
+
+def request_needs(wildcards):
+    """Return what must be there before Timeloop's inputs are written: the layers, or the native optima."""
+    if STUDY.config.engine == "timeloop":
+        return [*target_files(wildcards), *SOURCES.values()]
+    return f"results/map/{wildcards.arch}-{wildcards.chunk}.json"
 
 
 def search_options(wildcards):

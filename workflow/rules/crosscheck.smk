@@ -10,6 +10,7 @@ rule cross_check:
 rule confirm_chunk:
     input:
         "results/map/{arch}-{chunk}.json",
+        timeloop_runs,
     output:
         "results/confirm/{arch}-{chunk}.json",
     log:

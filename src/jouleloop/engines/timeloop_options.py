@@ -1,6 +1,5 @@
 """How the engine ``timeloop`` runs Timeloop: where the programs are, algorithm, limits."""
 
-import platform
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -8,10 +7,8 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 
 #: Folder of the executables; they are looked for there, then on PATH.
 HOME_VARIABLE = "JOULELOOP_TIMELOOP"
-#: The authors' image; its Timeloop is a version 4.
-CONTAINER = "docker://timeloopaccelergy/accelergy-timeloop-infrastructure:latest-" + (
-    "arm64" if platform.machine() in ("arm64", "aarch64") else "amd64"
-)
+#: The authors' image; its Timeloop is a version 4. There is one for arm64, too.
+CONTAINER = "docker://timeloopaccelergy/accelergy-timeloop-infrastructure:latest-amd64"
 ALGORITHMS = ("linear-pruned", "random-pruned", "exhaustive", "hybrid", "random")
 #: What 3.0.x takes for "never" where 0 is not, in the width of its counters; Timeloop 4 stops at once at 0.
 NEVER = 2**32 - 1
