@@ -14,7 +14,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop_engine import TimeloopEngine, TimeloopOptions
 from jouleloop.engines.timeloop_process import run_program
 from jouleloop.engines.timeloop_programs import describe, find_timeloop, locate
-from jouleloop.engines.timeloop_verdict import Progress
+from jouleloop.engines.timeloop_verdict import MapperLog, Progress
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
@@ -274,3 +274,20 @@ def test_options_are_checked(options: dict[str, int | str], field: str) -> None:
 def test_search_arguments_are_checked(tmp_path: Path, arguments: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         engine(install(tmp_path)).search(FC, TARGET, **arguments)  # type: ignore[arg-type]
+
+
+def test_progress_of_both_releases() -> None:
+    seen: list[Progress] = []
+    log = MapperLog(seen.append)
+    for line in (
+        "[  0] Utilization = 0.06 | pJ/Compute =   86.892 | L5[WIO] Q1 - L0[W] Q1 ",
+        "[  0] Utilization = 0.12 | pJ/Compute =   86.707 | L5[WIO] C2 - L0[W] Q1  | Cycles = 32",
+        "[ 11] Utilization = 12% | pJ/Algorithmic-Compute =   8.5 | pJ/Compute = 8.4 | Cycles = 3 | L1[WIO] C2",
+    ):
+        assert log.take(line)
+    assert [(p.best_pj_per_compute, p.best) for p in seen] == [
+        (86.892, "L5[WIO] Q1 - L0[W] Q1"),
+        (86.707, "L5[WIO] C2 - L0[W] Q1"),
+        (8.5, "L1[WIO] C2"),
+    ]
+    assert str(seen[0]) == "0 mappings tried, 0 valid, best 86.892 pJ per operation"

@@ -1,6 +1,8 @@
 """The engines that a configuration asks for, with its settings, checked before any work is done."""
 
+import logging
 import os
+import time
 from functools import cache
 from pathlib import Path
 
@@ -9,6 +11,12 @@ from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.engines.timeloop_engine import TimeloopEngine
 from jouleloop.engines.timeloop_options import HOME_VARIABLE, TimeloopOptions
+from jouleloop.engines.timeloop_verdict import Progress
+
+LOG = logging.getLogger("jouleloop")
+
+#: Time between two lines of progress in a log.
+_PROGRESS_SECONDS = 10.0
 
 
 def engine_of(config: Config, name: str | None = None) -> Engine:
@@ -45,8 +53,20 @@ def timeloop_options(config: Config) -> TimeloopOptions:
 
 @cache
 def _timeloop(options: TimeloopOptions, *_environment: str | None) -> TimeloopEngine:
-    """Return the engine, whose programs are found and asked only once."""
-    return TimeloopEngine(options)
+    """Return the engine, whose programs are found and asked only once, and whose progress is logged."""
+    return TimeloopEngine(options, on_progress=_LoggedProgress())
+
+
+class _LoggedProgress:
+    """Logs how far the mapper is, now and then."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, progress: Progress) -> None:
+        if time.monotonic() - self._last >= _PROGRESS_SECONDS:
+            self._last = time.monotonic()
+            LOG.info("timeloop-mapper: %s", progress)
 
 
 def check_engines(config: Config) -> None:

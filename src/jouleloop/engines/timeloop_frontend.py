@@ -100,6 +100,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         front_end: Any = importlib.import_module(f"{PACKAGE}.timeloopfe.v3")
         specification = front_end.Specification.from_yaml_files(*arguments[1:])
+        # It adds every section that there can be; an empty one on sparsity makes Timeloop count and print otherwise.
+        specification.pop("sparse_optimizations", None)
         call = front_end.call_mapper if program.name == "timeloop-mapper" else front_end.call_model
     except Exception as error:
         sys.stderr.write(f"ERROR: pytimeloop's front end cannot be used: {error!r}\n")
