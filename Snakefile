@@ -28,6 +28,7 @@ rule all:
         PUBLISHED_FILES,
         CONV_FILES,
         SPECS,
+        CROSSCHECK if STUDY.config.confirm else [],
 
 
 rule energies_only:
@@ -36,8 +37,10 @@ rule energies_only:
 
 
 include: "workflow/rules/specs.smk"
+include: "workflow/rules/timeloop.smk"
 include: "workflow/rules/map.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/crosscheck.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/figures.smk"
 include: "workflow/rules/architecture.smk"

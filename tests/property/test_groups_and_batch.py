@@ -1,4 +1,4 @@
-"""Grouped and batched layers against counts known without the model: of copies of a smaller layer, or by other names."""
+"""Grouped and batched convolutions against counts made without the model."""
 
 from collections.abc import Callable
 from functools import cache

@@ -2,16 +2,29 @@ from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 
+from jouleloop.config.crosscheck import confirm_parameters
+from jouleloop.config.engines import check_engines
 from jouleloop.config.load import load_study, published_sweeps
 from jouleloop.config.study import count_chunks, count_variant_chunks, map_parameters
 from jouleloop.errors import JouleloopError
 from jouleloop.report.applicable import has_map
 
+TIMELOOP_RUNS = "results/timeloop/runs"
+# With snakemake --sdm apptainer Timeloop runs in its container, and its outputs are read from there.
+CONTAINED = any(
+    "apptainer" in str(method).lower()
+    for method in workflow.deployment_settings.deployment_method
+)
+if CONTAINED:
+    config["timeloop"] = {**config.get("timeloop", {}), "runs": TIMELOOP_RUNS}
+
 
 def checked_study():
     """Return the study that the configuration describes; all its faults stop the workflow before any job runs."""
     try:
-        return load_study(config)
+        study = load_study(config)
+        check_engines(study.config)
+        return study
     except JouleloopError as error:
         raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
 
@@ -107,6 +120,11 @@ FURTHER_FIGURES = [
     )
     for ending in FORMATS
 ]
+CROSSCHECK = [
+    "results/crosscheck.csv",
+    "results/crosscheck_summary.csv",
+    "results/crosscheck.html",
+]
 SPECS = (
     expand("results/specs/{arch}/{sweep}", arch=ARCHITECTURES, sweep=SWEEPS + NETWORKS)
     if STUDY.config.outputs.specs
@@ -125,6 +143,25 @@ def target_files(wildcards):
     entry = STUDY.config.architectures[wildcards.arch]
     energy = [str(path) for source in entry.sources() for path in source.files()]
     return [entry.arch, *dict.fromkeys(energy), entry.constraints]
+
+
+def timeloop_runs(wildcards):
+    """Return what stands for the runs that Timeloop makes in its container, nothing where it is called directly."""
+    return (
+        f"results/timeloop/{wildcards.arch}-{wildcards.chunk}.done" if CONTAINED else []
+    )
+
+
+def searched_by_timeloop(wildcards):
+    """Return the runs that a search waits for."""
+    return timeloop_runs(wildcards) if STUDY.config.engine == "timeloop" else []
+
+
+def request_needs(wildcards):
+    """Return what must be there before Timeloop's inputs are written: the layers, or the native optima."""
+    if STUDY.config.engine == "timeloop":
+        return [*target_files(wildcards), *SOURCES.values()]
+    return f"results/map/{wildcards.arch}-{wildcards.chunk}.json"
 
 
 def search_options(wildcards):
@@ -150,3 +187,11 @@ def shown(figure, pattern, architectures=ARCHITECTURES, caption=None, **where):
         marked = report(first, caption=text, labels=labels, **where)
         files += [marked, *others]
     return files
+
+
+def confirm_options(wildcards):
+    """Return what the confirmation of an architecture's results depends on besides files."""
+    try:
+        return confirm_parameters(STUDY, wildcards.arch, len(CHUNKS))
+    except JouleloopError as error:
+        raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))

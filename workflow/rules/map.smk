@@ -2,6 +2,7 @@ rule map_chunk:
     input:
         target_files,
         SOURCES.values(),
+        searched_by_timeloop,
         layers=expand("results/layers/{sweep}.csv", sweep=SOURCES),
     output:
         "results/map/{arch}-{chunk}.json",

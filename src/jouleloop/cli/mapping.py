@@ -1,5 +1,7 @@
 """``jouleloop map`` and ``jouleloop evaluate``: the best mapping of one layer, or the cost of a given one."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +10,7 @@ import typer
 from jouleloop.cli import options, show
 from jouleloop.cli.console import print_json, stderr
 from jouleloop.cli.project import load_target
-from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.protocol import SEMANTICS, Engine, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json, write_yaml
@@ -18,6 +20,18 @@ from jouleloop.mapping.nest import read_map_txt
 from jouleloop.workload.problem import Problem
 
 _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
+
+
+@contextlib.contextmanager
+def engine_with_progress(name: str) -> Iterator[Engine]:
+    """Yield the engine called ``name``; what it reports of a long search is shown on a terminal."""
+    back_end = get_engine(name)
+    if not hasattr(back_end, "on_progress") or not stderr.is_terminal:
+        yield back_end
+        return
+    with stderr.status(f"{name} searches") as status:
+        back_end.on_progress = lambda progress: status.update(f"{name}: {progress}")
+        yield back_end
 
 
 def map_layer(
@@ -43,7 +57,8 @@ def map_layer(
         arch, semantics=semantics, constraints=which, energy=energy, components=components, constraints_file=path
     )
     target = targets.for_shape(problem.shape)
-    result = get_engine(engine).search(problem, target, objective=objectives, budget=budget)
+    with engine_with_progress(engine) as back_end:
+        result = back_end.search(problem, target, objective=objectives, budget=budget)
     if write_mapping is not None and result.mapping is not None:
         header = f"{problem.name} on {targets.name}: {result.evaluation.energy_pj if result.evaluation else 0.0} pJ"
         write_yaml(write_mapping, {"mapping": to_timeloop_mapping(result.mapping, problem, target.arch)}, header=header)

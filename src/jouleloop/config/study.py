@@ -9,14 +9,14 @@ from typing import Any
 
 import pandas as pd
 
+from jouleloop.config.engines import engine_of
 from jouleloop.config.load import Study
 from jouleloop.config.model import ArchitectureEntry, Config
-from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.errors import JouleloopError
 from jouleloop.files import write_json
 from jouleloop.pipeline.chunks import chunk_count, cut, distinct_layers
 from jouleloop.pipeline.compute import ChunkReport, Job, run_chunk
-from jouleloop.pipeline.keys import code_digest
+from jouleloop.pipeline.keys import code_digest, engine_identity
 from jouleloop.pipeline.provenance import provenance
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.table import energies_table, sources_table
@@ -36,9 +36,7 @@ def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> 
     """Return how the layers are searched on each architecture (or on ``only`` one of them)."""
     names = [only] if only else list(config.architectures)
     targets = load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics)
-    engine = get_engine(config.engine)
-    # An engine that is not installed is one error here, not a failed row for every layer.
-    installed_version(engine)
+    engine = engine_of(config)
     objective = tuple(config.objective)
     return {name: Job(target, engine, objective, config.seed, config.budget) for name, target in targets.items()}
 
@@ -137,7 +135,7 @@ def map_parameters(study: Study, architecture: str, chunks: int) -> dict[str, An
         "chunks": chunks,
         "set": config.architectures[architecture].set,
         "energy": [repr(entry) for _, entry in config.architectures[architecture].energy_entries()],
-        "engine": config.engine,
+        "engine": engine_identity(engine_of(config)),
         "code": code_digest(),
         "semantics": config.semantics,
         "objective": list(config.objective),
