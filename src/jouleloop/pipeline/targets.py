@@ -79,14 +79,14 @@ class TargetSet:
             self.costs: EnergyCosts = costs_of(self.arch, files.sources)
         except JouleloopError as error:
             faults += error.at(files.arch).faults
-        self._targets: dict[str, Target] = {}
+        self._targets: dict[ProblemShape, Target] = {}
         try:
             constraints = self._constraints(CONV)
         except JouleloopError as error:
             faults += error.faults
         if faults:
             raise InputError(faults)
-        self._targets[CONV.name] = Target(self.arch, self.costs, constraints, semantics)
+        self._targets[CONV] = Target(self.arch, self.costs, constraints, semantics)
 
     @property
     def name(self) -> str:
@@ -95,9 +95,9 @@ class TargetSet:
 
     def for_shape(self, shape: ProblemShape) -> Target:
         """Return the target for problems of ``shape``."""
-        if shape.name not in self._targets:
-            self._targets[shape.name] = Target(self.arch, self.costs, self._constraints(shape), self.semantics)
-        return self._targets[shape.name]
+        if shape not in self._targets:
+            self._targets[shape] = Target(self.arch, self.costs, self._constraints(shape), self.semantics)
+        return self._targets[shape]
 
     def _constraints(self, shape: ProblemShape) -> Constraints:
         if self.files.which == "none":
