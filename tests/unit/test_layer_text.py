@@ -141,7 +141,7 @@ def test_templates_of_timeloops_front_end(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="unknown dimension.*'HStride'.*did you mean 'Hstride'"):
         parse_problem(str(folder / "2.yaml"))
     (folder / "3.yaml").write_text("problem:\n  <<<: 3\n  instance: {C: 3}\n")
-    with pytest.raises(InputError, match="merges what is no mapping"):
+    with pytest.raises(InputError, match="only mappings can be merged"):
         parse_problem(str(folder / "3.yaml"))
     (folder / "4.yaml").write_text(head.replace("problem_base.yaml", "other.yaml"))
     with pytest.raises(InputError, match="other.yaml"):
