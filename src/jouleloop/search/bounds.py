@@ -116,8 +116,8 @@ def further(
     """Least energy [pJ] from the loops of a level inward, given its tile and what is outside it.
 
     ``innermost`` is the innermost loop outside, the number of dimensions where there is none, and ``state`` its state.
-    ``run_state`` is its state where the run goes on. Below the outermost level the tables know only runs that start with
-    the whole; a longer run costs no more, so that one bounds all others.
+    ``run_state`` is its state where the run goes on. Below the outermost level the tables know only runs that start
+    with the whole; a longer run costs no more, so that one bounds all others.
     """
     least_pj = ahead[level, 1 + point]
     if level == 0:
