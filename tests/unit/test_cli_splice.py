@@ -50,5 +50,8 @@ def test_an_option_that_must_be_given_and_the_order_of_the_help() -> None:
 
 
 def test_two_options_of_one_name_are_a_mistake() -> None:
+    def command(sides: tuple[int, int], others: tuple[int, int]) -> None:
+        typer.echo(f"{sides} {others}")
+
     with pytest.raises(ValueError, match="duplicate parameter name"):
-        spliced(sides=sides_of, others=sides_of)(lambda sides, others: None)
+        spliced(sides=sides_of, others=sides_of)(command)
