@@ -26,16 +26,16 @@ BufferWords = Annotated[int | None, typer.Option(help="β, capacity of Buffer [w
 
 
 def shape_of(
-    channels: int,
-    outputs: int,
-    kernel_height: int,
-    kernel_width: int | None,
-    output_height: int,
-    output_width: int | None,
-    stride: int,
-    input_height: int | None,
-    input_width: int | None,
-    bias: bool,
+    channels: Channels,
+    outputs: Outputs,
+    kernel_height: KernelHeight,
+    output_height: OutputHeight,
+    kernel_width: KernelWidth = None,
+    output_width: OutputWidth = None,
+    stride: Stride = 1,
+    input_height: InputHeight = None,
+    input_width: InputWidth = None,
+    bias: Bias = True,
 ) -> ConvShape:
     """Return the layer that the options describe; a width that is not given equals its height."""
     for option, value in (("--input-size", input_height), ("--input-width", input_width)):

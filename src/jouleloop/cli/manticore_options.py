@@ -25,13 +25,13 @@ Words = Annotated[Precision, typer.Option("--precision", help="Word of 4 bytes (
 
 
 def build_layer(
-    input_width: int,
-    input_depth: int,
-    output_depth: int,
-    filter_width: int | None,
-    stride: int,
-    padding: int,
-    batch: int | None,
+    input_width: InputWidth,
+    input_depth: InputDepth,
+    output_depth: OutputDepth,
+    filter_width: FilterWidth = None,
+    stride: Stride = 1,
+    padding: Padding = 0,
+    batch: Batch = None,
 ) -> Layer:
     """Return the layer that the options describe: a convolution with ``--filter``, else fully connected.
 

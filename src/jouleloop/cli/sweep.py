@@ -8,9 +8,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from jouleloop.cli import options
 from jouleloop.cli.console import stderr, stdout
-from jouleloop.cli.project import load_target, project_root
+from jouleloop.cli.project import project_root
+from jouleloop.cli.splice import spliced
+from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.config.load import LAYERS, NETWORKS
-from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
 from jouleloop.files import read_yaml
@@ -23,6 +24,7 @@ from jouleloop.pipeline.write import write_csv, write_parquet
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
 
+@spliced(hardware=hardware_of)
 def sweep(
     layers: Annotated[
         str, typer.Argument(help="Layers file: a path, or the name of a file in layers/ or layers/networks/.")
@@ -35,11 +37,8 @@ def sweep(
         typer.Option("--output", help="Folder for energies.parquet, energies.csv, timings.csv and the result store."),
     ] = Path("results"),
     constraints: options.ConstraintSet = None,
-    energy: options.EnergyTable = None,
-    components: options.Components = None,
-    variables: options.Variables = None,
-    changes: options.Changes = None,
-    semantics: options.Semantics = SEMANTICS[0],
+    *,
+    hardware: HardwareChoice,
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
@@ -47,20 +46,10 @@ def sweep(
     """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
     points = read_layers(layers)
     objectives = options.parse_objective(objective)
-    which, path = options.split_constraints(constraints)
     back_end = get_engine(engine)
     jobs: dict[str, Job] = {}
     for name in arch:
-        target = load_target(
-            name,
-            semantics=semantics,
-            constraints=which,
-            energy=energy,
-            components=components,
-            constraints_file=path,
-            variables=variables,
-            changes=changes,
-        )
+        target = hardware.load(name, constraints)
         if not points.runs_on(target.name):
             allowed = ", ".join(points.architectures)
             raise InputError(Fault("the sweep is not for this architecture", "--arch", value=name, allowed=allowed))
