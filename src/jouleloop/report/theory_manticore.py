@@ -156,14 +156,14 @@ def draw_ccr(conv: ConvLayer, fc: FcLayer, path: Path) -> None:
     right.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Fully connected")
     right.set_xlim(1, fc.output_depth)
     for axes in (left, right):
-        axes.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
+        axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
     _save(figure, path)
 
 
 def _stack_limits(axes: Axes, layer: Layer, algorithm: int, colour: str) -> None:
     for precision, word_bytes, style in (("single", 4, "--"), ("double", 8, "-.")):
         limit = stack_limit(layer, algorithm, word_bytes).slices_that_fit
-        label = f"Algorithm {algorithm}: limit {limit}, {precision} precision"
+        label = f"Algorithm {algorithm}: limit {limit} ({precision})"
         axes.axvline(limit, color=colour, alpha=0.6, linewidth=0.8, linestyle=style, label=label)
 
 
