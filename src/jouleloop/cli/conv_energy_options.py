@@ -9,20 +9,22 @@ from jouleloop.errors import Fault, InputError
 
 Channels = Annotated[int, typer.Option(help="C, input feature maps.")]
 Outputs = Annotated[int, typer.Option(help="M, output feature maps.")]
-KernelHeight = Annotated[int, typer.Option("--kernel", help="R, height of the kernel [words]; also its width S.")]
-KernelWidth = Annotated[int | None, typer.Option(help="S, width of the kernel where it differs [words].")]
-OutputHeight = Annotated[int, typer.Option("--output-size", help="P, height of an output map [words]; also Q.")]
-OutputWidth = Annotated[int | None, typer.Option(help="Q, width of an output map where it differs [words].")]
-Stride = Annotated[int, typer.Option(help="Stride on both axes [words].")]
+KernelHeight = Annotated[int, typer.Option("--kernel", help="R, height of the kernel in words; also its width S.")]
+KernelWidth = Annotated[int | None, typer.Option(help="S, width of the kernel in words, where it differs.")]
+OutputHeight = Annotated[int, typer.Option("--output-size", help="P, height of an output map in words; also Q.")]
+OutputWidth = Annotated[int | None, typer.Option(help="Q, width of an output map in words, where it differs.")]
+Stride = Annotated[int, typer.Option(help="Stride on both axes, in words.")]
 InputHeight = Annotated[
     int | None,
     typer.Option(
-        "--input-size", help="H, height of an input map in DRAM [words], also W; all the windows reach if not."
+        "--input-size", help="H, height in words of an input map in DRAM, also W; all the windows reach if not."
     ),
 ]
-InputWidth = Annotated[int | None, typer.Option(help="W, width of an input map in DRAM where it differs [words].")]
+InputWidth = Annotated[int | None, typer.Option(help="W, width in words of an input map in DRAM, where it differs.")]
 Bias = Annotated[bool, typer.Option(help="Whether every output map has a bias word in DRAM.")]
-BufferWords = Annotated[int | None, typer.Option(help="β, capacity of Buffer [words]; just enough for one map if not.")]
+BufferWords = Annotated[
+    int | None, typer.Option(help="β, capacity of Buffer in words; just enough for one map if not.")
+]
 
 
 def shape_of(

@@ -16,7 +16,7 @@ from jouleloop.cli.splice import spliced
 def conv_energy(
     shape: ConvShape,
     buffer_words: BufferWords = None,
-    bits: Annotated[int, typer.Option(help="b, width of a word [bits].")] = 16,
+    bits: Annotated[int, typer.Option(help="b, width of a word in bits.")] = 16,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
 ) -> None:
     """Print the words and energies of the two dataflows of the CNN energy-complexity model, and lower bounds."""

@@ -16,7 +16,8 @@ from jouleloop.cli.console import print_bounds, print_json, stdout
 def hbl(
     nest: Annotated[
         str | None,
-        typer.Argument(help="Accesses such as 'I[n,c,2*x+r] F[c,k,r] O[n,k,x]', or an einsum such as 'ik,kj->ij'."),
+        # Backslashes: rich would take what is in brackets for a style.
+        typer.Argument(help=r"Accesses such as 'I\[n,c,2*x+r] F\[c,k,r] O\[n,k,x]', or an einsum such as 'ik,kj->ij'."),
     ] = None,
     yaml_file: Annotated[Path | None, typer.Option("--yaml", help="Read the loop nest from this YAML file.")] = None,
     let: Annotated[list[str] | None, typer.Option(help="Value of a name in subscripts, such as sw=2.")] = None,
