@@ -97,6 +97,10 @@ PUBLISHED_FILES = (
     if COMPARED
     else []
 )
+# For captions: how many layers every sweep has.
+LAYER_COUNTS = ", ".join(
+    f"{sweep.name} {len(sweep.points)}" for sweep in STUDY.tested
+)
 FC_SWEEPS = [
     sweep.name
     for sweep in STUDY.tested

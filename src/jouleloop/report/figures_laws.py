@@ -63,7 +63,8 @@ def law_figure(
                 chosen = (rows["law"] == law).to_numpy() if law else ~rows["law"].isin(list(colours)).to_numpy()
                 right.plot(x[chosen], excess[chosen], "o", ms=2.5, color=colour)
             right.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-            right.set_ylabel("over the most common law")
+            right.set_ylabel("above common law")
+            right.set_title("steps between the laws" if len(own) > 1 else "one law holds everywhere")
             size_axis(right.xaxis, label, float(x.max()))
             handles = [Patch(facecolor=colours[law], label=_described(own, law)) for law in colours]
             if len(own) > len(colours):
@@ -89,7 +90,7 @@ def _described(laws: pd.DataFrame, law: str) -> str:
     row = laws[laws["law"] == law].iloc[0]
     formula = str(row["formula_data"])
     shown = formula if len(formula) <= _LONG_FORMULA else formula[: _LONG_FORMULA - 1] + "…"
-    return f"{law}: {shown}, {row['points']} layers"
+    return f"{law}: {shown}, {row['points']} {'layer' if row['points'] == 1 else 'layers'}"
 
 
 def _grid(rows: pd.DataFrame) -> tuple[str, str] | None:

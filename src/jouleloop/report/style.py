@@ -11,7 +11,7 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
@@ -100,6 +100,8 @@ def new_figure(rows: int, columns: int, *, sharey: bool | str = False) -> tuple[
 
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k"}
+_LARGE = {0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
+_DECADES = 3
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -134,6 +136,24 @@ def scaled_label(label: str, exponent: int, unit: str = "") -> str:
 def thousands(value: float) -> int:
     """Return the power of ten, a multiple of three, below ``value``."""
     return 3 * math.floor(math.log10(value) / 3) if value > 0 else 0
+
+
+def log_ticks(axis: Axis) -> None:
+    """Label a logarithmic axis at 1, 2 and 5 times the powers of ten, in words such as 20k, so that few decades show.
+
+    Over more than three decades the powers of ten suffice.
+    """
+    low, high = sorted(axis.get_view_interval())
+    decades = math.log10(high / low) if low > 0 else math.inf
+    axis.set_major_locator(LogLocator(subs=(1.0,) if decades > _DECADES else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(_short))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _short(value: float, _: object = None) -> str:
+    """Return a count as 500, 20k or 5M."""
+    exponent = min(max(thousands(value * (1 + 1e-9)), 0), 12)
+    return f"{value / 10.0**exponent:.3g}{_LARGE[exponent]}"
 
 
 def _divide_ticks(axis: Axis, divisor: float) -> None:
