@@ -7,6 +7,8 @@ rule list_layers:
         "results/logs/list_layers.log",
     conda:
         "../envs/jouleloop.yaml"
+    # First of all: it finds mistakes that only the statistics can see.
+    priority: 1
     message:
         "Listing the layers of all sweeps"
     script:

@@ -1,7 +1,9 @@
 rule energies:
     input:
+        expand("results/layers/{sweep}.csv", sweep=SOURCES),
+        ALL_TARGET_FILES,
         chunks=expand(
-            "results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=CHUNKS
+            "results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=PLAN
         ),
     output:
         parquet="results/energies.parquet",
@@ -12,6 +14,7 @@ rule energies:
             labels={"table": "energies"},
         ),
         timings="results/timings.csv",
+        summary="results/summary.json",
     log:
         "results/logs/energies.log",
     conda:

@@ -74,14 +74,14 @@ def run_chunk(
     job: Job,
     layers: Sequence[Layer],
     store: ResultStore,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ChunkReport:
     """Search those ``layers`` whose result is not stored, store the results batch by batch.
 
     Parameters
     ----------
     progress
-        Called with the number of layers finished since the last call.
+        Called with the numbers of layers found in the store and searched since the last call.
     """
     started = time.monotonic()
     keys = [job.key(layer) for layer in layers]
@@ -89,7 +89,7 @@ def run_chunk(
     missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
     done = len(layers) - len(missing)
     if progress and done:
-        progress(done)
+        progress(done, 0)
     LOG.info("%s: %d layers, %d stored already", job.target.name, len(layers), done)
     waiting = list(missing.items())
     written: list[Path] = []
@@ -109,7 +109,7 @@ def run_chunk(
             outcome = "optimal" if result.optimal else result.reason or result.status
             LOG.debug("%s %s: %s, %.3f s", key[:12], layer.label, outcome, result.seconds)
         if progress:
-            progress(len(batch))
+            progress(0, len(batch))
         # What a kill can lose is one batch: it grows only while it is quick.
         size = min(2 * size, _MOST_BATCH) if time.monotonic() - before < _BATCH_SECONDS else max(1, size // 2)
     # Every later run opens every segment: one a chunk keeps that quick.
