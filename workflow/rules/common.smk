@@ -30,7 +30,7 @@ CHUNKS = plan(STUDY)
 # Name and content of every chunk.
 PLAN = {name: chunk_digest(layers) for name, layers in CHUNKS.items()}
 MAP_PARAMETERS = {
-    arch: map_parameters(STUDY, arch, TARGETS[arch]) for arch in ARCHITECTURES
+    arch: map_parameters(STUDY.config, TARGETS[arch]) for arch in ARCHITECTURES
 }
 ALL_TARGET_FILES = sorted(
     {str(path) for target in TARGETS.values() for path in target.files.paths()}

@@ -5,10 +5,10 @@ rule list_layers:
         expand("results/layers/{sweep}.csv", sweep=SOURCES),
     log:
         "results/logs/list_layers.log",
-    conda:
-        "../envs/jouleloop.yaml"
     # First of all: it finds mistakes that only the statistics can see.
     priority: 1
+    conda:
+        "../envs/jouleloop.yaml"
     message:
         "Listing the layers of all sweeps"
     script:

@@ -2,9 +2,7 @@ rule energies:
     input:
         expand("results/layers/{sweep}.csv", sweep=SOURCES),
         ALL_TARGET_FILES,
-        chunks=expand(
-            "results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=PLAN
-        ),
+        chunks=expand("results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=PLAN),
     output:
         parquet="results/energies.parquet",
         csv=report(

@@ -108,12 +108,11 @@ def expected_chunks(options: Mapping[str, Mapping[str, Any]], layers: Mapping[st
     return {name: {"layers": layers[name], "options": digest(options[name])[:16]} for name in options}
 
 
-def map_parameters(study: Study, architecture: str, target: TargetSet) -> dict[str, Any]:
+def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
     """Return what the results on an architecture depend on besides the layers, for Snakemake's rerun trigger.
 
     It holds the target as the model reads it: a comment in one of its files starts no job.
     """
-    config = study.config
     parts = [
         [found.arch.as_dict(), found.costs.as_dict(), found.constraints.as_dict()]
         for found in (target.for_shape(CONV), target.for_shape(GROUPED_CONV))

@@ -13,7 +13,7 @@ from jouleloop.workload.layer import Layer, parse_layer
 from jouleloop.workload.sweep import Sweep
 
 #: Up to so many chunks are balanced exactly; more are filled by hash, if each gets about so many layers or more.
-_BALANCED, _FULL = 16, 32
+_BALANCED, _FULL = 4, 256
 
 
 def layer_identity(layer: Layer) -> tuple[Any, ...]:
@@ -53,8 +53,8 @@ def estimated_seconds(layer: Layer) -> float:
     for bound in (layer.C, layer.M, layer.P, layer.Q, layer.N):
         size *= _factorizations(bound, 4)
     if layer.kind == "fc" or layer.P * layer.Q * layer.R * layer.S == 1:
-        return 0.005 + 3e-8 * size
-    return 0.01 + 1e-4 * math.sqrt(size)
+        return 0.003 + 1.2e-8 * size
+    return 0.004 + 3e-5 * math.sqrt(size)
 
 
 def chunk_count(layers: Sequence[Layer], *, seconds: float, least: int, most: int) -> int:

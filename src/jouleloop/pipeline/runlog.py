@@ -37,6 +37,8 @@ class Usage:
         Identity of the run.
     seconds, cpu_seconds
         Wall clock and processor time from the start of the process.
+    start_cpu_seconds
+        Processor time until the job began its work: starting Python and importing.
     peak_memory_mb
         Greatest resident memory of the process.
     """
@@ -45,6 +47,7 @@ class Usage:
     run: str
     seconds: float
     cpu_seconds: float
+    start_cpu_seconds: float
     peak_memory_mb: float
 
 
@@ -83,7 +86,8 @@ def logged(path: str | Path | None) -> Iterator[None]:
     What the job cost is noted beside the log.
     """
     # What the process needed before is mostly the time its imports took.
-    started = time.monotonic() - time.process_time()
+    start = time.process_time()
+    started = time.monotonic() - start
     handlers: list[logging.Handler] = []
     if path:
         Path(path).parent.mkdir(parents=True, exist_ok=True)
@@ -95,7 +99,7 @@ def logged(path: str | Path | None) -> Iterator[None]:
     try:
         yield
         if path:
-            _note_usage(Path(path), time.monotonic() - started)
+            _note_usage(Path(path), time.monotonic() - started, start)
     except JouleloopError as error:
         for fault in error.faults:
             LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
@@ -108,18 +112,13 @@ def logged(path: str | Path | None) -> Iterator[None]:
         logging.shutdown()
 
 
-def _note_usage(log: Path, seconds: float) -> None:
+def _note_usage(log: Path, seconds: float, start_cpu_seconds: float) -> None:
     parts = log.parts
     inside = parts[parts.index(LOGS.name) + 1 :] if LOGS.name in parts else (log.name,)
     folder = Path(*parts[: len(parts) - len(inside)])
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEMORY_UNIT_MB
-    usage = Usage(
-        Path(inside[0]).stem,
-        current_run(folder)["run"],
-        round(seconds, 3),
-        round(time.process_time(), 3),
-        round(memory, 1),
-    )
+    times = (round(value, 3) for value in (seconds, time.process_time(), start_cpu_seconds))
+    usage = Usage(Path(inside[0]).stem, current_run(folder)["run"], *times, round(memory, 1))
     LOG.info("%.1f s, %.1f s of one core, %.0f MB", usage.seconds, usage.cpu_seconds, usage.peak_memory_mb)
     # Without a room for it (a full disk, say), the job's result counts all the same.
     with contextlib.suppress(OSError, JouleloopError):

@@ -87,17 +87,15 @@ class ResultStore:
 
         A reader that meets a segment between listing and opening it finds its results in the new one.
         """
-        tables = {path: self._table(path) for path in dict.fromkeys(segments)}
-        whole = [path for path, table in tables.items() if table is not None]
-        if len(whole) < 2:
+        tables = {path: table for path in dict.fromkeys(segments) if (table := self._table(path)) is not None}
+        if len(tables) < 2:
             return None
         rows: dict[str, str] = {}
-        for path in whole:
-            table = tables[path]
+        for table in tables.values():
             rows |= zip(table["key"].to_pylist(), table["record"].to_pylist(), strict=True)
         keys = sorted(rows)
         merged = self._write(keys, [rows[key] for key in keys])
-        for path in whole:
+        for path in tables:
             if path != merged:
                 path.unlink(missing_ok=True)
                 self._segments.pop(path, None)

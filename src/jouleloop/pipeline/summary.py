@@ -57,6 +57,10 @@ class Stage(Strict):
         json_schema_extra=unit("s"),
     )
     cpu_seconds: float = Field(description="Processor time of all jobs.", json_schema_extra=unit("core seconds"))
+    start_cpu_seconds: float = Field(
+        description="Part of it until the jobs began their work: starting Python and importing.",
+        json_schema_extra=unit("core seconds"),
+    )
     peak_memory_mb: float = Field(
         description="Greatest resident memory of any of the jobs.", json_schema_extra=unit("MB")
     )
@@ -126,6 +130,7 @@ def stages(used: Iterable[Usage]) -> list[Stage]:
             jobs=len(jobs),
             seconds=round(sum(job.seconds for job in jobs), 3),
             cpu_seconds=round(sum(job.cpu_seconds for job in jobs), 3),
+            start_cpu_seconds=round(sum(job.start_cpu_seconds for job in jobs), 3),
             peak_memory_mb=max(job.peak_memory_mb for job in jobs),
         )
         for name, jobs in by_stage.items()
@@ -194,9 +199,9 @@ def summary_text(summary: RunSummary, seconds: float | None = None) -> str:
 
 def _stage_lines(found: Sequence[Stage]) -> list[str]:
     width = max((len(stage.stage) for stage in found), default=0)
-    head = [f"  {'stage':{width}}  jobs   seconds  core s  peak MB"] if found else []
+    head = [f"  {'stage':{width}}  jobs   seconds  core s  of start  peak MB"] if found else []
     return head + [
         f"  {stage.stage:{width}}  {stage.jobs:4d}  {stage.seconds:8.1f}  {stage.cpu_seconds:6.1f}"
-        f"  {stage.peak_memory_mb:7.0f}"
+        f"  {stage.start_cpu_seconds:8.1f}  {stage.peak_memory_mb:7.0f}"
         for stage in found
     ]
