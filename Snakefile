@@ -32,11 +32,15 @@ localrules:
 rule all:
     input:
         "results/energies.parquet",
-        "results/fits.csv",
-        "results/verdicts.csv",
+        GROWTH_FILES,
+        "results/report.html",
         FIGURES,
+        ARCHITECTURE_FILES,
         NETWORK_FILES,
+        PUBLISHED_FILES,
+        CONV_FILES,
         SPECS,
+        CROSSCHECK if STUDY.config.confirm else [],
 
 
 rule energies_only:
@@ -45,8 +49,13 @@ rule energies_only:
 
 
 include: "workflow/rules/specs.smk"
+include: "workflow/rules/timeloop.smk"
 include: "workflow/rules/map.smk"
 include: "workflow/rules/tables.smk"
+include: "workflow/rules/crosscheck.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/figures.smk"
+include: "workflow/rules/architecture.smk"
+include: "workflow/rules/report.smk"
+include: "workflow/rules/further_figures.smk"
 include: "workflow/rules/theory.smk"

@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pandas as pd
+
 from jouleloop.config.growth import analyse, write_analysis
 from jouleloop.config.load import load_study
 from jouleloop.config.study import logged
@@ -9,5 +11,7 @@ from jouleloop.pipeline.write import read_parquet
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
-    energies, _ = read_parquet(Path(snakemake.input[0]))
-    write_analysis(analyse(energies, study.tested, study.config.statistics), Path(snakemake.output.fits).parent)
+    energies, _ = read_parquet(Path(snakemake.input.energies))
+    theory = pd.read_csv(snakemake.input.theory)
+    analysis = analyse(energies, study.tested, study.config.statistics, theory)
+    write_analysis(analysis, Path(snakemake.output.fits).parent)

@@ -14,6 +14,7 @@ import yaml
 from jouleloop.errors import Fault, InputError, nearest
 
 MAX_INPUT_BYTES = 64 * 2**20
+MAX_BINARY_BYTES = 2**31
 MAX_NESTING = 60
 MAX_NODES = 400_000
 
@@ -49,15 +50,21 @@ _SafeLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _con
 def read_text(path: Path) -> str:
     """Return the UTF-8 text of ``path``; raise `InputError` where it cannot be read or is too large."""
     try:
-        if path.is_dir():
-            raise InputError(Fault("is a folder, a file is wanted", str(path)))
-        if path.stat().st_size > MAX_INPUT_BYTES:
-            raise InputError(Fault("file too large", str(path), allowed=f"at most {MAX_INPUT_BYTES} bytes"))
-        return path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise InputError(Fault("no such file", str(path), nearest=_nearest_file(path))) from error
+        return read_bytes(path, MAX_INPUT_BYTES).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
         raise InputError(Fault("not UTF-8 text", str(path))) from error
+
+
+def read_bytes(path: Path, most_bytes: int = MAX_BINARY_BYTES) -> bytes:
+    """Return the content of ``path``; raise `InputError` where it cannot be read or is larger than ``most_bytes``."""
+    try:
+        if path.is_dir():
+            raise InputError(Fault("is a folder, a file is wanted", str(path)))
+        if path.stat().st_size > most_bytes:
+            raise InputError(Fault("file too large", str(path), allowed=f"at most {most_bytes} bytes"))
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(Fault("no such file", str(path), nearest=_nearest_file(path))) from error
     except OSError as error:
         raise InputError(Fault(f"cannot be read: {error.strerror}", str(path))) from error
 

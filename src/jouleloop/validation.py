@@ -12,7 +12,7 @@ Model = TypeVar("Model", bound=BaseModel)
 
 _MOST_FAULTS = 50
 #: How schemas mark the forms of a value that has several.
-_FORMS = ("<number>", "<range>", "<list>")
+_FORMS = ("<number>", "<range>", "<list>", "<text>", "<keys>", "<value>")
 
 
 def validate(model: type[Model], data: Any, source: str | Path) -> Model:

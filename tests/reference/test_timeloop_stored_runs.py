@@ -104,14 +104,20 @@ def test_later_simba_adds_up() -> None:
     assert found.energy_pj / found.computes == pytest.approx(printed / 1e3, abs=5e-6)
 
 
-def test_probes_differ_in_the_first_fills_only() -> None:
-    problem = Layer("fc", 1, 2).problem()
-    new, old = (
-        read_evaluation(RUNS / f"probe_{release}", "timeloop-model", problem) for release in ("3.0.3", "2023-04")
+def test_probes_differ_in_first_fills_and_in_shared_inputs() -> None:
+    problem = Layer("conv", 1, 1, R=2, P=2).problem()
+    new, old, later = (
+        read_evaluation(RUNS / f"probe_{release}", "timeloop-model", problem)
+        for release in ("3.0.3", "2023-04", "later")
     )
-    assert new.level("Buffer").data["Outputs"].fills == 0
-    assert old.level("Buffer").data["Outputs"].fills == 2
-    assert new.level("Buffer").data["Inputs"] == old.level("Buffer").data["Inputs"]
+    fills = [
+        tuple(found.level("Buffer").data[name].fills for name in ("Outputs", "Inputs")) for found in (new, old, later)
+    ]
+    # Two outputs, each filled at first or not; two windows of two inputs that share one.
+    assert fills == [(0, 4), (2, 4), (0, 3)]
+    assert new.level("Buffer").data["Weights"] == old.level("Buffer").data["Weights"]
+    # One fill of the buffer (1 pJ) and one read of the backing store (2 pJ) less.
+    assert new.energy_pj - later.energy_pj == 3.0
 
 
 def test_tiles_of_the_map() -> None:

@@ -12,9 +12,8 @@ from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.cacti import CactiGrid, OutsideGrid
 from jouleloop.energy.ert import built_in_energy_pj, load_ert, read_ert, to_ert
-from jouleloop.energy.estimator import Estimate, Refusal, TableEstimator, estimate_costs
+from jouleloop.energy.estimator import Estimate, Refusal, TableEstimator, estimate_costs, load_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
-from jouleloop.energy.tables import load_costs
 from jouleloop.errors import EnergyTableError
 
 ROOT = Path(__file__).parents[2]

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.energy.tables import load_costs, read_table
+from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.tables import read_table
 from jouleloop.errors import EnergyTableError
 
 ROOT = Path(__file__).parents[2]

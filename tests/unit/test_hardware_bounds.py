@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.energy.tables import load_costs
+from jouleloop.config.growth import with_theory
+from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.mapspace.read import read_constraints
@@ -52,3 +53,35 @@ def test_directions_are_those_of_the_evaluation_and_no_point_is_below_its_bound(
     assert found["dram_words_outputs"] == max(read, written) + written
     assert found["measured_words_with_biases"] >= found[BOUND_COLUMN]
     assert found["ratio_to_lower"] == found["measured_words_with_biases"] / found[BOUND_COLUMN]
+
+
+def test_bounds_join_the_energies_by_point_and_leave_convolutions_empty() -> None:
+    hardware = target("eyeriss")
+    rows = []
+    for spec in ("fc:1024x128", "conv:C3xM16xP7xQ7xR3xS3"):
+        layer = parse_layer(spec)
+        row = {
+            "architecture": "eyeriss",
+            "sweep": "s",
+            "layer": spec,
+            **{key: getattr(layer, key) for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
+            "status": "ok",
+            "total_pj": 1.0,
+            "dram_words_weights": layer.C * layer.M,
+            "dram_words_inputs": layer.C,
+            "dram_words_outputs": layer.M,
+        }
+        rows.append(row)
+    energies = pd.DataFrame(rows)
+    energies.attrs["table_version"] = 1
+    theory = fc_hardware_table(energies, {"eyeriss": hardware})
+    assert list(theory["layer"]) == ["fc:1024x128"]
+    # Every word once and a bias for every output: mn + n + 2m; the bound in pJ leaves the biases out (512 pJ, 4 words).
+    words = 1024 * 128 + 1024 + 2 * 128
+    assert theory.loc[0, "theory_measured_dram_words"] == words == theory.loc[0, BOUND_COLUMN]
+    assert theory.loc[0, "theory_lower_data_pj"] == (words - 128) * 128
+    joined = with_theory(energies, theory)
+    assert joined.attrs["table_version"] == 1
+    assert list(joined[BOUND_COLUMN].isna()) == [False, True]
+    assert not len(fc_hardware_table(energies.iloc[1:], {"eyeriss": hardware}))
+    assert with_theory(energies, theory.iloc[:0])[BOUND_COLUMN].isna().all()

@@ -285,3 +285,31 @@ def test_verdicts_of_two_searches_side_by_side() -> None:
     assert joined["verdict_moved"].any()
     with pytest.raises(InputError, match="in common"):
         compare_verdicts(proven.iloc[:0], heuristic)
+
+
+def test_settings_that_would_be_pooled_are_refused_even_if_mixtures_are_allowed() -> None:
+    table = energies().assign(semantics="timeloop-3.0.3", objective="energy")
+    table.loc[table.index[::3], "semantics"] = "timeloop-2023-04"
+    for options in (StatisticsOptions(), StatisticsOptions(allow_mixed=True)):
+        with pytest.raises(InputError, match=r"mixes semantics timeloop-2023-04, timeloop-3\.0\.3") as caught:
+            analyse_table(table, SWEEPS, options)
+        assert len(caught.value.faults) == 2
+    analyse_table(table.assign(semantics="timeloop-3.0.3"), SWEEPS)
+
+
+def test_bounds_are_compared_with_what_theory_counts() -> None:
+    table = energies()
+    table["theory_lower_dram_words"] = 1.0 * table["C"] * table["M"] + table["C"] + 2 * table["M"]
+    plain = row(analyse_table(table, SWEEPS).verdicts, "fc_inputs", "eyeriss", "dram_words")
+    assert plain["theory_lower_crossed"] == 32
+    table["theory_measured_dram_words"] = table["theory_lower_dram_words"]
+    counted = row(analyse_table(table, SWEEPS).verdicts, "fc_inputs", "eyeriss", "dram_words")
+    assert (counted["theory_lower_ratio_min"], counted["theory_lower_crossed"]) == (1, 0)
+    assert np.isnan(counted["theory_upper_ratio_max"])
+    assert pd.isna(counted["theory_upper_crossed"])
+
+
+def test_refuted_responses_are_named_in_words() -> None:
+    text = analyse_table(energies(), SWEEPS).paragraphs["fc_inputs"]
+    assert "each against the growth expected of it" in text
+    assert "1 refuted (dram_words_outputs)" in text

@@ -14,7 +14,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop_engine import TimeloopEngine, TimeloopOptions
 from jouleloop.engines.timeloop_process import run_program
 from jouleloop.engines.timeloop_programs import describe, find_timeloop, locate
-from jouleloop.engines.timeloop_verdict import Progress
+from jouleloop.engines.timeloop_verdict import MapperLog, Progress
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
@@ -180,7 +180,7 @@ def test_model_failures(tmp_path: Path, body: str, words: str) -> None:
 
 def test_other_semantics_are_refused(tmp_path: Path) -> None:
     old = Target(TARGET.arch, TARGET.costs, TARGET.constraints, "timeloop-2023-04")
-    with pytest.raises(EngineError, match="first fills"):
+    with pytest.raises(EngineError, match="counts fills"):
         engine(install(tmp_path)).search(FC, old)
 
 
@@ -188,7 +188,23 @@ def test_probe_tells_the_semantics(tmp_path: Path) -> None:
     assert find_timeloop(install(tmp_path / "a")).semantics == "timeloop-3.0.3"
     other = install(tmp_path / "b", probe=PROBE.replace("3.0.3", "2023-04"))
     assert find_timeloop(other).semantics == "timeloop-2023-04"
-    assert find_timeloop(other).release == "3.0"
+    assert find_timeloop(other).release == "3.0.x"
+    later = find_timeloop(install(tmp_path / "c", probe=PROBE.replace("3.0.3", "later")))
+    assert (later.semantics, later.release) == ("timeloop-4", "4")
+
+
+def test_timeloop_4_counts_products_as_3_0_3_but_no_windows(tmp_path: Path) -> None:
+    later = engine(install(tmp_path, probe=PROBE.replace("3.0.3", "later")))
+    later.check("timeloop-4")
+    later.check("timeloop-3.0.3", FC)
+    later.check("timeloop-3.0.3", Layer("conv", 2, 2, P=4, Q=4).problem())
+    for windows in (Layer("conv", 2, 2, R=3, P=4), Layer("conv", 2, 2, P=4, w_stride=2)):
+        with pytest.raises(EngineError, match="set semantics to timeloop-4"):
+            later.check("timeloop-3.0.3", windows.problem())
+    with pytest.raises(EngineError, match="by other rules"):
+        later.check("timeloop-2023-04")
+    with pytest.raises(EngineError, match="by other rules"):
+        engine(install(tmp_path / "3")).check("timeloop-4")
 
 
 def test_programs_are_found(tmp_path: Path) -> None:
@@ -205,7 +221,7 @@ def test_description_does_not_raise(tmp_path: Path) -> None:
     assert "not found" in describe(tmp_path)["reason"]
     broken = install(tmp_path / "bin", probe="exit 1")
     assert "smallest problem" in describe(broken)["reason"]
-    assert describe(install(tmp_path / "good"))["timeloop"]["release"] == "3.0"
+    assert describe(install(tmp_path / "good"))["timeloop"]["release"] == "3.0.x"
 
 
 def test_environment_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -258,3 +274,20 @@ def test_options_are_checked(options: dict[str, int | str], field: str) -> None:
 def test_search_arguments_are_checked(tmp_path: Path, arguments: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
         engine(install(tmp_path)).search(FC, TARGET, **arguments)  # type: ignore[arg-type]
+
+
+def test_progress_of_both_releases() -> None:
+    seen: list[Progress] = []
+    log = MapperLog(seen.append)
+    for line in (
+        "[  0] Utilization = 0.06 | pJ/Compute =   86.892 | L5[WIO] Q1 - L0[W] Q1 ",
+        "[  0] Utilization = 0.12 | pJ/Compute =   86.707 | L5[WIO] C2 - L0[W] Q1  | Cycles = 32",
+        "[ 11] Utilization = 12% | pJ/Algorithmic-Compute =   8.5 | pJ/Compute = 8.4 | Cycles = 3 | L1[WIO] C2",
+    ):
+        assert log.take(line)
+    assert [(p.best_pj_per_compute, p.best) for p in seen] == [
+        (86.892, "L5[WIO] Q1 - L0[W] Q1"),
+        (86.707, "L5[WIO] C2 - L0[W] Q1"),
+        (8.5, "L1[WIO] C2"),
+    ]
+    assert str(seen[0]) == "0 mappings tried, 0 valid, best 86.892 pJ per operation"

@@ -81,6 +81,7 @@ def test_tables_and_figures(finished: Path) -> None:
         "figures/tiny/growth_eyeriss.png",
         "figures/tiny/breakdown_simba.png",
         "verdicts.csv",
+        "report.html",
         "layers/tiny.csv",
     ):
         assert (finished / "results" / name).stat().st_size > 100
@@ -92,6 +93,31 @@ def test_specs_are_complete(finished: Path) -> None:
     text = paths[0].read_text()
     for key in ("architecture:", "problem:", "constraints:", "mapper:"):
         assert f"\n{key}" in text
+
+
+def test_snakemake_makes_its_report_with_captions_and_categories(finished: Path) -> None:
+    done = snakemake(finished, "--report", "page.html")
+    assert done.returncode == 0, done.stderr
+    # Captions are stored as HTML inside JSON inside the page.
+    page = (finished / "page.html").read_text(encoding="utf-8")
+    for text in ("Tables", "Figures", "How does the energy of a neural-network layer grow with its size"):
+        assert text in page
+    for caption in (
+        "does the data energy of sweep tiny grow as theory expects",
+        "where does the energy of sweep tiny go",
+    ):
+        assert caption in page
+    for label in ("growth", "breakdown", "simba", "eyeriss", "verdicts", "energies"):
+        assert f'"{label}"' in page
+
+
+def test_the_further_figures(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "figures"
+    shutil.copytree(finished, folder)
+    done = snakemake(folder, "figures")
+    assert done.returncode == 0, done.stderr
+    for name in ("residuals_simba", "residuals_eyeriss", "architectures"):
+        assert (folder / f"results/figures/tiny/{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_nothing_to_do_the_second_time(finished: Path) -> None:

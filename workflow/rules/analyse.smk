@@ -1,7 +1,28 @@
-rule test_growth:
+rule theory_ratio:
     input:
         "results/energies.parquet",
+    output:
+        report(
+            "results/theory_ratio.csv",
+            caption="../report/theory_ratio.rst",
+            category="Tables",
+            labels={"table": "theory"},
+        ),
+    log:
+        "results/logs/theory_ratio.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Comparing DRAM words with theory's bounds"
+    script:
+        "../../analysis/theory_ratio.py"
+
+
+rule test_growth:
+    input:
         list(SOURCES.values()),
+        energies="results/energies.parquet",
+        theory="results/theory_ratio.csv",
     output:
         fits=report(
             "results/fits.csv",
@@ -28,3 +49,26 @@ rule test_growth:
         "Testing the growth of every sweep"
     script:
         "../../analysis/test_growth.py"
+
+
+rule laws:
+    input:
+        "results/energies.parquet",
+        list(SOURCES.values()),
+    output:
+        laws=report(
+            "results/laws.csv",
+            caption="../report/laws.rst",
+            category="Tables",
+            labels={"table": "laws"},
+        ),
+        points="results/law_points.csv",
+        terms="results/law_terms.csv",
+    log:
+        "results/logs/laws.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Deriving the law behind every point"
+    script:
+        "../../analysis/laws.py"

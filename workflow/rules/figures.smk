@@ -2,11 +2,12 @@ rule figure4:
     input:
         "results/energies.parquet",
     output:
-        report(
-            expand("results/figures/figure4.{format}", format=FORMATS),
-            caption="../report/figure4.rst",
+        shown(
+            "figure4",
+            "results/figures/{figure}.{format}",
+            architectures=["all"],
             category="Figures",
-            labels={"figure": "paper 002, Figure 4"},
+            subcategory="paper 002",
         ),
         expand(
             "results/figures/figure4/{sweep}_{arch}.{format}",
@@ -31,24 +32,67 @@ rule sweep_figures:
         "results/energies.parquet",
         lambda wildcards: SOURCES[wildcards.sweep],
     output:
-        report(
-            expand(
-                "results/figures/{{sweep}}/{kind}_{arch}.{format}",
-                kind=["growth", "breakdown"],
-                arch=ARCHITECTURES,
-                format=FORMATS,
-            ),
-            caption="../report/sweep.rst",
-            category="Figures",
-            subcategory="{sweep}",
-        ),
+        shown("growth", "results/figures/{{sweep}}/{figure}_{arch}.{format}"),
+        shown("breakdown", "results/figures/{{sweep}}/{figure}_{arch}.{format}"),
     log:
         "results/logs/sweep_figures/{sweep}.log",
     conda:
         "../envs/jouleloop.yaml"
     params:
         statistics=STUDY.config.statistics.model_dump(),
+        layers=layers_of,
     message:
         "Drawing the figures of {wildcards.sweep}"
     script:
         "../../analysis/sweep_figures.py"
+
+
+rule law_figures:
+    input:
+        laws="results/laws.csv",
+        points="results/law_points.csv",
+    output:
+        report(
+            expand(
+                "results/figures/{sweep}/laws_{sweep}.{format}",
+                sweep=SWEEPS,
+                format=FORMATS,
+            ),
+            caption="../report/laws.rst",
+            category="Figures",
+            subcategory="Laws",
+        ),
+    log:
+        "results/logs/law_figures.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Drawing the laws of all sweeps"
+    script:
+        "../../analysis/law_figures.py"
+
+
+rule dram_bound_figures:
+    input:
+        "results/theory_ratio.csv",
+    output:
+        report(
+            expand(
+                "results/figures/{sweep}/dram_bound_{sweep}.{format}",
+                sweep=FC_SWEEPS,
+                format=FORMATS,
+            ),
+            caption="../report/theory_ratio.rst",
+            category="Figures",
+            subcategory="Theory",
+        ),
+    log:
+        "results/logs/dram_bound_figures.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        sweeps=FC_SWEEPS,
+    message:
+        "Drawing DRAM words against the lower bound"
+    script:
+        "../../analysis/dram_bound_figures.py"

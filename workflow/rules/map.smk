@@ -2,6 +2,7 @@ rule map_chunk:
     input:
         # What a chunk depends on is in its parameters, by content: no edit that leaves it as it is starts its job.
         lambda wildcards: ancient(target_files(wildcards)),
+        lambda wildcards: ancient(searched_by_timeloop(wildcards)),
     output:
         "results/map/{arch}-{chunk}.json",
     log:

@@ -44,25 +44,8 @@ rule theory_fc_dataflows:
         "../scripts/theory_fc_dataflows.py"
 
 
-rule theory_fc_hardware:
-    input:
-        energies="results/energies.parquet",
-    output:
-        table="results/theory/fc/hardware.csv",
-        figure="results/theory/fc/dram_bound_fc_weights.svg",
-    log:
-        "results/logs/theory_fc_hardware.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    params:
-        sweep="fc_weights",
-    script:
-        "../scripts/theory_fc_hardware.py"
-
-
 rule theory_fc:
     input:
         rules.theory_fc_optima.output,
         rules.theory_fc_bounds.output,
         rules.theory_fc_dataflows.output,
-        rules.theory_fc_hardware.output if "fc_weights" in SOURCES else [],

@@ -12,5 +12,5 @@ from jouleloop.pipeline.summary import write_summary
 with logged(snakemake.log[0]):
     store = ResultStore(Path(snakemake.params.store))
     table, timings = write_energies(load_study(snakemake.config), store, Path(snakemake.output.parquet).parent)
-    chunks = map(Path, snakemake.input.chunks)
+    chunks = map(Path, [*snakemake.input.chunks, *snakemake.input.variants])
     write_summary(Path(snakemake.output.summary), study_summary(table, timings, chunks, LOGS))

@@ -1,11 +1,17 @@
-"""Put the comparisons of all architectures below each other."""
+"""Put the comparisons of all architectures below each other, and count how many points are equal, below and above."""
 
 from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.config.study import logged
+from jouleloop.config.study import LOG, logged
+from jouleloop.pipeline.published import summarise_published
 from jouleloop.pipeline.write import write_csv
 
 with logged(snakemake.log[0]):
-    write_csv(Path(snakemake.output[0]), pd.concat([pd.read_csv(path) for path in snakemake.input], ignore_index=True))
+    table = pd.concat([pd.read_csv(path) for path in snakemake.input], ignore_index=True)
+    summary = summarise_published(table)
+    write_csv(Path(snakemake.output.csv), table)
+    write_csv(Path(snakemake.output.summary), summary)
+    LOG.info("ours against published\n%s", summary.to_string(index=False))
+    print(summary.to_string(index=False))

@@ -3,8 +3,7 @@
 from pathlib import Path
 
 from jouleloop.config.model import Config
-from jouleloop.config.study import chunk_layers, chunk_note, logged, search_chunk
-from jouleloop.files import write_json
+from jouleloop.config.study import chunk_layers, logged, search_chunk, write_chunk
 from jouleloop.pipeline.progress import chunk_progress
 from jouleloop.pipeline.runlog import LOGS, current_run
 from jouleloop.pipeline.store import ResultStore
@@ -17,4 +16,4 @@ with logged(snakemake.log[0]):
     progress = chunk_progress(LOGS, output.parent, output.stem)
     store = ResultStore(Path(snakemake.params.store))
     report = search_chunk(config, snakemake.wildcards.arch, layers, store, progress=progress)
-    write_json(output, chunk_note(report, options, current_run(LOGS)["run"]))
+    write_chunk(output, report, options, current_run(LOGS)["run"])

@@ -26,6 +26,23 @@ _BLOCK = ("block_size", "n_words")
 _WIDTH = ("width", "memory_width", "data_storage_width")
 _DEPTH = ("depth", "memory_depth", "data_storage_depth")
 
+#: Attributes that set sizes, shares and bandwidths of a level.
+SIZES = (
+    *_WORD_BITS,
+    *_BLOCK,
+    *_WIDTH,
+    *_DEPTH,
+    "entries",
+    "sizeKB",
+    "cluster_size",
+    "bandwidth",
+    "read_bandwidth",
+    "write_bandwidth",
+    "shared_bandwidth",
+    "multiple_buffering",
+    "min_utilization",
+)
+
 #: Attributes that change what is counted in a way the model does not follow, and the values that do no harm.
 _UNSUPPORTED: dict[str, tuple[object, ...]] = {
     "network_fill_latency": (0, None),

@@ -4,10 +4,12 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.arch.change import change
 from jouleloop.arch.documents import load_document
 from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import read_nodes
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
+from jouleloop.workload.variants import UNCHANGED, Variant
 
 #: Versions of the architecture format that are read.
 VERSIONS = ("0.2", "0.3", "0.4")
@@ -37,7 +39,11 @@ MAIN_MEMORY = ("memory", "backing")
 
 
 def read_architecture(
-    path: Path, *, variables: dict[str, Any] | None = None, spatial_levels: bool | None = None
+    path: Path,
+    *,
+    variables: dict[str, Any] | None = None,
+    spatial_levels: bool | None = None,
+    changes: Variant = UNCHANGED,
 ) -> Architecture:
     """Return the accelerator described in a Timeloop architecture file.
 
@@ -51,6 +57,8 @@ def read_architecture(
         v0.4 only. The front end of Timeloop gives every container that fans out an empty storage level of its own,
         ``inter_<container>_spatial``. True does the same; False lets the storage level outside carry the fan-out;
         None does the former for containers that constrain their spatial loops and the latter for the others.
+    changes
+        Attributes to change, by path; see `jouleloop.arch.change.change`.
 
     Raises
     ------
@@ -59,6 +67,7 @@ def read_architecture(
     """
     data = load_document(path, variables)
     try:
+        data = change(data, changes) if changes else data
         return architecture_from(data, name=path.stem.removesuffix(".yaml"), spatial_levels=spatial_levels)
     except JouleloopError as error:
         raise error.at(path) from error

@@ -8,7 +8,19 @@ import typer
 from rich.markup import escape
 
 import jouleloop
-from jouleloop.cli import bounds, config, dataflow, doctor, figures, mapping, sweep, verify
+from jouleloop.cli import (
+    bounds,
+    compare,
+    config,
+    dataflow,
+    doctor,
+    figures,
+    import_onnx,
+    mapping,
+    report,
+    sweep,
+    verify,
+)
 from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
 
@@ -29,8 +41,11 @@ app.add_typer(dataflow.app, name="dataflow")
 app.command("map")(mapping.map_layer)
 app.command("evaluate")(mapping.evaluate_mapping)
 app.command("verify")(verify.verify)
+app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
+app.command("import")(import_onnx.import_onnx)
 app.command("figures")(figures.figures)
+app.command("report")(report.report)
 app.command("config")(config.config)
 app.command("doctor")(doctor.doctor)
 

@@ -28,7 +28,7 @@ _PROGRAMS = {
     "apptainer": "snakemake --sdm apptainer",
     "sbatch": "profiles/slurm",
 }
-_OPTIONAL = {"pytimeloop": "Timeloop v0.4 front end", "accelforge": "another mapper"}
+_OPTIONAL = {"pytimeloop": "Timeloop v0.4 front end", "onnx": "jouleloop import"}
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,9 @@ def _engine(name: str) -> Finding:
         version = installed_version(engine) or getattr(engine, "version", None)
     except (JouleloopError, ImportError) as error:
         return Finding("engine", name, "broken" if required else "missing", str(error), required)
-    return Finding("engine", name, "ok", str(version or jouleloop.__version__), required)
+    where = getattr(getattr(engine, "programs", None), "where", None)
+    detail = str(version or jouleloop.__version__) + (f": {where}" if where else "")
+    return Finding("engine", name, "ok", detail, required)
 
 
 def _project() -> Finding:

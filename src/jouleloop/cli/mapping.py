@@ -1,5 +1,7 @@
 """``jouleloop map`` and ``jouleloop evaluate``: the best mapping of one layer, or the cost of a given one."""
 
+import contextlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -8,7 +10,7 @@ import typer
 from jouleloop.cli import options, show
 from jouleloop.cli.console import print_json, stderr
 from jouleloop.cli.project import load_target
-from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.protocol import SEMANTICS, Engine, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json, write_yaml
@@ -20,11 +22,24 @@ from jouleloop.workload.problem import Problem
 _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
 
 
+@contextlib.contextmanager
+def engine_with_progress(name: str) -> Iterator[Engine]:
+    """Yield the engine called ``name``; what it reports of a long search is shown on a terminal."""
+    back_end = get_engine(name)
+    if not hasattr(back_end, "on_progress") or not stderr.is_terminal:
+        yield back_end
+        return
+    with stderr.status(f"{name} searches") as status:
+        back_end.on_progress = lambda progress: status.update(f"{name}: {progress}")
+        yield back_end
+
+
 def map_layer(
     arch: options.Arch,
     layer: options.LayerText,
     constraints: options.ConstraintSet = None,
     energy: options.EnergyTable = None,
+    components: options.Components = None,
     semantics: options.Semantics = SEMANTICS[0],
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
@@ -38,21 +53,30 @@ def map_layer(
     objectives = options.parse_objective(objective)
     problem = options.parse_problem(layer)
     which, path = options.split_constraints(constraints)
-    targets = load_target(arch, semantics=semantics, constraints=which, energy=energy, constraints_file=path)
+    targets = load_target(
+        arch, semantics=semantics, constraints=which, energy=energy, components=components, constraints_file=path
+    )
     target = targets.for_shape(problem.shape)
-    result = get_engine(engine).search(problem, target, objective=objectives, budget=budget)
+    with engine_with_progress(engine) as back_end:
+        result = back_end.search(problem, target, objective=objectives, budget=budget)
     if write_mapping is not None and result.mapping is not None:
         header = f"{problem.name} on {targets.name}: {result.evaluation.energy_pj if result.evaluation else 0.0} pJ"
         write_yaml(write_mapping, {"mapping": to_timeloop_mapping(result.mapping, problem, target.arch)}, header=header)
+    elif write_mapping is not None and result.evaluation is not None:
+        stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)
     if as_json:
-        print_json(show.result_json(result, problem, targets.name, target.costs.table, semantics))
-    elif result.mapping is None or result.evaluation is None:
+        print_json(show.result_json(result, problem, target, targets.name))
+    elif result.evaluation is None:
         stderr.print(f"{result.status}: {result.reason}", markup=False, highlight=False, soft_wrap=True)
     else:
-        show.show_nest(problem, target, result.mapping)
+        if result.mapping is not None:
+            show.show_nest(problem, target, result.mapping)
+        else:
+            stderr.print(result.reason, markup=False, highlight=False, soft_wrap=True)
         show.show_evaluation(result.evaluation, problem)
+        show.show_energies(target)
         show.show_certificate(result)
-    if result.mapping is None:
+    if result.evaluation is None:
         raise typer.Exit(1)
 
 
@@ -67,22 +91,21 @@ def evaluate_mapping(
         ),
     ],
     energy: options.EnergyTable = None,
+    components: options.Components = None,
     semantics: options.Semantics = SEMANTICS[0],
     engine: options.EngineName = "native",
     as_json: options.AsJson = False,
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = options.parse_problem(layer)
-    targets = load_target(arch, semantics=semantics, energy=energy)
+    targets = load_target(arch, semantics=semantics, energy=energy, components=components)
     target = targets.for_shape(problem.shape)
     nest = _read_mapping(mapping, problem, target)
     evaluation = get_engine(engine).evaluate(problem, target, nest)
     if as_json:
         print_json(
             {
-                "architecture": targets.name,
-                "energy_table": target.costs.table,
-                "semantics": semantics,
+                **show.target_json(target, targets.name),
                 "problem": {"name": problem.name, **problem.as_dict()},
                 "mapping": nest.as_json(),
                 "evaluation": evaluation.as_json(),
@@ -91,6 +114,7 @@ def evaluate_mapping(
         return
     show.show_nest(problem, target, nest)
     show.show_evaluation(evaluation, problem)
+    show.show_energies(target)
 
 
 def _read_mapping(path: Path, problem: Problem, target: Target) -> Mapping:

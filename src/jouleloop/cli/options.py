@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from jouleloop.energy.choice import ESTIMATORS
 from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
 from jouleloop.engines.registry import ENGINES
 from jouleloop.errors import Fault, InputError, raise_all, unknown
@@ -30,7 +31,20 @@ ConstraintSet = Annotated[
     ),
 ]
 EnergyTable = Annotated[
-    Path | None, typer.Option("--energy", help="Energy reference table (pJ per action), instead of the configured one.")
+    list[str] | None,
+    typer.Option(
+        "--energy",
+        help=(
+            "Where energies (pJ per action) come from, instead of what is configured: the path of a reference table, "
+            f"or an estimator: {', '.join(ESTIMATORS)}. Given several times, they are asked in turn."
+        ),
+    ),
+]
+Components = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--components", help="File with compound components for interpolated or accelergy; may be given several times."
+    ),
 ]
 Semantics = Annotated[str, typer.Option("--semantics", help=f"Counting rules: {' or '.join(SEMANTICS)}.")]
 Objective = Annotated[

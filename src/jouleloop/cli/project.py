@@ -1,12 +1,14 @@
 """Where a command finds the project's files: names in ``arch/`` and ``layers/``, or paths."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import jouleloop
 from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
-from jouleloop.errors import Fault, InputError, nearest
+from jouleloop.energy.choice import DATA, EnergySource, source_of
+from jouleloop.errors import Fault, InputError, nearest, raise_all
 from jouleloop.pipeline.targets import TargetFiles, TargetSet
 
 _YAML = (".yaml", ".yml")
@@ -41,15 +43,14 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
     Raises
     ------
     InputError
-        Where there is no such architecture, or its energies or constraints are not found.
+        Where there is no such architecture.
     """
     root = project_root()
     config = project_config(root)
     if config is not None and arch in config.architectures:
         entry = config.architectures[arch]
-        found = TargetFiles(
-            arch, root / entry.arch, root / entry.energy, root / entry.constraints, constraints or entry.set
-        )
+        which = constraints or entry.set
+        found = TargetFiles(arch, root / entry.arch, entry.sources(root), root / entry.constraints, which)
     else:
         found = _by_convention(arch, root, constraints or "full", config)
     return replace(found, constraints=None, which="none") if constraints == "none" else found
@@ -64,20 +65,61 @@ def _by_convention(arch: str, root: Path, which: str, config: Config | None) -> 
         raise InputError(
             Fault("unknown architecture", "--arch", value=arch, allowed=allowed, nearest=nearest(arch, known))
         )
-    energy = _beside(path, root, ("energy", "arch/energy"), "energy table")
-    limits = _beside(path, root, ("../mappings", "mappings"), "constraints", optional=True)
-    return TargetFiles(path.stem, path, energy or path, limits, which if limits else "none")
+    # Energies of its own table first; what that does not know, or all where there is none, from the attributes.
+    table = _beside(path, root, ("energy", "arch/energy"))
+    energy = ([] if table is None else [EnergySource("tables", table)]) + [_interpolated(root)]
+    return TargetFiles(path.stem, path, energy, _beside(path, root, ("../mappings", "mappings")), which)
 
 
-def _beside(path: Path, root: Path, folders: tuple[str, str], what: str, *, optional: bool = False) -> Path | None:
+def _interpolated(root: Path) -> EnergySource:
+    return EnergySource("interpolated", data=root / DATA)
+
+
+def _beside(path: Path, root: Path, folders: tuple[str, str]) -> Path | None:
     for folder in (path.parent / folders[0], root / folders[1]):
         for candidate in (folder / path.name, *sorted(folder.glob(f"{path.stem}-*.yaml"))):
             if candidate.is_file():
                 return candidate
-    if optional:
-        return None
-    message = f"no {what} for it: give one by an option, or name the architecture in config/config.yaml"
-    raise InputError(Fault(message, str(path), allowed=f"{folders[1]}/{path.stem}*.yaml"))
+    return None
+
+
+def energy_sources(
+    texts: Sequence[str] | None, components: Sequence[Path] | None, given: Sequence[EnergySource], root: Path
+) -> tuple[EnergySource, ...]:
+    """Return the sources of energies that the options ``--energy`` and ``--components`` ask for.
+
+    Parameters
+    ----------
+    given
+        The sources without these options; ``tables`` stands for their tables.
+
+    Raises
+    ------
+    InputError
+        Where a text is neither a table nor an estimator, or components are given and no estimator takes them.
+    """
+    faults: list[Fault] = []
+    found: list[EnergySource] = []
+    for text in texts or ():
+        if text == "tables":
+            tables = [source for source in given if source.estimator == "tables"]
+            if not tables:
+                faults.append(Fault("there is no energy table for this architecture", "--energy", value=text))
+            found += tables
+            continue
+        try:
+            # A path is the user's own, not one below the project.
+            found.append(source_of(text, Path() if text.endswith(_YAML) else root))
+        except InputError as error:
+            faults += error.at("--energy").faults
+    found = found if texts else list(given)
+    if components:
+        if all(source.estimator == "tables" for source in found):
+            faults.append(Fault("needs an estimator: interpolated or accelergy", "--components"))
+        more = tuple(components)
+        found = [s if s.estimator == "tables" else replace(s, components=(*s.components, *more)) for s in found]
+    raise_all(faults)
+    return tuple(found)
 
 
 def load_target(
@@ -85,17 +127,14 @@ def load_target(
     *,
     semantics: str,
     constraints: str | None = None,
-    energy: Path | None = None,
+    energy: Sequence[str] | None = None,
+    components: Sequence[Path] | None = None,
     constraints_file: Path | None = None,
 ) -> TargetSet:
     """Return the target ``arch``, its files replaced by those given."""
-    path = Path(arch)
-    if energy is not None and path.suffix in _YAML and path.is_file():
-        files = TargetFiles(path.stem, path, energy, constraints_file, constraints or "full")
-    else:
-        files = target_files(arch, constraints)
-        if energy is not None:
-            files = replace(files, energy=energy)
+    files = target_files(arch, constraints)
+    if energy or components:
+        files = replace(files, energy=energy_sources(energy, components, files.sources, project_root()))
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
     return TargetSet(files, semantics)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -13,8 +14,8 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
-#: Columns that the table needs; a narrower pipe or terminal must not shorten numbers.
-_WIDTH = 132
+#: No table is wider, in characters.
+_WIDEST = 400
 
 
 def show_nest(problem: Problem, target: Target, mapping: Mapping) -> None:
@@ -46,7 +47,7 @@ def show_evaluation(evaluation: Evaluation, problem: Problem) -> None:
     compute = evaluation.compute_energy_pj
     row = (f"{compute:,.2f}", f"{compute / total:.1%}", "", f"{evaluation.compute_instances:,}", "", "", "")
     table.add_row(escape(evaluation.compute_name), "compute", *row)
-    stdout.print(table, width=max(stdout.width, _WIDTH), crop=False, no_wrap=True)
+    _print_wide(table)
     stdout.print(
         f"total energy  {evaluation.energy_pj:,.2f} pJ  ({evaluation.energy_pj / problem.macs:.4f} pJ per operation)\n"
         f"data energy   {evaluation.data_energy_pj:,.2f} pJ\n"
@@ -72,14 +73,38 @@ def show_certificate(result: SearchResult) -> None:
     )
 
 
-def result_json(
-    result: SearchResult, problem: Problem, architecture: str, table: str, semantics: str
-) -> dict[str, Any]:
-    """Return a search result with what it is of."""
+def show_energies(target: Target) -> None:
+    """Print every energy per action with the estimator that produced it."""
+    table = Table(title="Energy per action", title_justify="left")
+    for heading in ("component", "pJ", "estimator", "source"):
+        table.add_column(heading)
+    actions: dict[tuple[str, str, str], list[str]] = {}
+    for row in target.costs.rows(target.arch.compute.name):
+        key = (row["component"], row["estimator"], row["source"])
+        actions.setdefault(key, []).append(f"{row['action']} {row['energy_pj']:,.5f}")
+    for (component, estimator, source), energies in actions.items():
+        table.add_row(escape(component), ", ".join(energies), estimator, escape(source))
+    _print_wide(table)
+
+
+def _print_wide(table: Table) -> None:
+    """Print a table with every cell whole, however narrow the terminal or pipe."""
+    needed = stdout.measure(table, options=stdout.options.update(width=_WIDEST)).maximum
+    Console(file=stdout.file, width=max(stdout.width, needed)).print(table)
+
+
+def target_json(target: Target, architecture: str) -> dict[str, Any]:
+    """Return what a result is of besides the problem: architecture, where every energy comes from, semantics."""
     return {
         "architecture": architecture,
-        "energy_table": table,
-        "semantics": semantics,
-        "problem": {"name": problem.name, **problem.as_dict()},
-        **result.as_json(),
+        "energy_table": target.costs.table,
+        "estimator": target.costs.estimator,
+        "energies": target.costs.rows(target.arch.compute.name),
+        "semantics": target.semantics,
     }
+
+
+def result_json(result: SearchResult, problem: Problem, target: Target, architecture: str) -> dict[str, Any]:
+    """Return a search result with what it is of."""
+    problem_data = {"name": problem.name, **problem.as_dict()}
+    return {**target_json(target, architecture), "problem": problem_data, **result.as_json()}

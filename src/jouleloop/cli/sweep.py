@@ -24,13 +24,14 @@ from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
-from jouleloop.pipeline.chunks import distinct_layers
-from jouleloop.pipeline.compute import Job, run_chunk
+from jouleloop.files import read_yaml
+from jouleloop.pipeline.compute import Job
 from jouleloop.pipeline.provenance import provenance
 from jouleloop.pipeline.runlog import log_to
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.summary import Searches, summary_text, write_summary
-from jouleloop.pipeline.table import energies_table
+from jouleloop.pipeline.table import energies_table, sources_table
+from jouleloop.pipeline.variants import distinct_points, run_points
 from jouleloop.pipeline.write import write_csv, write_parquet
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
@@ -48,6 +49,7 @@ def sweep(
     ] = Path("results"),
     constraints: options.ConstraintSet = None,
     energy: options.EnergyTable = None,
+    components: options.Components = None,
     semantics: options.Semantics = SEMANTICS[0],
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
@@ -63,7 +65,12 @@ def sweep(
     back_end = get_engine(engine)
     jobs: dict[str, Job] = {}
     for name in arch:
-        target = load_target(name, semantics=semantics, constraints=which, energy=energy, constraints_file=path)
+        target = load_target(
+            name, semantics=semantics, constraints=which, energy=energy, components=components, constraints_file=path
+        )
+        if not points.runs_on(target.name):
+            allowed = ", ".join(points.architectures)
+            raise InputError(Fault("the sweep is not for this architecture", "--arch", value=name, allowed=allowed))
         if target.name in jobs:
             raise InputError(Fault("two architectures have one name", "--arch", value=target.name))
         jobs[target.name] = Job(target, back_end, objectives, 0, budget)
@@ -75,6 +82,12 @@ def sweep(
     write_parquet(output / "energies.parquet", table, provenance(jobs, [points]))
     write_csv(output / "energies.csv", table)
     write_csv(output / "timings.csv", timings)
+    write_csv(output / "energy_sources.csv", sources_table(jobs, [points]))
+    if points.attributes:
+        # Drawing needs matplotlib, which is slow to import.
+        from jouleloop.report.study_figures import draw_architecture_sweep  # noqa: PLC0415
+
+        draw_architecture_sweep(table, points, output)
     summary = summary_of(table, timings, searches)
     write_summary(output / "summary.json", summary)
     stdout.print(summary_text(summary, time.monotonic() - started), highlight=False, markup=False)
@@ -83,7 +96,7 @@ def sweep(
 
 def _search(points: Sweep, jobs: Mapping[str, Job], store: ResultStore) -> Searches:
     """Search all layers on all architectures with a bar that shows rate and remaining time."""
-    distinct = distinct_layers([points])
+    distinct = distinct_points([points])
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -105,7 +118,7 @@ def _search(points: Sweep, jobs: Mapping[str, Job], store: ResultStore) -> Searc
                 rate = f"{new / seconds:.1f} layers/s" if new and seconds else ""
                 progress.update(task, advance=found + fresh, rate=rate)
 
-            report = run_chunk(job, distinct, store, advance)
+            report = run_points(job, distinct, store, advance)
             searched += report.computed
             stored += report.cached
     return Searches(searched=searched, stored=stored)
@@ -116,8 +129,7 @@ def read_layers(text: str) -> Sweep:
     root = project_root()
     if text.endswith((".yaml", ".yml")):
         path = Path(text)
-        network = path.resolve().parent.name == NETWORKS.name
-        return load_network(path) if network else load_sweep(path)
+        return load_network(path) if _is_network(path) else load_sweep(path)
     for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
         path = root / folder / f"{text}.yaml"
         if "/" not in text and path.is_file():
@@ -125,3 +137,12 @@ def read_layers(text: str) -> Sweep:
     known = [child.stem for folder in (LAYERS, NETWORKS) for child in sorted((root / folder).glob("*.yaml"))]
     fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
     raise InputError(fault)
+
+
+def _is_network(path: Path) -> bool:
+    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
+    if path.resolve().parent.name == NETWORKS.name:
+        return True
+    document = read_yaml(path)
+    layers = document.get("layers") if isinstance(document, dict) else None
+    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)

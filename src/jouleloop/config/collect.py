@@ -13,7 +13,7 @@ from jouleloop.pipeline.provenance import provenance
 from jouleloop.pipeline.runlog import Usage, current_run, usages
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.summary import RunSummary, Searches, searches_of, summarise
-from jouleloop.pipeline.table import energies_table
+from jouleloop.pipeline.table import energies_table, sources_table
 from jouleloop.pipeline.write import write_csv, write_parquet
 
 LOG = logging.getLogger("jouleloop")
@@ -22,12 +22,14 @@ LOG = logging.getLogger("jouleloop")
 def write_energies(
     study: Study, store: ResultStore, folder: Path, *, root: Path = Path()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Write ``energies.parquet``, ``energies.csv`` and ``timings.csv`` into ``folder``; return energies and timings."""
+    """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``; return energies and timings."""
     jobs = jobs_of(study.config, root)
-    table, timings = energies_table(jobs, study.sweeps, store)
-    write_parquet(folder / "energies.parquet", table, provenance(jobs, study.sweeps))
+    sweeps = (*study.sweeps, *study.architecture_sweeps)
+    table, timings = energies_table(jobs, sweeps, store)
+    write_parquet(folder / "energies.parquet", table, provenance(jobs, sweeps))
     write_csv(folder / "energies.csv", table)
     write_csv(folder / "timings.csv", timings)
+    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps))
     for path in store.damaged:
         LOG.warning("%s: damaged, its points were computed again; the file can be removed", path)
     return table, timings

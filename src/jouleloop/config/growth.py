@@ -17,10 +17,26 @@ from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.workload.sweep import Sweep
 
+_POINT = ["architecture", "sweep", "layer"]
+
 
 def describe(sweep: Sweep) -> SweepDescription:
     """Return what the statistics need to know of ``sweep``."""
-    return SweepDescription(sweep.name, sweep.variable, sweep.expected, sweep.symbol)
+    return SweepDescription(sweep.name, sweep.variable, sweep.expected, sweep.symbol, _response_growth(sweep))
+
+
+def _response_growth(sweep: Sweep) -> dict[str, str]:
+    """Return the growth of the DRAM words that theory expects to stay as they are.
+
+    A fully-connected layer's inputs need not be moved more often for more outputs, nor its outputs for more inputs
+    (paper 002, Theorem 1: each term of the lower bound depends on its own dimensions only).
+    """
+    layers = [point.layer for point in sweep.points]
+    if any(layer.kind != "fc" for layer in layers):
+        return {}
+    varying = {name for name in ("C", "M") if len({getattr(layer, name) for layer in layers}) > 1}
+    spaces = {"inputs": "C", "outputs": "M"}
+    return {f"dram_words_{space}": "constant" for space, size in spaces.items() if varying and size not in varying}
 
 
 def check_growth(study: Study) -> None:
@@ -43,9 +59,29 @@ def rows_of(energies: pd.DataFrame, sweeps: Iterable[Sweep]) -> pd.DataFrame:
     return rows
 
 
-def analyse(energies: pd.DataFrame, sweeps: Sequence[Sweep], options: StatisticsOptions) -> Analysis:
-    """Return the statistics of those rows of ``energies`` that belong to ``sweeps``."""
-    return analyse_table(rows_of(energies, sweeps), [describe(sweep) for sweep in sweeps], options)
+def analyse(
+    energies: pd.DataFrame, sweeps: Sequence[Sweep], options: StatisticsOptions, theory: pd.DataFrame | None = None
+) -> Analysis:
+    """Return the statistics of those rows of ``energies`` that belong to ``sweeps``.
+
+    Parameters
+    ----------
+    theory
+        Bounds by architecture, sweep and layer (results/theory_ratio.csv); its ``theory_…`` columns are put beside the
+        responses they bound.
+    """
+    rows = rows_of(energies, sweeps)
+    if theory is not None:
+        rows = with_theory(rows, theory)
+    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options)
+
+
+def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
+    """Return ``energies`` with the ``theory_…`` columns of a table of bounds, empty where it has no such point."""
+    columns = [name for name in theory.columns if str(name).startswith("theory_") and name not in energies.columns]
+    joined = energies.merge(theory[[*_POINT, *columns]], on=_POINT, how="left", validate="many_to_one")
+    joined.attrs.update(energies.attrs)
+    return joined
 
 
 def write_analysis(analysis: Analysis, folder: Path) -> None:

@@ -1,12 +1,13 @@
 """Reading the configuration and everything it names, so that all faults show before any work is done."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from jouleloop.config.model import Config
-from jouleloop.errors import Fault, InputError, nearest, raise_all
+from jouleloop.config.model import Config, EnergyEntry
+from jouleloop.energy.choice import source_of
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
@@ -17,10 +18,19 @@ NETWORKS = LAYERS / "networks"
 
 @dataclass(frozen=True)
 class Study:
-    """A checked configuration with its sweeps and networks expanded."""
+    """A checked configuration with its sweeps and networks expanded.
+
+    Attributes
+    ----------
+    sweeps
+        Sweeps of layers, and networks.
+    architecture_sweeps
+        Sweeps that vary the architecture too; their growth is not tested.
+    """
 
     config: Config
     sweeps: tuple[Sweep, ...]
+    architecture_sweeps: tuple[Sweep, ...] = ()
 
     @property
     def tested(self) -> tuple[Sweep, ...]:
@@ -50,13 +60,19 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
     config = data if isinstance(data, Config) else validate(Config, dict(data), source)
     faults: list[Fault] = []
     for name, entry in config.architectures.items():
-        for key in ("arch", "energy", "constraints"):
-            path = root / getattr(entry, key)
+        wanted = [("arch", entry.arch), ("constraints", entry.constraints)]
+        for key, given in entry.energy_entries():
+            try:
+                files = (given.source(root) if isinstance(given, EnergyEntry) else source_of(given, root)).files()
+            except JouleloopError as error:
+                faults += [replace(f, source=source, field=f"architectures.{name}.{key}") for f in error.faults]
+            else:
+                wanted += [(key, _below(path, root)) for path in files]
+        for key, text in wanted:
+            path = root / text
             if not path.is_file():
                 near = _near(path, path.suffix)
-                faults.append(
-                    Fault("no such file", source, f"architectures.{name}.{key}", getattr(entry, key), nearest=near)
-                )
+                faults.append(Fault("no such file", source, f"architectures.{name}.{key}", text, nearest=near))
     sweeps: list[Sweep] = []
     for key, names, folder, load in (
         ("sweeps", config.sweeps, LAYERS, load_sweep),
@@ -73,8 +89,15 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
             faults.append(Fault(message, source, "sweeps", allowed="every name once; the key 'name' in a file sets it"))
     if not config.sweeps and not config.networks:
         faults.append(Fault("neither sweeps nor networks are named: nothing to do", source, "sweeps"))
+    for sweep in sweeps:
+        faults += [
+            unknown(name, config.architectures, "architecture", source=sweep.source, field="architectures")
+            for name in sweep.architectures
+            if name not in config.architectures
+        ]
     raise_all(faults)
-    return Study(config, tuple(sweeps))
+    plain = tuple(sweep for sweep in sweeps if not sweep.attributes)
+    return Study(config, plain, tuple(sweep for sweep in sweeps if sweep.attributes))
 
 
 def published_sweeps(root: Path = Path()) -> list[Sweep]:
@@ -119,6 +142,10 @@ def _load_one(
     except InputError as error:
         faults += error.faults
         return []
+
+
+def _below(path: Path, root: Path) -> str:
+    return (path.relative_to(root) if path.is_relative_to(root) else path).as_posix()
 
 
 def _near(path: Path, suffix: str) -> str | None:

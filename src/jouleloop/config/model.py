@@ -1,15 +1,69 @@
 """The configuration keys of the workflow: type, unit, default and meaning of each."""
 
-from typing import Literal, Self
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, StrictInt, model_validator
+from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
+from jouleloop.energy.choice import DATA, ESTIMATORS, EnergySource, source_of
 from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
 from jouleloop.engines.registry import ENGINES
+from jouleloop.engines.timeloop_options import ALGORITHMS, CONTAINER, FRONT_ENDS, HOME_VARIABLE
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.workload.sweep_schema import Name, Strict, unit
 
 FigureFormat = Literal["png", "svg", "pdf"]
+
+
+class EnergyEntry(Strict):
+    """One estimator of energies and the files it needs."""
+
+    estimator: Literal[ESTIMATORS] = Field(  # type: ignore[valid-type]
+        description="A reference table (tables), the CACTI grid and scaling rules (interpolated), or real Accelergy.",
+        json_schema_extra=unit("choice"),
+    )
+    table: str | None = Field(
+        default=None, min_length=1, description="Reference table of `tables`.", json_schema_extra=unit("path")
+    )
+    components: list[str] = Field(
+        default=[],
+        description="Files with compound components, for `interpolated` and `accelergy` (in the program's version).",
+        json_schema_extra=unit("paths"),
+    )
+    program: str = Field(
+        default="accelergy", min_length=1, description="Executable of `accelergy`.", json_schema_extra=unit("path")
+    )
+
+    @model_validator(mode="after")
+    def _table_where_needed(self) -> Self:
+        if (self.estimator == "tables") != (self.table is not None):
+            raise ValueError("a table is for the estimator 'tables', which needs one")
+        if self.estimator == "tables" and self.components:
+            raise ValueError("the estimator 'tables' takes no components")
+        return self
+
+    def source(self, root: Path) -> EnergySource:
+        """Return what this entry stands for, its paths below ``root``."""
+        table = None if self.table is None else root / self.table
+        components = tuple(root / path for path in self.components)
+        return EnergySource(str(self.estimator), table, components, root / DATA, self.program)
+
+
+def _energy_form(value: Any) -> str:
+    if isinstance(value, (dict, EnergyEntry)):
+        return "<keys>"
+    return "<list>" if isinstance(value, (list, tuple)) else "<text>"
+
+
+_EnergyText = Annotated[str, Field(min_length=1), Tag("<text>")]
+_EnergyOne = Annotated[_EnergyText | Annotated[EnergyEntry, Tag("<keys>")], Discriminator(_energy_form)]
+Energy = Annotated[
+    _EnergyText
+    | Annotated[EnergyEntry, Tag("<keys>")]
+    | Annotated[list[_EnergyOne], Field(min_length=1), Tag("<list>")],
+    Discriminator(_energy_form),
+]
 
 
 class ArchitectureEntry(Strict):
@@ -18,7 +72,13 @@ class ArchitectureEntry(Strict):
     arch: str = Field(
         description="Architecture, Timeloop v0.4 (or v0.3) YAML.", min_length=1, json_schema_extra=unit("path")
     )
-    energy: str = Field(description="Energy reference table.", min_length=1, json_schema_extra=unit("path"))
+    energy: Energy = Field(
+        description=(
+            "Where energies come from: the path of a reference table, interpolated, accelergy, an estimator with its "
+            "files, or a list of those, asked in turn for each component."
+        ),
+        json_schema_extra=unit("path or estimator"),
+    )
     constraints: str = Field(
         description="Constraints and mapper settings in Timeloop's syntax.",
         min_length=1,
@@ -29,6 +89,21 @@ class ArchitectureEntry(Strict):
         description="Which constraints hold: architecture and mapspace constraints (full), or the former alone.",
         json_schema_extra=unit("choice"),
     )
+
+    def energy_entries(self) -> Iterator[tuple[str, str | EnergyEntry]]:
+        """Yield where each source of energies stands, and what stands there."""
+        if isinstance(self.energy, list):
+            for index, entry in enumerate(self.energy):
+                yield f"energy.{index}", entry
+        else:
+            yield "energy", self.energy
+
+    def sources(self, root: Path = Path()) -> tuple[EnergySource, ...]:
+        """Return the sources of energies, in turn, their paths below ``root``; raise `EnergyTableError` for others."""
+        return tuple(
+            entry.source(root) if isinstance(entry, EnergyEntry) else source_of(entry, root)
+            for _, entry in self.energy_entries()
+        )
 
 
 class ChunkOptions(Strict):
@@ -73,6 +148,75 @@ class OutputOptions(Strict):
     )
 
 
+class TimeloopSettings(Strict):
+    """How real Timeloop is run, for ``engine: timeloop`` and ``confirm: timeloop``."""
+
+    home: str | None = Field(
+        default=None,
+        description=f"Folder of timeloop-model and timeloop-mapper; else {HOME_VARIABLE} and PATH are looked in.",
+        json_schema_extra=unit("path"),
+    )
+    container: str = Field(
+        default=CONTAINER,
+        min_length=1,
+        description="Image that has Timeloop, for snakemake --sdm apptainer.",
+        json_schema_extra=unit("container image"),
+    )
+    runs: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Folder of runs made elsewhere, read instead of running Timeloop; --sdm apptainer sets it.",
+        json_schema_extra=unit("path"),
+    )
+    front_end: Literal[FRONT_ENDS] = Field(  # type: ignore[valid-type]
+        default="auto",
+        description="Whether Timeloop is called through pytimeloop: where it is importable (auto), always, or never.",
+        json_schema_extra=unit("choice"),
+    )
+    algorithm: Literal[ALGORITHMS] = Field(  # type: ignore[valid-type]
+        default="linear-pruned",
+        description="Search algorithm of the mapper; linear-pruned and exhaustive can prove an optimum.",
+        json_schema_extra=unit("choice"),
+    )
+    threads: StrictInt = Field(
+        default=1,
+        ge=1,
+        le=256,
+        description="Threads of the mapper; more than one make random-pruned irreproducible.",
+        json_schema_extra=unit("threads"),
+    )
+    victory_condition: StrictInt = Field(
+        default=0,
+        ge=0,
+        description="Valid mappings without improvement after which a thread of the mapper stops; 0 for never.",
+        json_schema_extra=unit("mappings"),
+    )
+    timeout_mappings: StrictInt = Field(
+        default=0,
+        ge=0,
+        description="Invalid mappings in a row after which a thread of the mapper stops; 0 for never.",
+        json_schema_extra=unit("mappings"),
+    )
+    max_permutations: StrictInt = Field(
+        default=16,
+        ge=1,
+        description="Permutations that random-pruned tries on each index factorization.",
+        json_schema_extra=unit("permutations"),
+    )
+    model_seconds: float = Field(
+        default=60.0,
+        gt=0,
+        description="Time limit of one evaluation; it is killed then and its point has status failed.",
+        json_schema_extra=unit("s"),
+    )
+    mapper_seconds: float = Field(
+        default=3600.0,
+        gt=0,
+        description="Time limit of one search; its best mapping so far is taken then, and called no optimum.",
+        json_schema_extra=unit("s"),
+    )
+
+
 class Config(Strict):
     """Configuration of the jouleloop workflow; paths are relative to the folder that snakemake runs in."""
 
@@ -113,6 +257,14 @@ class Config(Strict):
         description="Most mappings evaluated for one layer; without it the search runs until the optimum is proven.",
         json_schema_extra=unit("mappings"),
     )
+    confirm: Literal["timeloop"] | None = Field(
+        default=None,
+        description="Evaluate every optimum of the native engine again with real Timeloop and write the cross-check.",
+        json_schema_extra=unit("choice"),
+    )
+    timeloop: TimeloopSettings = Field(
+        default_factory=TimeloopSettings, description="How real Timeloop is run.", json_schema_extra=unit("keys")
+    )
     statistics: StatisticsOptions = Field(
         default_factory=StatisticsOptions, description="How growth is tested.", json_schema_extra=unit("keys")
     )
@@ -127,4 +279,16 @@ class Config(Strict):
     def _objective_known(self) -> Self:
         if len(self.objective) > 1 and tuple(self.objective) != ("energy", "delay"):
             raise ValueError("objective must be one of energy, delay, edp, or the list [energy, delay]")
+        return self
+
+    @model_validator(mode="after")
+    def _semantics_known(self) -> Self:
+        if self.semantics == SEMANTICS[2] and self.engine != "timeloop":
+            raise ValueError(f"semantics {self.semantics} are those of engine timeloop, not of {self.engine}")
+        return self
+
+    @model_validator(mode="after")
+    def _confirm_native(self) -> Self:
+        if self.confirm is not None and self.engine != "native":
+            raise ValueError(f"confirm is for engine native, not {self.engine}: it evaluates the native optima again")
         return self

@@ -5,35 +5,45 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from jouleloop.config.engines import engine_of
 from jouleloop.config.load import Study, load_study
 from jouleloop.config.model import ArchitectureEntry, Config
-from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.errors import InputError
+from jouleloop.files import write_json
 from jouleloop.pipeline.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
 from jouleloop.pipeline.compute import ChunkReport, Job, run_chunk
-from jouleloop.pipeline.keys import code_digest, digest
-from jouleloop.pipeline.runlog import logged
+from jouleloop.pipeline.keys import code_digest, digest, engine_identity
+from jouleloop.pipeline.runlog import LOG, logged
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.targets import TargetFiles, TargetSet, load_targets
+from jouleloop.pipeline.variants import distinct_points, run_points
 from jouleloop.workload.layer import CONV, GROUPED_CONV, Layer
+from jouleloop.workload.variants import Variant
 
 __all__ = [
+    "LOG",
+    "Chunks",
     "chunk_layers",
-    "chunk_note",
     "expected_chunks",
     "files_of",
     "jobs_of",
     "logged",
     "map_parameters",
     "plan",
+    "plan_variants",
     "search_chunk",
+    "search_variants",
     "targets_of",
+    "write_chunk",
 ]
+
+Chunks = dict[str, list[Layer]]
+VariantChunks = dict[str, list[tuple[Variant, Layer]]]
 
 
 def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     """Return the files that a configuration entry names."""
-    return TargetFiles(name, root / entry.arch, root / entry.energy, root / entry.constraints, entry.set)
+    return TargetFiles(name, root / entry.arch, entry.sources(root), root / entry.constraints, entry.set)
 
 
 def targets_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, TargetSet]:
@@ -45,17 +55,17 @@ def targets_of(config: Config, root: Path = Path(), *, only: str | None = None) 
 def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, Job]:
     """Return how the layers are searched on each architecture (or on ``only`` one of them)."""
     targets = targets_of(config, root, only=only)
-    engine = get_engine(config.engine)
-    # An engine that is not installed is one error here, not a failed row for every layer.
-    installed_version(engine)
+    engine = engine_of(config)
     objective = tuple(config.objective)
     return {name: Job(target, engine, objective, config.seed, config.budget) for name, target in targets.items()}
 
 
-def plan(study: Study) -> dict[str, list[Layer]]:
+def plan(study: Study) -> Chunks:
     """Return the layers of a study cut into chunks, by the name of the chunk; the same ones for each architecture."""
     options = study.config.chunks
     layers = distinct_layers(study.sweeps)
+    if not layers:
+        return {}
     count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
     return {f"{index:04d}": chunk for index, chunk in enumerate(cut(layers, count))}
 
@@ -91,16 +101,43 @@ def search_chunk(
     return run_chunk(jobs_of(config, root, only=architecture)[architecture], layers, store, progress)
 
 
-def chunk_note(report: ChunkReport, options: Mapping[str, Any], run: str) -> dict[str, Any]:
-    """Return what a finished chunk says of itself: results it has put into the store, in which run, at what cost."""
-    return {
+def plan_variants(study: Study, architecture: str) -> VariantChunks:
+    """Return the points of sweeps that vary an architecture cut into chunks; as many for each architecture."""
+    options = study.config.chunks
+    every = distinct_points(study.architecture_sweeps)
+    if not every:
+        return {}
+    layers = [layer for _, layer in every]
+    count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    points = distinct_points(sweep for sweep in study.architecture_sweeps if sweep.runs_on(architecture))
+    return {f"{index:04d}": points[index::count] for index in range(count)}
+
+
+def search_variants(
+    study: Study,
+    architecture: str,
+    chunk: str,
+    store: ResultStore,
+    *,
+    root: Path = Path(),
+    progress: Callable[[int, int], None] | None = None,
+) -> ChunkReport:
+    """Search one chunk of the points of sweeps that vary an architecture."""
+    job = jobs_of(study.config, root, only=architecture)[architecture]
+    return run_points(job, plan_variants(study, architecture)[chunk], store, progress)
+
+
+def write_chunk(path: Path, report: ChunkReport, options: Mapping[str, Any] | None = None, run: str = "") -> None:
+    """Write what a finished chunk has put into the store, how much of it anew, in which run and by which options."""
+    note = {
         "keys": sorted(set(report.keys)),
         "layers": len(report.keys),
         "searched": report.computed,
         "seconds": round(report.seconds, 3),
-        "options": digest(options)[:16],
+        "options": digest(options or {})[:16],
         "run": run,
     }
+    write_json(path, note)
 
 
 def expected_chunks(options: Mapping[str, Mapping[str, Any]], layers: Mapping[str, int]) -> dict[str, dict[str, Any]]:
@@ -113,13 +150,15 @@ def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
 
     It holds the target as the model reads it: a comment in one of its files starts no job.
     """
+    files = config.architectures[target.name]
     parts = [
         [found.arch.as_dict(), found.costs.as_dict(), found.constraints.as_dict()]
         for found in (target.for_shape(CONV), target.for_shape(GROUPED_CONV))
     ]
     return {
         "target": digest(parts)[:16],
-        "engine": config.engine,
+        "energy": [repr(entry) for _, entry in files.energy_entries()],
+        "engine": engine_identity(engine_of(config)),
         "code": code_digest(),
         "semantics": config.semantics,
         "objective": list(config.objective),

@@ -1,6 +1,7 @@
 """Energies from the real Accelergy, version 0.3 or 0.4, run as a program: warnings are kept, dummies refused."""
 
 import contextlib
+import hashlib
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from jouleloop.arch.write import dump_quoted
 from jouleloop.energy.ert import read_ert
 from jouleloop.energy.estimator import Estimate, Node, Refusal
 from jouleloop.errors import JouleloopError
-from jouleloop.files import read_yaml, write_text
+from jouleloop.files import read_text, read_yaml, write_text
 
 #: Warnings that every run of Accelergy prints and that say nothing about the estimate.
 _NOISE = (
@@ -42,6 +43,8 @@ class AccelergyEstimator:
         The program.
     components
         Files with compound components, in the version of the program.
+    own
+        Folder with the project's own compound components in the formats of both versions; None for none.
     cycle_seconds
         Clock period in seconds, which version 0.4 wants to know.
     timeout_s
@@ -52,7 +55,9 @@ class AccelergyEstimator:
     components: tuple[Path, ...] = ()
     cycle_seconds: float = 1e-9
     timeout_s: float = 120.0
+    own: Path | None = None
     name: str = "accelergy"
+    kind: str = "accelergy"
     _known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     def version(self) -> str | None:
@@ -67,6 +72,13 @@ class AccelergyEstimator:
         version: str | None = self._known["version"]
         return version
 
+    def digest(self) -> str:
+        """Return a hash of version and components; what the plug-ins hold is not known here."""
+        state = hashlib.sha256(f"{self.version()} {self.cycle_seconds}".encode())
+        for path in self._definitions(self.version() or ""):
+            state.update(read_text(path).encode())
+        return state.hexdigest()
+
     def estimate(self, node: Node) -> Estimate | Refusal:
         """Return what Accelergy writes in its energy reference table for a component."""
         version = self.version()
@@ -79,8 +91,13 @@ class AccelergyEstimator:
         answer: Estimate | Refusal = self._known[key]
         return answer
 
+    def _definitions(self, version: str) -> list[Path]:
+        """Return all files with compound components; classes that the user's files define replace the project's own."""
+        own = {"0.3": "components.yaml", "0.4": "components-0.4.yaml"}.get(version)
+        return [*([self.own / own] if self.own and own else []), *self.components]
+
     def _ask(self, node: Node, version: str, folder: Path) -> Estimate | Refusal:
-        component: dict[str, Any] = {"name": "component", "class": node.klass, "attributes": plain(node.attributes)}
+        component: dict[str, Any] = {"name": "component", "class": node.klass, "attributes": _attributes(node)}
         tree: dict[str, Any] = {"name": "system", "local": [component]}
         if version == "0.4":
             stores = isinstance(node, StorageLevel)
@@ -89,7 +106,8 @@ class AccelergyEstimator:
             tree["attributes"] = {"technology": technology, "global_cycle_seconds": self.cycle_seconds}
         text = dump_quoted({"architecture": {"version": float(version), "subtree": [tree]}})
         write_text(folder / "arch.yaml", text)
-        files = [str(folder / "arch.yaml"), *(str(path.resolve()) for path in self.components)]
+        given = [str(path.resolve()) for path in self._definitions(version)]
+        files = [str(folder / "arch.yaml"), *given]
         code, log = self._run([*files, "-o", str(folder / "out"), "-p", _DECIMALS[version]], folder)
         table, summary = folder / "out" / "ERT.yaml", folder / "out" / "ERT_summary.yaml"
         if code is None:
@@ -132,6 +150,16 @@ class AccelergyEstimator:
             process.communicate()
             return None, ""
         return process.returncode, text
+
+
+def _attributes(node: Node) -> dict[str, Any]:
+    """Return the attributes, sizes under both of their names: a compound component's default is no size."""
+    given = {key: value for key, value in plain(node.attributes).items() if value is not None}
+    for name in ("depth", "width"):
+        size = given.get(name, given.get(f"memory_{name}"))
+        if size is not None and isinstance(node, StorageLevel):
+            given = {name: size, f"memory_{name}": size, **given}
+    return given
 
 
 def _estimators(summary: Any) -> list[str]:

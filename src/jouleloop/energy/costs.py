@@ -18,6 +18,9 @@ class LevelEnergy:
         The estimator and table entry it came from.
     leak_pj
         Leakage of one instance in one cycle; versions of Timeloop before 2024 leave it out.
+    estimator
+        What answered: ``tables``, ``interpolated``, ``accelergy``, ``architecture`` for an energy stated there, empty
+        for a level that stores nothing.
     """
 
     level: str
@@ -25,6 +28,7 @@ class LevelEnergy:
     write_pj: float
     source: str
     leak_pj: float = 0.0
+    estimator: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,12 +43,42 @@ class EnergyCosts:
         One entry a storage level, outermost first.
     compute_pj
         Energy of one multiply-accumulate operation in pJ.
+    asked
+        Estimators that were asked, in turn: kind, name and digest of the data behind it.
     """
 
     table: str
     levels: tuple[LevelEnergy, ...]
     compute_pj: float
     compute_source: str
+    compute_estimator: str = ""
+    asked: tuple[tuple[str, str, str], ...] = ()
+
+    @property
+    def estimator(self) -> str:
+        """Kinds of the estimators that answered, in the order of the components, such as ``tables+interpolated``."""
+        found = [level.estimator for level in self.levels] + [self.compute_estimator]
+        return "+".join(dict.fromkeys(kind for kind in found if kind))
+
+    def rows(self, compute_name: str = "compute") -> list[dict[str, Any]]:
+        """Return every energy with the estimator that produced it, one record a component and action."""
+        records = []
+        for level in self.levels:
+            actions = [("read", level.read_pj), ("write", level.write_pj)]
+            if level.leak_pj:
+                actions.append(("leak", level.leak_pj))
+            records += [
+                {
+                    "component": level.level,
+                    "action": action,
+                    "energy_pj": energy_pj,
+                    "estimator": level.estimator,
+                    "source": level.source,
+                }
+                for action, energy_pj in actions
+            ]
+        compute = {"component": compute_name, "action": "compute", "energy_pj": self.compute_pj}
+        return [*records, {**compute, "estimator": self.compute_estimator, "source": self.compute_source}]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the numbers as plain data: the identity of the energies for caches."""
@@ -52,6 +86,7 @@ class EnergyCosts:
             "table": self.table,
             "levels": [[level.level, level.read_pj, level.write_pj] for level in self.levels],
             "compute_pj": self.compute_pj,
+            "estimators": [list(entry) for entry in self.asked],
         }
         if any(level.leak_pj for level in self.levels):
             numbers["leak_pj"] = [level.leak_pj for level in self.levels]

@@ -12,6 +12,7 @@ from jouleloop.energy.tables import COMPUTE_ACTIONS
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml
 
+_EXPONENT = re.compile(r"\d+(\.\d*)?[eE][-+]?\d{1,3}")
 _RANGE = re.compile(r"\[\d+\.\.\d+\]")
 
 
@@ -47,6 +48,7 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
         actions = result.setdefault(short_name(str(component.get("name"))), {})
         for action in component["actions"]:
             energy: Any = action.get("energy") if isinstance(action, Mapping) else None
+            energy = _number(energy)
             wrong = isinstance(energy, bool) or not isinstance(energy, (int, float)) or not 0 <= energy < 1e12
             if wrong or "name" not in action:
                 faults.append(Fault("is no action with an energy in pJ", str(path), f"ERT.tables[{index}]", action))
@@ -55,6 +57,11 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
             actions[name] = max(actions.get(name, 0.0), float(energy))
     raise_all(faults, EnergyTableError)
     return result
+
+
+def _number(value: Any) -> Any:
+    """Return the number of a text such as ``7e-05``, as Accelergy 0.4 writes it; YAML 1.1 takes it for text."""
+    return float(value) if isinstance(value, str) and _EXPONENT.fullmatch(value) else value
 
 
 def _listed(given: Any) -> list[Mapping[str, Any]]:

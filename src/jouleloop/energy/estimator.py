@@ -1,5 +1,6 @@
 """The protocol of energy estimators, and the energies of an architecture from the first that knows each part."""
 
+import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,8 +36,15 @@ class Estimator(Protocol):
     """Something that knows the energy of components."""
 
     @property
+    def kind(self) -> str:
+        """Which estimator it is: ``tables``, ``interpolated`` or ``accelergy``."""
+
+    @property
     def name(self) -> str:
         """Name in results."""
+
+    def digest(self) -> str:
+        """Return a hash of everything that its answers depend on besides the component."""
 
     def estimate(self, node: Node) -> Estimate | Refusal:
         """Return the energies of a component's actions, or why there are none."""
@@ -53,16 +61,27 @@ class TableEstimator:
         """Return the estimator for the table in a file."""
         return cls(read_table(path))
 
+    kind: str = "tables"
+
     @property
     def name(self) -> str:
         """Name of the table."""
         return self.table.name
+
+    def digest(self) -> str:
+        """Return a hash of the table's content."""
+        text = repr((self.table.name, self.table.entries, sorted(self.table.defaults.items())))
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def estimate(self, node: Node) -> Estimate | Refusal:
         """Return the energies of the entry whose attributes the component has."""
         entry = self.table.find(node)
         if entry is None:
             return Refusal("no entry; nearest: " + (" | ".join(self.table.nearest(node)) or "the table is empty"))
+        stores = isinstance(node, StorageLevel)
+        absent = [action for action in ("read", "write") if stores and action not in entry.energy_pj]
+        if absent:
+            return Refusal(f"{entry} has no action {' and no action '.join(absent)}")
         reason = f" ({entry.reason})" if entry.reason else ""
         return Estimate(entry.energy_pj, f"{self.name}: {entry}{reason}")
 
@@ -92,13 +111,30 @@ def estimate_costs(
         found = _level(level, estimators, faults, tell)
         if found is not None:
             levels.append(found)
-    compute_pj, compute_source = 0.0, ""
-    estimate = _ask(arch.compute, estimators, faults, tell, COMPUTE_ACTIONS)
-    if estimate is not None:
+    compute_pj, compute_source, compute_kind = 0.0, "", ""
+    answer = _ask(arch.compute, estimators, faults, tell, COMPUTE_ACTIONS)
+    if answer is not None:
+        estimate, compute_kind = answer
         action = next(name for name in COMPUTE_ACTIONS if name in estimate.energy_pj)
         compute_pj, compute_source = estimate.energy_pj[action], f"{estimate.source} {action}"
     raise_all(faults, EnergyTableError)
-    return EnergyCosts("+".join(e.name for e in estimators), tuple(levels), compute_pj, compute_source)
+    name = "+".join(e.name for e in estimators)
+    asked = tuple((e.kind, e.name, e.digest()) for e in estimators)
+    return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked)
+
+
+def load_costs(arch: Architecture, table_path: Path) -> EnergyCosts:
+    """Return the energies of an architecture from one reference table.
+
+    Raises
+    ------
+    EnergyTableError
+        Where the file is no such table, or components have no entry; each is listed with the entries nearest to it.
+    """
+    try:
+        return estimate_costs(arch, [TableEstimator.read(table_path)])
+    except EnergyTableError as error:
+        raise error.at(table_path) from error
 
 
 def _ask(
@@ -107,7 +143,7 @@ def _ask(
     faults: list[Fault],
     tell: Callable[[str], object],
     wanted: Sequence[str] = (),
-) -> Estimate | None:
+) -> tuple[Estimate, str] | None:
     said: list[str] = []
     for estimator in estimators:
         answer = estimator.estimate(node)
@@ -118,7 +154,7 @@ def _ask(
         else:
             for warning in answer.warnings:
                 tell(f"{node.name}: {warning}")
-            return answer
+            return answer, estimator.kind
     asked = "; ".join(said) or "no estimator was asked"
     faults.append(Fault(f"no estimator knows the energy of class {node.klass}: {asked}", None, node.name))
     return None
@@ -130,13 +166,14 @@ def _level(
     stated = stated_energy(level)
     if stated is not None:
         return stated
-    estimate = _ask(level, estimators, faults, tell)
-    if estimate is None:
+    answer = _ask(level, estimators, faults, tell)
+    if answer is None:
         return None
+    estimate, kind = answer
     read, write = estimate.energy_pj.get("read"), estimate.energy_pj.get("write")
     source, leak = estimate.source, estimate.energy_pj.get("leak", 0.0)
     if read is None or write is None:
         built_in = built_in_energy_pj(level)
         source += " (without read and write, so Timeloop's built-in technology model)"
         read, write = built_in if read is None else read, built_in if write is None else write
-    return LevelEnergy(level.name, read, write, source, leak)
+    return LevelEnergy(level.name, read, write, source, leak, kind)

@@ -1,5 +1,6 @@
 """Energies from attributes: compound components expanded, SRAM interpolated in a CACTI grid, the rest scaled."""
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,11 @@ from jouleloop.energy.primitives import NoEstimate, Primitives
 from jouleloop.energy.tables import known_attributes
 
 
+def data_files(folder: Path) -> tuple[Path, ...]:
+    """Return the files with the numbers of the estimator in a folder such as ``arch/energy``."""
+    return (folder / "aladdin-45nm.yaml", folder / "components.yaml", *sorted(folder.glob("cacti/sram_*.csv")))
+
+
 @dataclass(frozen=True)
 class InterpolatedEstimator:
     """Estimator for any size inside the grid; refuses what lies outside instead of extrapolating."""
@@ -17,6 +23,8 @@ class InterpolatedEstimator:
     primitives: Primitives
     library: Library
     name: str = "interpolated"
+    kind: str = "interpolated"
+    data_digest: str = ""
 
     @classmethod
     def read(cls, folder: Path, components: Iterable[Path] = ()) -> "InterpolatedEstimator":
@@ -27,8 +35,17 @@ class InterpolatedEstimator:
         components
             Further files with compound components; they replace those of the folder's ``components.yaml``.
         """
+        files = [*data_files(folder), *components]
         library = Library.read([folder / "components.yaml", *components])
-        return cls(Primitives.read(folder), library)
+        primitives = Primitives.read(folder)
+        state = hashlib.sha256()
+        for file in files:
+            state.update(file.read_bytes())
+        return cls(primitives, library, data_digest=state.hexdigest())
+
+    def digest(self) -> str:
+        """Return a hash of all numbers and component definitions."""
+        return self.data_digest
 
     def estimate(self, node: Node) -> Estimate | Refusal:
         """Return the energies of all actions of a component's class."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.parameters import canonical
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
-from jouleloop.energy.costs import EnergyCosts, LevelEnergy
+from jouleloop.energy.costs import LevelEnergy
 from jouleloop.errors import EnergyTableError, Fault, raise_all, unknown
 from jouleloop.files import read_yaml
 
@@ -175,71 +175,13 @@ def _entry(item: Any, where: str, source: str, faults: list[Fault]) -> TableEntr
     )
 
 
-def load_costs(arch: Architecture, table_path: Path) -> EnergyCosts:
-    """Return the energies of an architecture from a reference table.
-
-    Raises
-    ------
-    EnergyTableError
-        Where components have no entry; every one is listed with the entries nearest to it.
-    """
-    return costs_from(arch, read_table(table_path), source=str(table_path))
-
-
-def costs_from(arch: Architecture, table: EnergyTable, *, source: str | None = None) -> EnergyCosts:
-    """Return the energies of an architecture from a loaded table; see `load_costs`."""
-    faults: list[Fault] = []
-    levels: list[LevelEnergy] = []
-    for level in arch.levels:
-        found = level_energy(level, table, source, faults)
-        if found is not None:
-            levels.append(found)
-    compute_pj, compute_source = 0.0, ""
-    entry = table.find(arch.compute)
-    if entry is None:
-        faults.append(_missing(arch.compute, table, source))
-    else:
-        action = next((name for name in COMPUTE_ACTIONS if name in entry.energy_pj), None)
-        if action is None:
-            allowed = ", ".join(COMPUTE_ACTIONS)
-            faults.append(Fault(f"{entry} has no action for compute", source, arch.compute.name, allowed=allowed))
-        else:
-            compute_pj = entry.energy_pj[action]
-            compute_source = f"{table.name}: {entry} {action}"
-    raise_all(faults, EnergyTableError)
-    return EnergyCosts(table.name, tuple(levels), compute_pj, compute_source)
-
-
 def stated_energy(level: StorageLevel) -> LevelEnergy | None:
     """Return the energies that need no estimator: those that the architecture states, or 0 for empty levels."""
     stated = canonical(level.attributes).get("vector_access_energy")
     if isinstance(stated, (int, float)) and not isinstance(stated, bool):
-        return LevelEnergy(level.name, float(stated), float(stated), "attribute vector-access-energy")
+        return LevelEnergy(
+            level.name, float(stated), float(stated), "attribute vector-access-energy", estimator="architecture"
+        )
     if level.klass == DUMMY_CLASS:
         return LevelEnergy(level.name, 0.0, 0.0, "stores nothing")
     return None
-
-
-def level_energy(
-    level: StorageLevel, table: EnergyTable, source: str | None, faults: list[Fault]
-) -> LevelEnergy | None:
-    """Return the energies of one storage level, or None after adding the fault."""
-    stated = stated_energy(level)
-    if stated is not None:
-        return stated
-    entry = table.find(level)
-    if entry is None:
-        faults.append(_missing(level, table, source))
-        return None
-    absent = [action for action in ("read", "write") if action not in entry.energy_pj]
-    if absent:
-        faults.append(Fault(f"{entry} has no action {' and no action '.join(absent)}", source, level.name))
-        return None
-    reason = f" ({entry.reason})" if entry.reason else ""
-    text = f"{table.name}: {entry}{reason}"
-    return LevelEnergy(level.name, entry.energy_pj["read"], entry.energy_pj["write"], text)
-
-
-def _missing(node: StorageLevel | ComputeLevel, table: EnergyTable, source: str | None) -> Fault:
-    close = " | ".join(table.nearest(node)) or "the table is empty"
-    return Fault(f"no energy for class {node.klass} with these attributes; nearest entries: {close}", source, node.name)

@@ -11,8 +11,8 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
-#: Semantics of the model by Timeloop version; see docs/validation.md.
-SEMANTICS = ("timeloop-3.0.3", "timeloop-2023-04")
+#: Semantics of the model by Timeloop version; see docs/validation.md. Only real Timeloop counts as timeloop-4.
+SEMANTICS = ("timeloop-3.0.3", "timeloop-2023-04", "timeloop-4")
 OBJECTIVES = ("energy", "delay", "edp")
 
 

@@ -9,6 +9,7 @@ from jouleloop.errors import InputError, unknown
 _CLASSES = {
     "native": "jouleloop.engines.native:NativeEngine",
     "timeloop": "jouleloop.engines.timeloop_engine:TimeloopEngine",
+    "accelforge": "jouleloop.engines.accelforge_engine:AccelforgeEngine",
 }
 
 #: Names that the configuration and the command line accept.

@@ -5,13 +5,16 @@ import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from jouleloop.engines.protocol import OBJECTIVES, Target
+from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS, Target
+from jouleloop.engines.timeloop_frontend import front_end_runner
 from jouleloop.engines.timeloop_inputs import write_evaluation, write_search
+from jouleloop.engines.timeloop_options import NEVER, TimeloopOptions
 from jouleloop.engines.timeloop_outputs import read_evaluation, read_mapping
-from jouleloop.engines.timeloop_process import Outcome, run_program
-from jouleloop.engines.timeloop_programs import TimeloopPrograms, find_timeloop
+from jouleloop.engines.timeloop_process import Outcome
+from jouleloop.engines.timeloop_programs import PROGRAMS, TimeloopPrograms, ask_timeloop, find_timeloop
+from jouleloop.engines.timeloop_runners import RecordedRuns, Runner, RunRequests, run_executable
 from jouleloop.engines.timeloop_verdict import MapperLog, Progress, explain, failed_level, is_unmappable
 from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise_all, unknown
 from jouleloop.mapping.mapping import Mapping
@@ -19,60 +22,25 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
-ALGORITHMS = ("linear-pruned", "random-pruned", "exhaustive", "hybrid", "random")
+__all__ = ["TimeloopEngine", "TimeloopOptions", "has_windows"]
+
+#: What runs elsewhere are called by.
+_MODEL, _MAPPER = (Path(name) for name in PROGRAMS)
 _EXHAUSTIVE = ("linear-pruned", "exhaustive")
 #: Consecutive invalid mappings after which the search for a reason ends.
 _DIAGNOSIS_MAPPINGS = 2000
 _DIAGNOSIS_SECONDS = 60.0
 
 
-@dataclass(frozen=True)
-class TimeloopOptions:
-    """How the engine runs Timeloop.
-
-    Attributes
-    ----------
-    home
-        Folder of the executables; None to look in the environment and on PATH.
-    algorithm
-        One of `ALGORITHMS`.
-    victory_condition, timeout_mappings
-        Consecutive valid mappings without improvement, and consecutive invalid ones, after which a thread stops;
-        0 for never.
-    max_permutations
-        Permutations tried on each index factorization by ``random-pruned``.
-    threads
-        Mapper threads. More than one make ``random-pruned`` irreproducible.
-    model_seconds, mapper_seconds
-        Time limits; a mapper at its limit is interrupted and its best mapping so far is taken, claimed as no optimum.
-    interrupt_grace_s
-        Seconds the mapper has to write that mapping.
-    keep_folders
-        Where the folders of all runs are kept; None to delete them.
-    """
-
-    home: Path | None = None
-    algorithm: str = "linear-pruned"
-    victory_condition: int = 0
-    timeout_mappings: int = 0
-    max_permutations: int = 16
-    threads: int = 1
-    model_seconds: float = 60.0
-    mapper_seconds: float = 3600.0
-    interrupt_grace_s: float = 15.0
-    keep_folders: Path | None = None
-
-    def __post_init__(self) -> None:
-        faults: list[Fault] = []
-        if self.algorithm not in ALGORITHMS:
-            faults.append(unknown(self.algorithm, ALGORITHMS, "search algorithm", field="algorithm"))
-        for name in ("victory_condition", "timeout_mappings"):
-            if getattr(self, name) < 0:
-                faults.append(Fault("is negative", field=name, value=getattr(self, name), allowed=">= 0"))
-        for name in ("max_permutations", "threads", "model_seconds", "mapper_seconds", "interrupt_grace_s"):
-            if getattr(self, name) <= 0:
-                faults.append(Fault("must be positive", field=name, value=getattr(self, name), allowed="> 0"))
-        raise_all(faults, InputError)
+def has_windows(problem: Problem) -> bool:
+    """Whether a rank of a data space is more than one dimension, or one with gaps: whether windows slide over it."""
+    for space in problem.data_spaces:
+        for rank in space.projection:
+            terms = [term for term in rank if problem.bound[term.dimension] > 1]
+            steps = [1 if term.coefficient is None else problem.coefficient[term.coefficient] for term in terms]
+            if len(terms) > 1 or any(step != 1 for step in steps):
+                return True
+    return False
 
 
 @dataclass
@@ -83,19 +51,43 @@ class TimeloopEngine:
     ----------
     on_progress
         Called as the mapper reports valid mappings and improvements.
+    runner
+        What runs the programs; None to choose by the options.
     """
 
     options: TimeloopOptions = field(default_factory=TimeloopOptions)
     on_progress: Callable[[Progress], None] | None = None
+    runner: Runner | None = None
     name: str = "timeloop"
     _programs: TimeloopPrograms | None = field(default=None, init=False, repr=False)
 
     @property
     def programs(self) -> TimeloopPrograms:
         """The installed Timeloop; raise `EngineError` where there is none that works."""
+        if self._elsewhere:
+            return TimeloopPrograms(_MODEL, _MAPPER, "", "", self.options.where or str(self.options.runs))
+        return self._answer
+
+    @property
+    def _elsewhere(self) -> bool:
+        return self.options.runs is not None or isinstance(self.runner, RunRequests)
+
+    @property
+    def _answer(self) -> TimeloopPrograms:
+        """How the programs count, which they are asked once."""
         if self._programs is None:
-            self._programs = find_timeloop(self.options.home)
+            if self._elsewhere:
+                self._programs = ask_timeloop(_MODEL, _MAPPER, self._runner("model"))
+            else:
+                self._programs = find_timeloop(self.options.home)
         return self._programs
+
+    def _runner(self, kind: Literal["model", "mapper"]) -> Runner:
+        if self.runner is not None:
+            return self.runner
+        if self.options.runs is not None:
+            return RecordedRuns(self.options.runs)
+        return front_end_runner(self.options.front_end, kind) or run_executable
 
     def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
         """Return what ``mapping`` costs according to ``timeloop-model``.
@@ -107,11 +99,11 @@ class TimeloopEngine:
         EngineError
             Where Timeloop is missing, counts by other rules than ``target.semantics``, crashes, hangs, writes nothing.
         """
-        self._check(target)
+        self.check(target.semantics, problem)
         with self._folder("model", problem) as folder:
             files = write_evaluation(folder, problem, target, mapping)
-            arguments = [str(self.programs.model), *files, "-o", "."]
-            outcome = run_program(arguments, folder, time_limit_s=self.options.model_seconds)
+            run = self._runner("model")
+            outcome = run(self.programs.model, files, folder, time_limit_s=self.options.model_seconds)
             if reason := failed_level(outcome):
                 raise MappingError(Fault(reason, target.arch.name, value=mapping.compact()))
             if not outcome.ok:
@@ -156,15 +148,16 @@ class TimeloopEngine:
         if budget is not None and budget < 1:
             faults.append(Fault("must be positive", field="budget", value=budget))
         raise_all(faults, InputError)
-        self._check(target)
+        self.check(target.semantics, problem)
         log = MapperLog(self.on_progress)
         with self._folder("mapper", problem) as folder:
             try:
                 files = write_search(folder, problem, target, self._settings(objective, budget))
             except InputError as error:
                 return SearchResult("invalid", str(error), objective=objective, engine=self.name)
-            outcome = run_program(
-                [str(self.programs.mapper), *files, "-o", "."],
+            outcome = self._runner("mapper")(
+                self.programs.mapper,
+                files,
                 folder,
                 time_limit_s=self.options.mapper_seconds,
                 on_line=log.take,
@@ -197,17 +190,36 @@ class TimeloopEngine:
             **common,
         )
 
-    def _check(self, target: Target) -> None:
-        if target.semantics != self.programs.semantics:
-            raise EngineError(
-                Fault(
-                    "the installed Timeloop counts first fills of outputs by other rules than asked",
-                    str(self.programs.model),
-                    "semantics",
-                    target.semantics,
-                    self.programs.semantics,
+    @property
+    def settings(self) -> str:
+        """What results depend on besides inputs and programs."""
+        return self.options.search_settings
+
+    def check(self, semantics: str, problem: Problem | None = None) -> None:
+        """Raise `EngineError` where Timeloop is missing or counts by other rules than ``semantics``.
+
+        Timeloop 4 counts fully-connected layers as 3.0.3 does, but not convolutions: it is refused for 3.0.3 only where
+        ``problem`` is one.
+        """
+        if isinstance(self.runner, RunRequests):
+            return  # whoever makes the runs will tell
+        installed = self._answer.semantics
+        if semantics == installed:
+            return
+        source = str(self._answer.model)
+        if (semantics, installed) == (SEMANTICS[0], SEMANTICS[2]):
+            if problem is not None and has_windows(problem):
+                message = (
+                    "Timeloop 4 moves what two windows share only once, other than 3.0.3: set semantics to timeloop-4"
                 )
-            )
+                raise EngineError(Fault(message, source, "semantics", semantics, installed))
+            return
+        message = "the installed Timeloop counts fills by other rules than asked"
+        raise EngineError(Fault(message, source, "semantics", semantics, installed))
+
+    def request_probe(self) -> None:
+        """Ask the programs how they count; with `RunRequests` that is written down, and `RunRequested` raised."""
+        ask_timeloop(_MODEL, _MAPPER, self._runner("model"))
 
     def _settings(self, objective: tuple[str, ...], budget: int | None) -> dict[str, Any]:
         options = self.options
@@ -215,7 +227,7 @@ class TimeloopEngine:
             "optimization-metrics": list(objective),
             "algorithm": options.algorithm,
             "num-threads": options.threads,
-            "timeout": options.timeout_mappings,
+            "timeout": options.timeout_mappings or NEVER,
             "victory-condition": options.victory_condition,
             # With a live status Timeloop waits for a key at the end; the log has all that is needed.
             "live-status": False,
@@ -269,8 +281,9 @@ class TimeloopEngine:
         settings["timeout"] = _DIAGNOSIS_MAPPINGS
         with self._folder("diagnosis", problem) as folder:
             files = write_search(folder, problem, target, settings)
-            arguments = [str(self.programs.mapper), *files, "-o", "."]
-            run_program(arguments, folder, time_limit_s=_DIAGNOSIS_SECONDS, on_line=take)
+            with contextlib.suppress(EngineError):  # runs made elsewhere have no diagnosis
+                run = self._runner("mapper")
+                run(self.programs.mapper, files, folder, time_limit_s=_DIAGNOSIS_SECONDS, on_line=take)
         return lines
 
     @contextlib.contextmanager

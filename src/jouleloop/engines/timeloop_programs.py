@@ -1,7 +1,9 @@
 """Finding Timeloop: the two executables, what front end and estimator stand beside them, and how they count.
 
-Timeloop 3.0.x has no ``--version``. What matters is told by running it once on a problem of two operations: whether the
-first fills of outputs are counted (they were until May 2023, Timeloop commit 59fdc83), and which form its output has.
+Neither 3.0.x nor later versions can say what they are. What matters is told by running ``timeloop-model`` once, on a
+convolution of four operations: whether the first fills of outputs are counted (they were until May 2023, Timeloop
+commit 59fdc83), whether what overlaps from one window to the next is moved once or twice (Timeloop 4: once), and which
+form the output has.
 """
 
 import importlib.util
@@ -17,22 +19,23 @@ from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.timeloop_inputs import write_evaluation
+from jouleloop.engines.timeloop_options import HOME_VARIABLE
 from jouleloop.engines.timeloop_outputs import read_evaluation
-from jouleloop.engines.timeloop_process import run_program
+from jouleloop.engines.timeloop_runners import Runner, run_executable
 from jouleloop.errors import EngineError, Fault, JouleloopError
 from jouleloop.files import read_text
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.workload.layer import Layer
 
-#: Folder of the executables; they are looked for there, then on PATH.
-HOME_VARIABLE = "JOULELOOP_TIMELOOP"
 PROGRAMS = ("timeloop-model", "timeloop-mapper")
 _HOW = (
     f"timeloop-model and timeloop-mapper on PATH, or their folder in {HOME_VARIABLE}; "
     "see docs/engines-timeloop.md for the ways to install them"
 )
 _PROBE_SECONDS = 30.0
+#: Semantics by the fills of outputs and inputs in the probe.
+_SEMANTICS = {(0, 4): SEMANTICS[0], (2, 4): SEMANTICS[1], (0, 3): SEMANTICS[2]}
 
 
 @dataclass(frozen=True)
@@ -46,18 +49,23 @@ class TimeloopPrograms:
     semantics
         Which of `SEMANTICS` its counts follow.
     release
-        ``3.0`` or ``later``, by the form of its output.
+        ``3.0.x``, ``4`` or ``later than 3.0``, by its counts and the form of its output.
+    where
+        For runs made elsewhere: with what; the other fields are then not known beforehand.
     """
 
     model: Path
     mapper: Path
     semantics: str
     release: str
+    where: str = ""
 
     @property
     def label(self) -> str:
         """How results name this Timeloop."""
-        return f"Timeloop {self.release} ({self.semantics})"
+        if self.where:
+            return f"Timeloop in {self.where}"
+        return f"Timeloop {self.release} (counts as {self.semantics})"
 
     def as_dict(self) -> dict[str, str]:
         """Return plain data."""
@@ -105,13 +113,17 @@ def find_timeloop(
     EngineError
         Where it is missing, crashes, hangs, or counts in no way that is known.
     """
-    model, mapper = locate(home, environment)
+    return ask_timeloop(*locate(home, environment))
+
+
+def ask_timeloop(model: Path, mapper: Path, runner: Runner = run_executable) -> TimeloopPrograms:
+    """Return how the program ``model`` counts, by running it once; raise `EngineError` where it does not work."""
     target, layer, mapping = _probe()
     with tempfile.TemporaryDirectory(prefix="jouleloop-timeloop-") as name:
         folder = Path(name)
         files = write_evaluation(folder, layer.problem(), target, mapping)
-        outcome = run_program([str(model), *files, "-o", "."], folder, time_limit_s=_PROBE_SECONDS)
         try:
+            outcome = runner(model, files, folder, time_limit_s=_PROBE_SECONDS)
             if not outcome.ok:
                 raise EngineError(outcome.failure("timeloop-model"))
             evaluation = read_evaluation(folder, "timeloop-model", layer.problem())
@@ -120,10 +132,14 @@ def find_timeloop(
             raise EngineError(
                 Fault(f"does not evaluate even the smallest problem: {error}", str(model), allowed=_HOW)
             ) from error
-    fills = evaluation.level("Buffer").data["Outputs"].fills
-    if fills not in (0, 2):
-        raise EngineError(Fault("counts the fills of outputs in no known way", str(model), value=fills, allowed="0, 2"))
-    return TimeloopPrograms(model, mapper, SEMANTICS[0] if fills == 0 else SEMANTICS[1], "later" if later else "3.0")
+    data = evaluation.level("Buffer").data
+    fills = (data["Outputs"].fills, data["Inputs"].fills)
+    if fills not in _SEMANTICS:
+        allowed = "outputs 0 or 2; inputs 4, or 3 from Timeloop 4 on"
+        raise EngineError(Fault("counts fills in no known way", str(model), value=fills, allowed=allowed))
+    semantics = _SEMANTICS[fills]
+    release = "4" if semantics == SEMANTICS[2] else "later than 3.0" if later else "3.0.x"
+    return TimeloopPrograms(model, mapper, semantics, release)
 
 
 def describe(home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None) -> dict[str, Any]:
@@ -142,7 +158,11 @@ def describe(home: Path | None = None, environment: EnvironmentMapping[str, str]
 
 
 def _probe() -> tuple[Target, Layer, Mapping]:
-    """Return a problem of two operations whose two outputs are filled once, or not at all."""
+    """Return a convolution of two outputs with two weights, one window after the other, and a nest that moves words.
+
+    A buffer that holds one word of each tensor takes four inputs, or three where the one that both windows share stays,
+    and fills its two outputs twice or not at all.
+    """
     arch = Architecture(
         "probe",
         (
@@ -154,5 +174,5 @@ def _probe() -> tuple[Target, Layer, Mapping]:
     levels = (LevelEnergy("Backing", 2.0, 2.0, "probe"), LevelEnergy("Buffer", 1.0, 1.0, "probe"))
     target = Target(arch, EnergyCosts("probe", levels, 1.0, "probe"), Constraints("none"))
     spaces = frozenset({"Weights", "Inputs", "Outputs"})
-    mapping = Mapping((LevelMapping("Backing", (), (), spaces), LevelMapping("Buffer", (("M", 2),), (), spaces)))
-    return target, Layer("fc", 1, 2), mapping
+    outer = LevelMapping("Backing", (("P", 2), ("R", 2)), (), spaces)
+    return target, Layer("conv", 1, 1, R=2, P=2), Mapping((outer, LevelMapping("Buffer", (), (), spaces)))

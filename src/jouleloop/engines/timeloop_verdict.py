@@ -13,7 +13,8 @@ _VALID = re.compile(r"\[\s*(\d+)\] INVALID (\d+) (\d+) (\d+)\s*")
 _UPDATE = re.compile(r"\[\s*\d+\] UPDATE .*")
 _BEST = re.compile(
     r"\[\s*\d+\] Utilization = *([\d.]+)%?.*?\| pJ/(?:Algorithmic-)?Compute = *([\d.]+)"
-    r"(?:.*?\| Cycles = *\d+)?(?:.*?\| (L\d.*))?\s*"
+    # Cycles come before the mapping or, in Timeloop 4, after it.
+    r"(?:.*?\| (L\d[^|]*?))?\s*(?:\|[^|]*)*"
 )
 _DONE = re.compile(r"\[\s*(\d+)\] STATEMENT: (.*)")
 _LEVEL_FAULT = re.compile(r"ERROR: couldn't map level (\S+): (.*)")
@@ -46,6 +47,10 @@ class Progress:
     valid: int
     best_pj_per_compute: float
     best: str
+
+    def __str__(self) -> str:
+        best = "" if math.isnan(self.best_pj_per_compute) else f", best {self.best_pj_per_compute:.3f} pJ per operation"
+        return f"{self.tried:,} mappings tried, {self.valid:,} valid{best}"
 
 
 @dataclass

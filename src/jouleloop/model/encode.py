@@ -1,5 +1,7 @@
 """Problem, hardware and mapping as the arrays that the kernels read; levels from the innermost outward."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from jouleloop.arch.architecture import Architecture
@@ -98,3 +100,93 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
     if faults:
         raise MappingError(faults)
     return NestArrays(counts, loops, keep)
+
+
+def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Mapping]) -> NestArrays:
+    """Return the stacked arrays of many mappings of one problem; `encode_mapping` checks those that look wrong.
+
+    Raises
+    ------
+    MappingError
+        As `encode_mapping`, for the first mapping that is none.
+    """
+    dims = {name: index for index, name in enumerate(problem.shape.dimensions)}
+    spaces = [space.name for space in problem.data_spaces]
+    places = tuple(zip(arch.level_names, arch.fanout, strict=True))
+    levels = len(places)
+    counts = np.zeros((len(mappings), levels, 2), np.int64)
+    loops = np.zeros((len(mappings), levels, 2, MAX_LOOPS, 3), np.int64)
+    keep = np.zeros((len(mappings), levels, len(spaces)), np.bool_)
+    kept: dict[tuple[frozenset[str], ...], list[list[bool]] | None] = {}
+    # One number after the other in one list: by far the cheapest way from Python objects to an array.
+    flat: list[int] = []
+    for n, mapping in enumerate(mappings):
+        start = len(flat)
+        choice = tuple(level.keep for level in mapping.levels)
+        if choice not in kept:
+            kept[choice] = _keep_rows(choice, spaces)
+        rows = kept[choice]
+        if rows is None or not _append_loops(flat, n, mapping, problem, places, dims):
+            del flat[start:]
+            counts[n], loops[n], keep[n] = encode_mapping(problem, arch, mapping)
+        else:
+            keep[n] = rows
+    table = np.array(flat, np.int64).reshape(-1, 7)
+    at = tuple(table[:, :4].T)
+    loops[at] = table[:, 4:]
+    np.add.at(counts, at[:3], 1)
+    return NestArrays(counts, loops, keep)
+
+
+def _keep_rows(choice: tuple[frozenset[str], ...], spaces: list[str]) -> list[list[bool]] | None:
+    """Return what is kept where, innermost level first; None where names are wrong or a data space is kept nowhere."""
+    if frozenset().union(*choice) != frozenset(spaces):
+        return None
+    return [[name in level for name in spaces] for level in reversed(choice)]
+
+
+def _append_loops(
+    flat: list[int],
+    n: int,
+    mapping: Mapping,
+    problem: Problem,
+    places: Sequence[tuple[str, tuple[int, int]]],
+    dims: dict[str, int],
+) -> bool:
+    """Append (n, level, kind, position, dimension, bound, axis) of every loop; return whether all is as it should be.
+
+    ``places`` holds name and fan-out of every level, outermost first.
+    """
+    product = [1] * len(dims)
+    index = len(places)
+    if len(mapping.levels) != index:
+        return False
+    for level, (name, (most_x, most_y)) in zip(mapping.levels, places, strict=True):
+        index -= 1
+        if level.level != name or max(len(level.temporal), len(level.spatial)) > MAX_LOOPS:
+            return False
+        k = 0
+        for dimension, bound in level.temporal:
+            d = dims.get(dimension, -1)
+            if d < 0:
+                return False
+            product[d] *= bound
+            if bound > 1:
+                flat += (n, index, TEMPORAL, k, d, bound, 0)
+                k += 1
+        k, along_x, along_y = 0, 1, 1
+        for dimension, bound, axis in level.spatial:
+            d = dims.get(dimension, -1)
+            if d < 0 or axis not in "XY":
+                return False
+            product[d] *= bound
+            if bound > 1:
+                flat += (n, index, SPATIAL, k, d, bound, axis == "Y")
+                k += 1
+                if axis == "Y":
+                    along_y *= bound
+                else:
+                    along_x *= bound
+        if along_x > most_x or along_y > most_y:
+            return False
+    return product == list(problem.bounds)

@@ -33,7 +33,7 @@ from jouleloop.model.arrays import (
     new_work,
 )
 from jouleloop.model.collapse import collapse
-from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping
+from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping, encode_mappings
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
 from jouleloop.model.kernel import count_transfers
 from jouleloop.model.price import price, utilize
@@ -219,6 +219,4 @@ def evaluate_many(
     """Return total energy [pJ] and cycles of many mappings of one layer, both of shape (mappings,)."""
     if not mappings:
         return np.empty(0), np.empty(0, np.int64)
-    nests = [encode_mapping(problem, arch, mapping) for mapping in mappings]
-    stacked = NestArrays(*(np.stack(arrays) for arrays in zip(*nests, strict=True)))
-    return evaluate_nests(problem, arch, costs, stacked, semantics)
+    return evaluate_nests(problem, arch, costs, encode_mappings(problem, arch, mappings), semantics)

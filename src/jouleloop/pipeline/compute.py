@@ -38,7 +38,10 @@ class Job:
 
     def key(self, layer: Layer) -> str:
         """Return the key of the result of ``layer``."""
-        problem = layer.problem()
+        return self.problem_key(layer.problem())
+
+    def problem_key(self, problem: Problem) -> str:
+        """Return the key of the result of ``problem``."""
         return result_key(problem, self._digest(problem))
 
     def _digest(self, problem: Problem) -> str:

@@ -11,6 +11,9 @@ from jouleloop.engines.protocol import Target
 
 #: Column of the lower bound that figures draw.
 BOUND_COLUMN = "theory_lower_dram_words"
+#: Columns that the statistics compare with a response, see `jouleloop.stats.rows.theory_row`.
+THEORY_COLUMNS = (BOUND_COLUMN, "theory_upper_dram_words", "theory_measured_dram_words", "theory_lower_data_pj")
+_KEYS = ("architecture", "sweep", "layer")
 _FC_ONES = ("N", "R", "S", "P", "Q", "groups")
 
 
@@ -49,9 +52,12 @@ def fc_words(row: pd.Series) -> DramWords:
 def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[str, Target]) -> pd.DataFrame:
     """Return every fully-connected point of an energies table with its bounds, in words and in pJ of DRAM.
 
-    Columns besides those of the point: the fields of `MeasuredAgainstBounds`, `BOUND_COLUMN`, and the DRAM words of the
-    outputs with a read for every bias, as the model counts them.
+    Columns besides those of the point: the fields of `MeasuredAgainstBounds`; the DRAM words of the outputs with a read
+    for every bias, as the model counts them; and `THEORY_COLUMNS`, where the bound in pJ leaves those reads out and so
+    bounds the energy of all storage from below.
     """
+    if "variant" in energies.columns:  # the bounds are those of the architecture as its file has it
+        energies = energies[energies["variant"] == ""]
     layers = energies[(energies["status"] == "ok") & (energies[list(_FC_ONES)] == 1).all(axis=1)]
     rows = []
     for architecture, points in layers.groupby("architecture", sort=False):
@@ -67,13 +73,16 @@ def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[str, Target]) -> 
             biases = found.measured_words_with_biases - found.measured_words
             rows.append(
                 {
-                    **{key: row[key] for key in ("architecture", "sweep", "layer", "C", "M", *_FC_ONES, "status")},
+                    **{key: row[key] for key in (*_KEYS, "C", "M", *_FC_ONES, "status")},
                     "total_pj": row["total_pj"],
                     "dram_words_weights": words.weights,
                     "dram_words_inputs": words.inputs,
                     "dram_words_outputs": words.outputs_read + words.outputs_written + biases,
                     **values,
                     BOUND_COLUMN: float(found.lower_words),
+                    "theory_upper_dram_words": found.upper_words,
+                    "theory_measured_dram_words": found.measured_words_with_biases,
+                    "theory_lower_data_pj": float(found.lower_words - int(row["M"])) * dram_pj,
                 }
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else [*_KEYS, "C", "M", *_FC_ONES, "status", *THEORY_COLUMNS])

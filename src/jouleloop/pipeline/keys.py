@@ -44,10 +44,10 @@ def code_digest() -> str:
 
 
 def engine_identity(engine: Engine) -> str:
-    """Return name and version of ``engine``; for an engine without a version of its own, that of this package."""
+    """Return name, version and settings of ``engine``; without a version of its own, the version of this package."""
     own = getattr(engine, "version", None) or f"{jouleloop.__version__}+{code_digest()}"
-    installed = installed_version(engine)
-    return f"{engine.name} {own}" + (f" {installed}" if installed else "")
+    parts = (engine.name, own, installed_version(engine), getattr(engine, "settings", None))
+    return " ".join(str(part) for part in parts if part)
 
 
 def target_identity(

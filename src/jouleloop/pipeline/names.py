@@ -4,6 +4,8 @@ import hashlib
 import re
 
 _LONGEST = 80
+#: What a spreadsheet takes for the beginning of a formula.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "|")
 
 
 def safe_name(text: str) -> str:
@@ -26,4 +28,11 @@ def safe_cell(value: object) -> object:
     if not isinstance(value, str):
         return value
     text = value.replace("\r", " ").replace("\x00", " ")
-    return "'" + text if value[:1] in ("=", "+", "-", "@", "\t", "\r", "\n", "|") else text
+    return "'" + text if value[:1] in _FORMULA else text
+
+
+def plain_cell(value: object) -> object:
+    """Return the text that `safe_cell` wrote as ``value``."""
+    if isinstance(value, str) and value[:1] == "'" and value[1:2] in _FORMULA and value[1:2]:
+        return value[1:]
+    return value

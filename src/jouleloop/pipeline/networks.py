@@ -12,18 +12,20 @@ TOTAL = "(whole network)"
 def network_table(energies: pd.DataFrame, networks: Sequence[Sweep]) -> pd.DataFrame:
     """Return the layers of every network and architecture with their multiplicity, followed by the network's total.
 
-    Energies, operations and cycles of a layer are those of one run; the total weights each by ``count``. A network
-    with a layer that has no mapping has a total over the others, and its status says how many layers are missing.
+    Energies, operations and cycles of a layer are those of one run; the total weights each by ``count``. ``gap`` is how
+    far ``total_pj`` can at most be above the optimum, relatively; 0 where the optimum is proven. A network with a layer
+    that has no mapping has a total over the others, and its status says how many layers are missing.
     """
     parts = []
     summed = [column for column in energies.columns if column.endswith("_pj") or column.startswith("dram_words_")]
-    summed = [column for column in summed if column != "lower_bound_pj"]
+    summed = ["lower_bound_pj", *(column for column in summed if column != "lower_bound_pj")]
     for network in networks:
         rows = energies[energies["sweep"] == network.name]
         for architecture, group in rows.groupby("architecture", sort=False):
             ok = group[group["status"] == "ok"]
             weights = ok["count"].to_numpy()
-            total = {column: float((ok[column].astype("float64") * weights).sum()) for column in summed}
+            # A level of another architecture stays empty.
+            total = {column: (ok[column].astype("float64") * weights).sum(min_count=1) for column in summed}
             total_cycles = int((ok["cycles"].astype("int64") * weights).sum())
             missing = len(group) - len(ok)
             total_row = {
@@ -43,5 +45,6 @@ def network_table(energies: pd.DataFrame, networks: Sequence[Sweep]) -> pd.DataF
                 pd.concat([layers.astype(object), pd.DataFrame([total_row]).astype(object)], ignore_index=True)
             )
     table = pd.concat(parts, ignore_index=True)
-    first = ["architecture", "network", "layer", "count", "status", "macs", "cycles", "optimal"]
+    table["gap"] = table["total_pj"].astype("float64") / table["lower_bound_pj"].astype("float64") - 1
+    first = ["architecture", "network", "layer", "count", "status", "macs", "cycles", "optimal", "gap"]
     return table[[*first, *summed]].infer_objects()

@@ -40,6 +40,8 @@ def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, An
                 "files": job.target.files.hashes(),
                 "constraints_set": job.target.files.which,
                 "energy_table": job.target.costs.table,
+                "estimators": [list(entry) for entry in job.target.costs.asked],
+                "energies": job.target.costs.rows(job.target.arch.compute.name),
                 "engine": engine_identity(job.engine),
                 "semantics": job.target.semantics,
                 "objective": list(job.objective),

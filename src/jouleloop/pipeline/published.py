@@ -1,17 +1,22 @@
-"""Published energies beside ours: the tables that belong to a sweep, point by point."""
+"""Published energies beside ours, point by point: under the constraints of the published runs, and under every set."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.pipeline.compute import Job
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.table import energies_table
+from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.sweep import Sweep
 
+#: Published numbers have two decimals, and totals are sums of several; energies closer than this are equal [pJ].
+PRINTED_PJ = 0.1
 _COLUMNS = ("parameter", "published_pj", "published_compute_pj", "published_data_pj", "theory_macs", "theory_words")
+_OURS = ("total_pj", "compute_pj", "data_pj", "optimal")
 
 
 def read_published(sweep: Sweep, architecture: str) -> pd.DataFrame | None:
@@ -36,55 +41,123 @@ def read_published(sweep: Sweep, architecture: str) -> pd.DataFrame | None:
     return table
 
 
-def compare_published(jobs: dict[str, Job], sweeps: Sequence[Sweep], store: ResultStore) -> pd.DataFrame:
-    """Return published and own total energies of every published point: their ratio and which is lower.
+def compare_published(
+    architecture: str, jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore
+) -> pd.DataFrame:
+    """Return published and own total energies of every published point on one architecture.
+
+    ``ours_pj``, ``ratio`` (ours to published), ``ours_is`` (equal, below, above) and ``optimal`` are for the set of
+    constraints that the published run searched under, named in ``set``; then come energy and ratio for every set.
+
+    Parameters
+    ----------
+    jobs
+        How layers are searched, by set of constraints.
 
     Raises
     ------
     InputError
-        Where a published parameter is no point of the sweep.
+        Where a published parameter is no point of the sweep, or the set of a published run is not among ``jobs``.
     """
-    energies, _ = energies_table(jobs, sweeps, store)
+    found = [(sweep, read_published(sweep, architecture)) for sweep in sweeps]
+    tables = [(sweep, table) for sweep, table in found if table is not None]
+    if not tables:
+        raise InputError(Fault(f"no sweep has published energies on {architecture}", field="published"))
+    energies = _searched(architecture, jobs, [sweep for sweep, _ in tables], store)
     parts = []
-    for sweep in sweeps:
-        for architecture in jobs:
-            table = read_published(sweep, architecture)
-            if table is None:
-                continue
-            ours = energies[(energies["sweep"] == sweep.name) & (energies["architecture"] == architecture)]
-            if sweep.published_parameter not in ours.columns:
-                raise InputError(
-                    Fault(
-                        "no column of the layer table", sweep.source, "published_parameter", sweep.published_parameter
-                    )
-                )
-            values = ours.set_index(sweep.published_parameter)["total_pj"]
-            lost = [value for value in table["parameter"] if value not in values.index]
-            if lost:
-                raise InputError(Fault("published points are not in the sweep", sweep.source, "published", lost))
-            own = values.loc[table["parameter"]].to_numpy()
-            ratio = own / table["published_pj"].to_numpy()
-            # Published numbers have two decimals; sums of them differ from ours in the last.
-            close = abs(own - table["published_pj"].to_numpy()) <= 0.1
-            outcome = [
-                "equal" if same else "below" if value < 1 else "above" for same, value in zip(close, ratio, strict=True)
-            ]
-            parts.append(
-                pd.DataFrame(
-                    {
-                        "architecture": architecture,
-                        "sweep": sweep.name,
-                        "parameter": table["parameter"],
-                        "published_pj": table["published_pj"],
-                        "ours_pj": own,
-                        "ratio": ratio,
-                        "ours_is": outcome,
-                        "optimal": ours.set_index(sweep.published_parameter)["optimal"]
-                        .loc[table["parameter"]]
-                        .to_numpy(),
-                    }
-                )
-            )
-    if not parts:
-        raise InputError(Fault("none of the sweeps has published energies", field="published"))
+    for sweep, table in tables:
+        ours = {which: _points_of(sweep, table, rows) for which, rows in energies.items()}
+        which = dict(sweep.published_set).get(architecture, "full")
+        if which not in ours:
+            raise InputError(Fault("is not searched", sweep.source, "published_set", which, ", ".join(ours)))
+        parts.append(_compared(architecture, sweep, table, ours, which))
     return pd.concat(parts, ignore_index=True)
+
+
+def summarise_published(table: pd.DataFrame) -> pd.DataFrame:
+    """Return how many points are equal, below and above, and the least and greatest ratio, by architecture and sweep.
+
+    One more row an architecture, sweep ``(all)``, is for all of its points.
+    """
+    rows = []
+    for architecture, points in table.groupby("architecture", sort=False):
+        groups = [*points.groupby("sweep", sort=False), ("(all)", points)]
+        for sweep, group in groups:
+            counts = {f"ours_{name}": int((group["ours_is"] == name).sum()) for name in ("equal", "below", "above")}
+            rows.append(
+                {
+                    "architecture": architecture,
+                    "sweep": sweep,
+                    "set": "+".join(sorted(group["set"].unique())),
+                    "points": len(group),
+                    **counts,
+                    "least_ratio": group["ratio"].min(),
+                    "greatest_ratio": group["ratio"].max(),
+                    "optimal": int(group["optimal"].sum()),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _searched(
+    architecture: str, jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore
+) -> dict[str, pd.DataFrame]:
+    """Return the energies by set; sets that constrain alike are searched once."""
+    energies: dict[str, pd.DataFrame] = {}
+    for which, job in jobs.items():
+        same = next((other for other in energies if _alike(job, jobs[other])), None)
+        energies[which] = energies[same] if same else energies_table({architecture: job}, sweeps, store)[0]
+    return energies
+
+
+def _alike(one: Job, other: Job) -> bool:
+    """Whether two jobs, alike but for the set of constraints, search the same mapspaces."""
+    pairs = [(one.target.for_shape(shape), other.target.for_shape(shape)) for shape in (CONV, GROUPED_CONV)]
+    return all(first.constraints.levels == second.constraints.levels for first, second in pairs)
+
+
+def _points_of(sweep: Sweep, table: pd.DataFrame, energies: pd.DataFrame) -> pd.DataFrame:
+    """Return our rows in the order of the published points."""
+    ours = energies[energies["sweep"] == sweep.name]
+    if sweep.published_parameter not in ours.columns:
+        raise InputError(
+            Fault("no column of the layer table", sweep.source, "published_parameter", sweep.published_parameter)
+        )
+    values = ours.set_index(sweep.published_parameter)[list(_OURS)]
+    lost = [value for value in table["parameter"] if value not in values.index]
+    if lost:
+        raise InputError(Fault("published points are not in the sweep", sweep.source, "published", lost))
+    return values.loc[table["parameter"]].reset_index(drop=True)
+
+
+def _compared(
+    architecture: str, sweep: Sweep, table: pd.DataFrame, ours: Mapping[str, pd.DataFrame], which: str
+) -> pd.DataFrame:
+    published = table["published_pj"].reset_index(drop=True)
+    own = ours[which]["total_pj"]
+    off = (own - published).to_numpy(dtype=np.float64)
+    # A point without a mapping has no energy: then there is nothing to compare.
+    outcome = np.select(
+        [np.isnan(off), abs(off) <= PRINTED_PJ, off < 0], ["no mapping", "equal", "below"], default="above"
+    )
+    columns = {
+        "architecture": architecture,
+        "sweep": sweep.name,
+        "parameter": table["parameter"],
+        "published_pj": published,
+        "ours_pj": own,
+        "ratio": own / published,
+        "ours_is": outcome,
+        "optimal": ours[which]["optimal"],
+        "set": which,
+    }
+    for part in ("compute", "data"):
+        if f"published_{part}_pj" in table:
+            columns |= {
+                f"published_{part}_pj": table[f"published_{part}_pj"],
+                f"ours_{part}_pj": ours[which][f"{part}_pj"],
+            }
+    for name, rows in ours.items():
+        key = name.replace("-", "_")
+        columns |= {f"ours_{key}_pj": rows["total_pj"], f"ratio_{key}": rows["total_pj"] / published}
+    return pd.DataFrame(columns)

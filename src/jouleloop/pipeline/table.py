@@ -6,12 +6,15 @@ from typing import Any
 
 import pandas as pd
 
-from jouleloop.errors import Fault, raise_all
+from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.pipeline.chunks import layer_identity
 from jouleloop.pipeline.compute import Job, Record, run_chunk
 from jouleloop.pipeline.store import ResultStore
+from jouleloop.pipeline.variants import family_of
+from jouleloop.search.result import SearchResult
 from jouleloop.workload.layer import CONV, Layer
 from jouleloop.workload.sweep import Sweep
+from jouleloop.workload.variants import Variant, variant_label
 
 TABLE_VERSION = 1
 
@@ -30,7 +33,8 @@ def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
         layer = point.layer
         sizes = {key: getattr(layer, key) for key in _SIZES}
         more = {"groups": layer.groups, "input_size": point.input_size, "macs": layer.macs, "count": point.count}
-        rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more})
+        variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
+        rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant})
     return rows
 
 
@@ -58,30 +62,77 @@ def energies_table(
     Results that are not stored (a segment was lost or damaged) are computed here.
     """
     columns = list(dict.fromkeys(column for job in jobs.values() for column in energy_columns(job)))
-    sizes = pd.concat([layer_table(sweep) for sweep in sweeps], ignore_index=True)
     parts: list[pd.DataFrame] = []
     timings: list[pd.DataFrame] = []
     for name, job in jobs.items():
-        identities = [layer_identity(point.layer) for sweep in sweeps for point in sweep.points]
-        distinct = dict(zip(identities, (point.layer for sweep in sweeps for point in sweep.points), strict=True))
-        keys = {identity: job.key(layer) for identity, layer in distinct.items()}
-        layers = {keys[identity]: layer for identity, layer in distinct.items()}
-        found = _short_records(job, layers, store)
-        rows = found.loc[[keys[identity] for identity in identities]].reset_index(drop=True)
-        parts.append(pd.concat([sizes, rows.drop(columns="seconds")], axis="columns").assign(architecture=name))
-        labels = [layer.renamed("").label for layer in layers.values()]
-        seconds = found.loc[list(layers), "seconds"].to_numpy()
-        timings.append(pd.DataFrame({"architecture": name, "layer": labels, "seconds": seconds, "key": list(layers)}))
-    return _ordered(pd.concat(parts, ignore_index=True), columns), pd.concat(timings, ignore_index=True)
+        wanted = [sweep for sweep in sweeps if sweep.runs_on(name)]
+        if not wanted:
+            continue
+        points = [point for sweep in wanted for point in sweep.points]
+        found: list[pd.DataFrame] = []
+        row_of: dict[tuple[Variant, tuple[Any, ...]], str] = {}
+        for number, variant in enumerate(dict.fromkeys(point.variant for point in points)):
+            layers = {layer_identity(point.layer): point.layer for point in points if point.variant == variant}
+            changed = family_of(job).at(variant)
+            if isinstance(changed, JouleloopError):
+                found.append(pd.DataFrame([_impossible(job, changed)], index=[str(number)]))
+                row_of |= {(variant, identity): str(number) for identity in layers}
+                continue
+            keys = {identity: changed.key(layer) for identity, layer in layers.items()}
+            records = _short_records(changed, {keys[one]: layers[one] for one in layers}, store, energy_columns(job))
+            timings.append(_timings(name, variant, {keys[one]: layers[one] for one in layers}, records))
+            # Two variants may be one target, and then have one key, but not one label.
+            found.append(records.set_axis([f"{number} {key}" for key in records.index]))
+            row_of |= {(variant, identity): f"{number} {key}" for identity, key in keys.items()}
+        order = [row_of[point.variant, layer_identity(point.layer)] for point in points]
+        rows = pd.concat(found).loc[order].reset_index(drop=True).drop(columns="seconds")
+        sizes = pd.concat([layer_table(sweep) for sweep in wanted], ignore_index=True)
+        parts.append(pd.concat([sizes, rows], axis="columns").assign(architecture=name))
+    attributes = list(dict.fromkeys(path for sweep in sweeps for path in sweep.attributes))
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    times = pd.concat(timings, ignore_index=True) if timings else pd.DataFrame()
+    return _ordered(table, columns, attributes), times
 
 
-def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore) -> pd.DataFrame:
+def _timings(name: str, variant: Variant, layers: Mapping[str, Layer], records: pd.DataFrame) -> pd.DataFrame:
+    columns = {
+        "architecture": name,
+        "layer": [layer.renamed("").label for layer in layers.values()],
+        "seconds": records.loc[list(layers), "seconds"].to_numpy(),
+        "key": list(layers),
+    }
+    return pd.DataFrame(columns | ({"variant": variant_label(variant)} if variant else {}))
+
+
+def sources_table(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFrame:
+    """Return every energy per action that results rest on, with the estimator that produced it, a row an action."""
+    rows: list[dict[str, Any]] = []
+    for name, job in jobs.items():
+        wanted = [point.variant for sweep in sweeps if sweep.runs_on(name) for point in sweep.points]
+        for variant in dict.fromkeys(wanted):
+            changed = family_of(job).at(variant)
+            if not isinstance(changed, JouleloopError):
+                label = {"architecture": name, "variant": variant_label(variant)}
+                target = changed.target
+                rows += [{**label, **row} for row in target.costs.rows(target.arch.compute.name)]
+    columns = ["architecture", "variant", "component", "action", "energy_pj", "estimator", "source"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _impossible(job: Job, error: JouleloopError) -> Record:
+    """Return the columns of a point on a variant of the architecture that cannot be."""
+    reason = "; ".join(str(fault) for fault in error.faults)
+    result = SearchResult("invalid", reason, engine=job.engine.name, objective=job.objective)
+    return {**_short(result.as_json(), job), "estimator": ""}
+
+
+def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
     """Return one row a key of ``layers``, searched here where it is not stored."""
-    found = _read_short(job, layers, store)
+    found = _read_short(job, layers, store, own)
     lost = [layer for key, layer in layers.items() if key not in found.index]
     if lost:
         run_chunk(job, lost, store)
-        again = _read_short(job, [job.key(layer) for layer in lost], store)
+        again = _read_short(job, [job.key(layer) for layer in lost], store, own)
         # An empty table has no types to agree with.
         found = pd.concat([part for part in (found, again) if len(part)] or [found])
     missing = set(layers).difference(found.index)
@@ -89,9 +140,8 @@ def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore) ->
     return found
 
 
-def _read_short(job: Job, keys: Iterable[str], store: ResultStore) -> pd.DataFrame:
+def _read_short(job: Job, keys: Iterable[str], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
     """Return the stored results of ``keys`` as columns; only a batch of them is ever in memory as records."""
-    own = energy_columns(job)
     batches = [pd.DataFrame(columns=pd.Index(["seconds"]))]
     records = store.read(keys)
     while batch := list(itertools.islice(records, _BATCH)):
@@ -112,6 +162,7 @@ def _short(record: Record, job: Job) -> Record:
         "visited": int(record["visited"]),
         "engine": record["engine"],
         "energy_table": job.target.costs.table,
+        "estimator": job.target.costs.estimator,
         "objective": "+".join(record["objective"]),
         "semantics": job.target.semantics,
         "constraints": job.target.files.which,
@@ -143,10 +194,12 @@ def _filled(record: Record, own: Iterable[str]) -> Record:
     return {**dict.fromkeys(own, 0.0), **record}
 
 
-def _ordered(table: pd.DataFrame, energies: Sequence[str]) -> pd.DataFrame:
+def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[str]) -> pd.DataFrame:
     words = [f"dram_words_{space.lower()}" for space in _SPACES]
     columns = [
-        *("architecture", "sweep", "layer", *_SIZES, "groups", "input_size", "macs", "count", "status", "reason"),
+        *("architecture", "sweep", "layer", *_SIZES, "groups", "input_size", "macs", "count"),
+        *(("variant", *attributes) if attributes else ()),
+        *("status", "reason"),
         *("total_pj", "data_pj", "compute_pj", *energies, *words, "cycles", "utilization", "mapping", "optimal"),
         *(
             "lower_bound_pj",
@@ -154,6 +207,7 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str]) -> pd.DataFrame:
             "visited",
             "engine",
             "energy_table",
+            "estimator",
             "objective",
             "semantics",
             "constraints",
@@ -162,8 +216,22 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str]) -> pd.DataFrame:
     table = _typed(table.reindex(columns=columns))
     for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
         table[name] = table[name].astype("float64")
+    if attributes:
+        table["variant"] = table["variant"].fillna("")
+    for name in attributes:
+        table[name] = _attribute_column(table[name])
     table.attrs["table_version"] = TABLE_VERSION
     return table
+
+
+def _attribute_column(values: pd.Series) -> pd.Series:
+    """Return an attribute's column with one type: whole numbers, numbers, or text; missing where a row has none."""
+    given = [value for value in values if not pd.isna(value)]
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in given):
+        whole = all(float(value).is_integer() for value in given)
+        return values.astype("Float64").astype("Int64") if whole else values.astype("float64")
+    text = [None if pd.isna(value) else str(value) for value in values]
+    return pd.Series(text, index=values.index, dtype="object")
 
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:

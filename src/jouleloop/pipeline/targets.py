@@ -1,20 +1,21 @@
 """Targets from files: architecture, energies and constraints for each shape of problem."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
+from jouleloop.energy.choice import EnergySource, costs_of, sources_of
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.energy.tables import load_costs
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.errors import Fault, InputError, JouleloopError, unknown
 from jouleloop.mapspace.constraints import Constraints
-from jouleloop.mapspace.read import read_constraints
+from jouleloop.mapspace.read import inline_constraints, read_constraints
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
+from jouleloop.workload.variants import UNCHANGED, Variant
 
 
 @dataclass(frozen=True)
@@ -23,21 +24,32 @@ class TargetFiles:
 
     Attributes
     ----------
+    energy
+        A reference table, or the estimators that are asked in turn.
     constraints
         None for no constraints but those inside the architecture.
     which
-        Set of constraints: ``full`` or ``arch-only``.
+        Set of constraints: ``full``, ``arch-only``, or ``none`` for no constraints at all.
+    changes
+        Attributes that differ from the file, by path; see `jouleloop.arch.change`.
     """
 
     name: str
     arch: Path
-    energy: Path
+    energy: Path | Sequence[EnergySource]
     constraints: Path | None
     which: str = "full"
+    changes: Variant = UNCHANGED
+
+    @property
+    def sources(self) -> tuple[EnergySource, ...]:
+        """The estimators that are asked for energies, in turn."""
+        return sources_of(self.energy)
 
     def paths(self) -> tuple[Path, ...]:
         """Return the files that there are."""
-        return tuple(path for path in (self.arch, self.energy, self.constraints) if path is not None)
+        energy = dict.fromkeys(path for source in self.sources for path in source.files())
+        return (self.arch, *energy, *([] if self.constraints is None else [self.constraints]))
 
     def hashes(self) -> dict[str, str]:
         """Return the SHA-256 of every file, by its path."""
@@ -58,12 +70,12 @@ class TargetSet:
             raise InputError(unknown(semantics, SEMANTICS, "semantics", field="semantics"))
         self.files = files
         self.semantics = semantics
-        self.arch: Architecture = read_architecture(files.arch)
+        self.arch: Architecture = read_architecture(files.arch, changes=files.changes)
         faults: list[Fault] = []
         try:
-            self.costs: EnergyCosts = load_costs(self.arch, files.energy)
+            self.costs: EnergyCosts = costs_of(self.arch, files.sources)
         except JouleloopError as error:
-            faults += error.at(files.energy).faults
+            faults += error.at(files.arch).faults
         self._targets: dict[str, Target] = {}
         try:
             constraints = self._constraints(CONV)
@@ -85,8 +97,10 @@ class TargetSet:
         return self._targets[shape.name]
 
     def _constraints(self, shape: ProblemShape) -> Constraints:
-        if self.files.constraints is None:
+        if self.files.which == "none":
             return Constraints("none")
+        if self.files.constraints is None:
+            return inline_constraints(self.arch, shape=shape)
         return read_constraints(self.files.constraints, self.arch, self.files.which, shape=shape)
 
 

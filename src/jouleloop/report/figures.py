@@ -61,7 +61,9 @@ def growth_figure(
                     shown["variable"], shown["value"], "o", ms=2.5, mfc="none", color=PUBLISHED, label="published"
                 )
             panel.set_title(str(name).capitalize())
-            panel.legend(loc="upper left")
+            values = points_of(analysis, sweep, name, response)["measured"].to_numpy()
+            falling = values.size > 1 and values[0] > values[-1]
+            panel.legend(loc="upper right" if falling else "upper left")
     what = f"Sweep {sweep}: bars are the layers, the dashed line is the least-squares fit of the expected growth."
     if published is not None:
         what += " Circles are published values."
@@ -162,7 +164,9 @@ def _draw_growth(panel: Axes, analysis: Analysis, sweep: str, architecture: str,
         panel.bar(x, y, width=width, color=BAR, label=f"{x.size} layers")
     if not pd.isna(fit["c1"]):
         dense = np.linspace(sizes[0], sizes[-1], 200)
-        panel.plot(dense, fitted_line(fit, dense), "--", color=FIT, label=f"fit: {verdict['expected']}")
+        panel.plot(
+            dense, fitted_line(fit, dense), "--", color=FIT, label=f"fit: {str(verdict['expected']).replace('_', ' ')}"
+        )
     panel.set_ylim(bottom=0)
     size_axis(panel.xaxis, str(verdict["variable"]), float(x.max(initial=0)))
     response_axis(panel.yaxis, str(verdict["unit"]), str(verdict["response_label"]), float(y.max(initial=0)))

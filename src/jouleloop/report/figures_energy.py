@@ -5,6 +5,7 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.ticker import NullFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.figures import macs_of
@@ -53,24 +54,13 @@ def breakdown_figure(
         For an unknown sweep or architecture, or a table without energies per level and data space.
     """
     names = architectures_of(energies, sweep.name, architecture)
-    entries = find_responses(energies, ["spaces"])
-    if not entries:
-        raise InputError(Fault("the energies table has no energies per level and data space"))
     counted = []
     with styled():
         figure, axes = new_figure(1, len(names))
         for panel, name in zip(axes[0], names, strict=True):
             rows = _usable(energies, sweep.name, name)
             x = evaluate_variable(sweep.variable, rows)
-            parts: dict[tuple[str, str], FloatArray] = {}
-            if "compute_pj" in rows.columns:
-                parts["compute", "compute"] = rows["compute_pj"].to_numpy(dtype=np.float64)
-            for entry in entries:
-                values = response_values(rows, entry)
-                stem = entry.name.removesuffix("_pj")
-                space = next(s for s in SPACES if stem.endswith(f"_{s}"))
-                if values is not None and np.nansum(values) > 0:
-                    parts[stem.removesuffix(f"_{space}"), space] = np.nan_to_num(values)
+            parts = energy_parts(rows)
             counted.append(f"{name.capitalize()} n = {len(rows)}")
             _draw_stacks(panel, x, parts, sweep.label, share=share)
             panel.set_title(name.capitalize())
@@ -90,6 +80,46 @@ def breakdown_figure(
     return ReportFigure("_".join([kind, sweep.name, *([architecture] if architecture else [])]), figure, caption)
 
 
+def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
+    """Return what the energy of every row [pJ] is made of, by (level, data space); compute comes first.
+
+    Raises
+    ------
+    InputError
+        Where the table has no energies per level and data space.
+    """
+    entries = find_responses(rows, ["spaces"])
+    if not entries:
+        raise InputError(Fault("the energies table has no energies per level and data space"))
+    parts: dict[tuple[str, str], FloatArray] = {}
+    if "compute_pj" in rows.columns:
+        parts["compute", "compute"] = np.nan_to_num(rows["compute_pj"].to_numpy(dtype=np.float64))
+    for entry in entries:
+        values = response_values(rows, entry)
+        stem = entry.name.removesuffix("_pj")
+        space = next(s for s in SPACES if stem.endswith(f"_{s}"))
+        if values is not None and np.nansum(values) > 0:
+            parts[stem.removesuffix(f"_{space}"), space] = np.nan_to_num(values)
+    return parts
+
+
+def stack_bars(
+    panel: Axes, place: FloatArray, width: float, parts: dict[tuple[str, str], FloatArray], *, below: float = -0.2
+) -> None:
+    """Draw bars at ``place`` stacked from ``parts``: levels by colour, data spaces by hatch, the legend ``below``."""
+    levels = list(dict.fromkeys(level for level, _ in parts))
+    colours = {level: ("#bdbdbd" if level == "compute" else SERIES[i % len(SERIES)]) for i, level in enumerate(levels)}
+    base = np.zeros(place.size)
+    for (level, space), height in parts.items():
+        panel.bar(place, height, width, base, color=colours[level], hatch=HATCHES[space], edgecolor="white", lw=0)
+        base += height
+    handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
+    handles += [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
+    panel.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, below), ncols=4, columnspacing=0.8, handlelength=1.2
+    )
+
+
 def _draw_stacks(
     panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatArray], label: str, *, share: bool
 ) -> None:
@@ -105,24 +135,13 @@ def _draw_stacks(
     even = gaps.size == 0 or bool(np.allclose(gaps, gaps[0]))
     place = sizes[chosen] if even else np.arange(chosen.size, dtype=np.float64)
     width = 0.85 * (float(gaps[0]) if even and gaps.size else 1.0)
-    levels = list(dict.fromkeys(level for level, _ in means))
-    colours = {level: ("#bdbdbd" if level == "compute" else SERIES[i % len(SERIES)]) for i, level in enumerate(levels)}
-    base = np.zeros(chosen.size)
-    for (level, space), values in means.items():
-        height = values / total
-        panel.bar(place, height, width, base, color=colours[level], hatch=HATCHES[space], edgecolor="white", lw=0)
-        base += height
+    stack_bars(panel, place, width, {key: values / total for key, values in means.items()})
     if not even:
         shown = np.linspace(0, chosen.size - 1, 6).round().astype(int)
         exponent = thousands(float(sizes[-1])) if sizes[-1] >= 1e5 else 0
         panel.set_xticks(place[shown], [f"{sizes[chosen][i] / 10.0**exponent:.3g}" for i in shown])
         label = scaled_label(label, exponent)
     panel.set_xlabel(label)
-    handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
-    handles += [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
-    panel.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, columnspacing=0.8, handlelength=1.2
-    )
 
 
 def heat_map_figure(
@@ -215,6 +234,7 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
         left.set_yscale("log")
         for panel in (left, right):
             panel.set_xscale("log")
+            panel.xaxis.set_minor_formatter(NullFormatter())
             panel.grid(visible=True, which="major", axis="both")
             panel.set_xlabel("lower bound [DRAM words]")
         left.set_ylabel("moved [DRAM words]")

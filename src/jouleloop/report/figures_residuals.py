@@ -46,7 +46,7 @@ def residual_figure(
             if not pd.isna(row["divisibility_correlation"]):
                 right.set_title(f"rank correlation {row['divisibility_correlation']:.2f}".replace("-", "−"))
             if best.any():
-                left.legend(loc="lower right", frameon=True, framealpha=0.8, edgecolor="none")
+                left.legend(loc="best", frameon=True, framealpha=0.8, edgecolor="none")
     what = (
         f"Sweep {sweep}: relative residuals from the fitted expected growth, against the variable and against the "
         "number of ways in which the layer's varying dimensions factorise over three levels; diamonds are the best "

@@ -1,15 +1,17 @@
 """What a figure shows: rows of the analysed tables for a sweep, architecture and response, and the caption's words."""
 
 from collections.abc import Hashable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.stats.analysis import Analysis
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.regression import FloatArray
+
+if TYPE_CHECKING:  # statsmodels is slow to import, and what is read from finished tables does not need it
+    from jouleloop.stats.analysis import Analysis
 
 DECISION_RULE = (
     "Decision rule: confirmed where the 90 % interval of the next power's share at the largest size lies inside the "
@@ -59,7 +61,7 @@ def one_row(table: pd.DataFrame, sweep: str, architecture: str, response: str) -
     return dict(rows.iloc[0])
 
 
-def points_of(analysis: Analysis, sweep: str, architecture: str, response: str) -> pd.DataFrame:
+def points_of(analysis: "Analysis", sweep: str, architecture: str, response: str) -> pd.DataFrame:
     """Return the tested points of one response, by increasing variable."""
     return _matching(analysis.residuals, sweep, architecture, response).sort_values(["variable", "measured"])
 

@@ -7,9 +7,14 @@ from pathlib import Path
 import pandas as pd
 
 from jouleloop.config.growth import analyse, describe, rows_of
+from jouleloop.pipeline.best import variants_table
 from jouleloop.pipeline.published import read_published
+from jouleloop.pipeline.write import write_csv
 from jouleloop.report.figures import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS, figure4, growth_figure
+from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.figures_energy import breakdown_figure
+from jouleloop.report.figures_networks import network_figure
+from jouleloop.report.figures_published import published_figure
 from jouleloop.report.style import save_figure
 from jouleloop.stats.analysis import Analysis
 from jouleloop.stats.options import StatisticsOptions
@@ -59,6 +64,40 @@ def draw_sweep(
         breakdown = breakdown_figure(rows, describe(sweep), name)
         paths += save_figure(replace(growth, name=f"growth_{name}"), folder / sweep.name, formats)
         paths += save_figure(replace(breakdown, name=f"breakdown_{name}"), folder / sweep.name, formats)
+    return paths
+
+
+def draw_published(published: pd.DataFrame, sweep: Sweep, folder: Path, formats: Sequence[str]) -> list[Path]:
+    """Draw published and own energies of one sweep with their ratio into ``folder``/<sweep>."""
+    figure = published_figure(published, sweep.name, sweep.symbol or sweep.published_parameter)
+    return list(save_figure(figure, folder / sweep.name, formats))
+
+
+def draw_network(
+    networks: pd.DataFrame, network: str, architectures: Sequence[str], folder: Path, formats: Sequence[str]
+) -> list[Path]:
+    """Draw the layers of one network on each of ``architectures`` into ``folder``/networks."""
+    paths: list[Path] = []
+    for name in architectures:
+        paths += save_figure(network_figure(networks, network, name), folder / "networks", formats)
+    return paths
+
+
+def draw_architecture_sweep(
+    energies: pd.DataFrame, sweep: Sweep, results: Path, formats: Sequence[str] = ("png", "svg", "pdf")
+) -> list[Path]:
+    """Write ``architecture/<sweep>.csv``, and draw energy per MAC against the attribute on every architecture.
+
+    An architecture on which no point has a mapping gets no figure; the table says why.
+    """
+    table = variants_table(energies, sweep)
+    path = results / "architecture" / f"{sweep.name}.csv"
+    write_csv(path, table)
+    paths = [path]
+    for name in dict.fromkeys(table["architecture"]):
+        if (table[table["architecture"] == name]["status"] == "ok").any():
+            figure = architecture_figure(energies, sweep, str(name))
+            paths += save_figure(figure, results / "figures" / sweep.name, formats)
     return paths
 
 

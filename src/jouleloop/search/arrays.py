@@ -29,8 +29,9 @@ FIXED, MOST, LEAST, RANK, SLOT = range(5)
 IDLE, HALO, LINKED, SIDE = range(4)
 #: Places of a level and data space: next kept level outside or -1; words asked of it per word into the level, without
 #: and
-#: at best with mesh links; words that an instance of the level ever sees.
-PARENT, SPREAD, SPREAD_LINKED, PARTITIONED, EDGE = range(5)
+#: at best with mesh links; words that an instance of the level ever sees; share of the instances of the fan-out next
+#: outside that mesh links cannot serve.
+PARENT, SPREAD, SPREAD_LINKED, PARTITIONED, SERVED, EDGE = range(6)
 #: Places of what a crossing into a level costs, by level and data space (-1: into the compute units): words per
 #: vector of
 #: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that

@@ -28,7 +28,7 @@ from jouleloop.search.arrays import (
     Case,
 )
 from jouleloop.search.closure import close
-from jouleloop.search.costs import crossing_pj
+from jouleloop.search.costs import crossing_pj, filled_words
 from jouleloop.search.lattice import advance
 
 #: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, and iterations outside.
@@ -227,7 +227,9 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
         for v in range(spaces):
             if crossed[v]:
                 words = full[v] * iterations
-                moving_pj[v] = crossing_pj(rate, child, v, words, words * edge[child, v, SPREAD])
+                moving_pj[v] = crossing_pj(
+                    rate, child, v, words * edge[child, v, SPREAD], filled_words(edge, child, v, words, False)
+                )
                 sure[v] = full[v] * _sure_moves(side, v, place, iterations)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
@@ -253,8 +255,9 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                     base_pj += moving_pj[v]
                 else:
                     words = _sliding_words(coef, side, v, full[v], place, inside[level, j], iterations, j)
-                    share = edge[child, v, SPREAD_LINKED if side[v, j, LINKED] == 1 else SPREAD]
-                    base_pj += crossing_pj(rate, child, v, words, words * share)
+                    linked = side[v, j, LINKED] == 1
+                    asked = words * edge[child, v, SPREAD_LINKED if linked else SPREAD]
+                    base_pj += crossing_pj(rate, child, v, asked, filled_words(edge, child, v, words, linked))
             # All starts of the run that the tile divides: an odometer over the dimensions of the kind. The outermost
             # level knows one start only. Kind -1 has no runs, and its weights are in the last row.
             state = 0
@@ -280,7 +283,8 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                             if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
-                        value += crossing_pj(rate, child, v, words, words * edge[child, v, SPREAD])
+                        asked = words * edge[child, v, SPREAD]
+                        value += crossing_pj(rate, child, v, asked, filled_words(edge, child, v, words, False))
                 enter[level, j, state] = value
                 if outermost:
                     break

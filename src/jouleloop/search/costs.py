@@ -16,6 +16,7 @@ from jouleloop.search.arrays import (
     FILL_PJ,
     PARTITIONED,
     RATE,
+    SERVED,
     Unrolled,
 )
 
@@ -27,24 +28,39 @@ def vectors(words: float, block_words: float) -> float:
 
 
 @nb.njit(cache=True)
-def crossing_pj(rate: Floats, child: int, v: int, words: float, asked: float) -> float:
+def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -> float:
     """Energy [pJ] of one data space's traffic between a level and the next kept level outside it.
 
     Parameters
     ----------
     rate
         See `Unrolled.rate`; ``child`` is the level filled, -1 for the compute units.
-    words, asked
-        Words per instance of the child, and words per instance that the parent is asked for.
+    asked, filled
+        Words per instance of the child: those that the parent is asked for, and those counted as fills.
     """
     total = vectors(asked, rate[child, v, ASK_BLOCK]) * rate[child, v, ASK_PJ]
     again = asked - rate[child, v, ASK_FREE]
     if again > 0.0:
         total += vectors(again, rate[child, v, ASK_BLOCK]) * rate[child, v, AGAIN_PJ]
-    filled = words - rate[child, v, FILL_FREE]
-    if filled > 0.0:
-        total += vectors(filled, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
+    anew = filled - rate[child, v, FILL_FREE]
+    if anew > 0.0:
+        total += vectors(anew, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
     return float(total)
+
+
+@nb.njit(cache=True)
+def filled_words(edge: Floats, child: int, v: int, words: float, linked: bool) -> float:
+    """Fills per instance that are counted, at least, of the words that enter it.
+
+    Timeloop averages what the parent sends over the fan-out, adds what links bring per instance of all levels above,
+    and cuts the sum to an integer; so words that come over links can be missing, and one by rounding.
+    """
+    served = edge[child, v, SERVED]
+    if served == 1.0:
+        return words
+    if linked:
+        return float(math.floor(words * served * (1.0 - 1e-12)))
+    return max(0.0, words - 1.0)
 
 
 @nb.njit(cache=True)

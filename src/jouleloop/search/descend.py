@@ -56,7 +56,7 @@ from jouleloop.search.arrays import (
     Path,
 )
 from jouleloop.search.bounds import admits, further
-from jouleloop.search.costs import crossing_pj, words_into
+from jouleloop.search.costs import crossing_pj, filled_words, words_into
 from jouleloop.search.lattice import digit, index_of
 
 #: Places of a waiting child: tile and loop order (four bits a dimension, innermost lowest); bound and certain energy.
@@ -233,19 +233,18 @@ def _cross(case: Case, path: Path, elided: bool, level: int, innermost: int, tot
         if not case.keep[child, v] or up < 0:
             continue
         words = words_into(case.layer.coef, v, extent, path.loops, total)
-        share = unrolled.edge[child, v, SPREAD]
-        if innermost < extent.shape[0] and unrolled.side[v, innermost, LINKED] == 1:
-            share = unrolled.edge[child, v, SPREAD_LINKED]
-        asked = words * share
+        linked = innermost < extent.shape[0] and unrolled.side[v, innermost, LINKED] == 1
+        asked = words * unrolled.edge[child, v, SPREAD_LINKED if linked else SPREAD]
+        filled = filled_words(unrolled.edge, child, v, words, linked)
         written = case.layer.read_write[v]
-        total_pj += crossing_pj(unrolled.rate, child, v, words, asked)
+        total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)
         if written:
             traffic[up, 1] += asked
             traffic[up, 0] += max(0.0, asked - unrolled.edge[up, v, PARTITIONED])
-            traffic[child, 1] += max(0.0, words - (unrolled.edge[child, v, PARTITIONED] if elided else 0.0))
+            traffic[child, 1] += max(0.0, filled - (unrolled.edge[child, v, PARTITIONED] if elided else 0.0))
         else:
             traffic[up, 0] += asked
-            traffic[child, 1] += words
+            traffic[child, 1] += filled
     return total_pj
 
 

@@ -11,6 +11,7 @@ from jouleloop.search.arrays import (
     LINKED,
     PARENT,
     PARTITIONED,
+    SERVED,
     SIDE,
     SPREAD,
     SPREAD_LINKED,
@@ -136,7 +137,7 @@ def prepare(
             if child < 0:
                 words = steps * share
                 fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, -1, level)
-                total_pj += crossing_pj(unrolled.rate, -1, v, steps, words)
+                total_pj += crossing_pj(unrolled.rate, -1, v, words, steps)
                 if layer.read_write[v]:
                     traffic[level, 1] += words
                     traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED])
@@ -147,6 +148,10 @@ def prepare(
                 fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, child, level)
                 unrolled.edge[child, v, SPREAD] = share
                 unrolled.edge[child, v, SPREAD_LINKED] = share_linked
+                unrolled.edge[child, v, SERVED] = 1.0
+                for d in range(dims):
+                    if side[d, HALO] >= 0:
+                        unrolled.edge[child, v, SERVED] /= factors[child + 1, d]
             child = level
             share = 1.0
             share_linked = 1.0

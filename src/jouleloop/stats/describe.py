@@ -100,7 +100,7 @@ def _paper_test(row: Mapping[Hashable, Any]) -> list[str]:
     if growth.degree == 1 and accepted and row["verdict"] == "inconclusive":
         sentences.append("That p-value alone is absence of evidence: it does not bound the curvature.")
     if growth.degree == 1 and not accepted and row["verdict"] == "confirmed":
-        sentences.append("The curvature is real but smaller than the margin.")
+        sentences.append("The term is there, but smaller than the margin.")
     if growth.degree == 2 and accepted:
         sentences.append("The expected quadratic term is thus not shown by that test.")
     return sentences
@@ -144,4 +144,8 @@ def _others(rows: pd.DataFrame) -> list[str]:
         return []
     counts = rows["verdict"].value_counts()
     parts = [f"{counts[name]} {name}" for name in _VERDICT_ORDER if name in counts]
-    return [f"Of {len(rows)} further responses against the same expectation: {', '.join(parts)}."]
+    refuted = [str(name) for name in rows.loc[rows["verdict"] == "refuted", "response"]]
+    if refuted:
+        parts[-1] += f" ({', '.join(refuted[:_NAMED_LAYERS])}{', …' if len(refuted) > _NAMED_LAYERS else ''})"
+    responses = "response" if len(rows) == 1 else "responses"
+    return [f"Of {len(rows)} further {responses}, each against the growth expected of it: {', '.join(parts)}."]

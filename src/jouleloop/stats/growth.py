@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -133,14 +134,29 @@ def decide(
     InputError
         For an unknown growth, values that are missing or no numbers, or sizes outside the growth's domain.
     """
+    points = _prepared(x, y, expected, options)
+    if points.reason:
+        return Verdict(Outcome.INCONCLUSIVE, points.reason)
+    return _decide(fit_polynomial(points.u, points.response, points.growth.degree), points.growth, points.options)
+
+
+class _Points(NamedTuple):
+    """The points of a test as all its parts need them; ``reason`` says why they are of no use, if they are not."""
+
+    growth: Growth
+    options: StatisticsOptions
+    sizes: FloatArray
+    response: FloatArray
+    u: FloatArray
+    reason: str
+
+
+def _prepared(x: npt.ArrayLike, y: npt.ArrayLike, expected: str | Growth, options: StatisticsOptions | None) -> _Points:
     growth = growth_named(expected)
     options = options or StatisticsOptions()
     sizes, response = checked_points(x, y)
     u = growth.regressors(sizes)
-    reason = unusable(u, response, growth, options)
-    if reason:
-        return Verdict(Outcome.INCONCLUSIVE, reason)
-    return _decide(fit_polynomial(u, response, growth.degree), growth, options)
+    return _Points(growth, options, sizes, response, u, unusable(u, response, growth, options))
 
 
 def unusable(u: FloatArray, y: FloatArray, growth: Growth, options: StatisticsOptions) -> str:
@@ -234,13 +250,9 @@ def fit_growth(
     InputError
         For an unknown growth, values that are missing or no numbers, or sizes outside the growth's domain.
     """
-    growth = growth_named(expected)
-    options = options or StatisticsOptions()
-    sizes, response = checked_points(x, y)
-    u = growth.regressors(sizes)
+    growth, options, sizes, response, u, reason = _prepared(x, y, expected, options)
     distinct = distinct_values(u)
     span = (float(sizes.min()), float(sizes.max())) if sizes.size else (NAN, NAN)
-    reason = unusable(u, response, growth, options)
     if reason:
         verdict = Verdict(Outcome.INCONCLUSIVE, reason)
         return GrowthTest(growth, int(u.size), distinct, *span, verdict)

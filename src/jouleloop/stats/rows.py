@@ -12,6 +12,7 @@ import pandas as pd
 from jouleloop import __version__
 from jouleloop.stats.cases import Case
 from jouleloop.stats.growth import GrowthTest
+from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.residuals import ResidualStructure, residual_structure
 from jouleloop.stats.table import TABLE_VERSION
 from jouleloop.stats.theory import bound_ratios
@@ -141,24 +142,36 @@ def residual_rows(
 
 
 def theory_row(case: Case) -> dict[str, Any]:
-    """Return the columns on theory, from ``theory_lower_<response>`` and ``theory_upper_<response>`` where given."""
+    """Return the columns on theory, from ``theory_lower_<response>`` and ``theory_upper_<response>`` where given.
+
+    Where theory counts something else than the table (reads of biases, for instance), ``theory_measured_<response>``
+    is what its bounds are compared with.
+    """
     row: dict[str, Any] = {}
+    measured = _theory_column(case, "measured")
+    values = case.values if measured is None else measured
     for side in ("lower", "upper"):
-        column = f"theory_{side}_{case.response.name}"
-        if column not in case.rows.columns:
-            continue
-        bound = pd.to_numeric(case.rows[column], errors="coerce").to_numpy(dtype=np.float64)
-        known = np.isfinite(bound)
-        if not known.any():
-            continue
-        ratios = bound_ratios(case.sizes[known], case.values[known], bound[known], lower=side == "lower")
         prefix = f"theory_{side}"
+        bound = _theory_column(case, side)
+        known = np.zeros(case.sizes.size, dtype=bool) if bound is None else np.isfinite(bound) & np.isfinite(values)
+        if bound is None or not known.any():
+            row |= {f"{prefix}_ratio_{name}": math.nan for name in ("min", "median", "max", "at_largest")}
+            row[f"{prefix}_crossed"] = pd.NA
+            continue
+        ratios = bound_ratios(case.sizes[known], values[known], bound[known], lower=side == "lower")
         row[f"{prefix}_ratio_min"] = ratios.smallest
         row[f"{prefix}_ratio_median"] = ratios.median
         row[f"{prefix}_ratio_max"] = ratios.largest
         row[f"{prefix}_ratio_at_largest"] = ratios.at_largest_size
         row[f"{prefix}_crossed"] = ratios.crossed
     return row
+
+
+def _theory_column(case: Case, side: str) -> FloatArray | None:
+    column = f"theory_{side}_{case.response.name}"
+    if column not in case.rows.columns:
+        return None
+    return pd.to_numeric(case.rows[column], errors="coerce").to_numpy(dtype=np.float64)
 
 
 def exponent_of(test: GrowthTest) -> float:

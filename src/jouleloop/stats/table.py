@@ -16,6 +16,7 @@ TABLE_VERSION = 1
 
 IDENTIFIERS = ("architecture", "sweep", "layer", "status", "reason", "engine", "energy_table")
 SPACES = ("weights", "inputs", "outputs")
+_SETTINGS = ("objective", "semantics", "constraints")
 _NOT_LEVELS = {"total_pj", "data_pj", "compute_pj"}
 
 
@@ -59,8 +60,9 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
     Raises
     ------
     InputError
-        For a table of another version, missing columns, no rows, a row given twice, or (unless ``allow_mixed``) several
-        engines, or several energy tables for one architecture; all faults together.
+        For a table of another version, missing columns, no rows, a row given twice, several objectives, semantics or
+        sets of constraints for one architecture, or (unless ``allow_mixed``) several engines, or several energy tables
+        for one architecture; all faults together.
     """
     version = table.attrs.get("table_version", TABLE_VERSION)
     if "table_version" in table.columns and len(table):
@@ -92,7 +94,7 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
         for name in ("architecture", "sweep", "layer", "status")
         if table[name].isna().any()
     ]
-    key = ["architecture", "sweep", "layer", "engine", "energy_table"]
+    key = ["architecture", "sweep", "layer", "engine", "energy_table", *(["variant"] if "variant" in table else [])]
     repeated = table[table.duplicated(key)]
     if len(repeated):
         first = repeated.iloc[0]
@@ -111,7 +113,21 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
             tables = sorted(rows["energy_table"].dropna().astype(str).unique())
             if len(tables) > 1:
                 faults.append(Fault(f"{architecture} mixes the energy tables {', '.join(tables)}; {hint}"))
+    faults += _mixed_settings(table)
     raise_all(faults)
+
+
+def _mixed_settings(table: pd.DataFrame) -> list[Fault]:
+    """Return a fault for every setting that differs within the rows of one fit: they would be pooled."""
+    faults = []
+    for setting in (name for name in _SETTINGS if name in table.columns):
+        for (architecture, engine, _), rows in table.groupby(["architecture", "engine", "energy_table"], sort=True):
+            values = sorted(rows[setting].dropna().astype(str).unique())
+            if len(values) > 1:
+                faults.append(
+                    Fault(f"{architecture} ({engine}) mixes {setting} {', '.join(values)}; analyse them apart")
+                )
+    return faults
 
 
 def groups(table: pd.DataFrame) -> Iterator[Group]:

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from jouleloop.files import read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.layer import Layer, parse_layer
 from jouleloop.workload.sizes import layer_from_sizes
-from jouleloop.workload.sweep_schema import NetworkFile, Part, RandomLayers, Range, SweepFile, Values, known_sizes
+from jouleloop.workload.sweep_schema import NetworkFile, Part, RandomLayers, Range, SweepFile, known_sizes
+from jouleloop.workload.variants import UNCHANGED, Variant, sorted_variants
 
 MAX_POINTS = 1_000_000
 _MOST_FAULTS = 20
@@ -30,11 +31,14 @@ class SweepPoint:
         Input extent along P: as stated, without padding, or else what P, R and the stride make it.
     count
         How often a network runs the layer; 1 in a sweep.
+    variant
+        Attributes of the architecture that the point sets.
     """
 
     layer: Layer
     input_size: int
     count: int = 1
+    variant: Variant = UNCHANGED
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,12 @@ class Sweep:
         What is tested, its name in words, and the expected growth; empty for a network.
     published
         Path of the table of published energies, by architecture.
+    published_set
+        Set of constraints of the published runs, by architecture; ``full`` for those not named.
+    attributes
+        Paths of the architecture's attributes that the sweep sets; empty for a sweep of layers alone.
+    architectures
+        Names of the architectures it runs on; empty for all.
     """
 
     name: str
@@ -58,21 +68,31 @@ class Sweep:
     expected: str = ""
     published: tuple[tuple[str, str], ...] = ()
     published_parameter: str = ""
+    published_set: tuple[tuple[str, str], ...] = ()
     description: str = ""
+    attributes: tuple[str, ...] = ()
+    architectures: tuple[str, ...] = ()
 
     @property
     def is_network(self) -> bool:
         """Whether this is a network, with multiplicities and without a tested variable."""
         return self.kind == "network"
 
+    def runs_on(self, architecture: str) -> bool:
+        """Return whether the sweep is for the architecture of that name."""
+        return not self.architectures or architecture in self.architectures
+
 
 def load_sweep(path: Path) -> Sweep:
     """Return the sweep in the YAML file ``path``; raise `InputError` with all its faults."""
-    spec = validate(SweepFile, read_yaml(path), path)
+    data = read_yaml(path)
+    missing = _tested_keys(data, path)
     try:
-        points = tuple(sweep_points(spec))
+        spec = validate(SweepFile, data, path)
+        points = tuple(with_variants(sweep_points(spec), spec))
     except InputError as error:
-        raise error.at(path) from error
+        raise InputError([*error.at(path).faults, *missing]) from error
+    raise_all(missing)
     published = tuple((arch, str(path.parent / name)) for arch, name in sorted(spec.published.items()))
     return Sweep(
         _name(spec.name, path),
@@ -84,8 +104,66 @@ def load_sweep(path: Path) -> Sweep:
         spec.expected,
         published,
         spec.published_parameter,
+        tuple(sorted(spec.published_set.items())),
         spec.description,
+        tuple(spec.architecture),
+        tuple(spec.architectures),
     )
+
+
+def _tested_keys(data: Any, path: Path) -> list[Fault]:
+    """Return what is wrong with the keys that say what growth is tested."""
+    if not isinstance(data, dict):
+        return []
+    if not data.get("architecture"):
+        needed = [Fault("is missing", str(path), key) for key in ("variable", "expected") if not data.get(key)]
+        alone = [
+            Fault("is for sweeps of an architecture: there is no key 'architecture'", str(path), key)
+            for key in ("architectures", "architecture_combine")
+            if key in data
+        ]
+        return needed + alone
+    text = "growth is tested in sizes of layers; a sweep of an architecture has none to expect"
+    untested = ("expected", "published", "published_parameter")
+    return [Fault(text, str(path), key, data[key]) for key in untested if data.get(key)]
+
+
+def variants_of(spec: SweepFile) -> list[Variant]:
+    """Return the variants of the architecture that ``spec`` asks for; the unchanged one where it asks for none.
+
+    Raises
+    ------
+    InputError
+        Where lists that are combined by zip differ in length, or there are too many combinations.
+    """
+    columns = {path: _values(value) for path, value in spec.architecture.items()}
+    if spec.architecture_combine == "zip":
+        lengths = {path: len(column) for path, column in columns.items() if len(column) > 1}
+        if len(set(lengths.values())) > 1:
+            sizes = ", ".join(f"{path}: {length}" for path, length in lengths.items())
+            raise InputError(
+                Fault("lists that are combined by zip differ in length", field="architecture", value=sizes)
+            )
+        most = max(lengths.values(), default=1)
+        columns = {path: list(column) * (most if len(column) == 1 else 1) for path, column in columns.items()}
+        rows: Iterator[tuple[Any, ...]] = zip(*columns.values(), strict=True)
+    else:
+        count = int(np.prod([len(column) for column in columns.values()], dtype=object)) if columns else 1
+        if count > MAX_POINTS:
+            raise InputError(
+                Fault("too many variants", field="architecture", value=count, allowed=f"at most {MAX_POINTS}")
+            )
+        rows = itertools.product(*columns.values())
+    return sorted_variants(tuple(zip(columns, row, strict=True)) for row in rows)
+
+
+def with_variants(points: list[SweepPoint], spec: SweepFile) -> list[SweepPoint]:
+    """Return every point on every variant of the architecture, the points of a variant together."""
+    variants = variants_of(spec) if spec.architecture else [UNCHANGED]
+    if len(points) * len(variants) > MAX_POINTS:
+        count = len(points) * len(variants)
+        raise InputError(Fault("too many points", field="architecture", value=count, allowed=f"at most {MAX_POINTS}"))
+    return [replace(point, variant=variant) for variant in variants for point in points]
 
 
 def load_network(path: Path) -> Sweep:
@@ -162,7 +240,7 @@ def _inside(error: InputError, prefix: str) -> list[Fault]:
     ]
 
 
-def _values(value: Values) -> range | list[int]:
+def _values(value: Any) -> Any:
     if isinstance(value, Range):
         return value.values()
     return value if isinstance(value, list) else [value]

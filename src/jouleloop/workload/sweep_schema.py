@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Discriminator, Field, StrictInt, Tag, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StrictInt, Tag, model_validator
 
 #: Sizes of a layer of each kind, and the shorthands that stand for several of them.
 FC_SIZES = ("C", "M", "N")
@@ -40,6 +40,11 @@ class Range(Strict):
         description="Last value; included where the steps meet it.", json_schema_extra=unit("as the size")
     )
     step: StrictInt = Field(default=1, description="Distance of neighbours.", json_schema_extra=unit("as the size"))
+    factor: StrictInt | None = Field(
+        default=None,
+        description="Ratio of neighbours, instead of a step: 2 doubles from one to the next.",
+        json_schema_extra=unit("number"),
+    )
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
@@ -47,11 +52,20 @@ class Range(Strict):
             raise ValueError(f"step must be a positive integer, not {self.step}")
         if self.stop < self.start:
             raise ValueError(f"empty range: stop {self.stop} is below start {self.start}")
+        if self.factor is not None and (self.factor < 2 or self.start < 1):
+            raise ValueError(f"a factor must be at least 2 and start from at least 1, not {self.factor}, {self.start}")
+        if self.factor is not None and "step" in self.model_fields_set:
+            raise ValueError("a range has a step or a factor, not both")
         return self
 
-    def values(self) -> range:
+    def values(self) -> range | list[int]:
         """Return the sizes."""
-        return range(self.start, self.stop + 1, self.step)
+        if self.factor is None:
+            return range(self.start, self.stop + 1, self.step)
+        found = [self.start]
+        while found[-1] * self.factor <= self.stop:
+            found.append(found[-1] * self.factor)
+        return found
 
 
 def _form_of(value: Any) -> str:
@@ -68,6 +82,28 @@ Values = Annotated[
     Discriminator(_form_of),
 ]
 Sizes = dict[str, Values]
+
+
+def _attribute_form(value: Any) -> str:
+    if isinstance(value, (dict, Range)):
+        return "<range>"
+    return "<list>" if isinstance(value, (list, tuple)) else "<value>"
+
+
+def _attribute(value: Any) -> Any:
+    if value is not None and not isinstance(value, (str, int, float)):
+        raise ValueError("must be a number, text, true, false or null")
+    return value
+
+
+_Attribute = Annotated[Any, AfterValidator(_attribute)]
+#: Values of one attribute of an architecture: one, a list, or a range.
+Attributes = Annotated[
+    Annotated[_Attribute, Tag("<value>")]
+    | Annotated[Range, Tag("<range>")]
+    | Annotated[list[_Attribute], Field(min_length=1), Tag("<list>")],
+    Discriminator(_attribute_form),
+]
 
 
 class Part(Strict):
@@ -152,9 +188,32 @@ class SweepFile(Strict):
         ),
         json_schema_extra=unit("choice"),
     )
+    architecture: dict[str, Attributes] = Field(
+        default={},
+        description=(
+            "Attributes of the architecture that the sweep sets or varies, by path: NODE.ATTRIBUTE such as "
+            "shared_glb.depth or PE.meshY, *.ATTRIBUTE for all nodes that state it, variables.NAME. A range (start, "
+            "stop and step or factor), a list, or one value; null takes the attribute away. Such a sweep is not tested "
+            "for growth; its results get a column an attribute."
+        ),
+        json_schema_extra=unit("as the attribute"),
+    )
+    architecture_combine: Literal["product", "zip"] = Field(
+        default="product",
+        description="How attributes with several values are combined: every combination, or element by element.",
+        json_schema_extra=unit("choice"),
+    )
+    architectures: list[Name] = Field(
+        default=[],
+        description="Architectures that the sweep runs on, by name; all that are configured where none is named.",
+        json_schema_extra=unit("names"),
+    )
     variable: str = Field(
-        description="What is tested: arithmetic over the columns of the layer table, such as C, C*M or 1/w_stride.",
-        min_length=1,
+        default="",
+        description=(
+            "What is tested: arithmetic over the columns of the layer table, such as C, C*M or 1/w_stride. Required, "
+            "except in a sweep of an architecture, where it is the attribute or size that the figure shows."
+        ),
         max_length=200,
         json_schema_extra=unit("expression"),
     )
@@ -162,7 +221,11 @@ class SweepFile(Strict):
         default="", max_length=60, description="The variable in words, for figures.", json_schema_extra=unit("text")
     )
     expected: str = Field(
-        description="Growth that theory expects of the energy in the variable: linear, quadratic, linear_in_square, …",
+        default="",
+        description=(
+            "Growth that theory expects of the energy in the variable: linear, quadratic, linear_in_square, …; "
+            "required, except in a sweep of an architecture."
+        ),
         max_length=60,
         json_schema_extra=unit("growth"),
     )
@@ -170,6 +233,11 @@ class SweepFile(Strict):
         default={},
         description="By architecture: table of published energies (parameter;total;compute;data); path from this file.",
         json_schema_extra=unit("path"),
+    )
+    published_set: dict[str, Literal["full", "arch-only"]] = Field(
+        default={},
+        description="By architecture: set of constraints that the published runs searched under; full where left out.",
+        json_schema_extra=unit("choice"),
     )
     published_parameter: str = Field(
         default="",

@@ -1,0 +1,27 @@
+"""Draw one kind of further figure of one sweep; the rule's parameter names the kind."""
+
+from pathlib import Path
+
+from snakemake.script import Snakemake
+
+from jouleloop.config.load import load_study
+from jouleloop.config.study import logged
+from jouleloop.pipeline.write import read_parquet
+from jouleloop.report.further_figures import draw_further
+
+snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
+
+with logged(snakemake.log[0]):
+    study = load_study(snakemake.config)
+    config = study.config
+    energies, _ = read_parquet(Path(snakemake.input[0]))
+    sweep = next(sweep for sweep in study.tested if sweep.name == snakemake.wildcards.sweep)
+    draw_further(
+        snakemake.params.kind,
+        energies,
+        sweep,
+        list(config.architectures),
+        Path("results/figures"),
+        config.outputs.figure_formats,
+        config.statistics,
+    )

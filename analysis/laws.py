@@ -1,0 +1,16 @@
+"""Write the law behind every point: exact energies in the layer's sizes, and the classes of mappings."""
+
+from pathlib import Path
+
+from jouleloop.config.load import load_study
+from jouleloop.config.study import jobs_of, logged
+from jouleloop.pipeline.laws import law_tables
+from jouleloop.pipeline.write import read_parquet, write_csv
+
+with logged(snakemake.log[0]):
+    study = load_study(snakemake.config)
+    energies, _ = read_parquet(Path(snakemake.input[0]))
+    tables = law_tables(energies, jobs_of(study.config), study.tested)
+    write_csv(Path(snakemake.output.laws), tables.laws)
+    write_csv(Path(snakemake.output.points), tables.points)
+    write_csv(Path(snakemake.output.terms), tables.terms)

@@ -1,0 +1,99 @@
+"""``jouleloop compare``: two tables of results, row by row and field by field."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.measure import Measurement
+from rich.table import Table
+
+from jouleloop.cli.console import print_json, stdout
+from jouleloop.pipeline.compare import FieldComparison, TableComparison, compare_tables, read_table
+
+_SHOWN_ROWS = 10
+_WIDTH = 150
+
+
+def compare(
+    first: Annotated[Path, typer.Argument(metavar="A", help="Table of results, .parquet or .csv.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="Table of results, .parquet or .csv.")],
+    on: Annotated[
+        str | None,
+        typer.Option(
+            "--on", help="Columns that identify a row, with commas; else architecture, sweep, layer and so on."
+        ),
+    ] = None,
+    only: Annotated[str | None, typer.Option("--only", help="Compare these columns only (names with commas).")] = None,
+    ignore: Annotated[str | None, typer.Option("--ignore", help="Leave these columns out (names with commas).")] = None,
+    tolerance: Annotated[
+        float, typer.Option("--tolerance", min=0.0, help="Relative difference up to which numbers are equal (share).")
+    ] = 1e-9,
+    absolute: Annotated[
+        float, typer.Option("--absolute", min=0.0, help="Difference that is allowed besides (unit of the column).")
+    ] = 0.0,
+    text: Annotated[
+        bool, typer.Option("--text", help="Differing text (mappings, engines, reasons) counts too, not only status.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
+) -> None:
+    """Tell where two tables agree: rows of one only, equal, lower and higher values; exit code 1 where they differ."""
+    found = compare_tables(
+        read_table(first),
+        read_table(second),
+        on=_names(on),
+        only=_names(only),
+        ignore=_names(ignore),
+        relative=tolerance,
+        absolute=absolute,
+        text=text,
+    )
+    if as_json:
+        print_json(found.as_json())
+    else:
+        _show(found, first, second)
+    if found.differ:
+        raise typer.Exit(1)
+
+
+def _names(text: str | None) -> list[str]:
+    return [name.strip() for name in (text or "").split(",") if name.strip()]
+
+
+def _show(found: TableComparison, first: Path, second: Path) -> None:
+    say = {"markup": False, "highlight": False, "soft_wrap": True}
+    stdout.print(f"A = {first}\nB = {second}\n{found.rows} rows in both, by {', '.join(found.keys)}", **say)  # type: ignore[arg-type]
+    for name, labels, columns in (
+        ("A", found.only_in_first, found.columns_only_in_first),
+        ("B", found.only_in_second, found.columns_only_in_second),
+    ):
+        if labels:
+            more = f" … and {len(labels) - _SHOWN_ROWS} more" if len(labels) > _SHOWN_ROWS else ""
+            stdout.print(f"{len(labels)} rows only in {name}: {'; '.join(labels[:_SHOWN_ROWS])}{more}", **say)  # type: ignore[arg-type]
+        if columns:
+            stdout.print(f"columns only in {name}: {', '.join(columns)}", **say)  # type: ignore[arg-type]
+    unequal = [field for field in found.fields if field.differs]
+    if unequal:
+        _show_fields(unequal)
+    stdout.print(f"{len(found.fields) - len(unequal)} of {len(found.fields)} columns are equal in all rows", **say)  # type: ignore[arg-type]
+    stdout.print("the tables differ" if found.differ else "the tables agree", **say)  # type: ignore[arg-type]
+
+
+def _show_fields(fields: list[FieldComparison]) -> None:
+    table = Table(title="A against B", title_justify="left")
+    for heading in ("column", "equal", "lower", "higher", "different", "no A", "no B", "largest", "relative", "where"):
+        left = heading in ("column", "where")
+        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    for field in fields:
+        largest = "" if field.largest_difference is None else f"{field.largest_difference:+.6g}"
+        relative = "" if field.largest_relative is None else f"{field.largest_relative:+.3g}"
+        counts = (field.equal, field.lower, field.higher, field.different)
+        missing = (field.missing_in_first, field.missing_in_second)
+        name = field.field if field.decides else f"({field.field})"
+        table.add_row(name, *map(str, (*counts, *missing)), largest, relative, field.where)
+    # As wide as the names ask for: a narrow terminal or a pipe must not cut numbers and places off.
+    Console(
+        width=max(stdout.width, _WIDTH, Measurement.get(stdout, stdout.options.update(max_width=1000), table).maximum)
+    ).print(table)
+    if any(not field.decides for field in fields):
+        stdout.print("Columns in brackets are text and decide nothing without --text.", highlight=False)

@@ -1,0 +1,118 @@
+"""``jouleloop import``: the convolutions and matrix products of an ONNX model as a network file."""
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jouleloop.cli.console import print_json, stderr, stdout
+from jouleloop.cli.project import project_root
+from jouleloop.config.load import NETWORKS
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import read_bytes
+from jouleloop.workload.network_file import network_document, network_macs, write_network
+from jouleloop.workload.onnx_layers import SkippedNode, graph_layers, multiplicities
+from jouleloop.workload.onnx_read import read_graph
+
+_SHOWN_NODES = 3
+
+
+def import_onnx(
+    model: Annotated[Path, typer.Argument(help="ONNX file; its weights are not needed and not read.")],
+    output: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            help="Network file to write; without it layers/networks/<model>.yaml, which must not exist yet.",
+        ),
+    ] = None,
+    batch: Annotated[
+        int | None,
+        typer.Option("--batch", help="First dimension (images) of every input that leaves it open.", min=1),
+    ] = None,
+    shape: Annotated[
+        list[str] | None,
+        typer.Option("--shape", help="Shape of an input in elements, such as input=1,3,224,224; may be repeated."),
+    ] = None,
+    skip_unsupported: Annotated[
+        bool,
+        typer.Option(
+            "--skip-unsupported",
+            help="Leave out convolutions and products that the model cannot express (such as dilation), and say so.",
+        ),
+    ] = False,
+    force: Annotated[bool, typer.Option("--force", help="Replace layers/networks/<model>.yaml.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was written and what was skipped as JSON.")
+    ] = False,
+) -> None:
+    """Write the Conv, Gemm and MatMul nodes of an ONNX model as a network file that sweeps and workflows can use."""
+    shapes = _shapes(shape or [])
+    path = output
+    if path is None:
+        path = project_root() / NETWORKS / f"{model.stem}.yaml"
+        if path.exists() and not force:
+            raise InputError(Fault("is there already", str(path), allowed="--force, or another file by --output"))
+    elif path.suffix not in (".yaml", ".yml"):
+        raise InputError(Fault("a network file ends in .yaml", field="--output", value=str(path)))
+    graph = read_graph(model, batch=batch, shapes=shapes)
+    layers, skipped = graph_layers(graph, skip_unsupported=skip_unsupported)
+    if not as_json:
+        _tell_skipped(skipped)
+    if not layers:
+        raise InputError(Fault("has no convolution and no matrix product with activations", str(model)))
+    distinct = multiplicities(layers)
+    identity = hashlib.sha256(read_bytes(model)).hexdigest()[:16]
+    description = f"Imported from {model.name} ({graph.label}; SHA-256 starts with {identity})."
+    if missing := Counter(node.op for node in skipped if node.uncounted):
+        left_out = ", ".join(f"{count} {op}" for op, count in sorted(missing.items()))
+        description += f" Without the multiply-accumulates of {left_out}."
+    document = network_document(distinct, path.stem, description=description)
+    write_network(path, document)
+    runs = sum(count for _, count in distinct)
+    macs = network_macs(document)
+    if as_json:
+        print_json(_report(path, document, runs, macs, skipped))
+        return
+    stdout.print(
+        f"{len(distinct)} distinct layers of {runs}, {macs:,} multiply-accumulates", highlight=False, markup=False
+    )
+    stdout.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _report(path: Path, document: dict[str, Any], runs: int, macs: int, skipped: list[SkippedNode]) -> dict[str, Any]:
+    counts = {"distinct_layers": len(document["layers"]), "layers": runs, "macs": macs}
+    return {"output": str(path), **counts, "network": document, "skipped": [asdict(node) for node in skipped]}
+
+
+def _shapes(options: Iterable[str]) -> dict[str, tuple[int, ...]]:
+    shapes: dict[str, tuple[int, ...]] = {}
+    faults: list[Fault] = []
+    for text in options:
+        name, _, sizes = text.rpartition("=")
+        extents = sizes.split(",")
+        if not name or not all(extent.strip().isascii() and extent.strip().isdigit() for extent in extents):
+            faults.append(Fault("is no NAME=SIZE,SIZE,…", field="--shape", value=text, allowed="input=1,3,224,224"))
+        elif name in shapes:
+            faults.append(Fault("is given twice", field="--shape", value=name))
+        elif any(len(extent.strip()) > 9 for extent in extents):
+            faults.append(Fault("has a size that is too large", field="--shape", value=text))
+        else:
+            shapes[name] = tuple(int(extent) for extent in extents)
+    raise_all(faults)
+    return shapes
+
+
+def _tell_skipped(skipped: list[SkippedNode]) -> None:
+    """Say on standard error what is left out: one line a reason, first what has multiply-accumulates."""
+    groups: dict[tuple[bool, str, str], list[str]] = {}
+    for node in skipped:
+        groups.setdefault((not node.uncounted, node.op, node.reason), []).append(node.node)
+    for (harmless, op, reason), names in sorted(groups.items()):
+        shown = ", ".join(names[:_SHOWN_NODES]) + (", …" if len(names) > _SHOWN_NODES else "")
+        label = "skipped" if harmless else "warning: skipped, its multiply-accumulates are missing:"
+        stderr.print(f"{label} {len(names)} {op} ({shown}): {reason}", soft_wrap=True, highlight=False, markup=False)

@@ -1,0 +1,41 @@
+"""``jouleloop report``: the HTML report of finished results, without Snakemake."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jouleloop.cli.console import stdout
+from jouleloop.cli.project import project_config, project_root
+
+
+def report(
+    results: Annotated[
+        Path, typer.Argument(help="Folder with energies.parquet; tables of the statistics are read, or made, there.")
+    ] = Path("results"),
+    output: Annotated[
+        Path | None, typer.Option("--output", help="HTML file to write; report.html in the folder without it.")
+    ] = None,
+    allow_mixed: Annotated[
+        bool,
+        typer.Option("--allow-mixed", help="Accept results of several engines or energy tables; each is tested alone."),
+    ] = False,
+    again: Annotated[
+        bool, typer.Option("--again", help="Test the growth again instead of reading verdicts.csv and its neighbours.")
+    ] = False,
+) -> None:
+    """Write one self-contained HTML page with verdicts, charts, mappings and provenance (energies in J)."""
+    # Reading and rendering need pandas and jinja, which are slow to import; --help does not.
+    from jouleloop.report.html.page import write_report  # noqa: PLC0415
+    from jouleloop.report.html.sources import read_tables  # noqa: PLC0415
+    from jouleloop.stats.options import StatisticsOptions  # noqa: PLC0415
+
+    root = project_root()
+    config = project_config(root)
+    options = config.statistics if config is not None else StatisticsOptions()
+    if allow_mixed:
+        options = options.model_copy(update={"allow_mixed": True})
+    path = output or results / "report.html"
+    tables = read_tables(results, options, root=root, again=again)
+    size = write_report(tables, path)
+    stdout.print(f"{path} ({size / 1e6:.1f} MB)", markup=False, highlight=False, soft_wrap=True)

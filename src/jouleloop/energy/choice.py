@@ -1,0 +1,100 @@
+"""Which estimators the energies of an architecture come from: what a user names, and the costs that they make."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.energy.accelergy import AccelergyEstimator
+from jouleloop.energy.costs import EnergyCosts
+from jouleloop.energy.estimator import Estimator, TableEstimator, estimate_costs
+from jouleloop.energy.interpolated import InterpolatedEstimator, data_files
+from jouleloop.errors import EnergyTableError, Fault, unknown
+
+#: Names of the estimators.
+ESTIMATORS = ("tables", "interpolated", "accelergy")
+
+#: Where the numbers of `interpolated` lie in a project.
+DATA = Path("arch/energy")
+
+_TABLE_ENDINGS = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class EnergySource:
+    """One estimator and the files it needs.
+
+    Attributes
+    ----------
+    table
+        Reference table of ``tables``.
+    components
+        Files with compound components for ``interpolated`` and ``accelergy``, besides the project's own.
+    data
+        Folder with the numbers of ``interpolated``, and the project's compound components for both.
+    program
+        Executable of ``accelergy``.
+    """
+
+    estimator: str
+    table: Path | None = None
+    components: tuple[Path, ...] = ()
+    data: Path = DATA
+    program: str = "accelergy"
+
+    def files(self) -> tuple[Path, ...]:
+        """Return the files whose content decides about the energies."""
+        if self.estimator == "tables":
+            return () if self.table is None else (self.table,)
+        if self.estimator == "interpolated":
+            return (*data_files(self.data), *self.components)
+        return (self.data / "components.yaml", self.data / "components-0.4.yaml", *self.components)
+
+    def open(self) -> Estimator:
+        """Return the estimator; raise `EnergyTableError` where it or its files are none."""
+        if self.estimator not in ESTIMATORS:
+            raise EnergyTableError(unknown(self.estimator, ESTIMATORS, "energy estimator"))
+        if self.estimator == "interpolated":
+            return InterpolatedEstimator.read(self.data, self.components)
+        if self.estimator == "accelergy":
+            return AccelergyEstimator(self.program, self.components, own=self.data)
+        if self.table is None:
+            raise EnergyTableError(Fault("the estimator 'tables' needs a table", allowed="the path of a YAML file"))
+        return TableEstimator.read(self.table)
+
+
+def source_of(text: str, root: Path = Path(), *, components: Sequence[Path] = ()) -> EnergySource:
+    """Return the source that a text stands for: the path of a reference table, or the name of an estimator.
+
+    Raises
+    ------
+    EnergyTableError
+        Where the text is neither.
+    """
+    if text.endswith(_TABLE_ENDINGS):
+        return EnergySource("tables", root / text)
+    if text in ESTIMATORS and text != "tables":
+        return EnergySource(text, components=tuple(components), data=root / DATA)
+    fault = unknown(text, ESTIMATORS, "energy estimator")
+    allowed = "the path of an energy table (.yaml), interpolated or accelergy"
+    raise EnergyTableError(Fault(fault.message, fault.source, fault.field, text, allowed, fault.nearest))
+
+
+def costs_of(
+    arch: Architecture, sources: Sequence[EnergySource], *, warn: Callable[[str], object] | None = None
+) -> EnergyCosts:
+    """Return the energies of an architecture, each component's from the first source that knows it.
+
+    Raises
+    ------
+    EnergyTableError
+        Where a source cannot be read, or no source knows a component; see `estimate_costs`.
+    """
+    return estimate_costs(arch, [source.open() for source in sources], warn=warn)
+
+
+def sources_of(energy: Path | Sequence[EnergySource]) -> tuple[EnergySource, ...]:
+    """Return the sources of a target: a path alone stands for a reference table."""
+    if isinstance(energy, Path):
+        return (EnergySource("tables", energy),)
+    return tuple(energy)

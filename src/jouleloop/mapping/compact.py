@@ -1,0 +1,44 @@
+"""Reads the one-line form of a mapping, as tables hold it: ``DRAM P57 Q57 | GLB M4X``."""
+
+import re
+from collections.abc import Collection
+from collections.abc import Mapping as Table
+
+from jouleloop.errors import Fault, MappingError
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+
+_LOOP = re.compile(r"([A-Za-z]+?)(\d+)([XY]?)")
+
+
+def parse_compact(text: str, keep: Table[str, Collection[str]]) -> Mapping:
+    """Return the mapping that `Mapping.compact` has written as ``text``.
+
+    Parameters
+    ----------
+    keep
+        Names of the data spaces stored at each level, which the one-line form does not tell.
+
+    Raises
+    ------
+    MappingError
+        Where the text is no such line, or names a level that ``keep`` does not.
+    """
+    levels = []
+    faults = []
+    for part in text.split(" | "):
+        name, *loops = part.split(" ")
+        found = [_LOOP.fullmatch(loop) for loop in loops]
+        if name not in keep:
+            faults.append(Fault("unknown level", value=name, allowed=", ".join(keep)))
+        if not all(found):
+            wrong = next(loop for loop, match in zip(loops, found, strict=True) if not match)
+            faults.append(Fault("not a loop", field=name, value=wrong, allowed="dimension and bound, then X or Y"))
+        if faults:
+            continue
+        loops_of = [match.groups() for match in found if match]
+        temporal = tuple((d, int(bound)) for d, bound, axis in loops_of if not axis)
+        spatial = tuple((d, int(bound), axis) for d, bound, axis in loops_of if axis)
+        levels.append(LevelMapping(name, temporal, spatial, frozenset(keep[name])))
+    if faults:
+        raise MappingError(faults)
+    return Mapping(tuple(levels))

@@ -1,0 +1,70 @@
+"""Mappings drawn at random from a mapspace, as a random search draws them."""
+
+from functools import lru_cache
+
+import numpy as np
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapspace.space import FREE, MapSpace, divisors
+from jouleloop.mapspace.spatial import Unrolling, unrollings
+
+Limits = tuple[tuple[int, int, int], ...]
+
+
+def sample_mappings(space: MapSpace, count: int, *, seed: int = 0) -> list[Mapping]:
+    """Return ``count`` mappings of a mapspace, some perhaps twice; whether their tiles fit is not looked at.
+
+    The spatial factors are drawn uniformly from all admissible ones, then the temporal factors of every dimension from
+    all that remain, the order of loops from all admissible ones, and what is kept from all choices.
+
+    Raises
+    ------
+    InputError
+        Where the mapspace is empty.
+    """
+    generator = np.random.Generator(np.random.PCG64(seed))
+    places = list(unrollings(space))
+    if not places:
+        raise InputError(Fault("no spatial factors satisfy fan-out and constraints", value=space.problem.name))
+    return [_draw(space, places[int(generator.integers(len(places)))], generator) for _ in range(count)]
+
+
+def _draw(space: MapSpace, place: Unrolling, generator: np.random.Generator) -> Mapping:
+    names = space.problem.shape.dimensions
+    spaces = [s.name for s in space.problem.data_spaces]
+    keep = space.keeps[int(generator.integers(len(space.keeps)))]
+    times = []
+    for d, bound in enumerate(space.problem.bounds):
+        rest = bound // int(np.prod([factors[d] for factors in place.factors]))
+        options = ordered_factors(rest, tuple((s.fixed[d], s.most[d], s.least[d]) for s in space.temporal))
+        if not options:
+            raise InputError(Fault("no temporal factors satisfy the constraints", field=names[d], value=rest))
+        times.append(options[int(generator.integers(len(options)))])
+    levels = []
+    for position, name in enumerate(space.arch.level_names):
+        k = len(space.temporal) - 1 - position
+        tie = generator.permutation(len(names))
+        rank = space.temporal[k].rank
+        order = sorted((d for d in range(len(names)) if times[d][k] > 1), key=lambda d: (rank[d], tie[d]), reverse=True)
+        choices = place.arrangements[k]
+        loops = choices[int(generator.integers(len(choices)))]
+        levels.append(
+            LevelMapping(
+                name,
+                tuple((names[d], times[d][k]) for d in order),
+                tuple((names[d], factor, "XY"[axis]) for d, factor, axis in loops),
+                frozenset(s for v, s in enumerate(spaces) if keep[k, v]),
+            )
+        )
+    return Mapping(tuple(levels))
+
+
+@lru_cache(maxsize=65536)
+def ordered_factors(bound: int, limits: Limits) -> tuple[tuple[int, ...], ...]:
+    """Return every way to write ``bound`` as a product over slots, each with its fixed factor, most and least."""
+    if not limits:
+        return ((),) if bound == 1 else ()
+    fixed, most, least = limits[0]
+    options = (fixed,) if fixed != FREE else tuple(f for f in divisors(bound) if least <= f <= most)
+    return tuple((f, *more) for f in options if bound % f == 0 for more in ordered_factors(bound // f, limits[1:]))

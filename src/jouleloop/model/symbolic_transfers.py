@@ -1,0 +1,234 @@
+"""Transfers through the boundaries of a nest in symbols: the rules of `jouleloop.model.kernel`, for polynomials."""
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from jouleloop.model.polynomial import Polynomial
+from jouleloop.model.symbolic_accesses import Flow
+
+ONE = Polynomial.constant(1)
+ZERO = Polynomial.constant(0)
+Box = list[Polynomial]
+#: By rank of a data space: the factor of every dimension that moves it.
+Projection = list[dict[int, Polynomial]]
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop over a dimension, with the index step of one iteration."""
+
+    dim: int
+    bound: Polynomial
+    step: Polynomial = ONE
+
+
+@dataclass
+class Level:
+    """Loops of a level, outermost first, and the mesh below it."""
+
+    temporal: list[Loop]
+    spatial: list[Loop]
+    columns: int
+    rows: int
+
+
+def product(factors: Iterable[Polynomial]) -> Polynomial:
+    """Return the product of polynomials."""
+    result = ONE
+    for factor in factors:
+        result = result * factor
+    return result
+
+
+def _sides(coef: Projection, extent: Box) -> Box:
+    sides = []
+    for rank in coef:
+        side = ONE
+        for d, factor in rank.items():
+            side = side + factor * (extent[d] - 1)
+        sides.append(side)
+    return sides
+
+
+def transfers(coef: Projection, levels: list[Level], dims: int) -> list[Flow]:
+    """Return what one data space moves below each level: tile, sibling box, groups of transfers, links."""
+    extent = [ONE] * dims
+    inner: list[Box] = []
+    steps: list[tuple[list[Loop], list[Loop]]] = []
+    boxes: list[tuple[Polynomial, Polynomial | None]] = []
+    for level in levels:
+        inner.append(list(extent))
+        placed: list[list[Loop]] = []
+        sibling = None
+        for loops in (level.spatial, level.temporal):
+            done = []
+            for loop in reversed(loops):
+                done.append(Loop(loop.dim, loop.bound, extent[loop.dim]))
+                extent[loop.dim] = extent[loop.dim] * loop.bound
+            placed.append(done)
+            if loops is level.spatial and loops:
+                sibling = product(_sides(coef, extent))
+        boxes.append((product(_sides(coef, extent)), sibling))
+        steps.append((placed[0][::-1], placed[1]))
+    flows = []
+    for index, level in enumerate(levels):
+        outer = [loop for _, temporal in steps[index:] for loop in temporal]
+        spatial = steps[index][0]
+        flow = _Boundary(coef, inner[index], outer, spatial, level, stateless=index == 0).flow()
+        flow.tile, flow.sibling = boxes[index]
+        flows.append(flow)
+    return flows
+
+
+class _Boundary:
+    """Transfers of one data space through one boundary; see `jouleloop.model.kernel` for the rules."""
+
+    def __init__(
+        self,
+        coef: Projection,
+        inner: Box,
+        outer: list[Loop],
+        spatial: list[Loop],
+        level: Level,
+        *,
+        stateless: bool,
+    ) -> None:
+        self.coef, self.outer, self.spatial, self.level, self.stateless = coef, outer, spatial, level, stateless
+        self.side = _sides(coef, inner)
+        self.moves = [self._move(j) for j in range(len(outer))]
+        self.part, self.part_at, self.part_words = self._part()
+
+    def _move(self, j: int) -> Box:
+        """Return the index step when loop j advances and all inner ones fall back to their start."""
+        move = []
+        for rank in self.coef:
+            total = ZERO
+            for i, loop in enumerate(self.outer[: j + 1]):
+                if loop.dim in rank:
+                    step = rank[loop.dim] * loop.step
+                    total = total + step if i == j else total - step
+            move.append(total)
+        return move
+
+    def _part(self) -> tuple[Box, Box, Polynomial]:
+        """Return sides, offset and words of what the innermost loop's step fetches beyond the last box."""
+        nothing = [ZERO] * len(self.side)
+        if not self.outer or self.stateless:
+            return self.side, nothing, product(self.side)
+        moved = [r for r, value in enumerate(self.moves[0]) if value.value]
+        if not moved:
+            return self.side, nothing, ZERO
+        r = moved[0]
+        if len(moved) > 1 or abs(self.moves[0][r].value) >= self.side[r].value:
+            return self.side, nothing, product(self.side)
+        part, at = list(self.side), list(nothing)
+        part[r], at[r] = self.moves[0][r], self.side[r] - self.moves[0][r]
+        return part, at, product(part)
+
+    def flow(self) -> Flow:
+        """Return the groups of transfers, and the words that mesh links carry."""
+        full = product(self.side)
+        later = [ONE]
+        for loop in reversed(self.outer):
+            later.insert(0, later[0] * loop.bound)
+        calls = [(loop.bound - 1) * later[j + 1] for j, loop in enumerate(self.outer)]
+        matches = [
+            not self.stateless and all(a.value == b.value for a, b in zip(move, self.moves[0], strict=True))
+            for move in self.moves
+        ]
+        whole = _total([ONE, *(c for c, same in zip(calls[1:], matches[1:], strict=True) if not same)])
+        matched = _total([c for c, same in zip(calls[1:], matches[1:], strict=True) if same])
+        flow = Flow()
+        if not self.spatial:
+            first = calls[0] if calls else ZERO
+            words = later[0] * full if self.stateless else whole * full + (matched + first) * self.part_words
+            flow.add(ONE, ONE, words)
+            return flow
+        offsets = self._offsets()
+        plain_whole, plain_part = ONE, ZERO
+        for j, loop in enumerate(self.outer):
+            # Loop 0 advances after a whole box, or after a part; the others always after a part.
+            variants = [(calls[j], not self.stateless and not matches[j], self.stateless)]
+            if j == 0:
+                once = loop.bound - 1
+                variants = [(once * whole, False, True), (once * matched, False, self.stateless)]
+            for number, now, before in variants:
+                now_whole = now or self.stateless
+                words = full if now_whole else self.part_words
+                if not number.value or not words.value:
+                    continue
+                linked = self._linked(offsets, j, now_whole=now_whole, before_whole=before)
+                left = Counter(offset for i, offset in enumerate(offsets) if i not in linked)
+                if linked and len(left) < len(set(offsets)):
+                    flow.links = flow.links + (words * number).times(len(linked))
+                    flow.record(left, words * number)
+                elif now_whole:
+                    plain_whole = plain_whole + number
+                else:
+                    plain_part = plain_part + number
+        words = plain_whole * full + plain_part * self.part_words
+        if words.value:
+            self._broadcast(flow, offsets, words)
+        return flow
+
+    def _broadcast(self, flow: Flow, offsets: list[tuple[int, ...]], words: Polynomial) -> None:
+        """Add transfers that no neighbour serves: each distinct box once, to all instances that need it."""
+        relevant = [loop for loop in self.spatial if any(loop.dim in rank for rank in self.coef)]
+        shared = any(
+            a.dim in rank and b.dim in rank and a.dim != b.dim for rank in self.coef for a in relevant for b in relevant
+        )
+        if shared:
+            flow.record(Counter(offsets), words)
+            return
+        irrelevant = [loop for loop in self.spatial if loop not in relevant]
+        multicast, scatter = (product([loop.bound for loop in loops]) for loops in (irrelevant, relevant))
+        flow.add(multicast, scatter, words * scatter)
+
+    def _offsets(self) -> list[tuple[int, ...]]:
+        """Return the index offset of every instance, the innermost spatial loop running fastest."""
+        offsets: list[tuple[int, ...]] = [(0,) * len(self.coef)]
+        for loop in self.spatial:
+            unit = [int(rank[loop.dim].value * loop.step.value) if loop.dim in rank else 0 for rank in self.coef]
+            offsets = [
+                tuple(o + i * u for o, u in zip(offset, unit, strict=True))
+                for offset in offsets
+                for i in range(int(loop.bound.value))
+            ]
+        return offsets
+
+    def _linked(self, offsets: list[tuple[int, ...]], j: int, *, now_whole: bool, before_whole: bool) -> frozenset[int]:
+        """Return the instances whose words a mesh neighbour held one step before."""
+        now = self.side if now_whole else self.part
+        before = self.side if before_whole else self.part
+        if any(a.value != b.value for a, b in zip(now, before, strict=True)):
+            return frozenset()
+        if not before_whole and not self.part_words.value:
+            return frozenset()
+        need = tuple(
+            int(
+                move.value
+                + (0 if now_whole else self.part_at[r].value)
+                - (0 if before_whole else self.part_at[r].value)
+            )
+            for r, move in enumerate(self.moves[j])
+        )
+        columns, rows, n = self.level.columns, self.level.rows, len(offsets)
+        found = set()
+        for i, offset in enumerate(offsets):
+            row, column = divmod(i, columns)
+            if row >= rows:
+                continue
+            wanted = tuple(o + d for o, d in zip(offset, need, strict=True))
+            sides = [(row >= 1, i - columns), (row + 1 < rows, i + columns)]
+            sides += [(column >= 1, i - 1), (column + 1 < columns, i + 1)]
+            if any(there and other < n and offsets[other] == wanted for there, other in sides):
+                found.add(i)
+        return frozenset(found)
+
+
+def _total(parts: list[Polynomial]) -> Polynomial:
+    result = ZERO
+    for part in parts:
+        result = result + part
+    return result

@@ -1,0 +1,217 @@
+"""Evaluate the optimum of every point again with another engine, and tabulate how far the two agree.
+
+The evaluations of the other engine are stored like results of a search, under keys of their own, so a cross-check is as
+resumable as the search, and a point that cannot be confirmed is a result with a reason.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+import jouleloop
+from jouleloop.engines.agreement import QUANTITIES, Pair, compare_evaluations, joint_verdict
+from jouleloop.engines.protocol import Engine, Target
+from jouleloop.engines.registry import installed_version
+from jouleloop.errors import Fault, InputError, JouleloopError
+from jouleloop.mapping.formats import from_levels
+from jouleloop.mapping.mapping import Mapping as Nest
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.pipeline.compute import ChunkReport, Job, Record, run_chunk
+from jouleloop.pipeline.keys import code_digest, engine_identity
+from jouleloop.pipeline.store import ResultStore
+from jouleloop.pipeline.table import layer_rows
+from jouleloop.search.result import SearchResult
+from jouleloop.workload.layer import Layer
+from jouleloop.workload.problem import Problem
+from jouleloop.workload.sweep import Sweep
+
+#: Columns of the verdict on each quantity.
+_VERDICTS = tuple(f"{name}_is" for name in QUANTITIES)
+
+
+class ConfirmingEngine:
+    """Takes the stored optimum of a job for the answer of a search, and lets another engine evaluate it.
+
+    Parameters
+    ----------
+    job
+        Whose results are confirmed.
+    engine
+        Who evaluates them.
+    store
+        Where the results of ``job`` are.
+    """
+
+    name = "confirm"
+
+    def __init__(self, job: Job, engine: Engine, store: ResultStore) -> None:
+        self._job, self._engine, self._store = job, engine, store
+        # Settings of a search have no influence on an evaluation.
+        other = f"{engine.name} {jouleloop.__version__}+{code_digest()} {installed_version(engine)}"
+        self.version = f"{engine_identity(job.engine)} by {other}"
+
+    def evaluate(self, problem: Problem, target: Target, mapping: Nest) -> Evaluation:
+        """Return what ``mapping`` costs according to the other engine."""
+        return self._engine.evaluate(problem, target, mapping)
+
+    def search(
+        self,
+        problem: Problem,
+        target: Target,
+        *,
+        objective: tuple[str, ...] = ("energy",),
+        seed: int = 0,
+        budget: int | None = None,
+    ) -> SearchResult:
+        """Return the stored optimum with the evaluation of the other engine."""
+        return self.search_many([problem], target, objective=objective, seed=seed, budget=budget)[0]
+
+    def search_many(
+        self,
+        problems: Sequence[Problem],
+        target: Target,
+        *,
+        objective: tuple[str, ...] = ("energy",),
+        seed: int = 0,
+        budget: int | None = None,
+    ) -> list[SearchResult]:
+        """Return the stored optima with the evaluations of the other engine; whatever it does ends in a status."""
+        del seed, budget
+        keys = [self._job.problem_key(problem) for problem in problems]
+        found = dict(self._store.read(keys))
+        return [
+            self._confirm(problem, target, found.get(key), objective)
+            for problem, key in zip(problems, keys, strict=True)
+        ]
+
+    def _confirm(
+        self, problem: Problem, target: Target, record: Record | None, objective: tuple[str, ...]
+    ) -> SearchResult:
+        common: dict[str, Any] = {"objective": objective, "engine": self._engine.name}
+        if record is None:
+            return SearchResult("failed", "there is no result to confirm", **common)
+        if record["status"] != "ok":
+            return SearchResult(record["status"], record["reason"], **common)
+        try:
+            mapping = from_levels(record["mapping"], problem, target.arch)
+            evaluation = self._engine.evaluate(problem, target, mapping)
+        except JouleloopError as error:
+            return SearchResult("failed", str(error).replace("\n", "; "), **common)
+        return SearchResult("ok", mapping=mapping, evaluation=evaluation, **common)
+
+
+def confirming_job(job: Job, engine: Engine, store: ResultStore) -> Job:
+    """Return the job that confirms the results of ``job`` with ``engine``."""
+    return Job(job.target, ConfirmingEngine(job, engine, store), job.objective, job.seed, job.budget)
+
+
+def run_confirmation(job: Job, engine: Engine, layers: Sequence[Layer], store: ResultStore) -> ChunkReport:
+    """Search what of ``layers`` is not stored, and evaluate all optima with ``engine`` that are not confirmed yet."""
+    run_chunk(job, layers, store)
+    return run_chunk(confirming_job(job, engine, store), layers, store)
+
+
+def crosscheck_table(
+    jobs: Mapping[str, Job], engine: Engine, sweeps: Sequence[Sweep], store: ResultStore
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the agreement point by point, and its summary by architecture, sweep and quantity.
+
+    Confirmations that are not stored are made here. In the first table ``status`` is ``equal`` or ``different`` where
+    both engines have a result, ``not_confirmed`` where the other one has none, ``no_optimum`` where there is nothing to
+    confirm; ``<quantity>_is`` says how our values stand to the other engine's: ``equal``, ``lower``, ``higher``, or
+    ``mixed``.
+    """
+    label = installed_version(engine) or engine.name
+    rows: list[dict[str, Any]] = []
+    parts: list[tuple[str, str, str, list[Pair]]] = []
+    for name, job in jobs.items():
+        other = confirming_job(job, engine, store)
+        layers = list({job.key(point.layer): point.layer for sweep in sweeps for point in sweep.points}.values())
+        run_confirmation(job, engine, layers, store)
+        ours = dict(store.read(map(job.key, layers)))
+        theirs = dict(store.read(map(other.key, layers)))
+        for sweep in sweeps:
+            for row, point in zip(layer_rows(sweep), sweep.points, strict=True):
+                mine, real = ours[job.key(point.layer)], theirs[other.key(point.layer)]
+                pairs = _pairs(mine, real)
+                parts.append((name, sweep.name, str(row["layer"]), pairs))
+                rows.append(
+                    {"architecture": name, **row, **_verdict(mine, real, pairs), "confirmed_by": label}
+                    | {"semantics": job.target.semantics, "mapping": mine["mapping_compact"] or ""}
+                )
+    if not rows:
+        raise InputError(Fault("no points to confirm", field="confirm"))
+    return _whole_numbers(pd.DataFrame(rows)), _summary(parts)
+
+
+def _pairs(ours: Record, theirs: Record) -> list[Pair]:
+    if ours["evaluation"] is None or theirs["evaluation"] is None:
+        return []
+    return compare_evaluations(ours["evaluation"], theirs["evaluation"])
+
+
+def _verdict(ours: Record, theirs: Record, pairs: Sequence[Pair]) -> dict[str, Any]:
+    mine, real = ours["evaluation"], theirs["evaluation"]
+    row: dict[str, Any] = {"status": "no_optimum", "reason": ours["reason"]}
+    if mine is not None:
+        row = {"status": "not_confirmed", "reason": theirs["reason"]}
+    if pairs:
+        row = {"status": "equal" if all(pair.verdict == "equal" for pair in pairs) else "different", "reason": ""}
+    for key, name in (("energy_pj", "total_pj"), ("cycles", "cycles"), ("utilization", "utilization")):
+        row[f"ours_{name}"] = None if mine is None else mine[key]
+        row[f"theirs_{name}"] = None if real is None else real[key]
+    row["fields"] = len(pairs)
+    row["fields_equal"] = sum(pair.verdict == "equal" for pair in pairs)
+    worst = _largest(pairs)
+    row["largest_difference"] = None if worst is None else worst.difference
+    row["largest_at"] = "" if worst is None or worst.verdict == "equal" else worst.field
+    for quantity, column in zip(QUANTITIES, _VERDICTS, strict=True):
+        row[column] = joint_verdict(pair.verdict for pair in pairs if pair.quantity == quantity)
+    return row
+
+
+def _largest(pairs: Iterable[Pair]) -> Pair | None:
+    return max(pairs, key=lambda pair: abs(pair.difference), default=None)
+
+
+def _summary(parts: Sequence[tuple[str, str, str, list[Pair]]]) -> pd.DataFrame:
+    """Return one row an architecture, sweep and quantity: fields equal, lower, higher, and the largest difference."""
+    groups: dict[tuple[str, str], list[tuple[str, list[Pair]]]] = {}
+    for architecture, sweep, layer, pairs in parts:
+        groups.setdefault((architecture, sweep), []).append((layer, pairs))
+    rows = []
+    for (architecture, sweep), points in groups.items():
+        for quantity in QUANTITIES:
+            found = [(pair, layer) for layer, pairs in points for pair in pairs if pair.quantity == quantity]
+            verdicts = [pair.verdict for pair, _ in found]
+            worst, where = max(found, key=lambda entry: abs(entry[0].difference), default=(None, ""))
+            differs = worst is not None and worst.verdict != "equal"
+            rows.append(
+                {
+                    "architecture": architecture,
+                    "sweep": sweep,
+                    "quantity": quantity,
+                    "points": sum(bool(pairs) for _, pairs in points),
+                    "points_without": sum(not pairs for _, pairs in points),
+                    "fields": len(found),
+                    **{name: verdicts.count(name) for name in ("equal", "lower", "higher", "mixed")},
+                    "largest_difference": worst.difference if worst is not None else math.nan,
+                    "largest_at": f"{where}: {worst.field}" if worst is not None and differs else "",
+                    "ours": worst.ours if worst is not None and differs else None,
+                    "theirs": worst.theirs if worst is not None and differs else None,
+                }
+            )
+    table = pd.DataFrame(rows).rename(columns={"mixed": "only_one_has"})
+    for name in ("largest_difference", "ours", "theirs"):
+        table[name] = table[name].astype("float64")
+    return table
+
+
+def _whole_numbers(table: pd.DataFrame) -> pd.DataFrame:
+    for name in ("ours_cycles", "theirs_cycles"):
+        table[name] = table[name].astype("Int64")
+    for name in ("ours_total_pj", "theirs_total_pj", "ours_utilization", "theirs_utilization", "largest_difference"):
+        table[name] = table[name].astype("float64")
+    return table

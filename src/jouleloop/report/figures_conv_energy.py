@@ -1,0 +1,60 @@
+"""Figure of a convolution sweep: DRAM words moved, the two dataflows of theory, and what no dataflow is below."""
+
+import numpy as np
+import pandas as pd
+
+from jouleloop.report.selection import architectures_of, require_columns
+from jouleloop.report.style import BLUE, FIT, GREEN, ORANGE, ReportFigure, new_figure, size_axis, styled
+from jouleloop.stats.cases import SweepDescription
+from jouleloop.stats.expression import evaluate_variable
+
+_LINES = {
+    "theory_write_once_outputs_words": ("write-once outputs, one map", ORANGE, "-"),
+    "theory_read_once_inputs_words": ("read-once inputs, one map", GREEN, "-"),
+    "theory_lower_bound_words": ("lower bound, whole chip", FIT, "--"),
+}
+
+
+def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFigure:
+    """Draw DRAM words against the variable of a sweep, a panel an architecture, logarithmically.
+
+    Parameters
+    ----------
+    table
+        See `jouleloop.pipeline.conv_energy.conv_energy_table`.
+
+    Raises
+    ------
+    InputError
+        For a sweep that is not in the table, or a table of another kind.
+    """
+    require_columns(table, ["dram_words", "ratio_to_lower_bound", *_LINES])
+    names = architectures_of(table, sweep.name)
+    counted = []
+    with styled():
+        figure, axes = new_figure(1, len(names), sharey=True)
+        for panel, name in zip(axes[0], names, strict=True):
+            rows = table[(table["sweep"] == sweep.name) & (table["architecture"] == name)]
+            x = evaluate_variable(sweep.variable, rows)
+            order = np.argsort(x, kind="stable")
+            rows, x = rows.iloc[order], x[order]
+            for column, (label, colour, dashes) in _LINES.items():
+                panel.plot(x, rows[column].to_numpy(np.float64), dashes, color=colour, lw=1, label=label)
+            panel.plot(x, rows["dram_words"].to_numpy(np.float64), "o", ms=2.5, color=BLUE, label="measured")
+            panel.set_yscale("log")
+            panel.set_title(str(name).capitalize())
+            size_axis(panel.xaxis, sweep.label, float(x.max(initial=0)))
+            ratio = rows["ratio_to_lower_bound"].to_numpy(np.float64)
+            counted.append(
+                f"{str(name).capitalize()} n = {len(rows)}, {int((ratio < 1).sum())} below the bound, measured / bound "
+                f"{ratio.min():.3g} to {ratio.max():.3g}"
+            )
+        axes[0][0].set_ylabel("words from and to DRAM")
+        axes[0][0].legend(loc="best")
+    caption = (
+        f"Question: how near is the DRAM traffic of the best mappings of sweep {sweep.name} to theory? Dots are "
+        "measured; lines are the two dataflows of the energy model for convolutions with the Buffer it assumes (one "
+        "map), dashed what no dataflow with all memory of the chip is below. Unit: words. "
+        f"{'; '.join(counted)}. Decision rule: a layer below the dashed line would refute the bound or the measurement."
+    )
+    return ReportFigure("theory", figure, caption)

@@ -1,0 +1,133 @@
+"""The figure of the laws behind the bars: which law holds where, and the steps between them."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.patches import Patch
+from matplotlib.ticker import PercentFormatter
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.report.selection import architectures_of
+from jouleloop.report.style import FIT, SERIES, ReportFigure, new_figure, response_axis, size_axis, styled
+
+_NAMED = 7
+_OTHERS = "#bdbdbd"
+_LONG_FORMULA = 60
+_ROUNDING, _FLAT = 1e-12, 1e-3
+
+
+def law_figure(
+    laws: pd.DataFrame, points: pd.DataFrame, sweep: str, label: str, architecture: str | None = None
+) -> ReportFigure:
+    """Draw every point in the colour of its law, a row an architecture.
+
+    Left, the data energy as bars (or, where two sizes vary, the law over both); right, the data energy over what the
+    most common law would give: a step wherever another class of mapping takes over.
+
+    Parameters
+    ----------
+    laws, points
+        As in results/laws.csv and results/law_points.csv.
+    label
+        The sweep's variable in words.
+
+    Raises
+    ------
+    InputError
+        For an unknown sweep or architecture.
+    """
+    if not len(points):
+        raise InputError(Fault("no point has a law"))
+    names = architectures_of(points, sweep, architecture)
+    counted = []
+    with styled():
+        figure, axes = new_figure(len(names), 2)
+        for (left, right), name in zip(axes, names, strict=True):
+            rows = points[(points["sweep"] == sweep) & (points["architecture"] == name)]
+            own = laws[(laws["sweep"] == sweep) & (laws["architecture"] == name)]
+            colours = _colours(own)
+            grid = _grid(rows)
+            if grid is None:
+                _bars(left, rows, colours, label)
+            else:
+                _map(left, rows, grid, colours)
+            left.set_title(name.capitalize())
+            x = rows["variable"].to_numpy(dtype=np.float64)
+            excess = (rows["data_pj"] / rows["common_law_data_pj"] - 1).to_numpy(dtype=np.float64, copy=True)
+            excess[np.abs(excess) < _ROUNDING] = 0.0
+            right.axhline(0, color=FIT, lw=0.8)
+            if not excess.any():
+                right.set_ylim(-_FLAT, _FLAT)
+            for law, colour in {**colours, "": _OTHERS}.items():
+                chosen = (rows["law"] == law).to_numpy() if law else ~rows["law"].isin(list(colours)).to_numpy()
+                right.plot(x[chosen], excess[chosen], "o", ms=2.5, color=colour)
+            right.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+            right.set_ylabel("over the most common law")
+            size_axis(right.xaxis, label, float(x.max()))
+            handles = [Patch(facecolor=colours[law], label=_described(own, law)) for law in colours]
+            if len(own) > len(colours):
+                handles.append(Patch(facecolor=_OTHERS, label=f"{len(own) - len(colours)} further laws"))
+            right.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.2, -0.3), handlelength=1.0)
+            without = int((rows["law"] == "").sum())
+            counted.append(f"{name.capitalize()} n = {len(rows)}, {len(own)} laws, {without} points without one")
+    caption = (
+        f"Question: which exact law does the data energy of each layer of sweep {sweep} obey? Left: the layers in the "
+        "colour of their law; right: measured energy over the most common law's, a step wherever another class of "
+        f"mapping is cheapest. Unit: J. {'; '.join(counted)}. Decision rule: none is needed, every law is an exact sum "
+        "of access counts times energies per access; coefficients in pJ."
+    )
+    return ReportFigure("_".join(["laws", sweep, *([architecture] if architecture else [])]), figure, caption)
+
+
+def _colours(laws: pd.DataFrame) -> dict[str, str]:
+    ranked = laws.sort_values("points", ascending=False, kind="stable")["law"].astype(str)
+    return dict(zip(ranked.head(_NAMED), SERIES, strict=False))
+
+
+def _described(laws: pd.DataFrame, law: str) -> str:
+    row = laws[laws["law"] == law].iloc[0]
+    formula = str(row["formula_data"])
+    shown = formula if len(formula) <= _LONG_FORMULA else formula[: _LONG_FORMULA - 1] + "…"
+    return f"{law}: {shown}, {row['points']} layers"
+
+
+def _grid(rows: pd.DataFrame) -> tuple[str, str] | None:
+    """Return the two sizes that vary independently of each other, if there are just two."""
+    sizes = [name for name in rows.columns if str(name).endswith("_size") and rows[name].nunique() > 1]
+    if len(sizes) != 2 or rows.duplicated(sizes).any():
+        return None
+    first, second = sizes
+    return (first, second) if rows[first].nunique() * rows[second].nunique() <= 2 * len(rows) else None
+
+
+def _bars(panel: Axes, rows: pd.DataFrame, colours: dict[str, str], label: str) -> None:
+    x = rows["variable"].to_numpy(dtype=np.float64)
+    gaps = np.diff(np.unique(x))
+    width = 0.85 * float(gaps.min()) if gaps.size else 1.0
+    panel.bar(x, rows["data_pj"], width, color=[colours.get(law, _OTHERS) for law in rows["law"]])
+    size_axis(panel.xaxis, label, float(x.max()))
+    response_axis(panel.yaxis, "pJ", "data energy", float(rows["data_pj"].max()))
+
+
+def _map(panel: Axes, rows: pd.DataFrame, grid: tuple[str, str], colours: dict[str, str]) -> None:
+    order = {law: i for i, law in enumerate(colours)}
+    coded = rows.assign(code=[order.get(law, len(order)) for law in rows["law"]])
+    table = coded.pivot_table(index=grid[1], columns=grid[0], values="code")
+    palette = ListedColormap([*colours.values(), _OTHERS])
+    panel.pcolormesh(
+        table.columns.to_numpy(),
+        table.index.to_numpy(),
+        np.ma.masked_invalid(table.to_numpy(dtype=np.float64)),
+        cmap=palette,
+        vmin=-0.5,
+        vmax=len(order) + 0.5,
+        shading="nearest",
+        rasterized=True,
+    )
+    panel.grid(visible=False)
+    first, second = (
+        {"C_size": "inputs n (C)", "M_size": "outputs m (M)"}.get(s, s.removesuffix("_size")) for s in grid
+    )
+    panel.set_xlabel(first)
+    panel.set_ylabel(second)

@@ -1,0 +1,74 @@
+"""Figures of whole networks: the energy of every layer, as often as the network runs it, stacked by level."""
+
+import numpy as np
+import pandas as pd
+
+from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.pipeline.networks import TOTAL
+from jouleloop.report.figures_energy import energy_parts, stack_bars
+from jouleloop.report.style import ReportFigure, new_figure, response_axis, styled
+
+_WIDTH_IN, _HEIGHT_IN = 7.2, 3.4
+
+
+def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> ReportFigure:
+    """Draw a stack for every layer of a network on one architecture: its energy times how often the network runs it.
+
+    Parameters
+    ----------
+    networks
+        The table of networks, see `jouleloop.pipeline.networks.network_table`.
+
+    Raises
+    ------
+    InputError
+        For an unknown network or architecture, or a table that is none of networks.
+    """
+    missing = [name for name in ("network", "architecture", "layer", "count", "status") if name not in networks]
+    raise_all([Fault(f"the table of networks has no column {name!r}") for name in missing])
+    for value, column in ((network, "network"), (architecture, "architecture")):
+        known = sorted(str(name) for name in networks[column].unique())
+        if value not in known:
+            raise InputError(unknown(value, known, column))
+    rows = networks[(networks["network"] == network) & (networks["architecture"] == architecture)]
+    total = rows[rows["layer"] == TOTAL].iloc[0]
+    layers = rows[rows["layer"] != TOTAL].reset_index(drop=True)
+    counts = layers["count"].to_numpy(dtype=np.float64)
+    parts = {key: values * counts for key, values in energy_parts(layers).items()}
+    heights = np.sum(list(parts.values()), axis=0)
+    with styled():
+        figure, axes = new_figure(1, 1)
+        figure.set_size_inches(_WIDTH_IN, _HEIGHT_IN)
+        panel = axes[0][0]
+        place = np.arange(len(layers), dtype=np.float64)
+        stack_bars(panel, place, 0.8, parts, below=-0.42)
+        panel.set_xticks(
+            place, [str(name) for name in layers["layer"]], rotation=60, ha="right", rotation_mode="anchor"
+        )
+        panel.grid(visible=False, axis="x")
+        panel.set_xlim(-0.7, len(layers) - 0.3)
+        for x, height, count, status in zip(place, heights, counts, layers["status"], strict=True):
+            note = "no mapping" if status != "ok" else f"×{count:.0f}" if count > 1 else ""
+            panel.annotate(note, (x, height), (0, 2), textcoords="offset points", ha="center", va="bottom", fontsize=6)
+        panel.set_ylim(top=1.08 * float(heights.max(initial=0)) or 1.0)
+        response_axis(panel.yaxis, "pJ", "energy", float(heights.max(initial=0)))
+        panel.set_title(
+            f"{network} on {architecture.capitalize()}: {_joules(float(total['total_pj']))}, "
+            f"{float(total['macs']) / 1e9:.3g} G multiply-accumulates"
+        )
+    runs = int(total["count"])
+    proven = "all optima proven" if bool(total["optimal"]) else "not all optima proven (column gap of the table)"
+    caption = (
+        f"Question: which layers and which memories cost the energy of {network} on {architecture.capitalize()}? One "
+        "bar a distinct layer, its energy times how often the network runs it (×, where more than once); the bars add "
+        "up to the energy of the network (paper 002, equation (1)). Stacked from below: compute, then every level "
+        "(colour), split by data space (hatch: none weights, rising lines inputs, falling lines outputs). Unit: J. "
+        f"n = {len(layers)} distinct layers, {runs} in all; status {total['status']}; {proven}. No test is made here."
+    )
+    return ReportFigure(f"{network}_{architecture}", figure, caption)
+
+
+def _joules(energy_pj: float) -> str:
+    exponent = int(np.floor(np.log10(energy_pj) / 3)) if energy_pj > 0 else 0
+    step = min(max(exponent, 0), 4)
+    return f"{energy_pj / 1000.0**step:.4g} {('pJ', 'nJ', 'µJ', 'mJ', 'J')[step]}"

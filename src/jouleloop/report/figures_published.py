@@ -1,0 +1,64 @@
+"""Published energies and ours, point by point: both above each other, and their ratio below."""
+
+import numpy as np
+import pandas as pd
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.report.selection import architectures_of, require_columns
+from jouleloop.report.style import BLUE, FIT, PUBLISHED, ReportFigure, new_figure, response_axis, size_axis, styled
+
+_COLUMNS = ["architecture", "sweep", "parameter", "published_pj", "ours_pj", "ratio", "ours_is", "set"]
+
+
+def published_figure(published: pd.DataFrame, sweep: str, label: str = "") -> ReportFigure:
+    """Draw total energies and the ratio ours / published of one sweep, a column an architecture.
+
+    Parameters
+    ----------
+    published
+        The comparison, see `jouleloop.pipeline.published.compare_published`.
+    label
+        The parameter in words.
+
+    Raises
+    ------
+    InputError
+        For an unknown sweep, a table of another kind, or a sweep without any point that can be compared.
+    """
+    require_columns(published, _COLUMNS)
+    names = architectures_of(published, sweep)
+    counted = []
+    with styled():
+        figure, axes = new_figure(2, len(names))
+        for column, name in enumerate(names):
+            rows = published[(published["sweep"] == sweep) & (published["architecture"] == name)]
+            rows = rows[np.isfinite(rows["ratio"].to_numpy(dtype=np.float64))].sort_values("parameter")
+            if rows.empty:
+                raise InputError(Fault(f"no point of sweep {sweep} on {name} can be compared"))
+            x = rows["parameter"].to_numpy(dtype=np.float64)
+            above, below = axes[0][column], axes[1][column]
+            above.plot(x, rows["ours_pj"], "-", color=BLUE, marker=".", ms=3, lw=0.8, label="ours, proven optimum")
+            above.plot(x, rows["published_pj"], "o", ms=3, mfc="none", color=PUBLISHED, label="published")
+            largest = float(max(rows["ours_pj"].max(), rows["published_pj"].max()))
+            above.set_ylim(bottom=0)
+            response_axis(above.yaxis, "pJ", "total energy", largest)
+            above.set_title(f"{str(name).capitalize()}, constraints {rows['set'].iloc[0]}")
+            below.axhline(1, ls="--", color=FIT, lw=0.8)
+            below.plot(x, rows["ratio"], ".", ms=4, color=BLUE)
+            least = float(rows["ratio"].min())
+            below.set_ylim(min(0.95, least - 0.02), max(1.01, float(rows["ratio"].max()) + 0.01))
+            below.set_ylabel("ours / published")
+            for panel in (above, below):
+                size_axis(panel.xaxis, label or "parameter", float(x.max()))
+            counts = ", ".join(f"{int((rows['ours_is'] == kind).sum())} {kind}" for kind in ("equal", "below", "above"))
+            counted.append(
+                f"{str(name).capitalize()} n = {len(rows)}: ours {counts} published, least ratio {least:.4f}"
+            )
+        axes[0][0].legend(loc="upper left")
+    caption = (
+        f"Question: did the published search of sweep {sweep} find the optimum? Above, published total energies "
+        "(circles) and our proven optima (line) under the constraints and counting rules of the published runs; below, "
+        f"their ratio point by point. Unit: J. {'; '.join(counted)}. Decision rule: energies within 0.1 pJ are equal "
+        "(the published ones have two decimals); a ratio above 1 would be a mapping that our mapspace lacks."
+    )
+    return ReportFigure("published", figure, caption)

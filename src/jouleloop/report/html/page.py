@@ -1,0 +1,160 @@
+"""The page itself: tables and data put into the template, with its styles, scripts and the charting library inlined."""
+
+import importlib.util
+import json
+import os
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+import jouleloop
+from jouleloop.errors import EngineError, Fault, InputError
+from jouleloop.files import write_text
+from jouleloop.report.html.numbers import percent
+from jouleloop.report.html.points import Limits, chart_data
+from jouleloop.report.html.sections import (
+    law_table,
+    left_out_table,
+    network_tables,
+    provenance_tables,
+    published_table,
+    run_tables,
+    theory_table,
+)
+from jouleloop.report.html.sources import ReportTables
+from jouleloop.report.html.verdicts import VERDICTS, p_text, verdicts_of
+
+MOST_BYTES = 10_000_000
+"""No page is larger; fewer mappings and points are embedded where it would be."""
+
+SCRIPTS = ("base", "tables", "mapping", "traces", "chart", "points", "sweep", "networks", "main")
+"""Modules of the page in the order in which they build on each other."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """The charting library as text, with its version."""
+
+    name: str
+    version: str
+    source: str
+
+
+def charting_library() -> Library:
+    """Return plotly.js as the installed package plotly ships it.
+
+    Raises
+    ------
+    EngineError
+        Where the package is not installed.
+    """
+    # The package itself is slow to import and is not needed.
+    found = importlib.util.find_spec("plotly")
+    path = Path(found.origin).parent / "package_data" / "plotly.min.js" if found and found.origin else None
+    if path is None or not path.is_file():
+        raise EngineError(Fault("the report needs the package plotly, which brings its charting library: install it"))
+    source = path.read_text(encoding="utf-8")
+    version = source[:200].partition("plotly.js v")[2].split("\n")[0].strip()
+    return Library("plotly.js", version, source)
+
+
+def report_page(tables: ReportTables, output: Path, limits: Limits | None = None) -> str:
+    """Return the report as one HTML text of at most `MOST_BYTES` bytes; links are relative to ``output``.
+
+    Raises
+    ------
+    EngineError
+        Where the charting library is not installed.
+    InputError
+        Where even a page with few points is too large.
+    """
+    library = charting_library()
+    if not tables.verdicts["sweep"].size:
+        raise InputError(Fault("the table of verdicts has no rows"))
+    template = _environment().get_template("report.html.j2")
+    fixed = _fixed_context(tables, output, library)
+    limits = limits or Limits()
+    while True:
+        charts = chart_data(tables, limits)
+        page = template.render(**fixed, charts=charts, data=_embedded(charts.data | {"networks": fixed["networks"]}))
+        if len(page.encode()) < MOST_BYTES:
+            return page
+        if limits.points < 100:
+            raise InputError(Fault("the report cannot be kept below 10 MB: its tables are too large"))
+        limits = limits.halved()
+
+
+def write_report(tables: ReportTables, output: Path) -> int:
+    """Write the report to ``output`` whole or not at all; return its size in bytes."""
+    page = report_page(tables, output)
+    write_text(output, page)
+    return len(page.encode())
+
+
+def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict[str, Any]:
+    """Return all that the template shows besides the charted points."""
+    statuses, left_out = left_out_table(tables)
+    totals, networks = network_tables(tables.networks)
+    sweeps = list(dict.fromkeys(str(name) for name in tables.verdicts["sweep"]))
+    architectures = list(dict.fromkeys(str(name) for name in tables.verdicts["architecture"]))
+    responses = tables.verdicts.drop_duplicates("response")[["response", "response_label"]]
+    return {
+        "version": jouleloop.__version__,
+        "library": library,
+        "library_source": _script(library.source),
+        "scripts": [_script(_static(f"{name}.js")) for name in SCRIPTS],
+        "style": Markup(_static("report.css")),  # noqa: S704 - a file of this package
+        "verdicts": verdicts_of(tables.verdicts, tables.left_out),
+        "meanings": VERDICTS,
+        "sweeps": sweeps,
+        "descriptions": {name: sweep.description for name, sweep in tables.sweeps.items()},
+        "architectures": architectures,
+        "responses": [(str(name), str(label)) for name, label in responses.itertuples(index=False)],
+        "statuses": statuses,
+        "left_out": left_out,
+        "laws": law_table(tables.laws),
+        "theory": theory_table(tables.verdicts),
+        "published": published_table(tables.published),
+        "network_totals": totals,
+        "networks": networks,
+        "run": run_tables(tables.summary),
+        "provenance": provenance_tables(tables.provenance),
+        "notes": tables.notes,
+        "store": tables.store is not None,
+        "links": [(path.name, Path(os.path.relpath(path, output.parent)).as_posix()) for path in tables.links],
+    }
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("jouleloop.report.html"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"percent": percent, "p_value": p_text}
+    return environment
+
+
+def _static(name: str) -> str:
+    return resources.files("jouleloop.report.html").joinpath("static", name).read_text(encoding="utf-8")
+
+
+def _script(source: str) -> Markup:
+    """Return trusted script text for a script element, which nothing in it may end."""
+    if "</script" in source.lower():
+        raise InputError(Fault("a script of the report would end its own element"))
+    return Markup(source)  # noqa: S704 - a file of this package or of the charting library
+
+
+def _embedded(data: Any) -> Markup:
+    """Return ``data`` as JSON that stands safely inside a script element, whatever names it holds."""
+    text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return Markup(text)  # noqa: S704 - nothing in it can end the element

@@ -1,0 +1,243 @@
+"""The charted points as compact columns: sizes, energies, fits and mappings of every sweep and architecture."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from jouleloop.pipeline.published import read_published
+from jouleloop.report.html.mappings import SPACES, loops_of, stored_accesses
+from jouleloop.report.html.numbers import compact
+from jouleloop.report.html.sources import ReportTables
+from jouleloop.report.selection import fitted_line
+from jouleloop.stats.expected import growth_named
+from jouleloop.stats.table import Response, find_responses
+
+_GROUP = ["sweep", "architecture", "engine", "energy_table"]
+_ALL = ("data", "total", "compute", "levels", "spaces", "dram_words")
+_LINE_POINTS = 80
+
+
+@dataclass(frozen=True)
+class Limits:
+    """How much is embedded, so that the page stays small.
+
+    Attributes
+    ----------
+    points
+        Points of all sweeps together; beyond, every sweep and architecture shows evenly spaced sizes.
+    accesses
+        Points with tile sizes and accesses.
+    """
+
+    points: int = 20_000
+    accesses: int = 3_000
+
+    def halved(self) -> "Limits":
+        """Return half of each, the accesses first."""
+        if self.accesses > 200:
+            return Limits(self.points, self.accesses // 4)
+        return Limits(self.points // 2, self.accesses)
+
+
+@dataclass(frozen=True)
+class ChartData:
+    """What the page's scripts draw from, and how much of the tables it is.
+
+    Attributes
+    ----------
+    data
+        Plain data for JSON.
+    points, charted, with_accesses
+        Points tested, points embedded, and those of them with tile sizes and accesses.
+    """
+
+    data: dict[str, Any]
+    points: int
+    charted: int
+    with_accesses: int
+
+
+def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
+    """Return the points of all tested sweeps in the order of the verdicts."""
+    responses = _responses(tables)
+    groups = [_Group(key, tables) for key in tables.verdicts[_GROUP].drop_duplicates().itertuples(index=False)]
+    total = sum(len(group.points) for group in groups)
+    share = min(1.0, limits.points / total) if total else 1.0
+    for group in groups:
+        group.thin(share)
+    charted = sum(len(group.points) for group in groups)
+    share = min(1.0, limits.accesses / charted) if charted else 1.0
+    chosen = pd.concat([group.rows.loc[group.spread(share)] for group in groups]) if groups else tables.energies[:0]
+    accesses = stored_accesses(chosen, tables.timings, tables.store)
+    shared: dict[int, int] = {}  # the same mapping found by several sweeps is embedded once
+    listed: list[Any] = []
+    for index in chosen.index:
+        if index in accesses and id(accesses[index]) not in shared:
+            shared[id(accesses[index])] = len(listed)
+            listed.append(accesses[index])
+    positions = {index: shared[id(found)] for index, found in accesses.items()}
+    sweeps: dict[str, dict[str, Any]] = {}
+    for group in groups:
+        entry = sweeps.setdefault(group.sweep, _sweep_entry(group.sweep, tables))
+        entry["groups"].append(group.as_json(responses, positions))
+    data = {
+        "spaces": SPACES,
+        "responses": {name: {"label": r.label, "unit": r.unit} for name, r in responses.items()},
+        "sweeps": list(sweeps.values()),
+        "accesses": listed,
+    }
+    return ChartData(data, total, charted, len(positions))
+
+
+def _responses(tables: ReportTables) -> dict[str, Response]:
+    """Return the tested responses by name, with the columns that each is the sum of."""
+    known = {entry.name: entry for entry in find_responses(tables.energies, _ALL)}
+    rows = tables.verdicts.drop_duplicates("response")[["response", "response_label", "unit"]]
+    found = {}
+    for name, label, unit in rows.itertuples(index=False):
+        columns = known[name].columns if name in known else (str(name),)
+        found[str(name)] = Response(str(name), columns, str(label), "" if pd.isna(unit) else str(unit))
+    return found
+
+
+def _sweep_entry(name: str, tables: ReportTables) -> dict[str, Any]:
+    first = tables.verdicts[tables.verdicts["sweep"] == name].iloc[0]
+    return {"name": name, "variable": str(first["variable"]), "groups": []}
+
+
+class _Group:
+    """One sweep on one architecture (one engine, one energy table)."""
+
+    def __init__(self, key: Any, tables: ReportTables) -> None:
+        self.sweep, self.architecture, self.engine, self.energy_table = (
+            "" if pd.isna(part) else str(part) for part in key
+        )
+        self.tables = tables
+        self.verdicts = _select(tables.verdicts, key)
+        self.fits = _select(tables.fits, key)
+        residuals = _select(tables.residuals, key)
+        # All responses of a layer have its size; the first is the one whose best layers are marked.
+        self.points = residuals.drop_duplicates("layer").sort_values(["variable", "layer"], kind="stable")
+        energies = tables.energies[tables.energies["status"] == "ok"]
+        rows = _select(energies, key)
+        indices = pd.Series(rows.index, index=rows["layer"])
+        self.rows = rows.loc[indices.loc[self.points["layer"]]]
+
+    def thin(self, share: float) -> None:
+        """Keep evenly spaced points only."""
+        if share < 1:
+            kept = _even(len(self.points), max(50, int(share * len(self.points))))
+            self.points, self.rows = self.points.iloc[kept], self.rows.iloc[kept]
+
+    def spread(self, share: float) -> pd.Index:
+        """Return the rows of evenly spaced points, the first and the last among them."""
+        return self.rows.index[_even(len(self.rows), max(20, int(share * len(self.rows))))]
+
+    def as_json(self, responses: Mapping[str, Response], accesses: Mapping[int, int]) -> dict[str, Any]:
+        """Return the group as plain data."""
+        own = {name: responses[name] for name in self.verdicts["response"]}
+        columns = _columns(self.rows, own)
+        loops = loops_of(self.rows["mapping"] if "mapping" in self.rows.columns else [""] * len(self.rows))
+        x = self.points["variable"].to_numpy(dtype=np.float64)
+        fits = {str(row["response"]): row for _, row in self.fits.iterrows()}
+        growths = {str(row["expected"]) for row in fits.values()}
+        lines = np.linspace(x.min(), x.max(), _LINE_POINTS) if x.size else x
+        return {
+            "architecture": self.architecture,
+            "engine": self.engine,
+            "energy_table": self.energy_table,
+            "layers": [str(name) for name in self.points["layer"]],
+            "x": compact(x, 12),
+            "best": [int(flag) for flag in self.points["on_lower_envelope"]],
+            "macs": compact(self.rows["macs"], 15) if "macs" in self.rows.columns else None,
+            "optimal": [int(flag) for flag in self.rows["optimal"]] if "optimal" in self.rows.columns else None,
+            "columns": columns,
+            "levels": loops.levels,
+            "loops": loops.texts,
+            "accesses": [accesses.get(int(index), -1) for index in self.rows.index],
+            "regressors": {name: _regressors(name, x) for name in sorted(growths)},
+            "responses": {name: self._response(name, entry, fits.get(name), lines) for name, entry in own.items()},
+            "published": self._published(),
+            **self._laws(),
+        }
+
+    def _response(self, name: str, entry: Response, fit: Any, lines: Any) -> dict[str, Any]:
+        verdict = self.verdicts[self.verdicts["response"] == name].iloc[0]
+        found: dict[str, Any] = {
+            "columns": list(entry.columns),
+            "verdict": str(verdict["verdict"]),
+            "reason": str(verdict["reason"]),
+            "expected": str(verdict["expected"]),
+        }
+        if fit is not None and not pd.isna(fit["c1"]) and lines.size:
+            coefficients = [fit[f"c{i}"] for i in range(1, 5) if f"c{i}" in fit and not pd.isna(fit[f"c{i}"])]
+            found["c"] = [float(value) for value in coefficients]
+            found["line"] = [compact(lines, 7), compact(fitted_line(fit, lines), 7)]
+        bounds = {side: f"theory_{side}_{name}" for side in ("lower", "upper")}
+        found["bounds"] = {
+            side: compact(self.rows[column].to_numpy(dtype=np.float64))
+            for side, column in bounds.items()
+            if column in self.rows.columns and self.rows[column].notna().any()
+        }
+        return found
+
+    def _laws(self) -> dict[str, Any]:
+        """Return the law of every point by name, and the laws' formulas, where the run has derived them."""
+        laws, points = self.tables.laws, self.tables.law_points
+        if laws is None or points is None:
+            return {}
+        here = [
+            table[(table["sweep"] == self.sweep) & (table["architecture"] == self.architecture)]
+            for table in (laws, points)
+        ]
+        of_layer = dict(zip(here[1]["layer"].astype(str), here[1]["law"].fillna("").astype(str), strict=True))
+        formulas = dict(zip(here[0]["law"].astype(str), here[0]["formula_data"].astype(str), strict=True))
+        return {"law": [of_layer.get(str(name), "") for name in self.points["layer"]], "formulas": formulas}
+
+    def _published(self) -> dict[str, Any] | None:
+        """Return published data energies where the sweep's variable is what they are listed by."""
+        sweep = self.tables.sweeps.get(self.sweep)
+        table = read_published(sweep, self.architecture) if sweep is not None else None
+        if sweep is None or table is None or sweep.variable != sweep.published_parameter:
+            return None
+        shown = {"data_pj": "published_data_pj", "total_pj": "published_pj"}
+        return {
+            "x": compact(table["parameter"], 12),
+            **{name: compact(table[column]) for name, column in shown.items() if column in table.columns},
+        }
+
+
+def _columns(rows: pd.DataFrame, responses: Mapping[str, Response]) -> dict[str, list[int | float | None]]:
+    """Return the columns that the responses and the breakdown need; parts that are always zero are left out."""
+    wanted = dict.fromkeys(column for entry in responses.values() for column in entry.columns)
+    wanted |= dict.fromkeys(entry.columns[0] for entry in find_responses(rows, ["total", "compute", "spaces"]))
+    found = {}
+    for name in wanted:
+        if name not in rows.columns:
+            continue
+        values = pd.to_numeric(rows[name], errors="coerce").to_numpy(dtype=np.float64)
+        if np.isfinite(values).any() and (name in responses or np.nansum(np.abs(values)) > 0):
+            found[name] = compact(values)
+    return found
+
+
+def _regressors(growth: str, x: Any) -> list[int | float | None] | None:
+    """Return what the fit is a polynomial in, or None where it is the variable itself."""
+    values = growth_named(growth).regressors(x)
+    return None if np.array_equal(values, x) else compact(values, 12)
+
+
+def _select(table: pd.DataFrame, key: Any) -> pd.DataFrame:
+    match = np.ones(len(table), dtype=bool)
+    for name, value in zip(_GROUP, key, strict=True):
+        match &= (table[name].fillna("") == ("" if pd.isna(value) else value)).to_numpy()
+    return table[match]
+
+
+def _even(length: int, wanted: int) -> list[int]:
+    if wanted >= length:
+        return list(range(length))
+    return sorted({int(i) for i in np.linspace(0, length - 1, wanted).round()})

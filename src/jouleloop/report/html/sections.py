@@ -1,0 +1,240 @@
+"""The further sections as plain tables: rows left out, theory, published values, networks, the run, provenance."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from jouleloop.pipeline.networks import TOTAL
+from jouleloop.report.html.numbers import compact, number, percent, quantity
+from jouleloop.report.html.sources import ReportTables
+
+_MOST_ROWS = 500
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What a cell shows, and what its column is sorted by; numbers stand to the right."""
+
+    text: str
+    sort: str | float | None = None
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the cell is a number."""
+        return isinstance(self.sort, float)
+
+
+@dataclass(frozen=True)
+class PlainTable:
+    """A table with a caption that says what it answers; ``note`` where rows are not shown."""
+
+    caption: str
+    headings: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    note: str = ""
+
+
+def text(value: Any) -> Cell:
+    """Return a cell of words."""
+    shown = "" if value is None or (not isinstance(value, (list, dict)) and pd.isna(value)) else str(value)
+    return Cell(shown, shown)
+
+
+def figure(value: Any, unit: str = "", digits: int = 4) -> Cell:
+    """Return a cell of a number, in ``unit`` with an SI prefix where one is given."""
+    if value is None or pd.isna(value):
+        return Cell("–", None)
+    return Cell(quantity(float(value), unit, digits) if unit else number(value, digits), float(value))
+
+
+def left_out_table(tables: ReportTables) -> tuple[dict[str, int], PlainTable | None]:
+    """Return how many rows have each status, and the rows that no test could use, by name."""
+    statuses = {str(name): int(count) for name, count in tables.energies["status"].value_counts().sort_index().items()}
+    failed = tables.energies[tables.energies["status"] != "ok"][["sweep", "architecture", "layer", "status", "reason"]]
+    missing = tables.left_out[tables.left_out["response"] != "all"]
+    rows = [tuple(text(value) for value in (*row[:3], "all", *row[3:])) for row in failed.itertuples(index=False)]
+    columns = ["sweep", "architecture", "layer", "response", "status", "reason"]
+    rows += [tuple(text(value) for value in row) for row in missing[columns].itertuples(index=False)]
+    if not rows:
+        return statuses, None
+    note = f"The first {_MOST_ROWS} of {len(rows)} rows; all are in left_out.csv." if len(rows) > _MOST_ROWS else ""
+    return statuses, PlainTable(
+        f"Which layers have no energy, and why? {len(rows)} rows in no test.",
+        ("Sweep", "Architecture", "Layer", "Response", "Status", "Reason"),
+        tuple(rows[:_MOST_ROWS]),
+        note,
+    )
+
+
+def theory_table(verdicts: pd.DataFrame) -> PlainTable | None:
+    """Return measured over bound for every test that has bounds, or None where none has."""
+    rows = []
+    for side in ("lower", "upper"):
+        column = f"theory_{side}_ratio_min"
+        if column not in verdicts.columns:
+            continue
+        for _, row in verdicts[verdicts[column].notna()].iterrows():
+            ratios = [figure(row.get(f"theory_{side}_ratio_{name}")) for name in ("min", "median", "max", "at_largest")]
+            crossed = row.get(f"theory_{side}_crossed")
+            names = [text(row[name]) for name in ("sweep", "architecture", "response_label")]
+            rows.append((*names, text(f"{side} bound"), *ratios, figure(crossed)))
+    if not rows:
+        return None
+    return PlainTable(
+        "How near to theory is the measurement? Measured over bound; a lower bound allows no ratio below 1, an upper "
+        "bound none above 1.",
+        ("Sweep", "Architecture", "Response", "Bound", "Least", "Median", "Greatest", "At largest size", "Crossed"),
+        tuple(rows),
+    )
+
+
+def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
+    """Return the exact laws of every sweep and architecture with the number of layers that obey each."""
+    if laws is None or not {"sweep", "architecture", "law", "points", "formula_data"} <= set(laws.columns):
+        return None
+    shown = laws.head(_MOST_ROWS)
+    rows = tuple(
+        (
+            text(row["sweep"]),
+            text(row["architecture"]),
+            text(row["law"]),
+            figure(row["points"]),
+            text(row["formula_data"]),
+        )
+        for _, row in shown.iterrows()
+    )
+    return PlainTable(
+        "Which exact law does the data energy of each layer obey? Counts of accesses times energies per access, in the "
+        "layer's sizes; coefficients in pJ, none of them fitted.",
+        ("Sweep", "Architecture", "Law", "Layers", "Data energy [pJ]"),
+        rows,
+        f"The first {_MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > _MOST_ROWS else "",
+    )
+
+
+def published_table(published: pd.DataFrame | None) -> PlainTable | None:
+    """Return own over published energies, a row a sweep and architecture."""
+    if published is None or not {"architecture", "sweep", "ratio", "ours_is"} <= set(published.columns):
+        return None
+    rows = []
+    for (sweep, architecture), part in published.groupby(["sweep", "architecture"], sort=True):
+        ratio = part["ratio"].astype(float)
+        counts = [figure(int((part["ours_is"] == name).sum())) for name in ("equal", "below", "above")]
+        ends = [figure(value) for value in (ratio.min(), ratio.median(), ratio.max())]
+        rows.append((text(sweep), text(architecture), figure(len(part)), *counts, *ends))
+    return PlainTable(
+        "Are the published energies optimal? Total energy of our optimum over the published one, under the semantics "
+        "of the published runs; below 1 the published search stopped short.",
+        ("Sweep", "Architecture", "Points", "Equal", "Ours below", "Ours above", "Least", "Median", "Greatest"),
+        tuple(rows),
+    )
+
+
+def network_tables(networks: pd.DataFrame | None) -> tuple[PlainTable | None, list[dict[str, Any]]]:
+    """Return the totals of the networks as a table, and every network's layers by level for its chart."""
+    if networks is None or networks.empty:
+        return None, []
+    energy = [name for name in networks.columns if name.endswith("_pj") and name not in ("total_pj", "data_pj")]
+    rows, charts = [], []
+    for (network, architecture), part in networks.groupby(["network", "architecture"], sort=False):
+        total = part[part["layer"] == TOTAL].iloc[0]
+        rows.append(
+            (
+                text(network),
+                text(architecture),
+                figure(total["count"]),
+                figure(total["total_pj"], "pJ"),
+                figure(total.get("data_pj"), "pJ"),
+                figure(float(total["total_pj"]) / float(total["macs"]) if total["macs"] else None, "pJ"),
+                figure(total["cycles"]),
+                text(total["status"]),
+            )
+        )
+        layers = part[(part["layer"] != TOTAL) & (part["status"] == "ok")]
+        weights = layers["count"].to_numpy(dtype=float)
+        parts = {name: layers[name].fillna(0).to_numpy(dtype=float) * weights for name in energy}
+        charts.append(
+            {
+                "network": str(network),
+                "architecture": str(architecture),
+                "layers": [str(name) for name in layers["layer"]],
+                "counts": compact(weights),
+                "columns": {name: compact(values) for name, values in parts.items() if values.sum() > 0},
+            }
+        )
+    headings = ("Network", "Architecture", "Layers run", "Total energy", "Data energy", "Per MAC", "Cycles", "Status")
+    caption = "What does a whole network cost? Sums over its layers, each as often as the network runs it."
+    return PlainTable(caption, headings, tuple(rows)), charts
+
+
+def run_tables(summary: Mapping[str, Any] | None) -> list[PlainTable]:
+    """Return the summary of the run: its plain values first, then a table for each group of values or list of rows."""
+    if not summary:
+        return []
+    plain = {key: value for key, value in summary.items() if not isinstance(value, (dict, list))}
+    found = [_pairs("The run", plain)] if plain else []
+    for key, value in summary.items():
+        title = _words(key).capitalize()
+        if isinstance(value, dict) and value:
+            nested = all(isinstance(entry, dict) for entry in value.values())
+            rows = [{"": name, **entry} for name, entry in value.items()] if nested else None
+            found.append(_records(title, rows) if rows else _pairs(title, value))
+        elif isinstance(value, list) and value:
+            records = all(isinstance(entry, dict) for entry in value)
+            found.append(_records(title, value if records else [{"value": entry} for entry in value]))
+    return found
+
+
+def provenance_tables(provenance: Mapping[str, Any]) -> list[PlainTable]:
+    """Return versions, what every architecture was computed with, and the hashes of all inputs."""
+    if not provenance:
+        return []
+    found = [_pairs("With which versions was the table made?", provenance.get("versions", {}))]
+    architectures: Mapping[str, Mapping[str, Any]] = provenance.get("architectures", {})
+    keys = dict.fromkeys(key for entry in architectures.values() for key in entry if key != "files")
+    rows = [(text(name), *(text(_plain(entry.get(key))) for key in keys)) for name, entry in architectures.items()]
+    headings = ("Architecture", *(_words(key).capitalize() for key in keys))
+    found.append(PlainTable("How was every architecture computed?", headings, tuple(rows)))
+    files = {path: digest for entry in architectures.values() for path, digest in entry.get("files", {}).items()}
+    files |= {path: digest for entry in provenance.get("sweeps", {}).values() for path, digest in entry.items()}
+    hashes = tuple((text(path), text(digest)) for path, digest in files.items())
+    found.append(PlainTable("From which files? SHA-256 of every input.", ("File", "SHA-256"), hashes))
+    known = {"versions", "architectures", "sweeps"}
+    rest = {key: value for key, value in provenance.items() if key not in known}
+    return [*found, *run_tables(rest)]
+
+
+def _pairs(caption: str, values: Mapping[str, Any]) -> PlainTable:
+    return PlainTable(caption, ("What", "Value"), tuple((text(_words(k)), _cell(k, v)) for k, v in values.items()))
+
+
+def _records(caption: str, records: list[dict[str, Any]]) -> PlainTable:
+    keys = dict.fromkeys(key for record in records for key in record)
+    rows = tuple(tuple(_cell(key, record.get(key)) for key in keys) for record in records)
+    return PlainTable(caption, tuple(_words(key).capitalize() for key in keys), rows)
+
+
+def _cell(key: str, value: Any) -> Cell:
+    if isinstance(value, bool) or value is None or not isinstance(value, (int, float)):
+        return text(_plain(value))
+    if key.endswith("_pj"):
+        return figure(value, "pJ")
+    if key.endswith("share"):
+        return Cell(percent(float(value)), float(value))
+    return figure(value)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(str(_plain(entry)) for entry in value)
+    if isinstance(value, dict):
+        return ", ".join(f"{_words(key)}: {_plain(entry)}" for key, entry in value.items())
+    return "none" if value is None else value
+
+
+def _words(key: str) -> str:
+    return str(key).replace("_", " ")

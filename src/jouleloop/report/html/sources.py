@@ -1,0 +1,233 @@
+"""What the HTML report is made of: the tables of a finished run, read and checked against each other."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from jouleloop.config.load import NETWORKS
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import read_json
+from jouleloop.pipeline.provenance import file_hash
+from jouleloop.pipeline.write import read_parquet
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.stats.table import TABLE_VERSION, check_table
+from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+
+ENERGIES = "energies.parquet"
+ANALYSIS = ("verdicts.csv", "fits.csv", "residuals.csv", "left_out.csv")
+"""What `jouleloop.config.growth.write_analysis` writes; the report needs all of them or makes them itself."""
+OPTIONAL = (
+    *("networks.csv", "published.csv", "timings.csv", "summary.json"),
+    *("theory_ratio.csv", "laws.csv", "law_points.csv"),
+)
+"""What the report shows where it is there."""
+
+_GROUP = ["sweep", "architecture", "engine", "energy_table"]
+_POINT = ["architecture", "sweep", "layer"]
+_DIRECT = ("data_pj", "total_pj")
+
+
+@dataclass(frozen=True)
+class ReportTables:
+    """The tables of one run.
+
+    Attributes
+    ----------
+    energies, provenance
+        Of ``energies.parquet``.
+    verdicts, fits, residuals, left_out
+        The statistics of the same table.
+    sweeps
+        Layer files that the provenance names and that have not changed since, by the name of the sweep.
+    networks, published, timings, laws, law_points
+        Further tables; None where the run has not made them.
+    summary
+        What ``summary.json`` says of the run; None without.
+    store
+        Folder of the results with accesses and tile sizes; None where there is none.
+    notes
+        What is missing or was put right, in sentences for the reader.
+    links
+        Files that the report may refer to.
+    """
+
+    energies: pd.DataFrame
+    provenance: Mapping[str, Any]
+    verdicts: pd.DataFrame
+    fits: pd.DataFrame
+    residuals: pd.DataFrame
+    left_out: pd.DataFrame
+    sweeps: Mapping[str, Sweep]
+    networks: pd.DataFrame | None = None
+    published: pd.DataFrame | None = None
+    timings: pd.DataFrame | None = None
+    laws: pd.DataFrame | None = None
+    law_points: pd.DataFrame | None = None
+    summary: Mapping[str, Any] | None = None
+    store: Path | None = None
+    notes: tuple[str, ...] = ()
+    links: tuple[Path, ...] = ()
+
+
+def read_tables(
+    folder: Path,
+    options: StatisticsOptions,
+    *,
+    root: Path = Path(),
+    optional: Collection[str] = OPTIONAL,
+    again: bool = False,
+) -> ReportTables:
+    """Return the tables of the run in ``folder``.
+
+    Parameters
+    ----------
+    folder
+        With ``energies.parquet``; the statistics are made here where their tables are missing.
+    options
+        Of the statistics: whether mixed tables are allowed, and all else where they are made here.
+    root
+        What the paths of layer files in the provenance are relative to.
+    optional
+        Which of the `OPTIONAL` files to read where they exist.
+    again
+        Make the statistics here even where their tables exist.
+
+    Raises
+    ------
+    InputError
+        For missing, unreadable or older tables, mixed engines or energy tables (unless allowed), and statistics that
+        were made from another table of energies.
+    """
+    energies, provenance = read_parquet(folder / ENERGIES)
+    try:
+        check_table(energies, options)
+    except InputError as error:
+        raise error.at(folder / ENERGIES) from error
+    sweeps, notes = _sweeps(provenance, root)
+    further = [name for name in OPTIONAL if name in optional and (folder / name).is_file()]
+    read = {name.removesuffix(".csv"): _read_csv(folder / name) for name in further if name.endswith(".csv")}
+    energies = _with_bounds(energies, read.pop("theory_ratio", None), folder / "theory_ratio.csv")
+    present = [name for name in ANALYSIS if (folder / name).is_file()]
+    if again or not present:
+        analysis = _analysed(energies, sweeps, options, folder / ENERGIES)
+    elif len(present) < len(ANALYSIS):
+        raise_all([Fault("no such file: has the run finished?", str(folder / n)) for n in ANALYSIS if n not in present])
+    if not again and present:
+        analysis = {name.removesuffix(".csv"): _read_csv(folder / name) for name in ANALYSIS}
+        _check_analysis(analysis, energies, folder)
+    summary = read_json(folder / "summary.json") if "summary.json" in further else None
+    if summary is not None and not isinstance(summary, dict):
+        raise InputError(Fault("not a summary of a run: an object is wanted", str(folder / "summary.json")))
+    store = folder / "store"
+    names = ["energies.csv", ENERGIES, *ANALYSIS, "verdicts.txt", *further]
+    return ReportTables(
+        energies,
+        provenance,
+        sweeps=sweeps,
+        summary=summary,
+        store=store if store.is_dir() else None,
+        notes=tuple(notes),
+        links=tuple(folder / name for name in names if (folder / name).is_file()),
+        **analysis,
+        **read,
+    )
+
+
+def _with_bounds(energies: pd.DataFrame, bounds: pd.DataFrame | None, source: Path) -> pd.DataFrame:
+    """Return ``energies`` with the ``theory_…`` columns of a table of bounds, empty where it has no such point."""
+    if bounds is None:
+        return energies
+    raise_all([Fault(f"column {name!r} is missing", str(source)) for name in _POINT if name not in bounds.columns])
+    columns = [name for name in bounds.columns if str(name).startswith("theory_") and name not in energies.columns]
+    unique = bounds[[*_POINT, *columns]].drop_duplicates(_POINT)
+    joined = energies.merge(unique, on=_POINT, how="left", validate="many_to_one")
+    joined.attrs.update(energies.attrs)
+    return joined
+
+
+def _sweeps(provenance: Mapping[str, Any], root: Path) -> tuple[dict[str, Sweep], list[str]]:
+    """Return the sweeps whose files are as they were, and sentences on the others."""
+    found: dict[str, Sweep] = {}
+    notes = []
+    for name, files in provenance.get("sweeps", {}).items():
+        for source, digest in files.items():
+            path = root / source
+            if not path.is_file():
+                notes.append(f"{source} is not there: nothing of sweep {name} but its tables is shown.")
+            elif file_hash(path) != digest:
+                notes.append(f"{source} has changed since the run: nothing of sweep {name} but its tables is shown.")
+            else:
+                found[name] = load_network(path) if path.resolve().parent.name == NETWORKS.name else load_sweep(path)
+    return found, notes
+
+
+def _analysed(
+    energies: pd.DataFrame, sweeps: Mapping[str, Sweep], options: StatisticsOptions, source: Path
+) -> dict[str, pd.DataFrame]:
+    """Return the tables of the statistics, made here."""
+    names = [str(name) for name in energies["sweep"].unique()]
+    unknown = [name for name in names if name not in sweeps]
+    hint = "its growth cannot be tested without its layer file; run the workflow, or call from the project's folder"
+    raise_all([Fault(hint, str(source), f"sweep {name}") for name in unknown])
+    tested = [sweeps[name] for name in names if not sweeps[name].is_network]
+    if not tested:
+        raise InputError(Fault("holds no sweep whose growth can be tested, only networks", str(source)))
+    from jouleloop.config.growth import analyse  # noqa: PLC0415 - imports the statistics, which are slow to load
+
+    found = analyse(energies, tested, options)
+    return {name.removesuffix(".csv"): getattr(found, name.removesuffix(".csv")) for name in ANALYSIS}
+
+
+def _check_analysis(analysis: Mapping[str, pd.DataFrame], energies: pd.DataFrame, folder: Path) -> None:
+    """Raise `InputError` unless the statistics were made from ``energies``."""
+    wanted = {
+        "verdicts": {*_GROUP, "response", "response_label", "unit", "expected", "n", "verdict", "reason"},
+        "fits": {*_GROUP, "response", "expected", "c1"},
+        "residuals": {*_GROUP, "response", "layer", "variable", "measured", "on_lower_envelope"},
+        "left_out": {*_GROUP, "response", "layer", "status", "reason"},
+    }
+    faults = [
+        Fault(f"column {column!r} is missing: a table of an older version? Run again", str(folder / f"{name}.csv"))
+        for name, columns in wanted.items()
+        for column in sorted(columns - set(analysis[name].columns))
+    ]
+    raise_all(faults)
+    verdicts = analysis["verdicts"]
+    if "table_version" in verdicts.columns and (verdicts["table_version"] != TABLE_VERSION).any():
+        raise InputError(
+            Fault(
+                "made from an energies table of another version: run again",
+                str(folder / "verdicts.csv"),
+                value=verdicts["table_version"].iloc[0],
+                allowed=f"version {TABLE_VERSION}",
+            )
+        )
+    other = Fault(f"not made from {ENERGIES} beside it: run again, or test again with --again", str(folder))
+    tested = {str(name) for name in verdicts["sweep"].unique()}
+    if not tested <= {str(name) for name in energies["sweep"].unique()}:
+        raise InputError(other)
+    ok = energies[energies["status"] == "ok"]
+    for response in _DIRECT:
+        # Residuals hold ten significant digits.
+        measured = analysis["residuals"].query("response == @response")
+        both = measured.merge(ok, on=[*_GROUP, "layer"], how="left")
+        if not np.allclose(both["measured"], both[response], rtol=1e-8, atol=0, equal_nan=True):
+            raise InputError(other)
+        values = ok[ok["sweep"].isin(tested)][response]
+        if len(measured) and len(measured) != int(values.notna().sum()):
+            raise InputError(other)
+
+
+def _read_csv(path: Path) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(path, keep_default_na=False, na_values=[""])
+    except (OSError, ValueError) as error:
+        raise InputError(Fault(f"not a table: {error}", str(path))) from error
+    for name in table.columns[[pd.api.types.is_string_dtype(dtype) for dtype in table.dtypes]]:
+        # The apostrophe that keeps a spreadsheet from running a cell is no part of a name.
+        table[name] = table[name].str.replace(r"^'(?=[=+\-@|])", "", regex=True)
+    return table

@@ -1,0 +1,118 @@
+"use strict";
+// The mapping of one point, drawn as its loop nest on the storage hierarchy.
+(() => {
+  const { el, quantity, number, percent } = JL;
+  const LOOP = /^([A-Za-z]+?)(\d+)([XY]?)$/;
+
+  const loops = (text) =>
+    text.split(" ").filter(Boolean).map((token) => {
+      const match = LOOP.exec(token);
+      return match ? { dimension: match[1], bound: Number(match[2]), axis: match[3] } : { text: token };
+    });
+
+  // The mapping in a few lines, for a tooltip.
+  function short(group, index) {
+    const parts = (group.loops[index] || "").split("|");
+    if (!group.loops[index]) return [];
+    return group.levels.map((level, k) => `${level}: ${parts[k] || "–"}`);
+  }
+
+  function loopLine(loop, depth) {
+    const style = `--depth: ${depth}`;
+    if (loop.text) return el("div", { class: "loop", style }, loop.text);
+    const range = `${loop.dimension.toLowerCase()} in 0 … ${number(loop.bound - 1)}`;
+    return loop.axis
+      ? el("div", { class: "loop spatial", style }, el("b", {}, "parallel for "), range, el("span", {}, ` across ${loop.axis}`))
+      : el("div", { class: "loop", style }, el("b", {}, "for "), range);
+  }
+
+  // Energy of one level: a bar of its share, split by data space.
+  function energyBar(parts, total) {
+    const bar = el("div", { class: "energy-bar", "aria-hidden": "true" });
+    for (const [space, value] of parts) {
+      if (value > 0) bar.append(el("span", { class: `part ${space.toLowerCase()}`, style: `width: ${(100 * value) / total}%` }));
+    }
+    return bar;
+  }
+
+  function accessTable(level, rows, energies) {
+    const headings = ["", "tile", "reads", "fills", "updates", "energy"];
+    const body = rows.map(([position, tile, , reads, fills, updates]) => {
+      const space = JL.data.spaces[position];
+      const cells = [tile, reads, fills, updates].map((value) => el("td", { title: `${number(value)} words` }, quantity(value, "", 3)));
+      return el("tr", {}, el("th", { scope: "row" }, el("span", { class: `key ${space.toLowerCase()}`, "aria-hidden": "true" }), space),
+        cells, el("td", {}, quantity(energies[space] ?? null, "pJ", 3)));
+    });
+    return el("table", { class: "accesses" },
+      el("caption", { class: "hidden" }, `Words at ${level} per instance`),
+      el("thead", {}, el("tr", {}, headings.map((text) => (text ? el("th", { scope: "col" }, text) : el("td", {}))))),
+      el("tbody", {}, body));
+  }
+
+  function levelBox(group, index, k, text, depth, total) {
+    const level = group.levels[k];
+    const at = group.accesses[index];
+    const rows = at >= 0 ? JL.data.accesses[at][k] || [] : [];
+    const energies = {};
+    for (const space of JL.data.spaces) {
+      const column = group.columns[`${level}_${space.toLowerCase()}_pj`];
+      if (column && column[index] !== null) energies[space] = column[index];
+    }
+    const sum = Object.values(energies).reduce((a, b) => a + b, 0);
+    const instances = Math.max(...rows.map((row) => row[2]), 1);
+    const box = el("li", { class: "level" });
+    box.append(el("div", { class: "level-head" },
+      el("strong", {}, level),
+      rows.length ? el("span", { class: "instances" }, instances > 1 ? `${number(instances)} instances` : "1 instance") : null,
+      el("span", { class: "level-energy" }, sum > 0 ? `${quantity(sum, "pJ", 3)} · ${percent(sum / total)}` : "")));
+    box.append(energyBar(Object.entries(energies), total));
+    if (rows.length) box.append(accessTable(level, rows, energies));
+    const own = loops(text);
+    own.forEach((loop, i) => box.append(loopLine(loop, depth + i)));
+    if (!own.length) box.append(el("div", { class: "loop empty", style: `--depth: ${depth}` }, "no loop"));
+    return { box, used: own.length };
+  }
+
+  // Draw the mapping of a point; `response` is what the head of the panel states.
+  function draw(sweep, group, index, response) {
+    const unit = JL.data.responses[response].unit;
+    const value = JL.values(group, response)[index];
+    const off = JL.deviation(value, JL.fitted(group, response)[index]);
+    const total = group.columns.total_pj ? group.columns.total_pj[index] : NaN;
+    const facts = [
+      [sweep.variable, number(group.x[index], 8)],
+      [JL.data.responses[response].label, quantity(value, unit)],
+      ["from the fit", percent(off)],
+      ["operations", group.macs ? number(group.macs[index]) : "–"],
+      ["optimum", group.optimal ? (group.optimal[index] ? "proven" : "not proven") : "–"],
+    ];
+    const panel = el("div", { class: "nest" },
+      el("h4", {}, group.layers[index]),
+      el("p", { class: "note" }, `on ${JL.label(sweep, group)}`),
+      el("dl", { class: "facts" }, facts.map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text)))));
+    const law = group.law && group.law[index];
+    if (law) panel.append(el("p", { class: "note law" }, `law ${law}: data energy = ${group.formulas[law] || "–"} pJ`));
+    if (!group.loops[index]) {
+      panel.append(el("p", { class: "note" }, "The table holds no mapping of this layer."));
+      return panel;
+    }
+    const list = el("ol", { class: "levels" });
+    let depth = 0;
+    group.loops[index].split("|").forEach((text, k) => {
+      const { box, used } = levelBox(group, index, k, text, depth, total);
+      depth += used;
+      list.append(box);
+    });
+    const compute = group.columns.compute_pj ? group.columns.compute_pj[index] : null;
+    list.append(el("li", { class: "level compute" }, el("div", { class: "level-head" }, el("strong", {}, "multiply and accumulate"),
+      el("span", { class: "level-energy" }, compute === null ? "" : `${quantity(compute, "pJ", 3)} · ${percent(compute / total)}`)),
+      energyBar([["compute", compute || 0]], total)));
+    const known = group.accesses[index] >= 0;
+    panel.append(el("p", { class: "note" }, known
+      ? "Outermost level first. Tiles and accesses in words, per instance; energy over all instances."
+      : "Outermost level first. Tile sizes and accesses of this point are not embedded."), list);
+    return panel;
+  }
+
+  JL.mapping = { draw, short };
+})();

@@ -1,0 +1,206 @@
+"use strict";
+// What each view of a sweep draws: traces, axes and legend, from the visible groups and the chosen response.
+(() => {
+  const { css, plain, quantity, number, percent } = JL;
+  const MOST_DRAWN = 6000;
+  const MOST_STACKS = 48;
+  const PATTERNS = { weights: "", inputs: "/", outputs: "\\" };
+
+  const VIEWS = [
+    { id: "growth", label: "Growth" },
+    { id: "residuals", label: "Deviation from the fit" },
+    { id: "permac", label: "Per operation" },
+    { id: "breakdown", label: "Where it goes" },
+    { id: "bound", label: "Against the bound", needs: "lower" },
+  ];
+
+  // The views that a sweep's data allow under the chosen response.
+  const views = (sweep) =>
+    VIEWS.filter((view) => !view.needs || JL.visible(sweep).some((g) => (g.responses[JL.state.response] || { bounds: {} }).bounds[view.needs]));
+
+  const having = (sweep) => JL.visible(sweep).filter((group) => group.responses[JL.state.response]);
+
+  function title(view, sweep) {
+    const label = JL.data.responses[JL.state.response].label;
+    return {
+      growth: `${label} against ${sweep.variable}`,
+      residuals: `${label}: deviation from the fitted growth against ${sweep.variable}`,
+      permac: `${label} per multiply-accumulate against ${sweep.variable}`,
+      breakdown: `energy by level and data space against ${sweep.variable}`,
+      bound: `${label} over its lower bound against ${sweep.variable}`,
+    }[view];
+  }
+
+  // The values that a view puts on its upright axis.
+  function heights(view, group, response) {
+    const measured = JL.values(group, response);
+    if (view === "residuals") {
+      const fit = JL.fitted(group, response);
+      return measured.map((value, i) => JL.deviation(value, fit[i]));
+    }
+    if (view === "permac") return measured.map((value, i) => (value === null || !group.macs ? null : value / group.macs[i]));
+    if (view === "bound") {
+      const bound = group.responses[response].bounds.lower;
+      return measured.map((value, i) => (value === null || !bound || !bound[i] ? null : value / bound[i]));
+    }
+    return measured;
+  }
+
+  function hover(sweep, group, i, response) {
+    const { unit, label } = JL.data.responses[response];
+    const value = JL.values(group, response)[i];
+    const off = JL.deviation(value, JL.fitted(group, response)[i]);
+    const lines = [
+      `<b>${plain(group.layers[i])}</b> on ${plain(JL.label(sweep, group))}`,
+      `${plain(sweep.variable)} ${number(group.x[i], 8)}`,
+      `${plain(label)} ${quantity(value, unit)}${off === null ? "" : `, ${percent(off)} from the fit`}`,
+      ...JL.mapping.short(group, i).map(plain),
+    ];
+    return lines.join("<br>");
+  }
+
+  const every = (length, most) => {
+    if (length <= most) return Array.from({ length }, (_, i) => i);
+    return [...new Set(Array.from({ length: most }, (_, k) => Math.round((k * (length - 1)) / (most - 1))))];
+  };
+
+  const axis = (text, more) => ({
+    title: { text: plain(text), standoff: 8 }, gridcolor: css("--grid"), linecolor: css("--line"), zerolinecolor: css("--line"),
+    ticks: "outside", tickcolor: css("--line"), automargin: true, ...more,
+  });
+
+  function upright(view, response, groups) {
+    const { unit, label } = JL.data.responses[response];
+    if (view === "residuals") {
+      const largest = Math.max(0, ...groups.map((group) => Math.max(...heights(view, group, response).map(Math.abs))));
+      return axis("deviation from the fit", { tickformat: "~%", zeroline: true, range: largest < 1e-3 ? [-0.01, 0.01] : undefined });
+    }
+    if (view === "bound") return axis(`${label} / lower bound`, { rangemode: "tozero" });
+    const symbol = unit === "pJ" ? "J" : "";
+    const per = view === "permac" ? " per operation" : "";
+    return axis(`${label}${per}${unit && unit !== "pJ" ? ` [${unit}]` : ""}`, { rangemode: "tozero", tickformat: "~s", ticksuffix: symbol });
+  }
+
+  // Points of every visible group, with fitted line, bounds and published values where the view has them.
+  function scatter(sweep, view, selected) {
+    const response = JL.state.response;
+    const { unit } = JL.data.responses[response];
+    const scale = unit === "pJ" && (view === "growth" || view === "permac") ? 1e-12 : 1;
+    const traces = [];
+    const legend = [];
+    const groups = having(sweep);
+    const scaled = (list) => list.map((value) => (value === null ? null : value * scale));
+    for (const group of groups) {
+      const name = JL.label(sweep, group);
+      const colour = JL.colour(group.architecture);
+      const y = heights(view, group, response);
+      const shown = every(group.x.length, Math.floor(MOST_DRAWN / groups.length));
+      const dense = shown.length > 300;
+      traces.push({
+        type: "scatter", mode: "markers", name: plain(name), meta: sweep.groups.indexOf(group), customdata: shown,
+        x: shown.map((i) => group.x[i]), y: scaled(shown.map((i) => y[i])),
+        text: shown.map((i) => hover(sweep, group, i, response)), hovertemplate: "%{text}<extra></extra>",
+        marker: { color: colour, symbol: JL.symbol(group.architecture), size: dense ? 4.5 : 7, opacity: dense ? 0.65 : 0.9,
+          line: { color: css("--surface"), width: dense ? 0 : 0.5 } },
+      });
+      legend.push({ kind: "dot", colour, symbol: JL.symbol(group.architecture), text: `${name}, ${group.x.length} layers` });
+      const entry = group.responses[response];
+      if (view === "growth" && entry.line) {
+        traces.push(line(entry.line[0], scaled(entry.line[1]), colour, "dash"));
+        legend.push({ kind: "dash", colour, text: `${name}: fitted ${entry.expected.replace(/_/g, " ")} growth` });
+      }
+      for (const [side, dash] of [["lower", "dot"], ["upper", "dashdot"]]) {
+        if (view !== "growth" || !entry.bounds[side]) continue;
+        traces.push(line(group.x, scaled(entry.bounds[side]), css("--muted"), dash));
+        legend.push({ kind: dash, colour: css("--muted"), text: `${name}: ${side} bound of theory` });
+      }
+      if (view === "growth" && group.published && group.published[response]) {
+        traces.push({
+          type: "scatter", mode: "markers", x: group.published.x, y: scaled(group.published[response]), name: "published",
+          marker: { symbol: "circle-open", size: 11, color: colour, line: { width: 1.5 } },
+          text: group.published.x.map((x, k) => `published, ${plain(name)}<br>${plain(sweep.variable)} ${number(x)}<br>${quantity(group.published[response][k], unit)}`),
+          hovertemplate: "%{text}<extra></extra>",
+        });
+        legend.push({ kind: "ring", colour, text: `${name}: published values` });
+      }
+    }
+    const chosen = selected && groups.includes(selected.group) ? heights(view, selected.group, response)[selected.index] : null;
+    traces.push({
+      type: "scatter", mode: "markers", hoverinfo: "skip", x: chosen === null ? [] : [selected.group.x[selected.index]],
+      y: chosen === null ? [] : [chosen * scale],
+      marker: { symbol: "circle-open", size: 15, color: css("--text"), line: { width: 2 } }, name: "selected",
+    });
+    const shapes = view === "bound" ? [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: { color: css("--text"), dash: "dash", width: 1 } }] : [];
+    return { traces, legend, layout: { xaxis: axis(sweep.variable, { zeroline: false }), yaxis: upright(view, response, groups), shapes }, height: 500 };
+  }
+
+  const line = (x, y, colour, dash) => ({ type: "scatter", mode: "lines", x, y, line: { color: colour, dash, width: 1.8 }, hoverinfo: "skip" });
+
+  // The columns of energy by level and data space that a group has, compute first.
+  function stackColumns(columns) {
+    const found = columns.compute_pj ? [{ column: "compute_pj", level: "compute", space: "weights", label: "compute" }] : [];
+    for (const column of Object.keys(columns)) {
+      const match = /^(.+)_(weights|inputs|outputs)_pj$/.exec(column);
+      if (match) found.push({ column, level: match[1], space: match[2], label: `${match[1]} ${match[2]}` });
+    }
+    return found;
+  }
+
+  const levelColour = (levels, level) => (level === "compute" ? css("--compute") : css(`--level-${levels.indexOf(level) % 8}`));
+
+  // Stacks by level (colour) and data space (pattern), a panel a group; `bars` are [name, columns of values] a panel.
+  function stacks(panels, categories, label, share) {
+    const levels = [...new Set(panels.flatMap((panel) => stackColumns(panel.columns).map((part) => part.level)))].filter((l) => l !== "compute");
+    const traces = [];
+    const legend = new Map();
+    const layout = { barmode: "stack", bargap: 0.12, annotations: [] };
+    const gap = 0.16 / panels.length;
+    panels.forEach((panel, p) => {
+      const suffix = p ? String(p + 1) : "";
+      const top = 1 - p / panels.length;
+      const totals = categories.map((_, i) => stackColumns(panel.columns).reduce((sum, part) => sum + (panel.columns[part.column][i] || 0), 0));
+      for (const part of stackColumns(panel.columns)) {
+        const colour = levelColour(levels, part.level);
+        const y = panel.columns[part.column].map((value, i) => (share ? (value || 0) / (totals[i] || 1) : (value || 0) * 1e-12));
+        traces.push({
+          type: "bar", x: categories, y, name: plain(part.label), xaxis: `x${suffix}`, yaxis: `y${suffix}`,
+          marker: { color: colour, pattern: { shape: part.level === "compute" ? "" : PATTERNS[part.space], fgcolor: css("--surface"), fillmode: "overlay", size: 6, solidity: 0.25 } },
+          customdata: panel.columns[part.column].map((value, i) => `${quantity(value || 0, "pJ")}, ${percent((value || 0) / (totals[i] || 1))}`),
+          hovertemplate: `<b>${plain(part.label)}</b><br>${plain(panel.name)}, ${plain(label)} %{x}<br>%{customdata} of the total<extra></extra>`,
+        });
+        legend.set(part.label, { kind: "box", colour, pattern: part.level === "compute" ? "" : part.space, text: part.label.replace(/_/g, " ") });
+      }
+      layout[`xaxis${suffix}`] = axis(p === panels.length - 1 ? label : "", { type: "category", anchor: `y${suffix}`, nticks: 12, showgrid: false, tickangle: "auto" });
+      layout[`yaxis${suffix}`] = axis(share ? "share of total" : "total energy", {
+        domain: [Math.max(0, top - 1 / panels.length + (p === panels.length - 1 ? 0 : gap)), top - gap * 0.6], anchor: `x${suffix}`,
+        tickformat: share ? ".0%" : "~s", ticksuffix: share ? "" : "J", range: share ? [0, 1] : undefined, rangemode: "tozero",
+      });
+      layout.annotations.push({ text: `<b>${plain(panel.name)}</b>`, xref: "paper", yref: "paper", x: 0, y: top, xanchor: "left", yanchor: "top", showarrow: false });
+    });
+    return { traces, legend: [...legend.values()], layout, height: 90 + 270 * panels.length };
+  }
+
+  // Mean energies of the layers of one size, at no more sizes than bars can show.
+  function bySize(group, sizes) {
+    const place = new Map(sizes.map((size, k) => [size, k]));
+    const counts = sizes.map(() => 0);
+    group.x.forEach((x) => place.has(x) && (counts[place.get(x)] += 1));
+    const columns = {};
+    for (const { column } of stackColumns(group.columns)) {
+      const sums = sizes.map(() => 0);
+      group.x.forEach((x, i) => place.has(x) && (sums[place.get(x)] += group.columns[column][i] || 0));
+      columns[column] = sums.map((sum, k) => (counts[k] ? sum / counts[k] : 0));
+    }
+    return columns;
+  }
+
+  function breakdown(sweep, share) {
+    const groups = JL.visible(sweep);
+    const all = [...new Set(groups.flatMap((group) => group.x))].sort((a, b) => a - b);
+    const sizes = every(all.length, MOST_STACKS).map((k) => all[k]);
+    const panels = groups.map((group) => ({ name: JL.label(sweep, group), columns: bySize(group, sizes) }));
+    return stacks(panels, sizes.map((size) => number(size, 8)), sweep.variable, share);
+  }
+
+  JL.traces = { views, having, title, scatter, breakdown, stacks, heights };
+})();

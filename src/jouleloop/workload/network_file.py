@@ -1,0 +1,79 @@
+"""Writing a network file: its distinct layers with their multiplicity, under names that tables can use."""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import write_yaml
+from jouleloop.validation import validate
+from jouleloop.workload.onnx_layers import ImportedLayer
+from jouleloop.workload.sizes import layer_from_sizes
+from jouleloop.workload.sweep_schema import NAME_PATTERN, NetworkFile
+
+_LONGEST_NAME = 60
+
+
+def network_document(
+    layers: Iterable[tuple[ImportedLayer, int]], name: str, *, description: str = ""
+) -> dict[str, Any]:
+    """Return a network file's content.
+
+    Parameters
+    ----------
+    layers
+        Distinct layers, each with how often the network runs it.
+    name
+        What the file will be called; written into it only where it is no valid name by itself.
+
+    Raises
+    ------
+    InputError
+        Where there is no layer, or a layer's sizes are none that the model can take.
+    """
+    document: dict[str, Any] = {} if re.match(NAME_PATTERN, name) else {"name": _safe(name, "network")}
+    document["description"] = description
+    entries: list[dict[str, Any]] = []
+    used: set[str] = set()
+    faults: list[Fault] = []
+    for layer, count in layers:
+        label = _unused(_safe(layer.node, layer.kind), used)
+        entry: dict[str, Any] = {"name": label, "kind": layer.kind}
+        entries.append(entry | ({"count": count} if count > 1 else {}) | {"sizes": layer.sizes})
+        try:
+            layer_from_sizes(layer.kind, layer.sizes, name=label, rounding="floor")
+        except InputError as error:
+            faults += [Fault(f.message, f.source, f"{layer.node}, {f.field}", f.value, f.allowed) for f in error.faults]
+    raise_all(faults)
+    document["layers"] = entries
+    validate(NetworkFile, document, name)
+    return document
+
+
+def network_macs(document: dict[str, Any]) -> int:
+    """Return the multiply-accumulate operations of one run of the whole network."""
+    return sum(
+        layer_from_sizes(entry["kind"], entry["sizes"], rounding="floor")[0].macs * int(entry.get("count", 1))
+        for entry in document["layers"]
+    )
+
+
+def write_network(path: Path, document: dict[str, Any]) -> None:
+    """Write the network file whole or not at all."""
+    write_yaml(path, document)
+
+
+def _safe(text: str, otherwise: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", text).strip("_.-")[-_LONGEST_NAME:].lstrip("_.-") or otherwise
+
+
+def _unused(label: str, used: set[str]) -> str:
+    """Return ``label``, or with a number where it is used already, and note it."""
+    found, number = label, 1
+    while found in used:
+        number += 1
+        ending = f"_{number}"
+        found = label[: _LONGEST_NAME - len(ending)] + ending
+    used.add(found)
+    return found

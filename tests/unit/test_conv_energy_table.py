@@ -1,0 +1,85 @@
+"""The theory beside measured convolutions: columns against hand counts and published columns, and a sound bound."""
+
+import math
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from jouleloop.config.load import read_config
+from jouleloop.config.study import jobs_of
+from jouleloop.engines.protocol import Target
+from jouleloop.pipeline.conv_energy import conv_energy_table
+from jouleloop.pipeline.store import ResultStore
+from jouleloop.pipeline.table import energies_table
+from jouleloop.report.figures_conv_energy import conv_energy_figure
+from jouleloop.stats.cases import SweepDescription
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.sweep import Sweep, SweepPoint, load_sweep
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def sweep() -> Sweep:
+    """The first points of the published depth sweep, and a grouped layer, which has no closed form."""
+    whole = load_sweep(ROOT / "layers/conv_depth.yaml")
+    grouped = type(whole.points[0].layer)("conv", 4, 4, 3, 3, 1, 5, 5, groups=2)
+    points = (*whole.points[:3], SweepPoint(grouped, 7))
+    return Sweep("conv_depth", "conv", points, whole.source, "M", "", "linear", whole.published, "M")
+
+
+@pytest.fixture(scope="module")
+def targets() -> dict[str, Target]:
+    jobs = jobs_of(read_config(ROOT / "config/config.yaml"), ROOT)
+    return {name: job.target.for_shape(CONV) for name, job in jobs.items()}
+
+
+@pytest.fixture(scope="module")
+def table(sweep: Sweep, targets: dict[str, Target], tmp_path_factory: pytest.TempPathFactory) -> pd.DataFrame:
+    jobs = jobs_of(read_config(ROOT / "config/config.yaml"), ROOT)
+    energies, _ = energies_table(jobs, [sweep], ResultStore(tmp_path_factory.mktemp("store")))
+    assert set(energies["status"]) == {"ok"}
+    return conv_energy_table(energies, targets, [sweep])
+
+
+def test_columns_against_hand_counts(table: pd.DataFrame) -> None:
+    assert len(table) == 6
+    for row in table.to_dict("records"):
+        m = row["M"]
+        weights, inputs, outputs = m * (3 * 121 + 1), 3 * 227**2, m * 55**2
+        assert row["theory_macs"] == row["published_macs"] == 3 * m * 121 * 55**2
+        assert row["theory_write_once_outputs_words"] == weights + m * inputs + outputs
+        assert row["theory_read_once_inputs_words"] == weights + inputs + 5 * outputs
+        beta = row["buffer_words"]
+        rounds = math.ceil(m / ((beta - 1) // (55**2 + 121)))
+        assert row["theory_write_once_outputs_buffer_words"] == weights + rounds * inputs + outputs
+        pairs = math.ceil(row["theory_macs"] / (beta - 1))
+        assert row["theory_lower_bound_words"] == weights - m + max(inputs + outputs, pairs)
+        if row["architecture"] == "simba":
+            assert row["published_words"] == row["theory_write_once_outputs_words"]
+        else:
+            assert row["theory_write_once_outputs_words"] - row["published_words"] == 3 * m * (227**2 - 224**2)
+        assert row["ratio_to_lower_bound"] == row["dram_words"] / row["theory_lower_bound_words"] >= 1
+        # Every DRAM word costs the same, whatever its data space; accesses to blocks of words are rounded up.
+        rounding = row["dram_pj"] / row["dram_pj_per_word"] - row["dram_words"]
+        assert -1e-6 <= rounding < 3 * 2 * 8
+
+
+def test_buffer_is_what_may_hold_inputs_or_outputs(table: pd.DataFrame, targets: dict[str, Target]) -> None:
+    for name, target in targets.items():
+        words = 0
+        for level in target.arch.levels[1:]:
+            kept = {"Inputs", "Outputs"} - target.constraints.level(level.name).bypass
+            words += (level.capacity_words or 0) * level.instances if kept else 0
+        assert set(table.loc[table["architecture"] == name, "buffer_words"]) == {words}
+
+
+def test_figure_shows_the_table(table: pd.DataFrame) -> None:
+    figure = conv_energy_figure(table, SweepDescription("conv_depth", "M", "linear", "depth"))
+    panel = figure.figure.axes[0]
+    shown = {line.get_label(): list(line.get_ydata()) for line in panel.lines}  # type: ignore[arg-type]
+    rows = table[table["architecture"] == "eyeriss"]
+    assert shown["measured"] == list(rows["dram_words"])
+    assert shown["lower bound, whole chip"] == list(rows["theory_lower_bound_words"])
+    assert "0 below the bound" in figure.caption

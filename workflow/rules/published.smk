@@ -1,0 +1,68 @@
+# Published energies beside our optima under the semantics and constraints of the published runs.
+
+
+rule compare_published:
+    input:
+        target_files,
+        sweeps=PUBLISHED,
+    output:
+        "results/published/{arch}.csv",
+    log:
+        "results/logs/compare_published/{arch}.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        semantics="timeloop-2023-04",
+        options=search_options,
+        store="results/store",
+    message:
+        "Comparing published energies on {wildcards.arch}"
+    script:
+        "../scripts/published.py"
+
+
+rule published:
+    input:
+        expand("results/published/{arch}.csv", arch=PUBLISHED_ARCHITECTURES),
+    output:
+        csv=report(
+            "results/published.csv",
+            caption="../report/published.rst",
+            category="Tables",
+            labels={"table": "published"},
+        ),
+        summary=report(
+            "results/published_summary.csv",
+            caption="../report/published.rst",
+            category="Tables",
+            labels={"table": "published, counted"},
+        ),
+    log:
+        "results/logs/published.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Joining the comparisons with published energies"
+    script:
+        "../scripts/join_published.py"
+
+
+rule published_figures:
+    input:
+        "results/published.csv",
+        lambda wildcards: SOURCES[wildcards.sweep],
+    output:
+        report(
+            expand("results/figures/{{sweep}}/published.{format}", format=FORMATS),
+            caption="../report/published_figure.rst",
+            category="Figures",
+            subcategory="{sweep}",
+        ),
+    log:
+        "results/logs/published_figures/{sweep}.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Drawing published and own energies of {wildcards.sweep}"
+    script:
+        "../../analysis/published_figure.py"

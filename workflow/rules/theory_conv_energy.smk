@@ -1,0 +1,32 @@
+# Measured convolutions beside the theory of their energy (the model that paper 002 builds on).
+
+
+rule theory_conv_energy:
+    input:
+        "results/energies.parquet",
+        [SOURCES[sweep] for sweep in CONV_SWEEPS],
+    output:
+        table=report(
+            "results/theory_conv_energy.csv",
+            caption="../report/theory_conv_energy.rst",
+            category="Tables",
+            labels={"table": "convolutions and theory"},
+        ),
+        figures=report(
+            expand(
+                "results/figures/{sweep}/theory.{format}",
+                sweep=CONV_SWEEPS,
+                format=FORMATS,
+            ),
+            caption="../report/theory_conv_energy.rst",
+            category="Figures",
+            subcategory="convolutions and theory",
+        ),
+    log:
+        "results/logs/theory_conv_energy.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Putting theory beside the measured convolutions"
+    script:
+        "../scripts/theory_conv_energy.py"

@@ -1,0 +1,15 @@
+"""Compare the native engine with Timeloop point by point: two tables and a page."""
+
+from pathlib import Path
+
+from jouleloop.config.crosscheck import write_crosscheck
+from jouleloop.config.load import load_study
+from jouleloop.config.study import logged
+from jouleloop.files import write_text
+from jouleloop.pipeline.store import ResultStore
+from jouleloop.report.crosscheck_page import crosscheck_page
+
+with logged(snakemake.log[0]):
+    page = Path(snakemake.output.page)
+    store = ResultStore(Path(snakemake.params.store))
+    write_text(page, crosscheck_page(*write_crosscheck(load_study(snakemake.config), store, page.parent)))

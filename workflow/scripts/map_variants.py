@@ -1,0 +1,17 @@
+"""Search one chunk of the points of sweeps that vary an architecture; results go to the store batch by batch."""
+
+from pathlib import Path
+
+from jouleloop.config.load import load_study
+from jouleloop.config.study import logged, search_variants, write_chunk
+from jouleloop.pipeline.progress import chunk_progress
+from jouleloop.pipeline.runlog import LOGS, current_run
+from jouleloop.pipeline.store import ResultStore
+
+with logged(snakemake.log[0]):
+    study = load_study(snakemake.config)
+    arch, chunk = snakemake.wildcards.arch, snakemake.wildcards.chunk
+    output = Path(snakemake.output[0])
+    progress = chunk_progress(LOGS, output.parent.parent, f"variants/{output.stem}")
+    report = search_variants(study, arch, chunk, ResultStore(Path(snakemake.params.store)), progress=progress)
+    write_chunk(output, report, snakemake.params.options, current_run(LOGS)["run"])

@@ -1,0 +1,15 @@
+"""Write down what Timeloop has to run for one chunk on one architecture."""
+
+from pathlib import Path
+
+from jouleloop.config.load import load_study
+from jouleloop.config.requests import request_chunk, write_requests
+from jouleloop.config.study import chunk_layers, logged
+from jouleloop.pipeline.store import ResultStore
+
+with logged(snakemake.log[0]):
+    study, chunk = load_study(snakemake.config), snakemake.wildcards.chunk
+    path = Path(snakemake.params.layers)
+    layers = chunk_layers(study.config, chunk, snakemake.params.options["layers"], path)
+    names = request_chunk(study, snakemake.wildcards.arch, layers, ResultStore(Path(snakemake.params.store)))
+    write_requests(Path(snakemake.output[0]), names)
