@@ -150,6 +150,7 @@ def toy(draw: st.DrawFn) -> tuple[Architecture, EnergyCosts, Constraints]:
                 cluster_size=draw(st.sampled_from([1, 1, 2])),
                 read_bandwidth_words=bandwidth,
                 write_bandwidth_words=bandwidth,
+                shared_bandwidth_words=draw(st.sampled_from([None, None, None, 1.0])),
             )
         )
         energies.append(
@@ -162,9 +163,15 @@ def toy(draw: st.DrawFn) -> tuple[Architecture, EnergyCosts, Constraints]:
         keep = frozenset(spaces) if k == 0 else frozenset(draw(st.sets(st.sampled_from(spaces))))
         free = frozenset(draw(st.sets(st.sampled_from(spaces), max_size=1))) if k else frozenset()
         fixed = dict.fromkeys(draw(st.sets(st.sampled_from("CMRSNPQ"), max_size=4)), 1) if k else {}
+        fixed |= draw(st.dictionaries(st.sampled_from("CMPQRS"), st.sampled_from([2, 3, 4]), max_size=1))
+        free_dims = sorted(set("CMPQRS") - set(fixed))
+        most = draw(st.dictionaries(st.sampled_from(free_dims), st.integers(1, 3), max_size=1)) if free_dims else {}
+        other = [d for d in free_dims if d not in most]
+        rarely = other and draw(st.integers(0, 7)) == 7
+        least = {draw(st.sampled_from(other)): 2} if rarely else {}
         prefix = tuple(draw(st.permutations("CMPQRS")))[: draw(st.integers(0, 6))]
         limits[f"L{k}"] = LevelConstraints(
-            temporal=LoopConstraint(factors=fixed, permutation=prefix),
+            temporal=LoopConstraint(factors=fixed, max_factors=most, min_factors=least, permutation=prefix),
             spatial=LoopConstraint(
                 permutation=tuple(draw(st.permutations("CMPQRSN"))), split=draw(st.sampled_from([None, 3, 7, 0]))
             ),
@@ -227,8 +234,8 @@ def published_cases(draw: st.DrawFn) -> tuple[Problem, Architecture, EnergyCosts
     return layer.problem(), target.arch, target.costs, target.constraints
 
 
-def compare(problem: Problem, arch: Architecture, costs: EnergyCosts, constraints: Constraints) -> None:
-    """Compare every objective and both semantics with the enumeration."""
+def compare_drawn(problem: Problem, arch: Architecture, costs: EnergyCosts, constraints: Constraints) -> None:
+    """Compare a drawn case, where it is one and small enough."""
     try:
         space = build_mapspace(problem, arch, constraints)
     except InputError:
@@ -236,6 +243,12 @@ def compare(problem: Problem, arch: Architecture, costs: EnergyCosts, constraint
         assume(False)
     nests = enumerate_nests(space)
     assume(nests is not None)
+    compare(space, nests, costs)
+
+
+def compare(space: MapSpace, nests: NestArrays, costs: EnergyCosts) -> None:
+    """Compare every objective and both semantics with the enumeration."""
+    problem, arch = space.problem, space.arch
     for semantics in ("timeloop-3.0.3", "timeloop-2023-04"):
         result = search_mapspace(space, costs, semantics=semantics)
         if not len(nests.counts):
@@ -266,7 +279,7 @@ def compare(problem: Problem, arch: Architecture, costs: EnergyCosts, constraint
 def test_the_search_finds_the_optimum_of_random_hierarchies(
     case: tuple[Problem, Architecture, EnergyCosts, Constraints],
 ) -> None:
-    compare(*case)
+    compare_drawn(*case)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -274,7 +287,46 @@ def test_the_search_finds_the_optimum_of_random_hierarchies(
 def test_the_search_finds_the_optimum_of_eyeriss_and_simba(
     case: tuple[Problem, Architecture, EnergyCosts, Constraints],
 ) -> None:
-    compare(*case)
+    compare_drawn(*case)
+
+
+def test_a_run_of_loops_may_start_inside_the_outermost_level() -> None:
+    """N and P leave the weights in place, M between them does not: the run that P starts goes on below with Q."""
+    everything = frozenset({"Weights", "Inputs", "Outputs"})
+    outputs = frozenset({"Outputs"})
+
+    def level(name: str, capacity: int | None, rate: float, block: int, cluster: int = 1) -> StorageLevel:
+        return StorageLevel(
+            name,
+            name,
+            "SRAM",
+            capacity,
+            8,
+            block_words=block,
+            cluster_size=cluster,
+            read_bandwidth_words=rate,
+            write_bandwidth_words=rate,
+        )
+
+    levels = (level("L0", None, 2.0, 2), level("L1", 4, 0.5, 3), level("L2", 4, 2.0, 2, 2))
+    energies = (LevelEnergy("L0", 107.3, 9.8, ""), LevelEnergy("L1", 15.6, 3.9, ""), LevelEnergy("L2", 18.5, 2.0, ""))
+    limits = {
+        "L0": LevelConstraints(temporal=LoopConstraint(permutation=tuple("PCMQS")), keep=everything),
+        "L1": LevelConstraints(
+            temporal=LoopConstraint(permutation=tuple("CPMQSR")), keep=outputs, bypass=frozenset({"Weights"})
+        ),
+        "L2": LevelConstraints(
+            temporal=LoopConstraint(permutation=("M",)),
+            keep=outputs | {"Weights"},
+            bypass=frozenset({"Inputs"}),
+        ),
+    }
+    arch = Architecture("toy", levels, ComputeLevel("mac", "mac", "intmac", 8))
+    problem = Layer("conv", C=1, M=4, R=2, N=2, P=6, Q=3).problem()
+    space = build_mapspace(problem, arch, Constraints("toy", limits))
+    nests = enumerate_nests(space)
+    assert nests is not None
+    compare(space, nests, EnergyCosts("toy", energies, 0.5, "toy"))
 
 
 def test_the_encoding_of_a_mapping_is_what_the_search_reports() -> None:

@@ -199,7 +199,8 @@ def test_every_estimator_that_was_asked_is_named(interpolated: InterpolatedEstim
     assert len(caught.value.faults) == 1
     assert "eyeriss-45nm-accelergy03: no entry" in str(caught.value)
     assert "interpolated: class smartbuffer_MRAM is neither" in str(caught.value)
-    assert estimate_costs(arch, [interpolated, table]).levels[1].source == "interpolated: smartbuffer_SRAM"
+    found = estimate_costs(arch, [interpolated, table]).levels[1]
+    assert (found.estimator, found.source) == ("interpolated", "interpolated: smartbuffer_SRAM (CACTI grid point)")
 
 
 def test_a_changed_buffer_gets_energies(interpolated: InterpolatedEstimator) -> None:

@@ -29,3 +29,20 @@ def test_every_dependency_is_explained() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     text = (ROOT / "docs/dependencies.md").read_text()
     assert [entry for entry in project["dependencies"] if split(entry)[0] not in text] == []
+
+
+def test_the_environments_of_the_rules_have_the_same_python() -> None:
+    environments = [ROOT / "environment.yml", *sorted((ROOT / "workflow/envs").glob("*.yaml"))]
+    pythons = {
+        split(entry)[1]
+        for path in environments
+        for entry in yaml.safe_load(path.read_text())["dependencies"]
+        if isinstance(entry, str) and split(entry)[0] == "python"
+    }
+    assert len(environments) > 1
+    assert len(pythons) == 1
+
+
+def test_the_optional_timeloop_is_named() -> None:
+    assert "pytimeloop" in (ROOT / "environment.yml").read_text()
+    assert "pytimeloop" in (ROOT / "docs/dependencies.md").read_text()

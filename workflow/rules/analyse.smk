@@ -72,3 +72,24 @@ rule laws:
         "Deriving the law behind every point"
     script:
         "../../analysis/laws.py"
+
+
+# Not part of the default run, since it searches every layer a second time: `snakemake results/search_noise.csv`.
+rule search_noise:
+    input:
+        "results/energies.parquet",
+        list(SOURCES.values()),
+    output:
+        verdicts="results/search_noise.csv",
+        energies="results/search_noise_energies.csv",
+    log:
+        "results/logs/search_noise.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        store="results/store",
+        statistics=STUDY.config.statistics.model_dump(),
+    message:
+        "Comparing verdicts on proven optima with those of a search within 0.1 %"
+    script:
+        "../../analysis/search_noise.py"

@@ -16,6 +16,9 @@ TAG = "!"
 #: Node tags of the v0.4 format.
 NODE_TAGS = ("Architecture", "Component", "Container", "Hierarchical", "Nothing", "Parallel", "Pipelined")
 
+#: Key of the front end's deep merge: ``<<<: *defaults``.
+MERGE = "<<<"
+
 _CONSTRAINT_TAGS = ("Spatial", "Temporal", "Dataspace", "Constraint")
 _MAX_INCLUDES = 200
 
@@ -56,7 +59,7 @@ class _Documents:
         self.count = 0
 
     def load(self, path: Path) -> Any:
-        return parse_yaml(self.text(path), str(path), _loader(self.parts))
+        return _merged(parse_yaml(self.text(path), str(path), _loader(self.parts)), str(path), {})
 
     def text(self, path: Path) -> str:
         self.count += 1
@@ -128,6 +131,42 @@ class _Documents:
                 value = value.get(part, []) if isinstance(value, dict) else []
             items += value if isinstance(value, list) else [value]
         return self._store(items)
+
+
+def _merged(value: Any, source: str, known: dict[int, Any]) -> Any:
+    """Return loaded data with the front end's deep merges done: under `MERGE` stand mappings whose keys come in too.
+
+    A key's own value wins; of two mappings the keys are joined, of two lists the items. `parse_yaml` limits the size
+    after expanding aliases, and so that of the result.
+    """
+    if id(value) in known:
+        return known[id(value)]
+    result = value
+    if isinstance(value, dict):
+        result = {key: _merged(child, source, known) for key, child in value.items() if key != MERGE}
+        if MERGE in value:
+            base = _merged(value[MERGE], source, known)
+            for mapping in base if isinstance(base, list) else [base]:
+                if not isinstance(mapping, dict):
+                    raise InputError(Fault(f"only mappings can be merged by {MERGE}", source, value=mapping))
+                result = _joined(result, mapping)
+    elif isinstance(value, list):
+        result = [_merged(child, source, known) for child in value]
+    known[id(value)] = result
+    return result
+
+
+def _joined(own: dict[Any, Any], base: dict[Any, Any]) -> dict[Any, Any]:
+    result = dict(own)
+    for key, value in base.items():
+        mine = result.get(key)
+        if key not in result:
+            result[key] = value
+        elif isinstance(mine, dict) and isinstance(value, dict):
+            result[key] = _joined(mine, value)
+        elif isinstance(mine, list) and isinstance(value, list):
+            result[key] = mine + value
+    return result
 
 
 def _loader(parts: list[Any]) -> type[Any]:

@@ -15,20 +15,22 @@ from rich.table import Table
 
 import jouleloop
 from jouleloop.cli.console import print_json, stdout
+from jouleloop.cli.doctor_tools import accelergy_state, front_end_state, timeloop_detail
 from jouleloop.cli.project import project_config, project_root
+from jouleloop.config.engines import timeloop_options
+from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import ENGINES, get_engine, installed_version
+from jouleloop.engines.timeloop_engine import TimeloopEngine
+from jouleloop.engines.timeloop_programs import TimeloopPrograms
 from jouleloop.errors import JouleloopError
 
 _PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "seaborn", "snakemake", "statsmodels")
 _PROGRAMS = {
-    "timeloop-mapper": "real Timeloop's search",
-    "timeloop-model": "real Timeloop's evaluation",
-    "accelergy": "energy estimation",
     "conda": "snakemake --sdm conda",
     "apptainer": "snakemake --sdm apptainer",
     "sbatch": "profiles/slurm",
 }
-_OPTIONAL = {"pytimeloop": "Timeloop v0.4 front end", "onnx": "jouleloop import"}
+_OPTIONAL = {"onnx": "jouleloop import"}
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Finding:
     Attributes
     ----------
     kind
-        ``python``, ``package``, ``engine``, ``program``, ``project``.
+        ``python``, ``package``, ``engine``, ``estimator``, ``program``, ``project``.
     state
         ``ok``, ``missing`` or ``broken``; only a missing or broken thing that is ``required`` is an error.
     """
@@ -62,6 +64,8 @@ def examine() -> list[Finding]:
             found.append(Finding("package", name, "missing", f"pip install {name}", True))
     for name in ENGINES:
         found.append(_engine(name))
+    found.append(Finding("package", "pytimeloop", *front_end_state(), False))
+    found.append(Finding("estimator", "accelergy", *accelergy_state(), False))
     for name, use in _OPTIONAL.items():
         there = importlib.util.find_spec(name) is not None
         found.append(Finding("package", name, "ok" if there else "missing", use, False))
@@ -76,13 +80,27 @@ def examine() -> list[Finding]:
 def _engine(name: str) -> Finding:
     required = name == "native"
     try:
-        engine = get_engine(name)
+        engine = _configured_timeloop() if name == "timeloop" else get_engine(name)
         version = installed_version(engine) or getattr(engine, "version", None)
     except (JouleloopError, ImportError) as error:
-        return Finding("engine", name, "broken" if required else "missing", str(error), required)
-    where = getattr(getattr(engine, "programs", None), "where", None)
+        # Programs that are there but do not work are another matter than none.
+        there = required or "not found" not in str(error)
+        return Finding("engine", name, "broken" if there else "missing", str(error), required)
+    programs = getattr(engine, "programs", None)
+    if isinstance(programs, TimeloopPrograms):
+        return Finding("engine", name, "ok", timeloop_detail(programs), required)
+    where = getattr(programs, "where", None)
     detail = str(version or jouleloop.__version__) + (f": {where}" if where else "")
     return Finding("engine", name, "ok", detail, required)
+
+
+def _configured_timeloop() -> Engine:
+    """Return the engine with the configured home of the programs, where there is a configuration."""
+    try:
+        config = project_config(project_root())
+    except JouleloopError:
+        config = None
+    return TimeloopEngine() if config is None else TimeloopEngine(timeloop_options(config))
 
 
 def _project() -> Finding:

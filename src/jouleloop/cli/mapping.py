@@ -40,6 +40,8 @@ def map_layer(
     constraints: options.ConstraintSet = None,
     energy: options.EnergyTable = None,
     components: options.Components = None,
+    variables: options.Variables = None,
+    changes: options.Changes = None,
     semantics: options.Semantics = SEMANTICS[0],
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
@@ -54,7 +56,14 @@ def map_layer(
     problem = options.parse_problem(layer)
     which, path = options.split_constraints(constraints)
     targets = load_target(
-        arch, semantics=semantics, constraints=which, energy=energy, components=components, constraints_file=path
+        arch,
+        semantics=semantics,
+        constraints=which,
+        energy=energy,
+        components=components,
+        constraints_file=path,
+        variables=variables,
+        changes=changes,
     )
     target = targets.for_shape(problem.shape)
     with engine_with_progress(engine) as back_end:
@@ -92,13 +101,17 @@ def evaluate_mapping(
     ],
     energy: options.EnergyTable = None,
     components: options.Components = None,
+    variables: options.Variables = None,
+    changes: options.Changes = None,
     semantics: options.Semantics = SEMANTICS[0],
     engine: options.EngineName = "native",
     as_json: options.AsJson = False,
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = options.parse_problem(layer)
-    targets = load_target(arch, semantics=semantics, energy=energy, components=components)
+    targets = load_target(
+        arch, semantics=semantics, energy=energy, components=components, variables=variables, changes=changes
+    )
     target = targets.for_shape(problem.shape)
     nest = _read_mapping(mapping, problem, target)
     evaluation = get_engine(engine).evaluate(problem, target, nest)

@@ -5,16 +5,21 @@ from typing import Annotated
 
 import typer
 
+from jouleloop.arch.documents import load_document
 from jouleloop.energy.choice import ESTIMATORS
 from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
 from jouleloop.engines.registry import ENGINES
-from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.problem import Problem
-from jouleloop.workload.timeloop_problem import read_problem
+from jouleloop.workload.timeloop_problem import problem_from
 
 Arch = Annotated[
-    str, typer.Option("--arch", help="Architecture: a name in config/config.yaml or arch/, or the path of a YAML file.")
+    str,
+    typer.Option(
+        "--arch",
+        help="Architecture: a name in config/config.yaml or arch/, or the path of a YAML file (or jinja2 template).",
+    ),
 ]
 LayerText = Annotated[
     str,
@@ -46,6 +51,18 @@ Components = Annotated[
         "--components", help="File with compound components for interpolated or accelergy; may be given several times."
     ),
 ]
+Variables = Annotated[
+    list[str] | None,
+    typer.Option("--variable", help="NAME=VALUE for an architecture file that is a jinja2 template; may be repeated."),
+]
+Changes = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        help="NODE.ATTRIBUTE=VALUE: an attribute of the architecture to change, such as shared_glb.depth=8192; "
+        "null takes it away; may be repeated.",
+    ),
+]
 Semantics = Annotated[str, typer.Option("--semantics", help=f"Counting rules: {' or '.join(SEMANTICS)}.")]
 Objective = Annotated[
     str,
@@ -71,7 +88,10 @@ def parse_problem(text: str) -> Problem:
     """Return the problem of a layer's text form or of a Timeloop problem file."""
     path = Path(text)
     if path.suffix in (".yaml", ".yml"):
-        return read_problem(path)
+        try:
+            return problem_from(load_document(path), name=path.stem)
+        except JouleloopError as error:
+            raise error.at(path) from error
     try:
         return parse_layer(text).problem()
     except InputError as error:

@@ -9,9 +9,12 @@ from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
 from jouleloop.energy.choice import DATA, EnergySource, source_of
 from jouleloop.errors import Fault, InputError, nearest, raise_all
+from jouleloop.files import parse_yaml
 from jouleloop.pipeline.targets import TargetFiles, TargetSet
+from jouleloop.workload.variants import Value
 
 _YAML = (".yaml", ".yml")
+_DESIGN = (*_YAML, ".jinja2", ".jinja", ".j2")
 
 
 def project_root() -> Path:
@@ -58,7 +61,7 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
 
 def _by_convention(arch: str, root: Path, which: str, config: Config | None) -> TargetFiles:
     given = Path(arch)
-    path = given if given.suffix in _YAML else root / "arch" / f"{arch}.yaml"
+    path = given if given.suffix in _DESIGN else root / "arch" / f"{arch}.yaml"
     if not path.is_file():
         known = {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
         allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
@@ -68,7 +71,7 @@ def _by_convention(arch: str, root: Path, which: str, config: Config | None) -> 
     # Energies of its own table first; what that does not know, or all where there is none, from the attributes.
     table = _beside(path, root, ("energy", "arch/energy"))
     energy = ([] if table is None else [EnergySource("tables", table)]) + [_interpolated(root)]
-    return TargetFiles(path.stem, path, energy, _beside(path, root, ("../mappings", "mappings")), which)
+    return TargetFiles(path.name.split(".")[0], path, energy, _beside(path, root, ("../mappings", "mappings")), which)
 
 
 def _interpolated(root: Path) -> EnergySource:
@@ -130,11 +133,36 @@ def load_target(
     energy: Sequence[str] | None = None,
     components: Sequence[Path] | None = None,
     constraints_file: Path | None = None,
+    variables: Sequence[str] | None = None,
+    changes: Sequence[str] | None = None,
 ) -> TargetSet:
-    """Return the target ``arch``, its files replaced by those given."""
+    """Return the target ``arch``, its files replaced by those given.
+
+    Parameters
+    ----------
+    variables, changes
+        Texts ``NAME=VALUE``: variables of a template, and attributes to change, by path.
+    """
     files = target_files(arch, constraints)
     if energy or components:
         files = replace(files, energy=energy_sources(energy, components, files.sources, project_root()))
+    if variables or changes:
+        given = tuple(_pair(text, "--variable") for text in variables or ())
+        changed = tuple((path, _value(value)) for path, value in (_pair(text, "--set") for text in changes or ()))
+        files = replace(files, variables=given, changes=changed)
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
     return TargetSet(files, semantics)
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise InputError(Fault("must be a name and a value", option, value=text, allowed="NAME=VALUE"))
+    return name, value
+
+
+def _value(text: str) -> Value:
+    """Return the number, truth value or text that ``text`` is in YAML; None for null."""
+    found = parse_yaml(text, "--set")
+    return found if found is None or isinstance(found, (str, int, float)) else text

@@ -50,6 +50,8 @@ def sweep(
     constraints: options.ConstraintSet = None,
     energy: options.EnergyTable = None,
     components: options.Components = None,
+    variables: options.Variables = None,
+    changes: options.Changes = None,
     semantics: options.Semantics = SEMANTICS[0],
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
@@ -66,7 +68,14 @@ def sweep(
     jobs: dict[str, Job] = {}
     for name in arch:
         target = load_target(
-            name, semantics=semantics, constraints=which, energy=energy, components=components, constraints_file=path
+            name,
+            semantics=semantics,
+            constraints=which,
+            energy=energy,
+            components=components,
+            constraints_file=path,
+            variables=variables,
+            changes=changes,
         )
         if not points.runs_on(target.name):
             allowed = ", ".join(points.architectures)

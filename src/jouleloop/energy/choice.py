@@ -7,7 +7,7 @@ from pathlib import Path
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.accelergy import AccelergyEstimator
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.energy.estimator import Estimator, TableEstimator, estimate_costs
+from jouleloop.energy.estimator import Estimator, estimate_costs, read_estimator
 from jouleloop.energy.interpolated import InterpolatedEstimator, data_files
 from jouleloop.errors import EnergyTableError, Fault, unknown
 
@@ -27,7 +27,7 @@ class EnergySource:
     Attributes
     ----------
     table
-        Reference table of ``tables``.
+        Reference table of ``tables``: one of ours, or an energy reference table (ERT) as Accelergy writes it.
     components
         Files with compound components for ``interpolated`` and ``accelergy``, besides the project's own.
     data
@@ -60,7 +60,7 @@ class EnergySource:
             return AccelergyEstimator(self.program, self.components, own=self.data)
         if self.table is None:
             raise EnergyTableError(Fault("the estimator 'tables' needs a table", allowed="the path of a YAML file"))
-        return TableEstimator.read(self.table)
+        return read_estimator(self.table)
 
 
 def source_of(text: str, root: Path = Path(), *, components: Sequence[Path] = ()) -> EnergySource:

@@ -61,12 +61,9 @@ class EnergyCosts:
         return "+".join(dict.fromkeys(kind for kind in found if kind))
 
     def rows(self, compute_name: str = "compute") -> list[dict[str, Any]]:
-        """Return every energy with the estimator that produced it, one record a component and action."""
+        """Return every energy that is charged, and the estimator that produced it: a record a component and action."""
         records = []
         for level in self.levels:
-            actions = [("read", level.read_pj), ("write", level.write_pj)]
-            if level.leak_pj:
-                actions.append(("leak", level.leak_pj))
             records += [
                 {
                     "component": level.level,
@@ -75,7 +72,7 @@ class EnergyCosts:
                     "estimator": level.estimator,
                     "source": level.source,
                 }
-                for action, energy_pj in actions
+                for action, energy_pj in (("read", level.read_pj), ("write", level.write_pj))
             ]
         compute = {"component": compute_name, "action": "compute", "energy_pj": self.compute_pj}
         return [*records, {**compute, "estimator": self.compute_estimator, "source": self.compute_source}]

@@ -9,9 +9,10 @@ from typing import Protocol
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.energy.ert import built_in_energy_pj
+from jouleloop.energy.ert import built_in_energy_pj, read_ert
 from jouleloop.energy.tables import COMPUTE_ACTIONS, EnergyTable, read_table, stated_energy
 from jouleloop.errors import EnergyTableError, Fault, raise_all
+from jouleloop.files import read_yaml
 
 Node = StorageLevel | ComputeLevel
 
@@ -84,6 +85,39 @@ class TableEstimator:
             return Refusal(f"{entry} has no action {' and no action '.join(absent)}")
         reason = f" ({entry.reason})" if entry.reason else ""
         return Estimate(entry.energy_pj, f"{self.name}: {entry}{reason}")
+
+
+@dataclass(frozen=True)
+class ErtEstimator:
+    """Energies from an energy reference table that Accelergy wrote, by the names of its components."""
+
+    name: str
+    energy_pj: Mapping[str, Mapping[str, float]]
+    kind: str = "tables"
+
+    def digest(self) -> str:
+        """Return a hash of the table's content."""
+        return hashlib.sha256(
+            repr(sorted((k, sorted(v.items())) for k, v in self.energy_pj.items())).encode()
+        ).hexdigest()
+
+    def estimate(self, node: Node) -> Estimate | Refusal:
+        """Return the energies of the component of that name."""
+        found = self.energy_pj.get(node.name)
+        if found is None:
+            return Refusal(f"no component of that name; it has {', '.join(sorted(self.energy_pj))}")
+        if found.get("update", 0.0) != found.get("write", found.get("update", 0.0)):
+            return Refusal(f"{found['update']} pJ an update, {found['write']} pJ a fill: the model charges both alike")
+        write = {"write": found["update"]} if "update" in found and "write" not in found else {}
+        return Estimate({**found, **write}, f"{self.name}: {node.name}")
+
+
+def read_estimator(path: Path) -> TableEstimator | ErtEstimator:
+    """Return the estimator for a file with a reference table of ours, or an ERT as Accelergy writes it."""
+    data = read_yaml(path)
+    if isinstance(data, Mapping) and "ERT" in data:
+        return ErtEstimator(path.name.removesuffix(path.suffix), read_ert(path))
+    return TableEstimator.read(path)
 
 
 def estimate_costs(

@@ -2,13 +2,26 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from jouleloop.energy.cacti import CactiGrid, SramEnergy
 from jouleloop.energy.compound import Library
 from jouleloop.energy.estimator import Estimate, Node, Refusal
 from jouleloop.energy.primitives import NoEstimate, Primitives
 from jouleloop.energy.tables import known_attributes
+
+
+@dataclass(frozen=True)
+class _Noted(CactiGrid):
+    """The grid, noting which answers are grid points."""
+
+    exact: list[bool] = field(default_factory=list)
+
+    def energy(self, depth: int, width: int, banks: int, ports: int, nm: int) -> SramEnergy:
+        found = super().energy(depth, width, banks, ports, nm)
+        self.exact.append(found.exact)
+        return found
 
 
 def data_files(folder: Path) -> tuple[Path, ...]:
@@ -56,12 +69,14 @@ class InterpolatedEstimator:
         if node.klass not in self.library.classes:
             attributes.setdefault("depth", attributes.get("memory_depth"))
             attributes.setdefault("width", attributes.get("memory_width"))
+        noted = _Noted(self.primitives.grid.points)
+        primitives = replace(self.primitives, grid=noted)
         try:
             scale = float(attributes.get("energy_scale") or 1)
             energies = {
-                action: scale * self.library.energy(self.primitives, node.klass, attributes, action)
-                for action in actions
+                action: scale * self.library.energy(primitives, node.klass, attributes, action) for action in actions
             }
         except (NoEstimate, TypeError, ValueError) as error:
             return Refusal(str(error))
-        return Estimate(energies, f"{self.name}: {node.klass}")
+        how = "" if not noted.exact else " (CACTI grid point)" if all(noted.exact) else " (between CACTI grid points)"
+        return Estimate(energies, f"{self.name}: {node.klass}{how}")

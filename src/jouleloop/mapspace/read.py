@@ -20,6 +20,7 @@ SETS = ("full", "arch-only")
 _SECTIONS = {
     "architecture_constraints": "arch",
     "constraints": "arch",
+    "extra_mapping_constraints": "arch",
     "mapspace_constraints": "map",
     "mapspace": "map",
 }
@@ -100,6 +101,34 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
 def inline_constraints(arch: Architecture, *, shape: ProblemShape = CONV) -> Constraints:
     """Return the constraints that stand on the nodes of an architecture file."""
     return build_constraints(arch.constraints, arch, shape, name=f"{arch.name}/inline")
+
+
+def own_constraints(
+    path: Path,
+    arch: Architecture,
+    which: str = "full",
+    *,
+    shape: ProblemShape = CONV,
+    variables: dict[str, Any] | None = None,
+) -> Constraints:
+    """Return the constraints that an architecture file itself holds, on its nodes and in sections; maybe none.
+
+    Raises
+    ------
+    InputError
+        Where they name what does not exist, or contradict themselves.
+    """
+    data = load_document(path, variables)
+    faults: list[Fault] = []
+    targets = list(arch.constraints)
+    for key, value in data.items() if isinstance(data, dict) else ():
+        if key in _SECTIONS and (_SECTIONS[key] == "arch" or which == "full"):
+            targets += _targets(value, str(key), faults)
+    try:
+        raise_all(faults)
+        return build_constraints(targets, arch, shape, name=f"{arch.name}/{which}")
+    except JouleloopError as error:
+        raise error.at(path) from error
 
 
 def read_mapper(path: Path) -> dict[str, Any]:

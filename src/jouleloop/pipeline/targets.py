@@ -12,7 +12,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.errors import Fault, InputError, JouleloopError, unknown
 from jouleloop.mapspace.constraints import Constraints
-from jouleloop.mapspace.read import inline_constraints, read_constraints
+from jouleloop.mapspace.read import own_constraints, read_constraints
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
@@ -32,6 +32,8 @@ class TargetFiles:
         Set of constraints: ``full``, ``arch-only``, or ``none`` for no constraints at all.
     changes
         Attributes that differ from the file, by path; see `jouleloop.arch.change`.
+    variables
+        Values of the variables of an architecture file that is a jinja2 template.
     """
 
     name: str
@@ -40,6 +42,7 @@ class TargetFiles:
     constraints: Path | None
     which: str = "full"
     changes: Variant = UNCHANGED
+    variables: tuple[tuple[str, str], ...] = ()
 
     @property
     def sources(self) -> tuple[EnergySource, ...]:
@@ -70,20 +73,20 @@ class TargetSet:
             raise InputError(unknown(semantics, SEMANTICS, "semantics", field="semantics"))
         self.files = files
         self.semantics = semantics
-        self.arch: Architecture = read_architecture(files.arch, changes=files.changes)
+        self.arch: Architecture = read_architecture(files.arch, variables=dict(files.variables), changes=files.changes)
         faults: list[Fault] = []
         try:
             self.costs: EnergyCosts = costs_of(self.arch, files.sources)
         except JouleloopError as error:
             faults += error.at(files.arch).faults
-        self._targets: dict[str, Target] = {}
+        self._targets: dict[ProblemShape, Target] = {}
         try:
             constraints = self._constraints(CONV)
         except JouleloopError as error:
             faults += error.faults
         if faults:
             raise InputError(faults)
-        self._targets[CONV.name] = Target(self.arch, self.costs, constraints, semantics)
+        self._targets[CONV] = Target(self.arch, self.costs, constraints, semantics)
 
     @property
     def name(self) -> str:
@@ -92,15 +95,16 @@ class TargetSet:
 
     def for_shape(self, shape: ProblemShape) -> Target:
         """Return the target for problems of ``shape``."""
-        if shape.name not in self._targets:
-            self._targets[shape.name] = Target(self.arch, self.costs, self._constraints(shape), self.semantics)
-        return self._targets[shape.name]
+        if shape not in self._targets:
+            self._targets[shape] = Target(self.arch, self.costs, self._constraints(shape), self.semantics)
+        return self._targets[shape]
 
     def _constraints(self, shape: ProblemShape) -> Constraints:
         if self.files.which == "none":
             return Constraints("none")
         if self.files.constraints is None:
-            return inline_constraints(self.arch, shape=shape)
+            variables = dict(self.files.variables)
+            return own_constraints(self.files.arch, self.arch, self.files.which, shape=shape, variables=variables)
         return read_constraints(self.files.constraints, self.arch, self.files.which, shape=shape)
 
 

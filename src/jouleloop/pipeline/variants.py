@@ -29,7 +29,7 @@ class JobFamily:
         if variant not in self._found:
             target = self.job.target
             try:
-                changed = TargetSet(replace(target.files, changes=variant), target.semantics)
+                changed = TargetSet(replace(target.files, changes=(*target.files.changes, *variant)), target.semantics)
                 self._found[variant] = replace(self.job, target=changed)
             except JouleloopError as error:
                 self._found[variant] = error

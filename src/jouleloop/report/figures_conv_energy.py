@@ -50,7 +50,7 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
                 f"{ratio.min():.3g} to {ratio.max():.3g}"
             )
         axes[0][0].set_ylabel("words from and to DRAM")
-        axes[0][0].legend(loc="best")
+        figure.legend(handles=axes[0][0].get_lines(), loc="outside lower center", ncols=4, columnspacing=1)
     caption = (
         f"Question: how near is the DRAM traffic of the best mappings of sweep {sweep.name} to theory? Dots are "
         "measured; lines are the two dataflows of the energy model for convolutions with the Buffer it assumes (one "

@@ -103,10 +103,8 @@ def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
     return parts
 
 
-def stack_bars(
-    panel: Axes, place: FloatArray, width: float, parts: dict[tuple[str, str], FloatArray], *, below: float = -0.2
-) -> None:
-    """Draw bars at ``place`` stacked from ``parts``: levels by colour, data spaces by hatch, the legend ``below``."""
+def stack_bars(panel: Axes, place: FloatArray, width: float, parts: dict[tuple[str, str], FloatArray]) -> list[Patch]:
+    """Draw bars at ``place`` stacked from ``parts``, levels by colour and data spaces by hatch; return the legend."""
     levels = list(dict.fromkeys(level for level, _ in parts))
     colours = {level: ("#bdbdbd" if level == "compute" else SERIES[i % len(SERIES)]) for i, level in enumerate(levels)}
     base = np.zeros(place.size)
@@ -114,10 +112,7 @@ def stack_bars(
         panel.bar(place, height, width, base, color=colours[level], hatch=HATCHES[space], edgecolor="white", lw=0)
         base += height
     handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
-    handles += [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
-    panel.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, below), ncols=4, columnspacing=0.8, handlelength=1.2
-    )
+    return handles + [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
 
 
 def _draw_stacks(
@@ -135,7 +130,10 @@ def _draw_stacks(
     even = gaps.size == 0 or bool(np.allclose(gaps, gaps[0]))
     place = sizes[chosen] if even else np.arange(chosen.size, dtype=np.float64)
     width = 0.85 * (float(gaps[0]) if even and gaps.size else 1.0)
-    stack_bars(panel, place, width, {key: values / total for key, values in means.items()})
+    handles = stack_bars(panel, place, width, {key: values / total for key, values in means.items()})
+    panel.legend(
+        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, columnspacing=0.8, handlelength=1.2
+    )
     if not even:
         shown = np.linspace(0, chosen.size - 1, 6).round().astype(int)
         exponent = thousands(float(sizes[-1])) if sizes[-1] >= 1e5 else 0

@@ -41,7 +41,8 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
         figure.set_size_inches(_WIDTH_IN, _HEIGHT_IN)
         panel = axes[0][0]
         place = np.arange(len(layers), dtype=np.float64)
-        stack_bars(panel, place, 0.8, parts, below=-0.42)
+        handles = stack_bars(panel, place, 0.8, parts)
+        figure.legend(handles=handles, loc="outside lower center", ncols=5, columnspacing=1)
         panel.set_xticks(
             place, [str(name) for name in layers["layer"]], rotation=60, ha="right", rotation_mode="anchor"
         )

@@ -103,11 +103,21 @@ def admits(slots: Ints, level: int, d: int, factor: int) -> bool:
 
 @nb.njit(cache=True)
 def further(
-    enter: Floats, ahead: Floats, slots: Ints, axis: Ints, level: int, point: int, innermost: int, state: int
+    enter: Floats,
+    ahead: Floats,
+    slots: Ints,
+    axis: Ints,
+    level: int,
+    point: int,
+    innermost: int,
+    state: int,
+    run_state: int,
 ) -> float:
     """Least energy [pJ] from the loops of a level inward, given its tile and what is outside it.
 
-    ``innermost`` is the innermost loop outside with its ``state``; the number of dimensions where there is none.
+    ``innermost`` is the innermost loop outside, the number of dimensions where there is none, and ``state`` its state.
+    ``run_state`` is its state where the run goes on. Below the outermost level the tables know only runs that start
+    with the whole; a longer run costs no more, so that one bounds all others.
     """
     least_pj = ahead[level, 1 + point]
     if level == 0:
@@ -119,7 +129,7 @@ def further(
         return float(least_pj)
     kind = axis[innermost, KIND]
     if kind >= 0:
-        least_pj = min(least_pj, enter[level, dims + kind, state])
+        least_pj = min(least_pj, enter[level, dims + kind, run_state])
     if passable(slots, level):
         least_pj = min(least_pj, enter[level, innermost, state])
     return float(least_pj)
@@ -233,7 +243,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                 sure[v] = full[v] * _sure_moves(side, v, place, iterations)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
-            ahead[level, 0] = further(enter, ahead, slots, axis, child, point, dims, 0)
+            ahead[level, 0] = further(enter, ahead, slots, axis, child, point, dims, 0, 0)
             for v in range(spaces):
                 if crossed[v]:
                     ahead[level, 0] += moving_pj[v]

@@ -52,7 +52,7 @@ def _lower(
 
 
 @nb.njit(cache=True)
-def _whole_state(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int) -> int:
+def whole_state(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int) -> int:
     """State of a tile whose trailing run started with the whole."""
     state = 0
     for d in range(axis.shape[0]):
@@ -107,7 +107,7 @@ def close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: i
     if whole:
         states = points
         for point in range(points):
-            closure[point] = enter[level, j, _whole_state(axis, pair_of, weight, index, kind)]
+            closure[point] = enter[level, j, whole_state(axis, pair_of, weight, index, kind)]
             advance(index, axis)
     else:
         closure[:states] = enter[level, j, :states]
@@ -161,7 +161,7 @@ def close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: i
             if fresh:
                 ahead[level, 1 + here] = min(ahead[level, 1 + here], least_pj)
             else:
-                state = _whole_state(axis, pair_of, weight, index, kind) if whole else here
+                state = whole_state(axis, pair_of, weight, index, kind) if whole else here
                 enter[level, dims + kind, state] = min(enter[level, dims + kind, state], least_pj)
         for d in range(dims):
             index[d] += 1

@@ -56,6 +56,7 @@ from jouleloop.search.arrays import (
     Path,
 )
 from jouleloop.search.bounds import admits, further
+from jouleloop.search.closure import whole_state
 from jouleloop.search.costs import crossing_pj, filled_words, words_into
 from jouleloop.search.lattice import digit, index_of
 
@@ -451,8 +452,13 @@ def descend(
                             )
                             cycles = _least_cycles(case.spec, path.traffic[level - 1], steps)
                             state = _state(case, path, point, total)
+                            run_state = state
+                            if level == top and innermost < dims and axis[innermost, KIND] >= 0:
+                                run_state = whole_state(
+                                    axis, case.grid.pair_of, case.grid.state, target, axis[innermost, KIND]
+                                )
                             bound_pj = certain_pj + further(
-                                enter, ahead, slots, axis, level - 1, point, innermost, state
+                                enter, ahead, slots, axis, level - 1, point, innermost, state, run_state
                             )
                             if beaten(mode, best, bound_pj, cycles):
                                 counters[CUT_BOUND] += 1

@@ -24,6 +24,7 @@ from jouleloop.search.arrays import (
     CUT_CAPACITY,
     DELAY,
     ENERGY,
+    LEAST,
     LIMIT_PJ,
     LIMIT_PRODUCT,
     NODES,
@@ -137,15 +138,17 @@ class _Search:
         self.spec = encode_hardware(space.arch, costs)
         self.compute_pj = costs.compute_pj
         self.elided = first_fills_elided(semantics)
-        # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search.
-        self.dims = np.flatnonzero(np.array(problem.bounds) > 1)
+        # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search. One of which a
+        # level has to hold more stays in, so that no mapping is found.
+        slots = slot_array(space.temporal, len(problem.bounds))
+        self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots[..., LEAST] > 1).any(axis=0))
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
         whole = encode_layer(problem)
         self.layer = LayerArrays(
             np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims]
         )
-        self.slots = np.ascontiguousarray(slot_array(space.temporal, len(problem.bounds))[:, self.dims])
+        self.slots = np.ascontiguousarray(slots[:, self.dims])
         self.candidates = _candidates(space, self.dims)
         self.counters = new_counters(budget)
         self.levels = len(space.temporal)

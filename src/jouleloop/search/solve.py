@@ -84,7 +84,7 @@ def bound_unrollings(
         points = fill_grid(case.grid)
         fill_bounds(case, points)
         enter, ahead = case.tables.enter, case.tables.ahead
-        least_pj = further(enter, ahead, case.slots, case.grid.axis, top, points - 1, dims, 0)
+        least_pj = further(enter, ahead, case.slots, case.grid.axis, top, points - 1, dims, 0, 0)
         bound_pj[u] = path.certain_pj[top] + least_pj
     return points
 

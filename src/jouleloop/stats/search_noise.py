@@ -103,8 +103,10 @@ def compare_verdicts(proven: pd.DataFrame, heuristic: pd.DataFrame) -> pd.DataFr
     InputError
         Where they have nothing in common.
     """
-    shown = ["quadratic_p", "excess_share", "exponent", "verdict"]
-    joined = proven[KEYS + shown].merge(heuristic[KEYS + shown], on=KEYS, suffixes=("_proven", "_heuristic"))
+    shown = ["quadratic_p", "published_p", "excess_share", "exponent", "verdict"]
+    joined = proven[KEYS + shown].merge(
+        heuristic[KEYS + [name for name in shown if name != "published_p"]], on=KEYS, suffixes=("_proven", "_heuristic")
+    )
     if joined.empty:
         raise InputError(Fault("the two tables of verdicts have no sweep, architecture and response in common"))
     joined["verdict_moved"] = joined["verdict_proven"] != joined["verdict_heuristic"]

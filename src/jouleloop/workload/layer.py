@@ -162,7 +162,8 @@ def parse_layer(text: str) -> Layer:
     """Return the layer written as ``fc:1024x128`` or ``conv:C3xM64xP57xQ57xR3xS3/stride4``.
 
     ``fc:INPUTSxOUTPUTS[/batchN]``; ``conv:`` takes C, M, P, Q, R, S, N in any order, then optionally ``/strideW`` or
-    ``/strideWxH`` and ``/groupsG``. P and Q may be left out where ``/inputI`` or ``/inputIxJ`` states the padded input.
+    ``/strideWxH`` and ``/groupsG``. P and Q may be left out where ``/inputI`` or ``/inputIxJ`` states the input, to
+    which ``/paddingN`` (or ``NxM``) adds zeros on either side.
 
     Raises
     ------
@@ -177,12 +178,17 @@ def parse_layer(text: str) -> Layer:
     values: dict[str, int] = {}
     faults: list[Fault] = []
     stated_input: tuple[int, int] | None = None
+    padding: tuple[int, int] | None = None
+    seen: set[str] = set()
     for option in options:
-        match = re.fullmatch(r"(stride|groups|batch|input|dilation)(\d{1,9})(?:x(\d{1,9}))?", option)
-        if not match:
-            allowed = "strideW, strideWxH, inputI, inputIxJ, groupsG, batchN"
+        match = re.fullmatch(r"(stride|input|padding|dilation|groups|batch)([0-9]{1,9})(?:x([0-9]{1,9}))?", option)
+        if not match or (match[3] and match[1] in ("groups", "batch")):
+            allowed = "strideW, strideWxH, inputI, inputIxJ, paddingN, paddingNxM, groupsG, batchN"
             faults.append(Fault("unknown layer option", field="layer", value=option, allowed=allowed))
             continue
+        if match[1] in seen:
+            faults.append(Fault(f"{match[1]} is given twice", field="layer", value=option))
+        seen.add(match[1])
         first = int(match[2])
         second = int(match[3]) if match[3] else first
         if match[1] == "dilation":
@@ -192,18 +198,20 @@ def parse_layer(text: str) -> Layer:
             values["w_stride"], values["h_stride"] = first, second
         elif match[1] == "input":
             stated_input = (first, second)
+        elif match[1] == "padding":
+            padding = (first, second)
         else:
             values["groups" if match[1] == "groups" else "N"] = first
     if kind == "fc":
-        match = re.fullmatch(r"(\d{1,9})x(\d{1,9})", sizes_text)
+        match = re.fullmatch(r"([0-9]{1,9})x([0-9]{1,9})", sizes_text)
         if match:
             values["C"], values["M"] = int(match[1]), int(match[2])
         else:
             faults.append(Fault("not INPUTSxOUTPUTS", field="layer", value=sizes_text, allowed="such as fc:1024x128"))
     else:
         for part in sizes_text.split("x"):
-            match = re.fullmatch(r"([CMRSNPQ])(\d{1,9})", part)
-            if not match or match[1] in values:
+            match = re.fullmatch(r"([CMRSNPQ])([0-9]{1,9})", part)
+            if not match or match[1] in values:  # also N where a batch is given
                 allowed = "each of C, M, P, Q, R, S, N at most once"
                 faults.append(Fault("not a dimension with a size", field="layer", value=part, allowed=allowed))
             else:
@@ -211,9 +219,11 @@ def parse_layer(text: str) -> Layer:
         faults += [
             Fault(f"{key} is missing", field="layer", value=text, allowed=example) for key in "CM" if key not in values
         ]
+    if padding is not None and stated_input is None:
+        faults.append(Fault("padding needs a stated input", field="layer", value=text, allowed="/inputI/paddingN"))
     raise_all(faults)
     if stated_input is not None:
-        derive_outputs(values, stated_input)
+        derive_outputs(values, stated_input, padding=padding or (0, 0))
     return Layer(kind, name="", **values)
 
 

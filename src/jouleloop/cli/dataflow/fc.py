@@ -16,7 +16,6 @@ from jouleloop.dataflows.fc_algorithms import schedule
 from jouleloop.dataflows.fc_best import schedule_of, schedule_of_dataflow
 from jouleloop.dataflows.fc_draw import draw_text
 from jouleloop.errors import Fault, InputError
-from jouleloop.report.theory_fc import draw_run
 
 
 class Algorithm(StrEnum):
@@ -75,6 +74,8 @@ def fc(
         plan = schedule(algorithm, inputs, outputs, buffer, 1 if kept is None else kept, reversed_roles=reversed_roles)
     result = run(plan)
     if picture is not None:
+        from jouleloop.report.theory_fc import draw_run  # noqa: PLC0415 - matplotlib is slow to import
+
         draw_run(result, picture)
     if as_json:
         print_json(

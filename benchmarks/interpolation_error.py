@@ -1,0 +1,49 @@
+"""Measure the error of interpolating SRAM energies in the CACTI grid, as two Markdown tables for docs/energy.md.
+
+Usage: python benchmarks/interpolation_error.py
+"""
+
+import csv
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from jouleloop.energy.cacti import CactiGrid
+
+ROOT = Path(__file__).parents[1]
+
+
+def row(name: str, errors: "np.ndarray[tuple[int], np.dtype[np.float64]]") -> str:
+    size = np.abs(errors)
+    tenth, twentieth = np.quantile(size, [0.9, 0.95])
+    return f"| {name} | {size.size} | {np.median(size):.1%} | {tenth:.1%} | {twentieth:.1%} | {size.max():.0%} |"
+
+
+def between(grid: CactiGrid, file: Path) -> dict[str, list[float]]:
+    found: dict[str, list[float]] = {}
+    for line in csv.DictReader(file.read_text(encoding="utf-8").splitlines()):
+        depth, width, banks, ports, nm = (int(line[key]) for key in ("depth", "width", "banks", "ports", "nm"))
+        ours = grid.energy(depth, width, banks, ports, nm)
+        errors = [ours.read_pj / float(line["read_pJ"]) - 1, ours.write_pj / float(line["write_pJ"]) - 1]
+        found.setdefault(f"{nm} nm", []).extend(errors)
+    return found
+
+
+def main() -> None:
+    grid = CactiGrid.read(ROOT / "arch/energy/cacti")
+    head = "| technology | predictions | median | 90 % | 95 % | largest |\n|---|---|---|---|---|---|"
+    lines = ["Real CACTI between the grid points:", "", head]
+    found = between(grid, ROOT / "tests/reference/cacti/between.csv")
+    lines += [row(name, np.array(found[name])) for name in sorted(found)]
+    lines.append(row("all", np.array([error for errors in found.values() for error in errors])))
+    lines += ["", "Grid points left out, from those at half and twice their depth or width:", "", head]
+    for nm in sorted({key[0] for key in grid.points}):
+        part = CactiGrid({key: plane for key, plane in grid.points.items() if key[0] == nm})
+        lines.append(row(f"{nm} nm", part.held_out_errors()))
+    lines.append(row("all", grid.held_out_errors()))
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+if __name__ == "__main__":
+    main()
