@@ -88,7 +88,7 @@ def test_sweep_without_snakemake(run: Run, tmp_path: Path) -> None:
     assert "not divisible" in table["reason"][3]
     first = (tmp_path / "out/energies.csv").read_bytes()
     again = run(*arguments)
-    assert "0 layers searched, 4 stored already" in again.stdout
+    assert "0 results searched, 4 from the store" in again.stdout
     assert (tmp_path / "out/energies.csv").read_bytes() == first
 
 

@@ -15,7 +15,15 @@ from jouleloop.engines.protocol import Target
 from jouleloop.errors import EngineError, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
-from jouleloop.pipeline.chunks import chunk_count, cut, distinct_layers
+from jouleloop.pipeline.chunks import (
+    chunk_count,
+    chunk_digest,
+    cut,
+    distinct_layers,
+    estimated_seconds,
+    read_layers,
+    write_layers,
+)
 from jouleloop.pipeline.compute import Job, run_chunk
 from jouleloop.pipeline.names import safe_cell, safe_name
 from jouleloop.pipeline.networks import TOTAL, network_table
@@ -162,6 +170,63 @@ def test_cut_is_a_partition() -> None:
     assert chunk_count(layers, seconds=1e9, least=2, most=9) == 2
     assert chunk_count(layers, seconds=1e-9, least=2, most=9) == 9
     assert chunk_count(layers[:1], seconds=1e-9, least=2, most=9) == 1
+
+
+def test_an_added_layer_changes_one_of_many_chunks() -> None:
+    layers = [parse_layer(f"fc:{c}x{m}") for c in range(1, 101) for m in range(1, 101)]
+    count = chunk_count(layers, seconds=sum(map(estimated_seconds, layers)) / 9, least=2, most=100)
+    assert count == 8
+    before = list(map(chunk_digest, cut(layers, count)))
+    after = list(map(chunk_digest, cut([*layers, parse_layer("fc:500x500")], count)))
+    assert sum(one != other for one, other in zip(before, after, strict=True)) == 1
+    work = [sum(map(estimated_seconds, chunk)) for chunk in cut(layers, count)]
+    assert max(work) < 1.5 * min(work)
+    # Twice as many chunks are these, each split in two.
+    halves = cut(layers, 2 * count)
+    whole = {layer.spec() for layer in cut(layers, count)[3]}
+    assert {layer.spec() for layer in (*halves[3], *halves[3 + count])} == whole
+
+
+def test_layers_of_a_chunk_are_read_as_written(tmp_path: Path) -> None:
+    layers = [parse_layer("fc:2x4/batch3"), Layer("conv", C=4, M=4, R=3, S=2, P=4, Q=5, w_stride=2, groups=2)]
+    write_layers(tmp_path / "c.txt", layers)
+    assert read_layers(tmp_path / "c.txt") == layers
+    (tmp_path / "c.txt").write_text("fc:2x4\nfc:2")
+    with pytest.raises(InputError, match=r"c\.txt"):
+        read_layers(tmp_path / "c.txt")
+
+
+def test_batches_of_a_chunk_become_one_segment(tmp_path: Path) -> None:
+    layers = [parse_layer(f"fc:{c}x4") for c in range(2, 102, 2)]
+    run_chunk(job(), layers, ResultStore(tmp_path))
+    assert len(list(tmp_path.glob("segment-*.parquet"))) == 1
+    assert len(ResultStore(tmp_path).keys()) == 50
+    # The segment of another chunk is left alone.
+    run_chunk(job(), [parse_layer("fc:400x4")], ResultStore(tmp_path))
+    assert len(list(tmp_path.glob("segment-*.parquet"))) == 2
+
+
+def test_a_reader_meets_a_merge(tmp_path: Path) -> None:
+    writer, reader = ResultStore(tmp_path), ResultStore(tmp_path)
+    segments = [path for n in range(5) if (path := writer.write({f"k{n}": {"n": n}}))]
+    assert reader.keys() == {f"k{n}" for n in range(5)}
+    found = reader.read([f"k{n}" for n in range(5)])
+    first = next(found)
+    writer.merge(segments)
+    assert dict([first, *found]) == {f"k{n}": {"n": n} for n in range(5)}
+    assert reader.damaged == []
+    # A merge that was killed before its old segments were removed: everything twice, nothing wrong.
+    writer.write({"k0": {"n": 0}})
+    assert dict(ResultStore(tmp_path).read(["k0", "k4"])) == {"k0": {"n": 0}, "k4": {"n": 4}}
+
+
+def test_a_damaged_segment_is_not_merged(tmp_path: Path) -> None:
+    store = ResultStore(tmp_path)
+    segments = [path for n in range(3) if (path := store.write({f"k{n}": {"n": n}}))]
+    segments[0].write_bytes(b"PAR1 half")
+    merged = store.merge(segments)
+    assert merged is not None
+    assert ResultStore(tmp_path).keys() == {"k1", "k2"}
 
 
 def test_damaged_segments_are_computed_again(tmp_path: Path) -> None:

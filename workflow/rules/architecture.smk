@@ -4,7 +4,8 @@
 rule map_variants:
     input:
         target_files,
-        VARIANT_SOURCES.values(),
+        # Which points a chunk has is in its parameters, by content.
+        ancient(VARIANT_SOURCES.values()),
     output:
         "results/map/variants/{arch}-{chunk}.json",
     log:
@@ -18,7 +19,7 @@ rule map_variants:
         mem_mb=1000,
         runtime=240,
     params:
-        options=search_options,
+        options=lambda wildcards: variant_options(wildcards.arch, wildcards.chunk),
         store="results/store",
     message:
         "Searching chunk {wildcards.chunk} of the variants of {wildcards.arch}"

@@ -1,3 +1,5 @@
+import os
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
@@ -5,8 +7,18 @@ from snakemake.exceptions import WorkflowError
 from jouleloop.config.crosscheck import confirm_parameters
 from jouleloop.config.engines import check_engines
 from jouleloop.config.load import load_study, published_sweeps
-from jouleloop.config.study import count_chunks, count_variant_chunks, map_parameters
+from jouleloop.config.study import (
+    expected_chunks,
+    map_parameters,
+    plan,
+    plan_variants,
+    targets_of,
+)
 from jouleloop.errors import JouleloopError
+from jouleloop.pipeline.chunks import chunk_digest, write_layers
+from jouleloop.pipeline.runlog import LOGS, VERBOSE, start_run
+from jouleloop.pipeline.summary import finish_run
+from jouleloop.pipeline.variants import points_digest
 from jouleloop.report.applicable import has_map
 
 TIMELOOP_RUNS = "results/timeloop/runs"
@@ -20,27 +32,36 @@ if CONTAINED:
 
 
 def checked_study():
-    """Return the study that the configuration describes; all its faults stop the workflow before any job runs."""
+    """Return the configured study and its architectures; all faults stop the workflow before any job runs."""
     try:
         study = load_study(config)
         check_engines(study.config)
-        return study
+        return study, targets_of(study.config)
     except JouleloopError as error:
         raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
 
 
-STUDY = checked_study()
+STUDY, TARGETS = checked_study()
 ARCHITECTURES = list(STUDY.config.architectures)
 SWEEPS = [sweep.name for sweep in STUDY.tested]
 NETWORKS = [network.name for network in STUDY.networks]
 SOURCES = {sweep.name: sweep.source for sweep in STUDY.sweeps}
-CHUNKS = [f"{index:04d}" for index in range(count_chunks(STUDY))]
-VARIANT_SOURCES = {sweep.name: sweep.source for sweep in STUDY.architecture_sweeps}
-VARIANT_CHUNKS = expand(
-    "results/map/variants/{arch}-{chunk}.json",
-    arch=ARCHITECTURES,
-    chunk=[f"{index:04d}" for index in range(count_variant_chunks(STUDY))],
+CHUNKS = plan(STUDY)
+# Name and content of every chunk.
+PLAN = {name: chunk_digest(layers) for name, layers in CHUNKS.items()}
+MAP_PARAMETERS = {
+    arch: map_parameters(STUDY.config, TARGETS[arch]) for arch in ARCHITECTURES
+}
+ALL_TARGET_FILES = sorted(
+    {str(path) for target in TARGETS.values() for path in target.files.paths()}
 )
+VARIANT_SOURCES = {sweep.name: sweep.source for sweep in STUDY.architecture_sweeps}
+VARIANT_PLAN = {arch: plan_variants(STUDY, arch) for arch in ARCHITECTURES}
+VARIANT_CHUNKS = [
+    f"results/map/variants/{arch}-{chunk}.json"
+    for arch in ARCHITECTURES
+    for chunk in VARIANT_PLAN[arch]
+]
 ARCHITECTURE_FILES = expand("results/architecture/{sweep}.csv", sweep=VARIANT_SOURCES)
 # Without a sweep of layers there is no growth to test.
 GROWTH_FILES = (
@@ -169,8 +190,44 @@ def request_needs(wildcards):
 
 
 def search_options(wildcards):
-    """Return what the results of an architecture depend on besides files."""
-    return map_parameters(STUDY, wildcards.arch, len(CHUNKS))
+    """Return what the results on an architecture depend on besides the layers."""
+    return MAP_PARAMETERS[wildcards.arch]
+
+
+def chunk_options(arch, chunk):
+    """Return all that the results of a chunk depend on, by content."""
+    return {**MAP_PARAMETERS[arch], "layers": PLAN[chunk]}
+
+
+def variant_options(arch, chunk):
+    """Return what the results of a chunk of variants depend on besides the files of the architecture."""
+    points = points_digest(VARIANT_PLAN[arch][chunk])
+    return {**MAP_PARAMETERS[arch], "points": points}
+
+
+def begin():
+    """Note that a run begins, and what makes it up, for the progress and the summary."""
+    options, points = {}, {}
+    for arch in ARCHITECTURES:
+        for chunk, layers in CHUNKS.items():
+            options[f"{arch}-{chunk}"] = chunk_options(arch, chunk)
+            points[f"{arch}-{chunk}"] = len(layers)
+        for chunk, varied in VARIANT_PLAN[arch].items():
+            options[f"variants/{arch}-{chunk}"] = variant_options(arch, chunk)
+            points[f"variants/{arch}-{chunk}"] = len(varied)
+    start_run(LOGS, expected_chunks(options, points))
+    for name, chunk in CHUNKS.items():
+        write_layers(Path(f"results/chunks/{name}.txt"), chunk)
+
+
+def end():
+    """Show what the run did."""
+    print(finish_run(Path("results/summary.json"), LOGS), file=sys.stderr)
+
+
+if workflow.output_settings.verbose:
+    # Jobs inherit it.
+    os.environ[VERBOSE] = "1"
 
 
 def layers_of(wildcards):
@@ -194,8 +251,9 @@ def shown(figure, pattern, architectures=ARCHITECTURES, caption=None, **where):
 
 
 def confirm_options(wildcards):
-    """Return what the confirmation of an architecture's results depends on besides files."""
+    """Return all that the confirmation of a chunk depends on, by content."""
     try:
-        return confirm_parameters(STUDY, wildcards.arch, len(CHUNKS))
+        by = confirm_parameters(STUDY)
     except JouleloopError as error:
         raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
+    return {**chunk_options(wildcards.arch, wildcards.chunk), **by}

@@ -25,6 +25,7 @@ rule confirm_chunk:
         runtime=240,
     params:
         options=confirm_options,
+        layers="results/chunks/{chunk}.txt",
         store="results/store",
     message:
         "Evaluating the optima of chunk {wildcards.chunk} on {wildcards.arch} with Timeloop"

@@ -5,6 +5,8 @@ rule list_layers:
         expand("results/layers/{sweep}.csv", sweep=SOURCES),
     log:
         "results/logs/list_layers.log",
+    # First of all: it finds mistakes that only the statistics can see.
+    priority: 1
     conda:
         "../envs/jouleloop.yaml"
     message:

@@ -1,10 +1,10 @@
 rule energies:
     input:
-        chunks=expand(
-            "results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=CHUNKS
-        ),
+        expand("results/layers/{sweep}.csv", sweep=SOURCES),
+        ALL_TARGET_FILES,
+        VARIANT_SOURCES.values(),
+        chunks=expand("results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=PLAN),
         variants=VARIANT_CHUNKS,
-        variant_sweeps=VARIANT_SOURCES.values(),
     output:
         parquet="results/energies.parquet",
         csv=report(
@@ -14,6 +14,7 @@ rule energies:
             labels={"table": "energies"},
         ),
         timings="results/timings.csv",
+        summary="results/summary.json",
         sources="results/energy_sources.csv",
     log:
         "results/logs/energies.log",

@@ -4,7 +4,7 @@
 
 rule request_timeloop:
     input:
-        request_needs,
+        lambda wildcards: ancient(request_needs(wildcards)),
     output:
         "results/timeloop/{arch}-{chunk}.requests",
     log:
@@ -16,7 +16,8 @@ rule request_timeloop:
         mem_mb=1000,
         runtime=240,
     params:
-        options=search_options,
+        options=lambda wildcards: chunk_options(wildcards.arch, wildcards.chunk),
+        layers="results/chunks/{chunk}.txt",
         store="results/store",
     message:
         "Writing Timeloop's inputs for chunk {wildcards.chunk} on {wildcards.arch}"

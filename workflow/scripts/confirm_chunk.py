@@ -4,11 +4,13 @@ from pathlib import Path
 
 from jouleloop.config.crosscheck import confirm_chunk
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged, write_chunk
+from jouleloop.config.study import chunk_layers, logged, write_chunk
+from jouleloop.pipeline.runlog import LOGS, current_run
 from jouleloop.pipeline.store import ResultStore
 
 with logged(snakemake.log[0]):
-    study = load_study(snakemake.config)
-    store = ResultStore(Path(snakemake.params.store))
-    report = confirm_chunk(study, snakemake.wildcards.arch, int(snakemake.wildcards.chunk), store)
-    write_chunk(Path(snakemake.output[0]), report)
+    study, options = load_study(snakemake.config), snakemake.params.options
+    path = Path(snakemake.params.layers)
+    layers = chunk_layers(study.config, snakemake.wildcards.chunk, options["layers"], path)
+    report = confirm_chunk(study, snakemake.wildcards.arch, layers, ResultStore(Path(snakemake.params.store)))
+    write_chunk(Path(snakemake.output[0]), report, options, current_run(LOGS)["run"])

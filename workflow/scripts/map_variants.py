@@ -4,10 +4,14 @@ from pathlib import Path
 
 from jouleloop.config.load import load_study
 from jouleloop.config.study import logged, search_variants, write_chunk
+from jouleloop.pipeline.progress import chunk_progress
+from jouleloop.pipeline.runlog import LOGS, current_run
 from jouleloop.pipeline.store import ResultStore
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
-    store = ResultStore(Path(snakemake.params.store))
-    report = search_variants(study, snakemake.wildcards.arch, int(snakemake.wildcards.chunk), store)
-    write_chunk(Path(snakemake.output[0]), report)
+    arch, chunk = snakemake.wildcards.arch, snakemake.wildcards.chunk
+    output = Path(snakemake.output[0])
+    progress = chunk_progress(LOGS, output.parent.parent, f"variants/{output.stem}")
+    report = search_variants(study, arch, chunk, ResultStore(Path(snakemake.params.store)), progress=progress)
+    write_chunk(output, report, snakemake.params.options, current_run(LOGS)["run"])

@@ -4,11 +4,12 @@ from pathlib import Path
 
 from jouleloop.config.load import load_study
 from jouleloop.config.requests import request_chunk, write_requests
-from jouleloop.config.study import logged
+from jouleloop.config.study import chunk_layers, logged
 from jouleloop.pipeline.store import ResultStore
 
 with logged(snakemake.log[0]):
-    study = load_study(snakemake.config)
-    store = ResultStore(Path(snakemake.params.store))
-    names = request_chunk(study, snakemake.wildcards.arch, int(snakemake.wildcards.chunk), store)
+    study, chunk = load_study(snakemake.config), snakemake.wildcards.chunk
+    path = Path(snakemake.params.layers)
+    layers = chunk_layers(study.config, chunk, snakemake.params.options["layers"], path)
+    names = request_chunk(study, snakemake.wildcards.arch, layers, ResultStore(Path(snakemake.params.store)))
     write_requests(Path(snakemake.output[0]), names)

@@ -1,5 +1,6 @@
 """The cross-check of a study: its native optima evaluated again by real Timeloop, chunk by chunk, and the tables."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -7,15 +8,15 @@ import pandas as pd
 
 from jouleloop.config.engines import engine_of
 from jouleloop.config.load import Study
-from jouleloop.config.study import count_chunks, jobs_of, map_parameters
+from jouleloop.config.study import jobs_of
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import installed_version
 from jouleloop.errors import Fault, InputError
-from jouleloop.pipeline.chunks import cut, distinct_layers
 from jouleloop.pipeline.compute import ChunkReport
 from jouleloop.pipeline.confirm import crosscheck_table, run_confirmation
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.write import write_csv
+from jouleloop.workload.layer import Layer
 
 
 def confirming_engine(study: Study) -> Engine:
@@ -38,11 +39,10 @@ def confirming_engine(study: Study) -> Engine:
 
 
 def confirm_chunk(
-    study: Study, architecture: str, chunk: int, store: ResultStore, *, root: Path = Path()
+    study: Study, architecture: str, layers: Sequence[Layer], store: ResultStore, *, root: Path = Path()
 ) -> ChunkReport:
-    """Evaluate the optima of one chunk on one architecture with the engine that confirms."""
+    """Evaluate the optima of the layers of one chunk on one architecture with the engine that confirms."""
     job = jobs_of(study.config, root, only=architecture)[architecture]
-    layers = cut(distinct_layers(study.sweeps), count_chunks(study))[chunk]
     return run_confirmation(job, confirming_engine(study), layers, store)
 
 
@@ -56,6 +56,6 @@ def write_crosscheck(
     return points, summary
 
 
-def confirm_parameters(study: Study, architecture: str, chunks: int) -> dict[str, Any]:
-    """Return what the confirmation of a chunk depends on besides its files, for Snakemake's rerun trigger."""
-    return map_parameters(study, architecture, chunks) | {"confirm": installed_version(confirming_engine(study))}
+def confirm_parameters(study: Study) -> dict[str, Any]:
+    """Return what the confirmation of a chunk depends on besides what its optima do, for Snakemake's rerun trigger."""
+    return {"confirm": installed_version(confirming_engine(study))}

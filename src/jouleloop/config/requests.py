@@ -1,23 +1,26 @@
 """What Timeloop has to run for a chunk of a study, written down for a container that runs it."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from jouleloop.config.engines import timeloop_options
 from jouleloop.config.load import Study
-from jouleloop.config.study import count_chunks, jobs_of
+from jouleloop.config.study import jobs_of
 from jouleloop.engines.timeloop_engine import TimeloopEngine
 from jouleloop.engines.timeloop_runners import RunRequested, RunRequests
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
-from jouleloop.pipeline.chunks import cut, distinct_layers
 from jouleloop.pipeline.compute import run_chunk, search_one
 from jouleloop.pipeline.confirm import confirming_job
 from jouleloop.pipeline.store import ResultStore
+from jouleloop.workload.layer import Layer
 
 
-def request_chunk(study: Study, architecture: str, chunk: int, store: ResultStore, *, root: Path = Path()) -> list[str]:
-    """Write the runs that one chunk needs into the folder ``timeloop.runs``; return their names, without repetition.
+def request_chunk(
+    study: Study, architecture: str, layers: Sequence[Layer], store: ResultStore, *, root: Path = Path()
+) -> list[str]:
+    """Write the runs that a chunk's layers need into the folder ``timeloop.runs``; return their names, each once.
 
     For ``engine: timeloop`` these are the searches of all layers without a stored result, else the evaluations of all
     native optima that are not confirmed. The first run asks Timeloop how it counts.
@@ -31,7 +34,6 @@ def request_chunk(study: Study, architecture: str, chunk: int, store: ResultStor
     if options.runs is None:
         raise InputError(Fault("no folder of runs is configured", None, "timeloop.runs"))
     engine = TimeloopEngine(options, runner=RunRequests(options.runs))
-    layers = cut(distinct_layers(study.sweeps), count_chunks(study))[chunk]
     job = jobs_of(study.config, root, only=architecture)[architecture]
     if study.config.engine == engine.name:
         job = replace(job, engine=engine)

@@ -1,30 +1,44 @@
-"""A study run step by step: the jobs, chunks and tables that a configuration asks for."""
+"""A study run step by step: the jobs and chunks that a configuration asks for."""
 
 import contextlib
-import logging
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from jouleloop.config.engines import engine_of
-from jouleloop.config.load import Study
+from jouleloop.config.load import Study, load_study
 from jouleloop.config.model import ArchitectureEntry, Config
-from jouleloop.errors import JouleloopError
+from jouleloop.errors import InputError
 from jouleloop.files import write_json
-from jouleloop.pipeline.chunks import chunk_count, cut, distinct_layers
+from jouleloop.pipeline.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
 from jouleloop.pipeline.compute import ChunkReport, Job, run_chunk
-from jouleloop.pipeline.keys import code_digest, engine_identity
-from jouleloop.pipeline.provenance import provenance
+from jouleloop.pipeline.keys import code_digest, digest, engine_identity
+from jouleloop.pipeline.runlog import LOG, logged
 from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table, sources_table
-from jouleloop.pipeline.targets import TargetFiles, load_targets
+from jouleloop.pipeline.targets import TargetFiles, TargetSet, load_targets
 from jouleloop.pipeline.variants import distinct_points, run_points
-from jouleloop.pipeline.write import write_csv, write_parquet
+from jouleloop.workload.layer import CONV, GROUPED_CONV, Layer
+from jouleloop.workload.variants import Variant
 
-LOG = logging.getLogger("jouleloop")
+__all__ = [
+    "LOG",
+    "Chunks",
+    "chunk_layers",
+    "expected_chunks",
+    "files_of",
+    "jobs_of",
+    "logged",
+    "map_parameters",
+    "plan",
+    "plan_variants",
+    "search_chunk",
+    "search_variants",
+    "targets_of",
+    "write_chunk",
+]
+
+Chunks = dict[str, list[Layer]]
+VariantChunks = dict[str, list[tuple[Variant, Layer]]]
 
 
 def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
@@ -32,109 +46,118 @@ def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     return TargetFiles(name, root / entry.arch, entry.sources(root), root / entry.constraints, entry.set)
 
 
+def targets_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, TargetSet]:
+    """Return the architectures of ``config`` (or ``only`` one) read; raise `InputError` with the faults of all."""
+    names = [only] if only else list(config.architectures)
+    return load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics)
+
+
 def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, Job]:
     """Return how the layers are searched on each architecture (or on ``only`` one of them)."""
-    names = [only] if only else list(config.architectures)
-    targets = load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics)
+    targets = targets_of(config, root, only=only)
     engine = engine_of(config)
     objective = tuple(config.objective)
     return {name: Job(target, engine, objective, config.seed, config.budget) for name, target in targets.items()}
 
 
-def count_chunks(study: Study) -> int:
-    """Return into how many chunks the layers of a study are cut for each architecture."""
+def plan(study: Study) -> Chunks:
+    """Return the layers of a study cut into chunks, by the name of the chunk; the same ones for each architecture."""
     options = study.config.chunks
     layers = distinct_layers(study.sweeps)
-    return chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    if not layers:
+        return {}
+    count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    return {f"{index:04d}": chunk for index, chunk in enumerate(cut(layers, count))}
+
+
+def chunk_layers(config: Config, name: str, expected: str, path: Path, root: Path = Path()) -> list[Layer]:
+    """Return the layers of a chunk from ``path``, or by cutting the study again where that is not what is ``expected``.
+
+    Raises
+    ------
+    InputError
+        Where the sweeps no longer hold this chunk.
+    """
+    with contextlib.suppress(InputError):
+        layers = read_layers(path)
+        if chunk_digest(layers) == expected:
+            return layers
+    layers = plan(load_study(config, root)).get(name, [])
+    if chunk_digest(layers) != expected:
+        raise InputError(f"chunk {name}: the sweeps were changed while the run was under way; start it again")
+    return layers
 
 
 def search_chunk(
-    study: Study,
+    config: Config,
     architecture: str,
-    chunk: int,
+    layers: Sequence[Layer],
     store: ResultStore,
     *,
     root: Path = Path(),
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ChunkReport:
     """Search the layers of one chunk on one architecture."""
-    job = jobs_of(study.config, root, only=architecture)[architecture]
-    layers = cut(distinct_layers(study.sweeps), count_chunks(study))[chunk]
-    return run_chunk(job, layers, store, progress)
+    return run_chunk(jobs_of(config, root, only=architecture)[architecture], layers, store, progress)
 
 
-def count_variant_chunks(study: Study) -> int:
-    """Return into how many chunks the points of sweeps that vary an architecture are cut; 0 without such sweeps."""
+def plan_variants(study: Study, architecture: str) -> VariantChunks:
+    """Return the points of sweeps that vary an architecture cut into chunks; as many for each architecture."""
     options = study.config.chunks
-    layers = [layer for _, layer in distinct_points(study.architecture_sweeps)]
-    return chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most) if layers else 0
+    every = distinct_points(study.architecture_sweeps)
+    if not every:
+        return {}
+    layers = [layer for _, layer in every]
+    count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    points = distinct_points(sweep for sweep in study.architecture_sweeps if sweep.runs_on(architecture))
+    return {f"{index:04d}": points[index::count] for index in range(count)}
 
 
 def search_variants(
     study: Study,
     architecture: str,
-    chunk: int,
+    chunk: str,
     store: ResultStore,
     *,
     root: Path = Path(),
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ChunkReport:
     """Search one chunk of the points of sweeps that vary an architecture."""
     job = jobs_of(study.config, root, only=architecture)[architecture]
-    sweeps = [sweep for sweep in study.architecture_sweeps if sweep.runs_on(architecture)]
-    return run_points(job, distinct_points(sweeps)[chunk :: count_variant_chunks(study)], store, progress)
+    return run_points(job, plan_variants(study, architecture)[chunk], store, progress)
 
 
-def write_chunk(path: Path, report: ChunkReport) -> None:
-    """Write which results a finished chunk has put into the store."""
-    write_json(path, {"keys": sorted(set(report.keys))})
+def write_chunk(path: Path, report: ChunkReport, options: Mapping[str, Any] | None = None, run: str = "") -> None:
+    """Write what a finished chunk has put into the store, how much of it anew, in which run and by which options."""
+    note = {
+        "keys": sorted(set(report.keys)),
+        "layers": len(report.keys),
+        "searched": report.computed,
+        "seconds": round(report.seconds, 3),
+        "options": digest(options or {})[:16],
+        "run": run,
+    }
+    write_json(path, note)
 
 
-def write_energies(study: Study, store: ResultStore, folder: Path, *, root: Path = Path()) -> pd.DataFrame:
-    """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``; return the energies."""
-    jobs = jobs_of(study.config, root)
-    sweeps = (*study.sweeps, *study.architecture_sweeps)
-    table, timings = energies_table(jobs, sweeps, store)
-    write_parquet(folder / "energies.parquet", table, provenance(jobs, sweeps))
-    write_csv(folder / "energies.csv", table)
-    write_csv(folder / "timings.csv", timings)
-    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps))
-    for path in store.damaged:
-        LOG.warning("%s: damaged, its points were computed again; the file can be removed", path)
-    return table
+def expected_chunks(options: Mapping[str, Mapping[str, Any]], layers: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """Return what `start_run` notes of the chunks: by name, their layers and the options they are searched with."""
+    return {name: {"layers": layers[name], "options": digest(options[name])[:16]} for name in options}
 
 
-@contextlib.contextmanager
-def logged(path: str | Path | None) -> Iterator[None]:
-    """Log to the file ``path``; end a user's mistake with a message and exit code instead of a traceback."""
-    handlers: list[logging.Handler] = []
-    if path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(logging.FileHandler(path, mode="w", encoding="utf-8"))
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=handlers, force=True
-    )
-    try:
-        yield
-    except JouleloopError as error:
-        for fault in error.faults:
-            LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
-            sys.stderr.write(f"error: {fault}\n")
-        raise SystemExit(error.exit_code) from None
-    except Exception:
-        LOG.exception("unexpected error")
-        raise
-    finally:
-        logging.shutdown()
+def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
+    """Return what the results on an architecture depend on besides the layers, for Snakemake's rerun trigger.
 
-
-def map_parameters(study: Study, architecture: str, chunks: int) -> dict[str, Any]:
-    """Return what a chunk's result depends on besides its files, for Snakemake's rerun trigger."""
-    config = study.config
+    It holds the target as the model reads it: a comment in one of its files starts no job.
+    """
+    files = config.architectures[target.name]
+    parts = [
+        [found.arch.as_dict(), found.costs.as_dict(), found.constraints.as_dict()]
+        for found in (target.for_shape(CONV), target.for_shape(GROUPED_CONV))
+    ]
     return {
-        "chunks": chunks,
-        "set": config.architectures[architecture].set,
-        "energy": [repr(entry) for _, entry in config.architectures[architecture].energy_entries()],
+        "target": digest(parts)[:16],
+        "energy": [repr(entry) for _, entry in files.energy_entries()],
         "engine": engine_identity(engine_of(config)),
         "code": code_digest(),
         "semantics": config.semantics,

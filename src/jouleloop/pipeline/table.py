@@ -1,11 +1,13 @@
 """The table of energies: one row for every architecture, sweep and layer, in a fixed order."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from jouleloop.errors import Fault, JouleloopError, raise_all
+from jouleloop.pipeline.chunks import layer_identity
 from jouleloop.pipeline.compute import Job, Record, run_chunk
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.variants import family_of
@@ -20,6 +22,8 @@ _SIZES = ("N", "C", "M", "R", "S", "P", "Q", "w_stride", "h_stride")
 _SPACES = tuple(space.name for space in CONV.data_spaces)
 #: Columns of counts: whole numbers that may be missing.
 _WHOLE = ("cycles", "visited")
+#: Records that are in memory at a time; columns take a tenth of their room.
+_BATCH = 2000
 
 
 def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
@@ -58,41 +62,46 @@ def energies_table(
     Results that are not stored (a segment was lost or damaged) are computed here.
     """
     columns = list(dict.fromkeys(column for job in jobs.values() for column in energy_columns(job)))
-    rows: list[dict[str, Any]] = []
-    timings: list[dict[str, Any]] = []
+    parts: list[pd.DataFrame] = []
+    timings: list[pd.DataFrame] = []
     for name, job in jobs.items():
-        own = energy_columns(job)
         wanted = [sweep for sweep in sweeps if sweep.runs_on(name)]
-        found: dict[tuple[Variant, str], Record] = {}
-        for variant in dict.fromkeys(point.variant for sweep in wanted for point in sweep.points):
+        if not wanted:
+            continue
+        points = [point for sweep in wanted for point in sweep.points]
+        found: list[pd.DataFrame] = []
+        row_of: dict[tuple[Variant, tuple[Any, ...]], str] = {}
+        for number, variant in enumerate(dict.fromkeys(point.variant for point in points)):
+            layers = {layer_identity(point.layer): point.layer for point in points if point.variant == variant}
             changed = family_of(job).at(variant)
             if isinstance(changed, JouleloopError):
+                found.append(pd.DataFrame([_impossible(job, changed)], index=[str(number)]))
+                row_of |= {(variant, identity): str(number) for identity in layers}
                 continue
-            points = [point for sweep in wanted for point in sweep.points if point.variant == variant]
-            layers = {changed.key(point.layer): point.layer for point in points}
-            records = _short_records(changed, layers, store)
-            found |= {(variant, key): record for key, record in records.items()}
-            label = {"variant": variant_label(variant)} if variant else {}
-            timings += [
-                {
-                    "architecture": name,
-                    "layer": layer.renamed("").label,
-                    "seconds": records[key]["seconds"],
-                    "key": key,
-                    **label,
-                }
-                for key, layer in layers.items()
-            ]
-        for sweep in wanted:
-            for row, point in zip(layer_rows(sweep), sweep.points, strict=True):
-                changed = family_of(job).at(point.variant)
-                if isinstance(changed, JouleloopError):
-                    record = _impossible(job, changed)
-                else:
-                    record = found[point.variant, changed.key(point.layer)]
-                rows.append({"architecture": name, **row, **_filled(record, own)})
+            keys = {identity: changed.key(layer) for identity, layer in layers.items()}
+            records = _short_records(changed, {keys[one]: layers[one] for one in layers}, store, energy_columns(job))
+            timings.append(_timings(name, variant, {keys[one]: layers[one] for one in layers}, records))
+            # Two variants may be one target, and then have one key, but not one label.
+            found.append(records.set_axis([f"{number} {key}" for key in records.index]))
+            row_of |= {(variant, identity): f"{number} {key}" for identity, key in keys.items()}
+        order = [row_of[point.variant, layer_identity(point.layer)] for point in points]
+        rows = pd.concat(found).loc[order].reset_index(drop=True).drop(columns="seconds")
+        sizes = pd.concat([layer_table(sweep) for sweep in wanted], ignore_index=True)
+        parts.append(pd.concat([sizes, rows], axis="columns").assign(architecture=name))
     attributes = list(dict.fromkeys(path for sweep in sweeps for path in sweep.attributes))
-    return _ordered(pd.DataFrame(rows), columns, attributes), pd.DataFrame(timings)
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    times = pd.concat(timings, ignore_index=True) if timings else pd.DataFrame()
+    return _ordered(table, columns, attributes), times
+
+
+def _timings(name: str, variant: Variant, layers: Mapping[str, Layer], records: pd.DataFrame) -> pd.DataFrame:
+    columns = {
+        "architecture": name,
+        "layer": [layer.renamed("").label for layer in layers.values()],
+        "seconds": records.loc[list(layers), "seconds"].to_numpy(),
+        "key": list(layers),
+    }
+    return pd.DataFrame(columns | ({"variant": variant_label(variant)} if variant else {}))
 
 
 def sources_table(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFrame:
@@ -117,16 +126,28 @@ def _impossible(job: Job, error: JouleloopError) -> Record:
     return {**_short(result.as_json(), job), "estimator": ""}
 
 
-def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore) -> dict[str, Record]:
-    found = {key: _short(record, job) for key, record in store.read(layers)}
-    lost = [layer for key, layer in layers.items() if key not in found]
+def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
+    """Return one row a key of ``layers``, searched here where it is not stored."""
+    found = _read_short(job, layers, store, own)
+    lost = [layer for key, layer in layers.items() if key not in found.index]
     if lost:
         run_chunk(job, lost, store)
-        found |= {key: _short(record, job) for key, record in store.read([job.key(layer) for layer in lost])}
-    raise_all(
-        [Fault("no result was stored", str(store.folder), layers[key].label) for key in layers if key not in found]
-    )
+        again = _read_short(job, [job.key(layer) for layer in lost], store, own)
+        # An empty table has no types to agree with.
+        found = pd.concat([part for part in (found, again) if len(part)] or [found])
+    missing = set(layers).difference(found.index)
+    raise_all([Fault("no result was stored", str(store.folder), layers[key].label) for key in layers if key in missing])
     return found
+
+
+def _read_short(job: Job, keys: Iterable[str], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
+    """Return the stored results of ``keys`` as columns; only a batch of them is ever in memory as records."""
+    batches = [pd.DataFrame(columns=pd.Index(["seconds"]))]
+    records = store.read(keys)
+    while batch := list(itertools.islice(records, _BATCH)):
+        rows = [_filled(_short(record, job), own) for _, record in batch]
+        batches.append(_typed(pd.DataFrame(rows, index=[key for key, _ in batch])))
+    return pd.concat(batches[1:] or batches)
 
 
 def _short(record: Record, job: Job) -> Record:
@@ -192,9 +213,7 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[
             "constraints",
         ),
     ]
-    table = table.reindex(columns=columns)
-    for name in (*words, *_WHOLE):
-        table[name] = table[name].astype("Int64")
+    table = _typed(table.reindex(columns=columns))
     for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
         table[name] = table[name].astype("float64")
     if attributes:
@@ -213,3 +232,9 @@ def _attribute_column(values: pd.Series) -> pd.Series:
         return values.astype("Float64").astype("Int64") if whole else values.astype("float64")
     text = [None if pd.isna(value) else str(value) for value in values]
     return pd.Series(text, index=values.index, dtype="object")
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return ``table`` with its counts as whole numbers that may be missing."""
+    words = [f"dram_words_{space.lower()}" for space in _SPACES]
+    return table.astype({name: "Int64" for name in (*words, *_WHOLE) if name in table.columns})

@@ -7,6 +7,7 @@ from dataclasses import replace
 from jouleloop.errors import JouleloopError
 from jouleloop.pipeline.chunks import layer_identity
 from jouleloop.pipeline.compute import ChunkReport, Job, run_chunk
+from jouleloop.pipeline.keys import digest
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.targets import TargetSet
 from jouleloop.workload.layer import Layer
@@ -56,11 +57,16 @@ def distinct_points(sweeps: Iterable[Sweep]) -> list[tuple[Variant, Layer]]:
     ]
 
 
+def points_digest(points: Iterable[tuple[Variant, Layer]]) -> str:
+    """Return a hash of the points of a chunk: equal for the same variants and layers in the same order."""
+    return digest([[list(map(list, variant)), layer.spec()] for variant, layer in points])[:16]
+
+
 def run_points(
     job: Job,
     points: Sequence[tuple[Variant, Layer]],
     store: ResultStore,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ChunkReport:
     """Search those ``points`` whose result is not stored; points of variants that cannot be are left to the table."""
     by_variant: dict[Variant, list[Layer]] = {}
@@ -74,7 +80,7 @@ def run_points(
         if isinstance(changed, JouleloopError):
             LOG.warning("%s with %s: %s", job.target.name, variant_label(variant), changed)
             if progress:
-                progress(len(layers))
+                progress(len(layers), 0)
             continue
         report = run_chunk(changed, layers, store, progress)
         keys += report.keys
