@@ -18,6 +18,8 @@ _LINES = {
 def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFigure:
     """Draw DRAM words against the variable of a sweep, a panel an architecture, logarithmically.
 
+    A sweep without a row (layers of several groups, say) gets a figure that says so.
+
     Parameters
     ----------
     table
@@ -26,8 +28,11 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
     Raises
     ------
     InputError
-        For a sweep that is not in the table, or a table of another kind.
+        For a table of another kind.
     """
+    require_columns(table, ["sweep"])
+    if sweep.name not in set(table["sweep"]):
+        return _without_theory(sweep)
     require_columns(table, ["dram_words", "ratio_to_lower_bound", *_LINES])
     names = architectures_of(table, sweep.name)
     counted = []
@@ -58,3 +63,14 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
         f"{'; '.join(counted)}. Decision rule: a layer below the dashed line would refute the bound or the measurement."
     )
     return ReportFigure("theory", figure, caption)
+
+
+def _without_theory(sweep: SweepDescription) -> ReportFigure:
+    text = "no layer of one group, one sample and one stride on both axes"
+    with styled():
+        figure, axes = new_figure(1, 1)
+        axes[0][0].axis("off")
+        axes[0][0].text(0.5, 0.5, text, ha="center", va="center", transform=axes[0][0].transAxes)
+    return ReportFigure(
+        "theory", figure, f"The energy model for convolutions says nothing of sweep {sweep.name}: {text}."
+    )
