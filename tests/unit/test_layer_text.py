@@ -138,11 +138,11 @@ def test_templates_of_timeloops_front_end(tmp_path: Path) -> None:
     assert problem.coefficient == {"Wstride": 2, "Hstride": 1}
     # A key in the wrong case would silently leave the stride at 1.
     (folder / "2.yaml").write_text(head + "  instance: {C: 3, HStride: 4}\n")
-    with pytest.raises(InputError, match="unknown dimension.*'HStride'.*did you mean 'Hstride'"):
+    with pytest.raises(InputError, match=r"unknown dimension.*'HStride'.*did you mean 'Hstride'"):
         parse_problem(str(folder / "2.yaml"))
     (folder / "3.yaml").write_text("problem:\n  <<<: 3\n  instance: {C: 3}\n")
     with pytest.raises(InputError, match="only mappings can be merged"):
         parse_problem(str(folder / "3.yaml"))
     (folder / "4.yaml").write_text(head.replace("problem_base.yaml", "other.yaml"))
-    with pytest.raises(InputError, match="other.yaml"):
+    with pytest.raises(InputError, match=r"other\.yaml"):
         parse_problem(str(folder / "4.yaml"))
