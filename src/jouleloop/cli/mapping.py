@@ -18,6 +18,7 @@ from jouleloop.files import read_json, write_yaml
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import read_map_txt
+from jouleloop.model.leakage import leakage_pj
 from jouleloop.workload.problem import Problem
 
 _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
@@ -72,6 +73,8 @@ def map_layer(
         else:
             stderr.print(result.reason, markup=False, highlight=False, soft_wrap=True)
         show.show_evaluation(result.evaluation, problem)
+        if engine == "native":
+            show.show_leakage(result.evaluation, target)
         show.show_energies(target)
         show.show_certificate(result)
     if result.evaluation is None:
@@ -106,11 +109,14 @@ def evaluate_mapping(
                 "problem": {"name": problem.name, **problem.as_dict()},
                 "mapping": nest.as_json(),
                 "evaluation": evaluation.as_json(),
+                "leakage_pj": leakage_pj(target.costs, evaluation) if engine == "native" else {},
             }
         )
         return
     show.show_nest(problem, target, nest)
     show.show_evaluation(evaluation, problem)
+    if engine == "native":
+        show.show_leakage(evaluation, target)
     show.show_energies(target)
 
 
