@@ -8,6 +8,11 @@ rule report_html:
         "results/left_out.csv",
         "results/verdicts.txt",
         "results/timings.csv",
+        "results/theory_ratio.csv",
+        "results/laws.csv",
+        "results/law_points.csv",
+        SEARCH_NOISE,
+        [path for path in PUBLISHED_FILES if path.endswith(".csv")],
         NETWORK_FILES,
         list(SOURCES.values()),
     output:

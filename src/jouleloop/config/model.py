@@ -140,6 +140,11 @@ class OutputOptions(Strict):
         description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, a complete Timeloop input a point.",
         json_schema_extra=unit("true or false"),
     )
+    search_noise: bool = Field(
+        default=False,
+        description="Search every layer a second time by the 0.1 % rule of Timeloop's mapper, and compare the verdicts.",
+        json_schema_extra=unit("true or false"),
+    )
     figure_formats: list[FigureFormat] = Field(
         default=["png", "svg", "pdf"],
         min_length=1,
