@@ -1,10 +1,12 @@
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from jouleloop.config.load import load_study, published_sweeps
 from jouleloop.config.study import count_chunks, map_parameters
 from jouleloop.errors import JouleloopError
+from jouleloop.pipeline.lock import free_stale_locks
 
 
 def checked_study():
@@ -14,6 +16,10 @@ def checked_study():
     except JouleloopError as error:
         raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
 
+
+# A run that was killed leaves its locks behind; jobs are processes of a run that holds them.
+if workflow.is_main_process and free_stale_locks(Path(".snakemake")):
+    logger.warning("The last run was killed: its locks are removed.")
 
 STUDY = checked_study()
 ARCHITECTURES = list(STUDY.config.architectures)
