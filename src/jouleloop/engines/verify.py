@@ -107,7 +107,7 @@ def _guarded(
         return tuple(check(entry, engine, target_for))
     except JouleloopError as error:
         return (Difference("evaluation", "a result", str(error).replace("\n", "; ")),)
-    except (KeyError, TypeError, IndexError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise InputError(Fault(f"a case is not of the reference form: {error!r}", str(path))) from error
 
 
