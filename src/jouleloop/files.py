@@ -16,7 +16,7 @@ from jouleloop.errors import Fault, InputError, nearest
 
 MAX_INPUT_BYTES = 64 * 2**20
 MAX_NESTING = 60
-MAX_NODES = 400_000
+MAX_NODES = 250_000
 MAX_DIGITS = 1000
 
 

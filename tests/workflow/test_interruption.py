@@ -1,6 +1,7 @@
 """Runs that are killed, starved or started twice: the next run completes, byte for byte as an undisturbed one."""
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -110,8 +111,7 @@ def test_two_runs_in_one_folder(study: Make, undisturbed: Any, tmp_path: Path, u
     until(lambda: (mine.folder / ".snakemake/locks").is_dir() and list((mine.folder / ".snakemake/locks").iterdir()))
     code, text = mine.run()
     assert code != 0
-    assert "another" in text.lower()
-    assert "lock" in text
+    assert "Directory cannot be locked" in text
     assert clean(text), text
     code, text = first.wait()
     assert code == 0, text
@@ -157,7 +157,7 @@ def test_the_command_line_is_killed(swept: Any, tmp_path: Path, until: Until, wa
     assert not (mine.results / "energies.parquet").exists()
     code, text = mine.run(*COMMAND)
     assert code == 0, text
-    assert "0 stored already" not in text
+    assert re.search(r"[1-9]\d* stored already", text)
     assert mine.tables() == swept.tables()
 
 
