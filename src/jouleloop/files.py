@@ -16,7 +16,7 @@ from jouleloop.errors import Fault, InputError, nearest
 
 MAX_INPUT_BYTES = 64 * 2**20
 MAX_NESTING = 60
-MAX_NODES = 250_000
+MAX_NODES = 200_000
 MAX_DIGITS = 1000
 
 
@@ -204,6 +204,12 @@ def write_yaml(path: Path, value: Any, *, header: str = "") -> None:
     """Write ``value`` as block YAML to ``path`` whole or not at all, after the comment ``header``."""
     comment = "".join(f"# {line}\n" for line in header.splitlines())
     write_text(path, comment + yaml.safe_dump(value, sort_keys=False, width=120, default_flow_style=None))
+
+
+def shown_path(path: Path) -> str:
+    """Return ``path`` as it is written into results: relative where it lies below the current folder."""
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path).as_posix()
 
 
 def is_whole(value: object) -> bool:
