@@ -12,6 +12,18 @@ report: "workflow/report/workflow.rst"
 include: "workflow/rules/common.smk"
 
 
+onstart:
+    begin()
+
+
+onsuccess:
+    end()
+
+
+onerror:
+    end()
+
+
 localrules:
     all,
     energies_only,

@@ -1,18 +1,25 @@
+import os
+import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
 from jouleloop.config.load import load_study, published_sweeps
-from jouleloop.config.study import count_chunks, map_parameters
+from jouleloop.config.study import expected_chunks, map_parameters, plan, targets_of
 from jouleloop.errors import JouleloopError
+from jouleloop.pipeline.chunks import chunk_digest, write_layers
+from jouleloop.pipeline.keys import digest
 from jouleloop.pipeline.lock import free_stale_locks
+from jouleloop.pipeline.runlog import LOGS, VERBOSE, start_run
+from jouleloop.pipeline.summary import finish_run
 
 
 def checked_study():
-    """Return the study that the configuration describes; all its faults stop the workflow before any job runs."""
+    """Return the configured study and its architectures; all faults stop the workflow before any job runs."""
     try:
-        return load_study(config)
+        study = load_study(config)
+        return study, targets_of(study.config)
     except JouleloopError as error:
         raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
 
@@ -21,12 +28,22 @@ def checked_study():
 if workflow.is_main_process and free_stale_locks(Path(".snakemake")):
     logger.warning("The last run was killed: its locks are removed.")
 
-STUDY = checked_study()
+STUDY, TARGETS = checked_study()
 ARCHITECTURES = list(STUDY.config.architectures)
 SWEEPS = [sweep.name for sweep in STUDY.tested]
 NETWORKS = [network.name for network in STUDY.networks]
 SOURCES = {sweep.name: sweep.source for sweep in STUDY.sweeps}
-CHUNKS = [f"{index:04d}" for index in range(count_chunks(STUDY))]
+CHUNKS = plan(STUDY)
+# Name and content of every chunk.
+PLAN = {name: chunk_digest(layers) for name, layers in CHUNKS.items()}
+MAP_PARAMETERS = {
+    arch: map_parameters(STUDY.config, TARGETS[arch]) for arch in ARCHITECTURES
+}
+ALL_TARGET_FILES = sorted(
+    {str(path) for target in TARGETS.values() for path in target.files.paths()}
+)
+# Sources by content: a clock that was set back must not hide an edit.
+SOURCE_DIGESTS = {name: digest(Path(path).read_text()) for name, path in SOURCES.items()}
 FORMATS = STUDY.config.outputs.figure_formats
 
 FIGURE4_SWEEPS = ["fc_inputs", "fc_outputs", "fc_weights"]
@@ -60,5 +77,32 @@ def target_files(wildcards):
 
 
 def search_options(wildcards):
-    """Return what the results of an architecture depend on besides files."""
-    return map_parameters(STUDY, wildcards.arch, len(CHUNKS))
+    """Return what the results on an architecture depend on besides the layers."""
+    return MAP_PARAMETERS[wildcards.arch]
+
+
+def chunk_options(arch, chunk):
+    """Return all that the results of a chunk depend on, by content."""
+    return {**MAP_PARAMETERS[arch], "layers": PLAN[chunk]}
+
+
+def begin():
+    """Note that a run begins, and what makes it up, for the progress and the summary."""
+    pairs = {
+        f"{arch}-{chunk}": (arch, chunk) for arch in ARCHITECTURES for chunk in PLAN
+    }
+    options = {name: chunk_options(*pair) for name, pair in pairs.items()}
+    layers = {name: len(CHUNKS[chunk]) for name, (_, chunk) in pairs.items()}
+    start_run(LOGS, expected_chunks(options, layers))
+    for name, chunk in CHUNKS.items():
+        write_layers(Path(f"results/chunks/{name}.txt"), chunk)
+
+
+def end():
+    """Show what the run did."""
+    print(finish_run(Path("results/summary.json"), LOGS), file=sys.stderr)
+
+
+if workflow.output_settings.verbose:
+    # Jobs inherit it.
+    os.environ[VERBOSE] = "1"

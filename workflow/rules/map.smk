@@ -1,8 +1,7 @@
 rule map_chunk:
     input:
-        target_files,
-        SOURCES.values(),
-        layers=expand("results/layers/{sweep}.csv", sweep=SOURCES),
+        # What a chunk depends on is in its parameters, by content: no edit that leaves it as it is starts its job.
+        lambda wildcards: ancient(target_files(wildcards)),
     output:
         "results/map/{arch}-{chunk}.json",
     log:
@@ -16,7 +15,8 @@ rule map_chunk:
         mem_mb=1000,
         runtime=240,
     params:
-        options=search_options,
+        options=lambda wildcards: chunk_options(wildcards.arch, wildcards.chunk),
+        layers="results/chunks/{chunk}.txt",
         store="results/store",
     message:
         "Searching chunk {wildcards.chunk} on {wildcards.arch}"

@@ -5,8 +5,12 @@ rule list_layers:
         expand("results/layers/{sweep}.csv", sweep=SOURCES),
     log:
         "results/logs/list_layers.log",
+    # First of all: it finds mistakes that only the statistics can see.
+    priority: 1
     conda:
         "../envs/jouleloop.yaml"
+    params:
+        sources=SOURCE_DIGESTS,
     message:
         "Listing the layers of all sweeps"
     script:

@@ -1,8 +1,8 @@
 rule energies:
     input:
-        chunks=expand(
-            "results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=CHUNKS
-        ),
+        expand("results/layers/{sweep}.csv", sweep=SOURCES),
+        ALL_TARGET_FILES,
+        chunks=expand("results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=PLAN),
     output:
         parquet="results/energies.parquet",
         csv=report(
@@ -12,6 +12,7 @@ rule energies:
             labels={"table": "energies"},
         ),
         timings="results/timings.csv",
+        summary="results/summary.json",
     log:
         "results/logs/energies.log",
     conda:

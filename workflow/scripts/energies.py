@@ -1,12 +1,16 @@
-"""Collect the results of all chunks in the table of energies."""
+"""Collect the results of all chunks in the table of energies, and sum the run up."""
 
 from pathlib import Path
 
+from jouleloop.config.collect import study_summary, write_energies
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged, write_energies
+from jouleloop.config.study import logged
+from jouleloop.pipeline.runlog import LOGS
 from jouleloop.pipeline.store import ResultStore
+from jouleloop.pipeline.summary import write_summary
 
 with logged(snakemake.log[0]):
-    write_energies(
-        load_study(snakemake.config), ResultStore(Path(snakemake.params.store)), Path(snakemake.output.parquet).parent
-    )
+    store = ResultStore(Path(snakemake.params.store))
+    table, timings = write_energies(load_study(snakemake.config), store, Path(snakemake.output.parquet).parent)
+    chunks = map(Path, snakemake.input.chunks)
+    write_summary(Path(snakemake.output.summary), study_summary(table, timings, chunks, LOGS))

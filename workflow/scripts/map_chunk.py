@@ -2,12 +2,19 @@
 
 from pathlib import Path
 
-from jouleloop.config.load import load_study
-from jouleloop.config.study import logged, search_chunk, write_chunk
+from jouleloop.config.model import Config
+from jouleloop.config.study import chunk_layers, chunk_note, logged, search_chunk
+from jouleloop.files import write_json
+from jouleloop.pipeline.progress import chunk_progress
+from jouleloop.pipeline.runlog import LOGS, current_run
 from jouleloop.pipeline.store import ResultStore
+from jouleloop.validation import validate
 
 with logged(snakemake.log[0]):
-    study = load_study(snakemake.config)
+    config, options = validate(Config, dict(snakemake.config), "config"), snakemake.params.options
+    output = Path(snakemake.output[0])
+    layers = chunk_layers(config, snakemake.wildcards.chunk, options["layers"], Path(snakemake.params.layers))
+    progress = chunk_progress(LOGS, output.parent, output.stem)
     store = ResultStore(Path(snakemake.params.store))
-    report = search_chunk(study, snakemake.wildcards.arch, int(snakemake.wildcards.chunk), store)
-    write_chunk(Path(snakemake.output[0]), report)
+    report = search_chunk(config, snakemake.wildcards.arch, layers, store, progress=progress)
+    write_json(output, chunk_note(report, options, current_run(LOGS)["run"]))

@@ -35,7 +35,7 @@ class ChunkOptions(Strict):
     """How the points of a run are cut into jobs."""
 
     seconds: float = Field(
-        default=20.0,
+        default=30.0,
         gt=0,
         le=86400,
         description="Estimated work of one chunk; one chunk is one Snakemake job.",

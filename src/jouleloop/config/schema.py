@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from jouleloop.config.model import Config
+from jouleloop.pipeline.summary import RunSummary
 from jouleloop.workload.sweep_schema import NetworkFile, SweepFile
 
 _BEGIN, _END = "<!-- generated: keys -->", "<!-- end of generated keys -->"
@@ -17,6 +18,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "config.schema.json": Config,
     "sweep.schema.json": SweepFile,
     "network.schema.json": NetworkFile,
+    "summary.schema.json": RunSummary,
 }
 
 
@@ -86,6 +88,7 @@ def generated_files(root: Path) -> dict[Path, str]:
         (root / "config" / "README.md", Config),
         (root / "layers" / "README.md", SweepFile),
         (root / "layers" / "networks" / "README.md", NetworkFile),
+        (root / "docs" / "run-summary.md", RunSummary),
     ):
         files[path] = with_table(path.read_text(encoding="utf-8"), model)
     return files

@@ -1,29 +1,34 @@
-"""A study run step by step: the jobs, chunks and tables that a configuration asks for."""
+"""A study run step by step: the jobs and chunks that a configuration asks for."""
 
 import contextlib
-import logging
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
-from jouleloop.config.load import Study
+from jouleloop.config.load import Study, load_study
 from jouleloop.config.model import ArchitectureEntry, Config
 from jouleloop.engines.registry import get_engine, installed_version
-from jouleloop.errors import JouleloopError
-from jouleloop.files import write_json
-from jouleloop.pipeline.chunks import chunk_count, cut, distinct_layers
+from jouleloop.errors import InputError
+from jouleloop.pipeline.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
 from jouleloop.pipeline.compute import ChunkReport, Job, run_chunk
-from jouleloop.pipeline.keys import code_digest
-from jouleloop.pipeline.provenance import provenance
+from jouleloop.pipeline.keys import code_digest, digest
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table
-from jouleloop.pipeline.targets import TargetFiles, load_targets
-from jouleloop.pipeline.write import write_csv, write_parquet
+from jouleloop.pipeline.targets import TargetFiles, TargetSet, load_targets
+from jouleloop.workload.layer import CONV, GROUPED_CONV, Layer
 
-LOG = logging.getLogger("jouleloop")
+__all__ = [
+    "chunk_layers",
+    "chunk_note",
+    "expected_chunks",
+    "files_of",
+    "jobs_of",
+    "logged",
+    "map_parameters",
+    "plan",
+    "search_chunk",
+    "targets_of",
+]
 
 
 def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
@@ -31,10 +36,15 @@ def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     return TargetFiles(name, root / entry.arch, root / entry.energy, root / entry.constraints, entry.set)
 
 
+def targets_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, TargetSet]:
+    """Return the architectures of ``config`` (or ``only`` one) read; raise `InputError` with the faults of all."""
+    names = [only] if only else list(config.architectures)
+    return load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics)
+
+
 def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, Job]:
     """Return how the layers are searched on each architecture (or on ``only`` one of them)."""
-    names = [only] if only else list(config.architectures)
-    targets = load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics)
+    targets = targets_of(config, root, only=only)
     engine = get_engine(config.engine)
     # An engine that is not installed is one error here, not a failed row for every layer.
     installed_version(engine)
@@ -42,75 +52,73 @@ def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> 
     return {name: Job(target, engine, objective, config.seed, config.budget) for name, target in targets.items()}
 
 
-def count_chunks(study: Study) -> int:
-    """Return into how many chunks the layers of a study are cut for each architecture."""
+def plan(study: Study) -> dict[str, list[Layer]]:
+    """Return the layers of a study cut into chunks, by the name of the chunk; the same ones for each architecture."""
     options = study.config.chunks
     layers = distinct_layers(study.sweeps)
-    return chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    return {f"{index:04d}": chunk for index, chunk in enumerate(cut(layers, count))}
+
+
+def chunk_layers(config: Config, name: str, expected: str, path: Path, root: Path = Path()) -> list[Layer]:
+    """Return the layers of a chunk from ``path``, or by cutting the study again where that is not what is ``expected``.
+
+    Raises
+    ------
+    InputError
+        Where the sweeps no longer hold this chunk.
+    """
+    with contextlib.suppress(InputError):
+        layers = read_layers(path)
+        if chunk_digest(layers) == expected:
+            return layers
+    layers = plan(load_study(config, root)).get(name, [])
+    if chunk_digest(layers) != expected:
+        raise InputError(f"chunk {name}: the sweeps were changed while the run was under way; start it again")
+    return layers
 
 
 def search_chunk(
-    study: Study,
+    config: Config,
     architecture: str,
-    chunk: int,
+    layers: Sequence[Layer],
     store: ResultStore,
     *,
     root: Path = Path(),
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ChunkReport:
     """Search the layers of one chunk on one architecture."""
-    job = jobs_of(study.config, root, only=architecture)[architecture]
-    layers = cut(distinct_layers(study.sweeps), count_chunks(study))[chunk]
-    return run_chunk(job, layers, store, progress)
+    return run_chunk(jobs_of(config, root, only=architecture)[architecture], layers, store, progress)
 
 
-def write_chunk(path: Path, report: ChunkReport) -> None:
-    """Write which results a finished chunk has put into the store."""
-    write_json(path, {"keys": sorted(set(report.keys))})
-
-
-def write_energies(study: Study, store: ResultStore, folder: Path, *, root: Path = Path()) -> pd.DataFrame:
-    """Write ``energies.parquet``, ``energies.csv`` and ``timings.csv`` into ``folder``; return the energies."""
-    jobs = jobs_of(study.config, root)
-    table, timings = energies_table(jobs, study.sweeps, store)
-    write_parquet(folder / "energies.parquet", table, provenance(jobs, study.sweeps))
-    write_csv(folder / "energies.csv", table)
-    write_csv(folder / "timings.csv", timings)
-    for path in store.damaged:
-        LOG.warning("%s: damaged, its points were computed again; the file can be removed", path)
-    return table
-
-
-@contextlib.contextmanager
-def logged(path: str | Path | None) -> Iterator[None]:
-    """Log to the file ``path``; end a user's mistake with a message and exit code instead of a traceback."""
-    handlers: list[logging.Handler] = []
-    if path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(logging.FileHandler(path, mode="w", encoding="utf-8"))
-    logging.basicConfig(
-        level=logging.INFO, format="%(asctime)s %(levelname)s %(message)s", handlers=handlers, force=True
-    )
-    try:
-        yield
-    except JouleloopError as error:
-        for fault in error.faults:
-            LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
-            sys.stderr.write(f"error: {fault}\n")
-        raise SystemExit(error.exit_code) from None
-    except Exception:
-        LOG.exception("unexpected error")
-        raise
-    finally:
-        logging.shutdown()
-
-
-def map_parameters(study: Study, architecture: str, chunks: int) -> dict[str, Any]:
-    """Return what a chunk's result depends on besides its files, for Snakemake's rerun trigger."""
-    config = study.config
+def chunk_note(report: ChunkReport, options: Mapping[str, Any], run: str) -> dict[str, Any]:
+    """Return what a finished chunk says of itself: results it has put into the store, in which run, at what cost."""
     return {
-        "chunks": chunks,
-        "set": config.architectures[architecture].set,
+        "keys": sorted(set(report.keys)),
+        "layers": len(report.keys),
+        "searched": report.computed,
+        "seconds": round(report.seconds, 3),
+        "options": digest(options)[:16],
+        "run": run,
+    }
+
+
+def expected_chunks(options: Mapping[str, Mapping[str, Any]], layers: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """Return what `start_run` notes of the chunks: by name, their layers and the options they are searched with."""
+    return {name: {"layers": layers[name], "options": digest(options[name])[:16]} for name in options}
+
+
+def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
+    """Return what the results on an architecture depend on besides the layers, for Snakemake's rerun trigger.
+
+    It holds the target as the model reads it: a comment in one of its files starts no job.
+    """
+    parts = [
+        [found.arch.as_dict(), found.costs.as_dict(), found.constraints.as_dict()]
+        for found in (target.for_shape(CONV), target.for_shape(GROUPED_CONV))
+    ]
+    return {
+        "target": digest(parts)[:16],
         "engine": config.engine,
         "code": code_digest(),
         "semantics": config.semantics,

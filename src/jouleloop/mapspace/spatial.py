@@ -3,30 +3,29 @@
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-
-import numpy as np
+from functools import lru_cache
+from typing import NamedTuple
 
 from jouleloop.mapspace.space import FREE, MapSpace, Slot, divisors
-from jouleloop.workload.problem import IntArray
 
 #: One arrangement of a level's spatial loops, outermost first: (dimension index, factor, axis index).
 Arrangement = tuple[tuple[int, int, int], ...]
+#: Spatial factors of one level by dimension.
+Factors = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Unrolling:
+class Unrolling(NamedTuple):
     """Spatial factors by level (innermost first) and dimension, with every arrangement on the mesh axes.
 
     Attributes
     ----------
     factors
-        Shape (levels, dimensions).
+        By level and dimension.
     arrangements
         For each level the admissible arrangements, at least one.
     """
 
-    factors: IntArray
+    factors: tuple[Factors, ...]
     arrangements: tuple[tuple[Arrangement, ...], ...]
 
 
@@ -40,68 +39,78 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
         bound // math.prod(slot.fixed[d] for slot in space.temporal if slot.fixed[d] != FREE)
         for d, bound in enumerate(space.problem.bounds)
     ]
+    ones = (1,) * dims
 
-    def choose(level: int, left: tuple[int, ...]) -> Iterator[list[tuple[tuple[int, ...], tuple[Arrangement, ...]]]]:
+    def choose(level: int, left: Factors, chosen: Unrolling) -> Iterator[Unrolling]:
         if level == levels:
             if all(open_time[d] or left[d] == 1 for d in range(dims)):
-                yield []
+                yield chosen
             return
         slot = space.spatial[level]
         if slot is None:
-            for more in choose(level + 1, left):
-                yield [((1,) * dims, ((),)), *more]
+            yield from choose(level + 1, left, Unrolling((*chosen.factors, ones), (*chosen.arrangements, ((),))))
             return
-        for factors in _factor_choices(slot, left, math.prod(fanout[level])):
-            arrangements = _arrangements(slot, factors, fanout[level])
+        most_units = math.prod(fanout[level])
+        for factors in _factor_choices(_options(slot, left, most_units), most_units):
+            arrangements = _arrangements(slot.rank, slot.split, factors, fanout[level])
             if not arrangements:
                 continue
-            remaining = tuple(a // b for a, b in zip(left, factors, strict=True))
-            for more in choose(level + 1, remaining):
-                yield [(factors, arrangements), *more]
+            remaining = tuple([a // b for a, b in zip(left, factors, strict=True)])
+            more = Unrolling((*chosen.factors, factors), (*chosen.arrangements, arrangements))
+            yield from choose(level + 1, remaining, more)
 
-    for choice in choose(0, tuple(rest)):
-        yield Unrolling(np.array([c[0] for c in choice], np.int64), tuple(c[1] for c in choice))
+    yield from choose(0, tuple(rest), Unrolling((), ()))
 
 
-def _factor_choices(slot: Slot, left: tuple[int, ...], most_units: int) -> Iterator[tuple[int, ...]]:
-    def pick(d: int, units: int) -> Iterator[tuple[int, ...]]:
-        if d == len(left):
-            yield ()
-            return
-        if slot.fixed[d] != FREE:
-            options: tuple[int, ...] = (slot.fixed[d],) if left[d] % slot.fixed[d] == 0 else ()
+def _options(slot: Slot, left: Factors, most_units: int) -> tuple[Factors, ...]:
+    """Return the factors that each dimension may have by itself."""
+    found: list[Factors] = []
+    for fixed, most, least, rest in zip(slot.fixed, slot.most, slot.least, left, strict=True):
+        if fixed != FREE:
+            found.append((fixed,) if rest % fixed == 0 else ())
         else:
-            options = tuple(f for f in divisors(left[d]) if slot.least[d] <= f <= slot.most[d])
-        for factor in options:
-            if factor > units:
-                break
-            for more in pick(d + 1, units // factor):
-                yield (factor, *more)
-
-    yield from pick(0, most_units)
+            limit = min(most, most_units)
+            found.append(tuple([f for f in divisors(rest) if least <= f <= limit]))
+    return tuple(found)
 
 
-def _arrangements(slot: Slot, factors: tuple[int, ...], fanout: tuple[int, int]) -> tuple[Arrangement, ...]:
+# Layers of a sweep share most of what follows.
+@lru_cache(maxsize=16384)
+def _factor_choices(options: tuple[Factors, ...], most_units: int) -> tuple[Factors, ...]:
+    """Return every choice of one option a dimension that takes no more than ``most_units``."""
+    if not options:
+        return ((),)
+    found = []
+    for factor in options[0]:
+        if factor > most_units:
+            break
+        found += [(factor, *more) for more in _factor_choices(options[1:], most_units // factor)]
+    return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def _arrangements(
+    rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]
+) -> tuple[Arrangement, ...]:
     """Return the distinct arrangements of these factors; empty where no split fits the mesh."""
     dims = range(len(factors))
-    if slot.split is None:
+    if split is None:
         moving = [d for d in dims if factors[d] > 1]
         splits = range(len(moving) + 1)
     else:
         moving = list(dims)
-        splits = range(slot.split, slot.split + 1)
+        splits = range(split, split + 1)
     groups = [
-        list(group)
-        for _, group in itertools.groupby(sorted(moving, key=lambda d: (slot.rank[d], d)), lambda d: slot.rank[d])
+        list(group) for _, group in itertools.groupby(sorted(moving, key=lambda d: (rank[d], d)), lambda d: rank[d])
     ]
     found: dict[Arrangement, None] = {}
     for orders in itertools.product(*(itertools.permutations(group) for group in groups)):
         inner_first = [d for order in orders for d in order]
-        for split in splits:
+        for first_of_y in splits:
             used = [1, 1]
             loops: list[tuple[int, int, int]] = []
             for position, d in enumerate(inner_first):
-                axis = 0 if position < split else 1
+                axis = 0 if position < first_of_y else 1
                 used[axis] *= factors[d]
                 if factors[d] > 1:
                     loops.append((d, factors[d], axis))

@@ -1,12 +1,19 @@
 """Points of several sweeps as layers without repetition, cut into chunks of about equal work."""
 
+import hashlib
 import heapq
 import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
-from jouleloop.workload.layer import Layer
+from jouleloop.errors import InputError
+from jouleloop.files import read_text, write_text
+from jouleloop.workload.layer import Layer, parse_layer
 from jouleloop.workload.sweep import Sweep
+
+#: Up to so many chunks are balanced exactly; more are filled by hash, if each gets about so many layers or more.
+_BALANCED, _FULL = 4, 256
 
 
 def layer_identity(layer: Layer) -> tuple[Any, ...]:
@@ -46,23 +53,62 @@ def estimated_seconds(layer: Layer) -> float:
     for bound in (layer.C, layer.M, layer.P, layer.Q, layer.N):
         size *= _factorizations(bound, 4)
     if layer.kind == "fc" or layer.P * layer.Q * layer.R * layer.S == 1:
-        return 0.002 + 2e-8 * size
-    return 0.01 + 1e-4 * math.sqrt(size)
+        return 0.003 + 1.2e-8 * size
+    return 0.004 + 3e-5 * math.sqrt(size)
 
 
 def chunk_count(layers: Sequence[Layer], *, seconds: float, least: int, most: int) -> int:
-    """Return into how many chunks ``layers`` are cut so that each is about ``seconds`` of work."""
+    """Return into how many chunks ``layers`` are cut so that each is about ``seconds`` of work.
+
+    Many chunks come in powers of two: a sweep that grows keeps its chunks, until every one is split in two.
+    """
     wanted = math.ceil(sum(map(estimated_seconds, layers)) / seconds)
-    return max(1, min(max(wanted, least), most, len(layers)))
+    count = max(1, min(max(wanted, least), most, len(layers)))
+    return min(2 ** round(math.log2(count)), 2 ** int(math.log2(most))) if _by_hash(len(layers), count) else count
 
 
 def cut(layers: Sequence[Layer], count: int) -> list[list[Layer]]:
-    """Return ``layers`` in ``count`` chunks of about equal estimated work, the same for the same layers."""
-    ordered = sorted(layers, key=lambda layer: (-estimated_seconds(layer), layer_identity(layer)))
+    """Return ``layers`` in ``count`` chunks of about equal estimated work, the same for the same layers.
+
+    Few chunks are balanced exactly. Where there are many, a hash of each layer tells its chunk: numbers balance them,
+    and an added layer changes one chunk and no other.
+    """
     chunks: list[list[Layer]] = [[] for _ in range(count)]
+    if _by_hash(len(layers), count):
+        for layer in layers:
+            chunks[int(_digest([layer]), 16) % count].append(layer)
+        return [sorted(chunk, key=layer_identity) for chunk in chunks]
+    seconds = {layer_identity(layer): estimated_seconds(layer) for layer in layers}
+    ordered = sorted(layers, key=lambda layer: (-seconds[layer_identity(layer)], layer_identity(layer)))
     heap = [(0.0, index) for index in range(count)]
     for layer in ordered:
         work, index = heapq.heappop(heap)
         chunks[index].append(layer)
-        heapq.heappush(heap, (work + estimated_seconds(layer), index))
+        heapq.heappush(heap, (work + seconds[layer_identity(layer)], index))
     return [sorted(chunk, key=layer_identity) for chunk in chunks]
+
+
+def chunk_digest(layers: Iterable[Layer]) -> str:
+    """Return a hash of the layers of a chunk: equal for the same layers in the same order."""
+    return _digest(layers)[:16]
+
+
+def write_layers(path: Path, layers: Iterable[Layer]) -> None:
+    """Write the layers of a chunk to ``path``, one a line."""
+    write_text(path, "".join(f"{layer.spec()}\n" for layer in layers))
+
+
+def read_layers(path: Path) -> list[Layer]:
+    """Return the layers that `write_layers` wrote; raise `InputError` where the file holds anything else."""
+    try:
+        return [parse_layer(line) for line in read_text(path).splitlines()]
+    except InputError as error:
+        raise error.at(path) from error
+
+
+def _by_hash(layers: int, count: int) -> bool:
+    return count > _BALANCED and layers >= count * _FULL
+
+
+def _digest(layers: Iterable[Layer]) -> str:
+    return hashlib.sha256("".join(f"{layer.spec()}\n" for layer in layers).encode()).hexdigest()

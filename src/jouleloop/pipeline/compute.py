@@ -1,9 +1,11 @@
 """Search the layers of a chunk, except those whose result is stored already."""
 
+import gc
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from jouleloop.engines.protocol import Engine, Target
@@ -72,14 +74,14 @@ def run_chunk(
     job: Job,
     layers: Sequence[Layer],
     store: ResultStore,
-    progress: Callable[[int], None] | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> ChunkReport:
     """Search those ``layers`` whose result is not stored, store the results batch by batch.
 
     Parameters
     ----------
     progress
-        Called with the number of layers finished since the last call.
+        Called with the numbers of layers found in the store and searched since the last call.
     """
     started = time.monotonic()
     keys = [job.key(layer) for layer in layers]
@@ -87,20 +89,34 @@ def run_chunk(
     missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
     done = len(layers) - len(missing)
     if progress and done:
-        progress(done)
+        progress(done, 0)
     LOG.info("%s: %d layers, %d stored already", job.target.name, len(layers), done)
     waiting = list(missing.items())
+    written: list[Path] = []
     size = _FIRST_BATCH
     while waiting:
         batch, waiting = waiting[:size], waiting[size:]
         before = time.monotonic()
         results = search_layers(job, [layer for _, layer in batch])
-        store.write({key: result.as_json() for (key, _), result in zip(batch, results, strict=True)})
+        records = {key: result.as_json() for (key, _), result in zip(batch, results, strict=True)}
+        path = store.write({key: record for key, record in records.items() if record["status"] != "failed"})
+        # What failed is kept apart: a table has its reason, and the next run tries again.
+        store.failed.write({key: record for key, record in records.items() if record["status"] == "failed"})
+        written += [path] if path else []
+        if size == _FIRST_BATCH:
+            # All modules and kernels are loaded now; without this the collector goes over them again and again, which
+            # takes a quarter of the time of small searches.
+            gc.freeze()
         LOG.info("%s: %d layers searched, %d to go", job.target.name, len(batch), len(waiting))
+        for (key, layer), result in zip(batch, results, strict=True):
+            outcome = "optimal" if result.optimal else result.reason or result.status
+            LOG.debug("%s %s: %s, %.3f s", key[:12], layer.label, outcome, result.seconds)
         if progress:
-            progress(len(batch))
+            progress(0, len(batch))
         # What a kill can lose is one batch: it grows only while it is quick.
         size = min(2 * size, _MOST_BATCH) if time.monotonic() - before < _BATCH_SECONDS else max(1, size // 2)
+    # Every later run opens every segment: one a chunk keeps that quick.
+    store.merge(written)
     return ChunkReport(tuple(keys), len(missing), done, time.monotonic() - started)
 
 

@@ -1,13 +1,14 @@
 """The store of results: segments of Parquet files, written whole, named by their content, never changed.
 
-A segment appears by one rename, so a process killed at any moment leaves complete segments only. Writers never touch
-each other's files, so any number of processes and machines may share the folder, on network file systems too. A
-segment whose content does not match its name is left out (and its points are computed again).
+A segment appears by one rename, so a process killed at any moment leaves complete segments only. A writer removes no
+segments but its own, after it has merged them in one, so any number of processes and machines may share the folder, on
+network file systems too. A segment whose content does not match its name is left out (and its points are computed
+again).
 """
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,9 @@ from jouleloop.files import replacing
 
 _SCHEMA = pa.schema([("key", pa.string()), ("record", pa.string())])
 _PREFIX = "segment-"
+_FAILED = "failed"
+#: How often the folder is listed anew when segments were merged meanwhile.
+_TRIES = 10
 
 
 class ResultStore:
@@ -35,27 +39,43 @@ class ResultStore:
         self.damaged: list[Path] = []
         self._unusable: set[Path] = set()
         self._segments: dict[Path, tuple[str, ...]] = {}
+        self._vanished = 0
+
+    @property
+    def failed(self) -> "ResultStore":
+        """The store of the attempts that failed: `read` falls back on it, `keys` does not count them as done."""
+        return ResultStore(self.folder / _FAILED)
 
     def keys(self) -> set[str]:
-        """Return the keys of all results that are stored at this moment."""
-        return {key for path in self._paths() for key in self._keys_of(path)}
+        """Return the keys of all results that are stored at this moment, failed attempts left out."""
+        found: set[str] = set()
+        for _ in range(_TRIES):
+            before = self._vanished
+            found = {key for path in self._paths() for key in self._keys_of(path)}
+            if self._vanished == before:
+                break
+        return found
 
     def read(self, wanted: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield (key, record) of the wanted results that are stored, one segment in memory at a time."""
         missing = set(wanted)
-        for path in self._paths():
-            hits = missing.intersection(self._keys_of(path))
-            if not hits:
-                continue
-            missing -= hits
-            table = self._table(path)
-            if table is None:
-                missing |= hits
-                continue
-            for key, text in zip(table["key"].to_pylist(), table["record"].to_pylist(), strict=True):
-                if key in hits:
-                    hits.discard(key)
-                    yield key, json.loads(text)
+        for _ in range(_TRIES):
+            before = self._vanished
+            for path in self._paths():
+                hits = missing.intersection(self._keys_of(path))
+                table = self._table(path) if hits else None
+                if table is None:
+                    continue
+                missing -= hits
+                for key, text in zip(table["key"].to_pylist(), table["record"].to_pylist(), strict=True):
+                    if key in hits:
+                        hits.discard(key)
+                        yield key, json.loads(text)
+            # What a merged segment held is in another one by now.
+            if not missing or self._vanished == before:
+                break
+        if missing and self.folder.name != _FAILED:
+            yield from self.failed.read(missing)
 
     def write(self, results: Mapping[str, Mapping[str, Any]]) -> Path | None:
         """Store ``results`` as one segment; return its path, or None where there is nothing to store.
@@ -68,7 +88,28 @@ class ResultStore:
         if not results:
             return None
         keys = sorted(results)
-        records = [json.dumps(results[key], sort_keys=True, separators=(",", ":")) for key in keys]
+        return self._write(keys, [json.dumps(results[key], sort_keys=True, separators=(",", ":")) for key in keys])
+
+    def merge(self, segments: Sequence[Path]) -> Path | None:
+        """Replace own ``segments`` by one that holds the results of all; None where there is nothing to merge.
+
+        A reader that meets a segment between listing and opening it finds its results in the new one.
+        """
+        tables = {path: table for path in dict.fromkeys(segments) if (table := self._table(path)) is not None}
+        if len(tables) < 2:
+            return None
+        rows: dict[str, str] = {}
+        for table in tables.values():
+            rows |= zip(table["key"].to_pylist(), table["record"].to_pylist(), strict=True)
+        keys = sorted(rows)
+        merged = self._write(keys, [rows[key] for key in keys])
+        for path in tables:
+            if path != merged:
+                path.unlink(missing_ok=True)
+                self._segments.pop(path, None)
+        return merged
+
+    def _write(self, keys: list[str], records: list[str]) -> Path:
         content = _content_digest(keys, records)
         path = self.folder / f"{_PREFIX}{content}.parquet"
         if path.exists() and self._table(path) is not None:
@@ -99,8 +140,11 @@ class ResultStore:
     def _keys_of(self, path: Path) -> tuple[str, ...]:
         if path not in self._segments:
             try:
-                column = pq.read_table(path, columns=["key"], page_checksum_verification=True)["key"]
-                self._segments[path] = tuple(column.to_pylist())
+                with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                    self._segments[path] = tuple(file.read(columns=["key"])["key"].to_pylist())
+            except FileNotFoundError:
+                self._vanished += 1
+                return ()
             except (OSError, pa.ArrowException, KeyError):
                 self._refuse(path)
                 self._segments[path] = ()
@@ -108,10 +152,15 @@ class ResultStore:
 
     def _table(self, path: Path) -> pa.Table | None:
         try:
-            table = pq.read_table(path, page_checksum_verification=True)
+            with pq.ParquetFile(path, page_checksum_verification=True) as file:
+                table = file.read()
             sound = table.schema.equals(_SCHEMA) and path.stem == _PREFIX + _content_digest(
                 table["key"].to_pylist(), table["record"].to_pylist()
             )
+        except FileNotFoundError:
+            self._vanished += 1
+            self._segments.pop(path, None)
+            return None
         except (OSError, pa.ArrowException, KeyError):
             sound = False
         if not sound:

@@ -1,11 +1,13 @@
 """The table of energies: one row for every architecture, sweep and layer, in a fixed order."""
 
+import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from jouleloop.errors import Fault, raise_all
+from jouleloop.pipeline.chunks import layer_identity
 from jouleloop.pipeline.compute import Job, Record, run_chunk
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.workload.layer import CONV, Layer
@@ -17,6 +19,8 @@ _SIZES = ("N", "C", "M", "R", "S", "P", "Q", "w_stride", "h_stride")
 _SPACES = tuple(space.name for space in CONV.data_spaces)
 #: Columns of counts: whole numbers that may be missing.
 _WHOLE = ("cycles", "visited")
+#: Records that are in memory at a time; columns take a tenth of their room.
+_BATCH = 2000
 
 
 def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
@@ -54,33 +58,46 @@ def energies_table(
     Results that are not stored (a segment was lost or damaged) are computed here.
     """
     columns = list(dict.fromkeys(column for job in jobs.values() for column in energy_columns(job)))
-    rows: list[dict[str, Any]] = []
-    timings: list[dict[str, Any]] = []
+    sizes = pd.concat([layer_table(sweep) for sweep in sweeps], ignore_index=True)
+    parts: list[pd.DataFrame] = []
+    timings: list[pd.DataFrame] = []
     for name, job in jobs.items():
-        layers = {job.key(point.layer): point.layer for sweep in sweeps for point in sweep.points}
+        identities = [layer_identity(point.layer) for sweep in sweeps for point in sweep.points]
+        distinct = dict(zip(identities, (point.layer for sweep in sweeps for point in sweep.points), strict=True))
+        keys = {identity: job.key(layer) for identity, layer in distinct.items()}
+        layers = {keys[identity]: layer for identity, layer in distinct.items()}
         found = _short_records(job, layers, store)
-        own = energy_columns(job)
-        for sweep in sweeps:
-            for row, point in zip(layer_rows(sweep), sweep.points, strict=True):
-                key = job.key(point.layer)
-                rows.append({"architecture": name, **row, **_filled(found[key], own)})
-        timings += [
-            {"architecture": name, "layer": layer.renamed("").label, "seconds": found[key]["seconds"], "key": key}
-            for key, layer in layers.items()
-        ]
-    return _ordered(pd.DataFrame(rows), columns), pd.DataFrame(timings)
+        rows = found.loc[[keys[identity] for identity in identities]].reset_index(drop=True)
+        parts.append(pd.concat([sizes, rows.drop(columns="seconds")], axis="columns").assign(architecture=name))
+        labels = [layer.renamed("").label for layer in layers.values()]
+        seconds = found.loc[list(layers), "seconds"].to_numpy()
+        timings.append(pd.DataFrame({"architecture": name, "layer": labels, "seconds": seconds, "key": list(layers)}))
+    return _ordered(pd.concat(parts, ignore_index=True), columns), pd.concat(timings, ignore_index=True)
 
 
-def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore) -> dict[str, Record]:
-    found = {key: _short(record, job) for key, record in store.read(layers)}
-    lost = [layer for key, layer in layers.items() if key not in found]
+def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore) -> pd.DataFrame:
+    """Return one row a key of ``layers``, searched here where it is not stored."""
+    found = _read_short(job, layers, store)
+    lost = [layer for key, layer in layers.items() if key not in found.index]
     if lost:
         run_chunk(job, lost, store)
-        found |= {key: _short(record, job) for key, record in store.read([job.key(layer) for layer in lost])}
-    raise_all(
-        [Fault("no result was stored", str(store.folder), layers[key].label) for key in layers if key not in found]
-    )
+        again = _read_short(job, [job.key(layer) for layer in lost], store)
+        # An empty table has no types to agree with.
+        found = pd.concat([part for part in (found, again) if len(part)] or [found])
+    missing = set(layers).difference(found.index)
+    raise_all([Fault("no result was stored", str(store.folder), layers[key].label) for key in layers if key in missing])
     return found
+
+
+def _read_short(job: Job, keys: Iterable[str], store: ResultStore) -> pd.DataFrame:
+    """Return the stored results of ``keys`` as columns; only a batch of them is ever in memory as records."""
+    own = energy_columns(job)
+    batches = [pd.DataFrame(columns=pd.Index(["seconds"]))]
+    records = store.read(keys)
+    while batch := list(itertools.islice(records, _BATCH)):
+        rows = [_filled(_short(record, job), own) for _, record in batch]
+        batches.append(_typed(pd.DataFrame(rows, index=[key for key, _ in batch])))
+    return pd.concat(batches[1:] or batches)
 
 
 def _short(record: Record, job: Job) -> Record:
@@ -142,10 +159,14 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str]) -> pd.DataFrame:
             "constraints",
         ),
     ]
-    table = table.reindex(columns=columns)
-    for name in (*words, *_WHOLE):
-        table[name] = table[name].astype("Int64")
+    table = _typed(table.reindex(columns=columns))
     for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
         table[name] = table[name].astype("float64")
     table.attrs["table_version"] = TABLE_VERSION
     return table
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return ``table`` with its counts as whole numbers that may be missing."""
+    words = [f"dram_words_{space.lower()}" for space in _SPACES]
+    return table.astype({name: "Int64" for name in (*words, *_WHOLE) if name in table.columns})

@@ -157,6 +157,16 @@ def digit(axis: Ints, point: int, d: int) -> int:
 
 
 @nb.njit(cache=True)
+def advance(index: Ints, axis: Ints) -> None:
+    """Advance the divisor indices of a lattice point to those of the next; after the last to those of the first."""
+    for d in range(axis.shape[0]):
+        index[d] += 1
+        if index[d] < axis[d, COUNT]:
+            return
+        index[d] = 0
+
+
+@nb.njit(cache=True)
 def index_of(divisor: Ints, count: int, value: int) -> int:
     """Return the index of ``value`` among the first ``count`` ascending divisors; it must be one."""
     low = 0

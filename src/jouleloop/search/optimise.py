@@ -11,7 +11,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.mapspace.spatial import Unrolling, unrollings
+from jouleloop.mapspace.spatial import Factors, Unrolling, unrollings
 from jouleloop.model.arrays import CAPACITY, DIM, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, Ints, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
@@ -44,6 +44,9 @@ TIE = 1e-11
 #: (Timeloop ``include/applications/mapper/mapper-thread.hpp``, ``IsBetterRecursive_``).
 NEXT_METRIC = 1e-3
 
+#: Factors by level and dimension, those that cost the same made equal.
+Signature = tuple[Factors, ...]
+
 OBJECTIVES: dict[tuple[str, ...], int] = {
     ("energy",): ENERGY,
     ("delay",): DELAY,
@@ -65,58 +68,61 @@ class _Candidates:
 def _candidates(space: MapSpace, kept_dims: Ints) -> _Candidates:
     """Return all unrollings; those that always cost the same are one, with all their arrangements."""
     levels, dims = len(space.temporal), len(space.problem.bounds)
-    merged: dict[bytes, list[Unrolling]] = {}
+    merged: dict[Signature, list[Unrolling]] = {}
     signature = _signature(space)
     for unrolling in unrollings(space):
         merged.setdefault(signature(unrolling.factors), []).append(unrolling)
     found = [group[0] for group in merged.values()]
     counts: list[list[int]] = []
-    loops_of: list[Ints] = []
+    places: list[tuple[int, int, int]] = []
+    placed_loops: list[tuple[int, int, int]] = []
     ranges = np.empty((len(found), 2), np.int64)
     for u, group in enumerate(merged.values()):
         ranges[u, 0] = len(counts)
         for unrolling in group:
             for choice in itertools.product(*unrolling.arrangements):
-                loops = np.zeros((levels, MAX_LOOPS, 3), np.int64)
                 for level, placed in enumerate(choice):
-                    for k, loop in enumerate(placed):
-                        loops[level, k] = loop
+                    if placed:
+                        places += [(len(counts), level, k) for k in range(len(placed))]
+                        placed_loops += placed
                 counts.append([len(placed) for placed in choice])
-                loops_of.append(loops)
         ranges[u, 1] = len(counts)
     factors = np.array([u.factors for u in found], np.int64).reshape(len(found), levels, dims)
     place = np.zeros(dims, np.int64)
     place[kept_dims] = np.arange(len(kept_dims))
     arrangements = Arrangements(
         np.array(counts, np.int64).reshape(len(counts), levels),
-        np.array(loops_of, np.int64).reshape(len(counts), levels, MAX_LOOPS, 3),
+        np.zeros((len(counts), levels, MAX_LOOPS, 3), np.int64),
     )
+    if places:
+        arrangements.loops[tuple(np.array(places).T)] = placed_loops
     arrangements.loops[..., DIM] = place[arrangements.loops[..., DIM]]
     return _Candidates(found, np.ascontiguousarray(factors[:, :, kept_dims]), ranges, arrangements)
 
 
-def _signature(space: MapSpace) -> Callable[[Ints], bytes]:
+def _signature(space: MapSpace) -> Callable[[tuple[Factors, ...]], Signature]:
     """Return what tells unrollings apart: factors of a dimension multiply across a level that holds and loops nothing.
 
     Dimensions that share a rank are told apart level by level, since which instances neighbour each other then matters.
     """
-    levels = len(space.temporal)
     coef = space.problem.projection_array
     open_dims = np.array(space.problem.bounds) > 1
     shared = ((coef != 0) & open_dims).sum(axis=2) > 1
-    apart = ((coef != 0) & shared[:, :, None]).any(axis=(0, 1)) & open_dims
+    apart: list[bool] = (((coef != 0) & shared[:, :, None]).any(axis=(0, 1)) & open_dims).tolist()
     empty = [
-        all(f == 1 for f in space.temporal[k].fixed) and not any(keep[k].any() for keep in space.keeps)
-        for k in range(levels)
+        k
+        for k, slot in enumerate(space.temporal[:-1])
+        if all(f == 1 for f in slot.fixed) and not any(keep[k].any() for keep in space.keeps)
     ]
 
-    def signature(factors: Ints) -> bytes:
-        reduced = factors.copy()
-        for k in range(levels - 1):
-            if empty[k]:
-                reduced[k + 1][~apart] *= reduced[k][~apart]
-                reduced[k][~apart] = 1
-        return reduced.tobytes()
+    def signature(factors: tuple[Factors, ...]) -> Signature:
+        reduced = list(factors)
+        for k in empty:
+            inner, outer = reduced[k], reduced[k + 1]
+            both = list(zip(inner, outer, apart, strict=True))
+            reduced[k + 1] = tuple([b if keeps_apart else a * b for a, b, keeps_apart in both])
+            reduced[k] = tuple([a if keeps_apart else 1 for a, _, keeps_apart in both])
+        return tuple(reduced)
 
     return signature
 

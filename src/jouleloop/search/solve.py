@@ -142,6 +142,7 @@ class Solver:
             NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep),
         )
         self.work = new_work(levels, spaces)
+        self._tabled = (-1, 0)
 
     def run(self, mode: int, best: Floats, counters: Ints, found: Found) -> None:
         """Minimise over all unrollings; ``best``, ``counters`` and ``found`` are updated where something improves."""
@@ -161,7 +162,7 @@ class Solver:
             if self.bound_pj[u] == np.inf or beaten(mode, best, self.bound_pj[u], self.steps[u]):
                 counters[CUT_BOUND] += 1
                 continue
-            points = self._bound(int(u), int(u) + 1)
+            points = self._tabled[1] if self._tabled[0] == u else self._bound(int(u), int(u) + 1)
             self.path.node[top, LOOPS] = 0
             self.path.node[top, POINT] = points - 1
             first, last = (int(value) for value in self.ranges[u])
@@ -185,7 +186,8 @@ class Solver:
             )
 
     def _bound(self, first: int, last: int) -> int:
-        return bound_unrollings(
+        """Bound some unrollings; return the number of lattice points of the last, whose tables are kept."""
+        points = bound_unrollings(
             self.case,
             self.path,
             self.compute_pj,
@@ -196,6 +198,8 @@ class Solver:
             last,
             self.bound_pj,
         )
+        self._tabled = (last - 1, points)
+        return points
 
     def _sequence(self, mode: int) -> Ints:
         """Return the order in which unrollings are searched."""

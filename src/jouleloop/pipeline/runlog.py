@@ -1,0 +1,125 @@
+"""What a run leaves under ``results/logs``: the log of every job, and what each job cost in time and memory."""
+
+import contextlib
+import json
+import logging
+import os
+import resource
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from jouleloop.errors import JouleloopError
+from jouleloop.files import read_json, write_json
+
+LOG = logging.getLogger("jouleloop")
+LOGS = Path("results/logs")
+#: Set to 1 for a line a layer in the logs; `snakemake --verbose` and `jouleloop sweep --verbose` set it.
+VERBOSE = "JOULELOOP_VERBOSE"
+_RUN, _USAGE = "run.json", ".usage.json"
+# Peak memory is in kB on Linux, in bytes on macOS.
+_MEMORY_UNIT_MB = 2**20 if sys.platform == "darwin" else 2**10
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What one job cost.
+
+    Attributes
+    ----------
+    stage
+        Rule that the job belongs to.
+    run
+        Identity of the run.
+    seconds, cpu_seconds
+        Wall clock and processor time from the start of the process.
+    start_cpu_seconds
+        Processor time until the job began its work: starting Python and importing.
+    peak_memory_mb
+        Greatest resident memory of the process.
+    """
+
+    stage: str
+    run: str
+    seconds: float
+    cpu_seconds: float
+    start_cpu_seconds: float
+    peak_memory_mb: float
+
+
+def start_run(folder: Path, chunks: dict[str, dict[str, Any]]) -> str:
+    """Note in ``folder`` that a run begins, and which chunks make it up; return its identity."""
+    run = uuid.uuid4().hex[:12]
+    write_json(folder / _RUN, {"run": run, "started": time.time(), "chunks": chunks})
+    return run
+
+
+def current_run(folder: Path) -> dict[str, Any]:
+    """Return what `start_run` noted; empty values where no run was started (such as with ``--no-hooks``)."""
+    with contextlib.suppress(JouleloopError):
+        noted = read_json(folder / _RUN)
+        if isinstance(noted, dict):
+            return noted
+    return {"run": "", "started": 0.0, "chunks": {}}
+
+
+def usages(folder: Path, run: str) -> list[Usage]:
+    """Return what the jobs of ``run`` cost that have finished so far."""
+    found = []
+    for path in sorted(folder.rglob(f"*{_USAGE}")):
+        # A file of another version of this package is no news of this run.
+        with contextlib.suppress(JouleloopError, TypeError):
+            usage = Usage(**read_json(path))
+            if usage.run == run:
+                found.append(usage)
+    return found
+
+
+@contextlib.contextmanager
+def logged(path: str | Path | None) -> Iterator[None]:
+    """Log to the file ``path``; end a user's mistake with a message and exit code instead of a traceback.
+
+    What the job cost is noted beside the log.
+    """
+    # What the process needed before is mostly the time its imports took.
+    start = time.process_time()
+    started = time.monotonic() - start
+    handlers: list[logging.Handler] = []
+    if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        handlers.append(logging.FileHandler(path, mode="w", encoding="utf-8"))
+    logging.basicConfig(
+        level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", handlers=handlers, force=True
+    )
+    LOG.setLevel(logging.DEBUG if os.environ.get(VERBOSE) == "1" else logging.INFO)
+    try:
+        yield
+        if path:
+            _note_usage(Path(path), time.monotonic() - started, start)
+    except JouleloopError as error:
+        for fault in error.faults:
+            LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
+            sys.stderr.write(f"error: {fault}\n")
+        raise SystemExit(error.exit_code) from None
+    except Exception:
+        LOG.exception("unexpected error")
+        raise
+    finally:
+        logging.shutdown()
+
+
+def _note_usage(log: Path, seconds: float, start_cpu_seconds: float) -> None:
+    parts = log.parts
+    inside = parts[parts.index(LOGS.name) + 1 :] if LOGS.name in parts else (log.name,)
+    folder = Path(*parts[: len(parts) - len(inside)])
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEMORY_UNIT_MB
+    times = (round(value, 3) for value in (seconds, time.process_time(), start_cpu_seconds))
+    usage = Usage(Path(inside[0]).stem, current_run(folder)["run"], *times, round(memory, 1))
+    LOG.info("%.1f s, %.1f s of one core, %.0f MB", usage.seconds, usage.cpu_seconds, usage.peak_memory_mb)
+    # Without a room for it (a full disk, say), the job's result counts all the same.
+    with contextlib.suppress(OSError, JouleloopError):
+        log.with_suffix(_USAGE).write_text(json.dumps(asdict(usage)) + "\n", encoding="utf-8")
