@@ -1,14 +1,25 @@
 """``jouleloop sweep``: one layers file without Snakemake, with a progress bar."""
 
+import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 from jouleloop.cli import options
 from jouleloop.cli.console import stderr, stdout
 from jouleloop.cli.project import load_target, project_root
+from jouleloop.config.collect import summary_of
 from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import get_engine
@@ -16,7 +27,9 @@ from jouleloop.errors import Fault, InputError, nearest
 from jouleloop.pipeline.chunks import distinct_layers
 from jouleloop.pipeline.compute import Job, run_chunk
 from jouleloop.pipeline.provenance import provenance
+from jouleloop.pipeline.runlog import log_to
 from jouleloop.pipeline.store import ResultStore
+from jouleloop.pipeline.summary import Searches, summary_text, write_summary
 from jouleloop.pipeline.table import energies_table
 from jouleloop.pipeline.write import write_csv, write_parquet
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
@@ -39,6 +52,9 @@ def sweep(
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", help="Write a line a layer to logs/sweep.log in the output folder.")
+    ] = False,
 ) -> None:
     """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
     points = read_layers(layers)
@@ -52,28 +68,47 @@ def sweep(
             raise InputError(Fault("two architectures have one name", "--arch", value=target.name))
         jobs[target.name] = Job(target, back_end, objectives, 0, budget)
     store = ResultStore(output / "store")
+    started = time.monotonic()
+    with log_to(output / "logs" / "sweep.log" if verbose else None):
+        searches = _search(points, jobs, store)
+        table, timings = energies_table(jobs, [points], store)
+    write_parquet(output / "energies.parquet", table, provenance(jobs, [points]))
+    write_csv(output / "energies.csv", table)
+    write_csv(output / "timings.csv", timings)
+    summary = summary_of(table, timings, searches)
+    write_summary(output / "summary.json", summary)
+    stdout.print(summary_text(summary, time.monotonic() - started), highlight=False, markup=False)
+    stdout.print(f"written to {output / 'energies.parquet'} and .csv", highlight=False, markup=False)
+
+
+def _search(points: Sweep, jobs: Mapping[str, Job], store: ResultStore) -> Searches:
+    """Search all layers on all architectures with a bar that shows rate and remaining time."""
     distinct = distinct_layers([points])
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
+        TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
-    computed = cached = 0
+    searched = stored = 0
     with Progress(*columns, console=stderr) as progress:
         for name, job in jobs.items():
-            task = progress.add_task(f"{points.name} on {name}", total=len(distinct))
-            report = run_chunk(job, distinct, store, lambda done, task=task: progress.advance(task, done))  # type: ignore[misc]
-            computed += report.computed
-            cached += report.cached
-    table, timings = energies_table(jobs, [points], store)
-    write_parquet(output / "energies.parquet", table, provenance(jobs, [points]))
-    write_csv(output / "energies.csv", table)
-    write_csv(output / "timings.csv", timings)
-    counts = ", ".join(f"{count} {status}" for status, count in table["status"].value_counts().items())
-    stdout.print(f"{len(table)} rows ({counts}); {computed} layers searched, {cached} stored already", highlight=False)
-    stdout.print(f"written to {output / 'energies.parquet'} and .csv", highlight=False, markup=False)
+            task = progress.add_task(f"{points.name} on {name}", total=len(distinct), rate="")
+            began, new = time.monotonic(), 0
+
+            def advance(found: int, fresh: int, task: TaskID = task, began: float = began) -> None:
+                nonlocal new
+                new += fresh
+                seconds = time.monotonic() - began
+                rate = f"{new / seconds:.1f} layers/s" if new and seconds else ""
+                progress.update(task, advance=found + fresh, rate=rate)
+
+            report = run_chunk(job, distinct, store, advance)
+            searched += report.computed
+            stored += report.cached
+    return Searches(searched=searched, stored=stored)
 
 
 def read_layers(text: str) -> Sweep:

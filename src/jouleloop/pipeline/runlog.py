@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from jouleloop.errors import JouleloopError
+from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.files import read_json, write_json
 
 LOG = logging.getLogger("jouleloop")
@@ -88,28 +88,45 @@ def logged(path: str | Path | None) -> Iterator[None]:
     # What the process needed before is mostly the time its imports took.
     start = time.process_time()
     started = time.monotonic() - start
-    handlers: list[logging.Handler] = []
-    if path:
-        Path(path).parent.mkdir(parents=True, exist_ok=True)
-        handlers.append(logging.FileHandler(path, mode="w", encoding="utf-8"))
-    logging.basicConfig(
-        level=logging.WARNING, format="%(asctime)s %(levelname)s %(message)s", handlers=handlers, force=True
-    )
-    LOG.setLevel(logging.DEBUG if os.environ.get(VERBOSE) == "1" else logging.INFO)
+    try:
+        with log_to(Path(path) if path else None, verbose=os.environ.get(VERBOSE) == "1"):
+            try:
+                yield
+                if path:
+                    _note_usage(Path(path), time.monotonic() - started, start)
+            except JouleloopError as error:
+                for fault in error.faults:
+                    LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
+                raise
+            except Exception:
+                LOG.exception("unexpected error")
+                raise
+    except JouleloopError as error:
+        sys.stderr.writelines(f"error: {fault}\n" for fault in error.faults)
+        raise SystemExit(error.exit_code) from None
+
+
+@contextlib.contextmanager
+def log_to(path: Path | None, *, verbose: bool = True) -> Iterator[None]:
+    """Write what this package logs to the file ``path``, if there is one; ``verbose`` is a line a layer."""
+    if path is None:
+        yield
+        return
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+    except OSError as error:
+        raise InputError(Fault(f"cannot be written: {error.strerror}", str(path))) from error
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    before = LOG.level
+    LOG.addHandler(handler)
+    LOG.setLevel(logging.DEBUG if verbose else logging.INFO)
     try:
         yield
-        if path:
-            _note_usage(Path(path), time.monotonic() - started, start)
-    except JouleloopError as error:
-        for fault in error.faults:
-            LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
-            sys.stderr.write(f"error: {fault}\n")
-        raise SystemExit(error.exit_code) from None
-    except Exception:
-        LOG.exception("unexpected error")
-        raise
     finally:
-        logging.shutdown()
+        LOG.removeHandler(handler)
+        LOG.setLevel(before)
+        handler.close()
 
 
 def _note_usage(log: Path, seconds: float, start_cpu_seconds: float) -> None:
@@ -117,8 +134,14 @@ def _note_usage(log: Path, seconds: float, start_cpu_seconds: float) -> None:
     inside = parts[parts.index(LOGS.name) + 1 :] if LOGS.name in parts else (log.name,)
     folder = Path(*parts[: len(parts) - len(inside)])
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEMORY_UNIT_MB
-    times = (round(value, 3) for value in (seconds, time.process_time(), start_cpu_seconds))
-    usage = Usage(Path(inside[0]).stem, current_run(folder)["run"], *times, round(memory, 1))
+    usage = Usage(
+        stage=Path(inside[0]).stem,
+        run=current_run(folder)["run"],
+        seconds=round(seconds, 3),
+        cpu_seconds=round(time.process_time(), 3),
+        start_cpu_seconds=round(start_cpu_seconds, 3),
+        peak_memory_mb=round(memory, 1),
+    )
     LOG.info("%.1f s, %.1f s of one core, %.0f MB", usage.seconds, usage.cpu_seconds, usage.peak_memory_mb)
     # Without a room for it (a full disk, say), the job's result counts all the same.
     with contextlib.suppress(OSError, JouleloopError):
