@@ -112,9 +112,10 @@ class Cluster:
         (folder / "slurm.conf").write_text(
             _CONFIGURATION.format(folder=folder, control=control, first=first, second=second, user=user)
         )
-        # Job steps are started without the variable that names the configuration.
+        # Job steps are started without the variable that names the configuration. The delay keeps a job long enough on
+        # its node for the node to be lost meanwhile.
         shim = folder / "bin" / "srun"
-        shim.write_text(f'#!/bin/sh\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
+        shim.write_text(f'#!/bin/sh\nsleep 4\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
         shim.chmod(0o755)
         self._start(
             "munged",

@@ -258,3 +258,42 @@ def test_results_of_a_workflow_cannot_be_written(study: Make, undisturbed: Any, 
         code, text = mine.run()
         assert code == 0, text
         assert mine.tables() == undisturbed.tables()
+
+
+def edited(mine: Any, text: str, seconds_ago: float) -> None:
+    """Write the sweep anew as an editor does at a time when the clock is ``seconds_ago`` behind."""
+    path = mine.folder / "layers/tiny.yaml"
+    path.write_text(text)
+    then = time.time() - seconds_ago
+    os.utime(path, (then, then))
+
+
+def faketime() -> tuple[str, ...]:
+    """Return the command that sets the clock of a process two days back; skipped where there is none."""
+    if shutil.which("faketime") is None and os.geteuid() == 0 and shutil.which("apt-get"):
+        if not os.environ.get("JOULELOOP_NO_INSTALL"):
+            subprocess.run(["apt-get", "install", "--yes", "faketime"], capture_output=True, check=False)
+    if shutil.which("faketime") is None:
+        pytest.skip("faketime is neither installed nor to be had")
+    return ("faketime", "-f", "-2d")
+
+
+@pytest.mark.parametrize("fault", ["clock", "files"])
+def test_the_clock_goes_backwards(study: Make, undisturbed: Any, tmp_path: Path, fault: str) -> None:
+    mine = study(tmp_path / "s")
+    wanted = (mine.folder / "layers/tiny.yaml").read_text()
+    edited(mine, wanted.replace("192", "96"), 0)
+    code, text = mine.run()
+    assert code == 0, text
+    # The sweep is edited, and the clock says that this was before all results were written.
+    edited(mine, wanted, 2 * 86400)
+    prefix = faketime() if fault == "clock" else ()
+    if fault == "files":
+        for path in mine.results.rglob("*"):
+            os.utime(path, (time.time() + 86400, time.time() + 86400))
+    code, text = mine.run(prefix=prefix, more={"FAKETIME_DONT_FAKE_MONOTONIC": "1"})
+    assert code == 0, text
+    assert mine.tables() == undisturbed.tables()
+    code, text = mine.run()
+    assert code == 0, text
+    assert mine.tables() == undisturbed.tables()
