@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-
 #: So many faults are reported one by one; nobody reads more.
 MOST_FAULTS = 100
 

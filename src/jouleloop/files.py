@@ -46,7 +46,7 @@ def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
 
 
 def _short(kind: str) -> Any:
-    """Return YAML's own constructor for numbers of ``kind``, which takes quadratic time for long ones, for short ones."""
+    """Return YAML's own constructor for numbers of ``kind``; long ones, which take quadratic time, are refused."""
     own = getattr(yaml.SafeLoader, f"construct_yaml_{kind}")
 
     def construct(loader: Any, node: Any) -> Any:
@@ -117,15 +117,14 @@ def parse_yaml(text: str, source: str, loader: type[Any] = _SafeLoader) -> Any:
 
 def _check_nesting(text: str, source: str, loader: type[Any]) -> None:
     """Refuse deep and huge documents while they are read as a stream: building them may overflow the C stack."""
-    depth = count = 0
-    for event in yaml.parse(text, Loader=loader):
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, Loader=loader)):
         if isinstance(event, yaml.CollectionStartEvent):
             depth += 1
             if depth > MAX_NESTING:
                 raise InputError(Fault("nested too deeply", source, allowed=f"at most {MAX_NESTING} levels"))
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
-        count += 1
         if count > 2 * MAX_NODES:
             raise InputError(Fault("too many values", source, allowed=f"at most {MAX_NODES}"))
 

@@ -39,7 +39,7 @@ def simba() -> TargetSet:
     return TargetSet(TargetFiles("simba", *(ROOT / name for name in files)), SEMANTICS[0])
 
 
-def _target(arch: str, constraints: str, semantics: str) -> Target:  # noqa: ARG001 - whatever the file asks for
+def _target(arch: str, constraints: str, semantics: str) -> Target:
     hash((arch, constraints, semantics))
     return simba().for_shape(CONV)
 
@@ -96,9 +96,7 @@ LOADERS: dict[str, Loader] = {
     "architecture v0.3": Loader(_architecture, RUNS / "simba_like.v03.yaml"),
     "constraints": Loader(lambda p: read_constraints(p, simba().arch), ROOT / "mappings/simba.yaml"),
     "mapper": Loader(read_mapper, ROOT / "mappings/simba.yaml"),
-    "energy table": Loader(
-        lambda p: load_costs(simba().arch, p), ROOT / "arch/energy/simba-45nm-accelergy03.yaml"
-    ),
+    "energy table": Loader(lambda p: load_costs(simba().arch, p), ROOT / "arch/energy/simba-45nm-accelergy03.yaml"),
     "ERT": Loader(lambda p: load_ert(p, simba().arch), RUNS / "fc_simba_1024x128.ERT.yaml"),
     "mapping": Loader(
         lambda p: read_timeloop_mapping(p, PROBLEM, simba().arch), ROOT / "mappings/examples/simba-fc-1024x128.yaml"

@@ -6,7 +6,7 @@ import signal
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType, ModuleType
 
@@ -67,9 +67,9 @@ def refused(name: str, path: Path) -> tuple[Fault, ...]:
         with limited():
             FUZZ.LOADERS[name].read(path)
     except JouleloopError as error:
-        assert error.faults
-        assert all(fault.message and len(str(fault)) < 3000 for fault in error.faults)
-        return error.faults
+        found = error.faults
+        sound = bool(found) and all(fault.message and len(str(fault)) < 3000 for fault in found)
+        return found if sound else pytest.fail(f"faults that say nothing, or too much: {found[:3]}")
     return ()
 
 
@@ -234,7 +234,18 @@ def test_templates_still_do_what_they_are_for() -> None:
         *("9**9**9", "2**100000", "(9**999)**999", "'a'*10**9", "[1]*10**9", "range(10**9)", "'%1000000000d'%1"),
         *("().__class__", "x.__class__", "(1).real", "open('x')", "__import__('os')", "lambda: 1", "[i for i in x]"),
         *("x" * 3000, "(" * 500 + ")" * 500, "-" * 1900 + "1", "f'{x}'", "prod(range(99999))", "int('9'*1000)**99"),
-        *("str(9**1500)+str(9**1500)", "pow(9, 9**9)", "round(5, -10**9)", "(-8)**0.5", "prod(range(1, 99999))", "10**400*1.0", "round(1e308*10)", "max()", "min([])", "1/0"),
+        *(
+            "str(9**1500)+str(9**1500)",
+            "pow(9, 9**9)",
+            "round(5, -10**9)",
+            "(-8)**0.5",
+            "prod(range(1, 99999))",
+            "10**400*1.0",
+            "round(1e308*10)",
+            "max()",
+            "min([])",
+            "1/0",
+        ),
         *("str(range(99999))", "sum(range(99999))*1e999//1", "'a'*3", "len(5)", "float('x')", "inf//1", "nan**'a'"),
     ],
 )
@@ -244,9 +255,8 @@ def test_expressions_are_bounded(text: str) -> None:
         try:
             value = evaluate(text, names)
         except ExpressionError as error:
-            assert len(str(error)) < 3000
-        else:
-            assert len(str(value)) < 10_000
+            value = error
+    assert len(str(value)) < 10_000
 
 
 @given(st.text("0123456789x.*/+-%()[]',<>= efintragesmbd_", max_size=60))
@@ -254,14 +264,10 @@ def test_expressions_are_bounded(text: str) -> None:
 def test_any_expression(text: str) -> None:
     table = pd.DataFrame({"x": np.arange(1.0, 4.0), "C": [1, 2, 3]})
     with limited():
-        try:
+        with suppress(ExpressionError):
             evaluate(text, {"x": 2})
-        except ExpressionError:
-            pass
-        try:
+        with suppress(InputError):
             evaluate_variable(text, table)
-        except InputError:
-            pass
 
 
 def test_what_is_no_plain_file(tmp_path: Path) -> None:
@@ -294,7 +300,25 @@ def changed(text: bytes, places: list[tuple[float, int, bytes]]) -> bytes:
 
 PIECES = st.sampled_from(
     [
-        *(b"", b"\n", b" ", b":", b"-", b"[", b"]", b"{", b"}", b"*", b"&a ", b"*a", b"!!int ", b"!x ", b"'", b'"', b"#"),
+        *(
+            b"",
+            b"\n",
+            b" ",
+            b":",
+            b"-",
+            b"[",
+            b"]",
+            b"{",
+            b"}",
+            b"*",
+            b"&a ",
+            b"*a",
+            b"!!int ",
+            b"!x ",
+            b"'",
+            b'"',
+            b"#",
+        ),
         *(b"~", b"0", b"-1", b".inf", b".nan", b"1e99", b"9" * 30, b"\xff", b"\x00", b"<<: ", b"? ", b"|", b">", b"%"),
         *(b"{{", b"}}", b"{%", b"C", b"name: x", b"[[]]", b"{}", b"true", b"2001-01-01", b"../", b"=1", b"\t", b",,"),
     ]

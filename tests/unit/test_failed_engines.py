@@ -1,6 +1,5 @@
-"""An external program that crashes or hangs: rows with the reason, the others untouched, and the next run tries again."""
+"""An external program that crashes or hangs: a row with the reason, and the next run tries again."""
 
-import sys
 from pathlib import Path
 from typing import Any
 

@@ -105,9 +105,7 @@ class Study:
             )
         return Started(process, output)
 
-    def run(
-        self, *arguments: str, prefix: tuple[str, ...] = (), more: dict[str, str] | None = None
-    ) -> tuple[int, str]:
+    def run(self, *arguments: str, prefix: tuple[str, ...] = (), more: dict[str, str] | None = None) -> tuple[int, str]:
         """Return exit code and output."""
         return self.start(*arguments, prefix=prefix, more=more).wait()
 

@@ -6,9 +6,11 @@ import signal
 import socket
 import subprocess
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Self
 
 _PACKAGES = ("slurm-wlm", "munge")
 _PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "squeue", "scontrol", "sinfo")
@@ -100,7 +102,7 @@ class Cluster:
                 )
             )
 
-    def __enter__(self) -> "Cluster":
+    def __enter__(self) -> Self:
         """Start all daemons and wait until both nodes are idle."""
         folder = self.folder
         control, first, second = free_ports(3)
@@ -127,18 +129,18 @@ class Cluster:
             f"--log-file={folder}/munged.log",
             f"--seed-file={folder}/munge.seed",
         )
-        self._wait(lambda: (folder / "munge.socket").exists())
+        self._wait((folder / "munge.socket").exists)
         self._start("slurmctld", "-D", "-i")
         for node in ("node1", "node2"):
             self._start("slurmd", "-D", "-N", node)
         self._wait(lambda: set(self.nodes().values()) == {"idle"})
         return self
 
-    def _wait(self, condition: "object") -> None:
+    def _wait(self, condition: Callable[[], bool]) -> None:
         end = time.monotonic() + 60
         while True:
             try:
-                if condition():  # type: ignore[operator]
+                if condition():
                     return
             except (subprocess.SubprocessError, OSError):
                 pass

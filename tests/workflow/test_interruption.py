@@ -188,7 +188,10 @@ def mounted(folder: Path, size: str) -> Iterator[None]:
     """A file system in memory of its own at ``folder``; skipped where mounting is not allowed."""
     folder.mkdir(parents=True, exist_ok=True)
     done = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)], capture_output=True, text=True, check=False
+        ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     if done.returncode:
         pytest.skip(f"a small file system cannot be mounted here: {done.stderr.strip()}")
@@ -270,9 +273,9 @@ def edited(mine: Any, text: str, seconds_ago: float) -> None:
 
 def faketime() -> tuple[str, ...]:
     """Return the command that sets the clock of a process two days back; skipped where there is none."""
-    if shutil.which("faketime") is None and os.geteuid() == 0 and shutil.which("apt-get"):
-        if not os.environ.get("JOULELOOP_NO_INSTALL"):
-            subprocess.run(["apt-get", "install", "--yes", "faketime"], capture_output=True, check=False)
+    allowed = os.geteuid() == 0 and not os.environ.get("JOULELOOP_NO_INSTALL")
+    if shutil.which("faketime") is None and shutil.which("apt-get") and allowed:
+        subprocess.run(["apt-get", "install", "--yes", "faketime"], capture_output=True, check=False)
     if shutil.which("faketime") is None:
         pytest.skip("faketime is neither installed nor to be had")
     return ("faketime", "-f", "-2d")

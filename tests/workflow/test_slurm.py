@@ -1,4 +1,4 @@
-"""The workflow on a Slurm cluster of two nodes whose nodes are drained and lost meanwhile: the same bytes as locally."""
+"""The workflow on a Slurm cluster whose nodes are drained and lost meanwhile: the same bytes as locally."""
 
 import contextlib
 import importlib.util

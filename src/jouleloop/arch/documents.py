@@ -1,5 +1,6 @@
 """Loading Timeloop's YAML: its node tags, which strings were quoted, and jinja2 top files with their includes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +74,7 @@ class _Documents:
 
     def _render(self, path: Path, text: str) -> str:
         folder = path.parent
-        functions = {
+        functions: dict[str, Callable[..., Any]] = {
             "cwd": lambda: str(folder),
             "add_to_path": lambda *paths: self._add(folder, paths),
             "path_exists": lambda name: self._find(folder, name) is not None,

@@ -14,7 +14,10 @@ from jouleloop.arch.expressions import _multiply, _power
 MAX_STEPS = 20_000
 MAX_CHARACTERS = 2_000_000
 
-_METHODS = {dict: ("get", "items", "keys", "values"), str: ("lower", "upper", "strip", "startswith", "endswith")}
+_METHODS: dict[Any, tuple[str, ...]] = {
+    dict: ("get", "items", "keys", "values"),
+    str: ("lower", "upper", "strip", "startswith", "endswith"),
+}
 _FILTERS = (
     *("abs", "capitalize", "count", "d", "default", "first", "float", "int", "last", "length", "list", "lower", "max"),
     *("min", "round", "sort", "string", "sum", "title", "trim", "unique", "upper"),
@@ -116,7 +119,7 @@ class BoundedEnvironment(jinja2.sandbox.SandboxedEnvironment):
         return super().call(context, obj, *args, **kwargs)
 
 
-def _filtered(node: jinja2.nodes.Expr, name: str) -> jinja2.nodes.Filter:
+def _filtered(node: Any, name: str) -> jinja2.nodes.Filter:
     return jinja2.nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 

@@ -6,9 +6,11 @@ import socket
 from pathlib import Path
 
 try:
-    import fcntl
+    from fcntl import LOCK_EX, LOCK_NB, flock
 except ImportError:  # not a POSIX system: Snakemake's own lock and its --unlock remain
-    fcntl = None  # type: ignore[assignment]
+    _LOCKS = False
+else:
+    _LOCKS = True
 
 _NAME = "jouleloop.lock"
 #: Kept open as long as this process lives; the system frees the lock when it dies, however it dies.
@@ -27,7 +29,7 @@ def free_stale_locks(folder: Path) -> bool:
     bool
         Whether anything was removed.
     """
-    if fcntl is None or folder.resolve() in _HELD:
+    if not _LOCKS or folder.resolve() in _HELD:
         return False
     path = folder / _NAME
     try:
@@ -36,7 +38,7 @@ def free_stale_locks(folder: Path) -> bool:
     except OSError:
         return False
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        flock(handle, LOCK_EX | LOCK_NB)
     except OSError:
         os.close(handle)
         return False
