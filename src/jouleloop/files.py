@@ -205,6 +205,14 @@ def write_yaml(path: Path, value: Any, *, header: str = "") -> None:
     write_text(path, comment + yaml.safe_dump(value, sort_keys=False, width=120, default_flow_style=None))
 
 
+def is_file(path: Path) -> bool:
+    """Whether there is a file called ``path``; what can be no name at all (too long, say) is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
 def shown_path(path: Path) -> str:
     """Return ``path`` as it is written into results: relative where it lies below the current folder."""
     here = Path.cwd()

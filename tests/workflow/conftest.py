@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -53,6 +53,9 @@ class Started:
 
     def text(self) -> str:
         return self.output.read_text(errors="replace")
+
+
+STARTED: list[Started] = []
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,8 @@ class Study:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        return Started(process, output)
+        STARTED.append(Started(process, output))
+        return STARTED[-1]
 
     def run(self, *arguments: str, prefix: tuple[str, ...] = (), more: dict[str, str] | None = None) -> tuple[int, str]:
         """Return exit code and output."""
@@ -140,6 +144,14 @@ def wait_for(condition: Callable[[], object], seconds: float = 240.0) -> None:
     while not condition():
         assert time.monotonic() < end, "nothing happened in time"
         time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def _nothing_goes_on() -> Iterator[None]:
+    """Kill what a failed test has left running."""
+    yield
+    while STARTED:
+        STARTED.pop().kill()
 
 
 @pytest.fixture(scope="session")

@@ -99,10 +99,12 @@ def test_nodes_are_drained_and_lost(
     assert cluster.nodes()["node1"].startswith("drain")
     until(lambda: cluster.nodes()["node1"] == "drained" or not run.alive(), 120)
     before = {job[0] for job in cluster.jobs() if job[2]}
-    finished = len(done(cluster))
-    until(lambda: len(done(cluster)) > finished or not run.alive(), 300)
-    later = [job for job in cluster.jobs() if job[0] not in before and job[2]]
-    assert {job[2] for job in later} == {"node2"}
+
+    def later() -> set[str]:
+        return {job[2] for job in cluster.jobs() if job[0] not in before and job[2]}
+
+    until(lambda: later() or not run.alive(), 300)
+    assert later() == {"node2"}
     # Node 2 is lost with the job that runs there; Slurm queues it again, and node 1 comes back.
     until(lambda: done(cluster, "RUNNING") or not run.alive(), 120)
     (lost,) = done(cluster, "RUNNING")[:1]

@@ -7,6 +7,7 @@ import jouleloop
 from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
 from jouleloop.errors import Fault, InputError, nearest
+from jouleloop.files import is_file
 from jouleloop.pipeline.targets import TargetFiles, TargetSet
 
 _YAML = (".yaml", ".yml")
@@ -58,7 +59,7 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
 def _by_convention(arch: str, root: Path, which: str, config: Config | None) -> TargetFiles:
     given = Path(arch)
     path = given if given.suffix in _YAML else root / "arch" / f"{arch}.yaml"
-    if not path.is_file():
+    if not is_file(path):
         known = {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
         allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
         raise InputError(
@@ -90,7 +91,7 @@ def load_target(
 ) -> TargetSet:
     """Return the target ``arch``, its files replaced by those given."""
     path = Path(arch)
-    if energy is not None and path.suffix in _YAML and path.is_file():
+    if energy is not None and path.suffix in _YAML and is_file(path):
         files = TargetFiles(path.stem, path, energy, constraints_file, constraints or "full")
     else:
         files = target_files(arch, constraints)
