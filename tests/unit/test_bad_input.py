@@ -92,7 +92,10 @@ ARCHITECTURES = {
         "compute",
     ),
     "misspelt key": (lambda t: once(t, "attributes:", "atributes:"), "did you mean 'attributes'"),
-    "unknown class": (lambda t: once(t, "class: smartbuffer_SRAM", "class: smartbufer"), "smartbufer: .*no entry; nearest: .*smartbuffer_SRAM"),
+    "unknown class": (
+        lambda t: once(t, "class: smartbuffer_SRAM", "class: smartbufer"),
+        "smartbufer: .*nearest: .*smartbuffer_SRAM",
+    ),
     "negative depth": (lambda t: re.sub(r"depth: *\d+", "depth: -4", t), r"depth: must be a whole number \(got -4\)"),
     "depth in words": (
         lambda t: re.sub(r"depth: *\d+", "depth: lots", t),
