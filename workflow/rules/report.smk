@@ -8,6 +8,7 @@ rule report_html:
         "results/left_out.csv",
         "results/verdicts.txt",
         "results/timings.csv",
+        "results/summary.json",
         NETWORK_FILES,
         list(SOURCES.values()),
     output:
