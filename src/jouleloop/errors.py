@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+#: So many faults are reported one by one; nobody reads more.
+MOST_FAULTS = 100
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -38,7 +41,7 @@ class Fault:
         where = ": ".join(part for part in (self.source, self.field) if part)
         text = f"{where}: {self.message}" if where else self.message
         if self.value is not None:
-            text += f" (got {_shorten(repr(self.value))})"
+            text += f" (got {_shorten(_repr(self.value))})"
         if self.allowed:
             text += f"; allowed: {self.allowed}"
         if self.nearest:
@@ -54,7 +57,10 @@ class JouleloopError(Exception):
     def __init__(self, faults: Fault | str | Iterable[Fault | str]) -> None:
         if isinstance(faults, (str, Fault)):
             faults = [faults]
-        self.faults: tuple[Fault, ...] = tuple(Fault(f) if isinstance(f, str) else f for f in faults)
+        found = [Fault(f) if isinstance(f, str) else f for f in faults]
+        if len(found) > MOST_FAULTS + 1:
+            found[MOST_FAULTS:] = [Fault(f"and {len(found) - MOST_FAULTS} faults more")]
+        self.faults: tuple[Fault, ...] = tuple(found)
         super().__init__("\n".join(str(fault) for fault in self.faults))
 
     def __reduce__(self) -> tuple[type[Self], tuple[tuple[Fault, ...]]]:
@@ -110,6 +116,13 @@ def raise_all(faults: Sequence[Fault], error: type[JouleloopError] = InputError)
     """Raise ``error`` with all ``faults``, or return where there are none."""
     if faults:
         raise error(faults)
+
+
+def _repr(value: object) -> str:
+    try:
+        return repr(value)
+    except (ValueError, RecursionError):  # Python does not write integers of thousands of digits
+        return f"{type(value).__name__} that is too long to be shown"
 
 
 def _shorten(text: str, limit: int = 120) -> str:

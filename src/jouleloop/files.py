@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +17,8 @@ from jouleloop.errors import Fault, InputError, nearest
 MAX_INPUT_BYTES = 64 * 2**20
 MAX_BINARY_BYTES = 2**31
 MAX_NESTING = 60
-MAX_NODES = 400_000
+MAX_NODES = 200_000
+MAX_DIGITS = 1000
 
 
 class _SafeLoader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
@@ -44,7 +46,23 @@ def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
     return result
 
 
+def _short(kind: str) -> Any:
+    """Return YAML's own constructor for numbers of ``kind``; long ones, which take quadratic time, are refused."""
+    own = getattr(yaml.SafeLoader, f"construct_yaml_{kind}")
+
+    def construct(loader: Any, node: Any) -> Any:
+        if len(node.value) > MAX_DIGITS:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"a number of more than {MAX_DIGITS} characters", node.start_mark
+            )
+        return own(loader, node)
+
+    return construct
+
+
 _SafeLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
+for _kind in ("int", "float"):
+    _SafeLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _short(_kind))
 
 
 def read_text(path: Path) -> str:
@@ -60,13 +78,16 @@ def read_bytes(path: Path, most_bytes: int = MAX_BINARY_BYTES) -> bytes:
     try:
         if path.is_dir():
             raise InputError(Fault("is a folder, a file is wanted", str(path)))
-        if path.stat().st_size > most_bytes:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode):  # a device or pipe may never end
+            raise InputError(Fault("is not a plain file", str(path)))
+        if status.st_size > most_bytes:
             raise InputError(Fault("file too large", str(path), allowed=f"at most {most_bytes} bytes"))
         return path.read_bytes()
     except FileNotFoundError as error:
         raise InputError(Fault("no such file", str(path), nearest=_nearest_file(path))) from error
-    except OSError as error:
-        raise InputError(Fault(f"cannot be read: {error.strerror}", str(path))) from error
+    except (OSError, ValueError) as error:  # a name with a null character is a ValueError
+        raise InputError(Fault(f"cannot be read: {getattr(error, 'strerror', error)}", str(path))) from error
 
 
 def read_yaml(path: Path) -> Any:
@@ -80,10 +101,16 @@ def parse_yaml(text: str, source: str, loader: type[Any] = _SafeLoader) -> Any:
     Aliases are allowed as long as what they expand to stays small: a "billion laughs" document is refused.
     """
     try:
-        node = yaml.compose(text, Loader=loader)
-        if node is not None:
+        _check_nesting(text, source, loader)
+        reader = loader(text)
+        try:
+            node = reader.get_single_node()
+            if node is None:
+                return None
             _check_size(node, source)
-        return yaml.load(text, Loader=loader)  # noqa: S506 - the loader is a safe one
+            return reader.construct_document(node)
+        finally:
+            reader.dispose()
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
@@ -91,8 +118,23 @@ def parse_yaml(text: str, source: str, loader: type[Any] = _SafeLoader) -> Any:
         raise InputError(Fault(f"not valid YAML{where}: {problem}", source)) from error
     except RecursionError as error:
         raise InputError(Fault("nested too deeply", source, allowed=f"at most {MAX_NESTING} levels")) from error
-    except (ValueError, OverflowError) as error:
+    except (ValueError, OverflowError, LookupError, AttributeError, TypeError) as error:
+        # The last three are what PyYAML makes of "!!int ''", "!!bool x" and "!!timestamp x".
         raise InputError(Fault(f"a value cannot be read: {error}", source)) from error
+
+
+def _check_nesting(text: str, source: str, loader: type[Any]) -> None:
+    """Refuse deep and huge documents while they are read as a stream: building them may overflow the C stack."""
+    depth = 0
+    for count, event in enumerate(yaml.parse(text, Loader=loader)):
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+            if depth > MAX_NESTING:
+                raise InputError(Fault("nested too deeply", source, allowed=f"at most {MAX_NESTING} levels"))
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if count > 2 * MAX_NODES:
+            raise InputError(Fault("too many values", source, allowed=f"at most {MAX_NODES}"))
 
 
 def _check_size(root: Any, source: str) -> None:
@@ -126,7 +168,7 @@ def read_json(path: Path) -> Any:
     """Return the data in the JSON file ``path``; raise `InputError` where it is none."""
     try:
         return json.loads(read_text(path))
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # a number of too many digits is a ValueError
         raise InputError(Fault(f"not valid JSON: {error}", str(path))) from error
 
 
@@ -169,6 +211,20 @@ def write_yaml(path: Path, value: Any, *, header: str = "") -> None:
     """Write ``value`` as block YAML to ``path`` whole or not at all, after the comment ``header``."""
     comment = "".join(f"# {line}\n" for line in header.splitlines())
     write_text(path, comment + yaml.safe_dump(value, sort_keys=False, width=120, default_flow_style=None))
+
+
+def is_file(path: Path) -> bool:
+    """Whether there is a file called ``path``; what can be no name at all (too long, say) is none."""
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
+
+
+def shown_path(path: Path) -> str:
+    """Return ``path`` as it is written into results: relative where it lies below the current folder."""
+    here = Path.cwd()
+    return (path.relative_to(here) if path.is_absolute() and path.is_relative_to(here) else path).as_posix()
 
 
 def is_whole(value: object) -> bool:

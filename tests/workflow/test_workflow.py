@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -20,7 +21,7 @@ variable: C
 expected: linear
 """
 #: What may differ between two runs.
-VARIES = ("timings.csv", "logs", "store", "map")
+VARIES = ("timings.csv", "summary.json", "report.html", "logs", "store", "map", "chunks")
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
 
@@ -55,6 +56,13 @@ def contents(folder: Path) -> dict[str, bytes]:
         for path in sorted(results.rglob("*"))
         if path.is_file() and path.relative_to(results).parts[0] not in VARIES and not path.name.startswith(".")
     }
+
+
+def page_without_run(folder: Path) -> str:
+    page = (folder / "results/report.html").read_text(encoding="utf-8")
+    rest = re.sub(r'<section id="run".*?</section>', "", page, flags=re.DOTALL)
+    assert rest != page
+    return rest
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +137,8 @@ def test_other_chunks_and_cores_give_the_same_bytes(finished: Path, tmp_path: Pa
     done = snakemake(other, "--cores", "1")
     assert done.returncode == 0, done.stderr
     assert contents(other) == contents(finished)
+    # The page differs in the account of the run only.
+    assert page_without_run(other) == page_without_run(finished)
 
 
 def test_an_added_point_is_the_only_one_searched(finished: Path, tmp_path: Path) -> None:

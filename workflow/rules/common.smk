@@ -3,6 +3,7 @@ import sys
 from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
+from snakemake.logging import logger
 
 from jouleloop.config.crosscheck import confirm_parameters
 from jouleloop.config.engines import check_engines
@@ -16,6 +17,8 @@ from jouleloop.config.study import (
 )
 from jouleloop.errors import JouleloopError
 from jouleloop.pipeline.chunks import chunk_digest, write_layers
+from jouleloop.pipeline.keys import digest
+from jouleloop.pipeline.lock import free_stale_locks
 from jouleloop.pipeline.runlog import LOGS, VERBOSE, start_run
 from jouleloop.pipeline.summary import finish_run
 from jouleloop.pipeline.variants import points_digest
@@ -41,6 +44,10 @@ def checked_study():
         raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
 
 
+# A run that was killed leaves its locks behind; jobs are processes of a run that holds them.
+if workflow.is_main_process and free_stale_locks(Path(".snakemake")):
+    logger.warning("The last run was killed: its locks are removed.")
+
 STUDY, TARGETS = checked_study()
 ARCHITECTURES = list(STUDY.config.architectures)
 SWEEPS = [sweep.name for sweep in STUDY.tested]
@@ -55,6 +62,8 @@ MAP_PARAMETERS = {
 ALL_TARGET_FILES = sorted(
     {str(path) for target in TARGETS.values() for path in target.files.paths()}
 )
+# Sources by content: a clock that was set back must not hide an edit.
+SOURCE_DIGESTS = {name: digest(Path(path).read_text()) for name, path in SOURCES.items()}
 VARIANT_SOURCES = {sweep.name: sweep.source for sweep in STUDY.architecture_sweeps}
 VARIANT_PLAN = {arch: plan_variants(STUDY, arch) for arch in ARCHITECTURES}
 VARIANT_CHUNKS = [

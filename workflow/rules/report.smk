@@ -13,6 +13,7 @@ rule report_html:
         "results/law_points.csv",
         SEARCH_NOISE,
         [path for path in PUBLISHED_FILES if path.endswith(".csv")],
+        "results/summary.json",
         NETWORK_FILES,
         list(SOURCES.values()),
     output:

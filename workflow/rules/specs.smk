@@ -9,6 +9,8 @@ rule list_layers:
     priority: 1
     conda:
         "../envs/jouleloop.yaml"
+    params:
+        sources=SOURCE_DIGESTS,
     message:
         "Listing the layers of all sweeps"
     script:

@@ -1,12 +1,13 @@
 """Loading Timeloop's YAML: its node tags, which strings were quoted, and jinja2 top files with their includes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import jinja2
-import jinja2.sandbox
 import yaml
 
+from jouleloop.arch.templates import expand
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import _SafeLoader, parse_yaml, read_text
 
@@ -75,25 +76,26 @@ class _Documents:
             self.stack.pop()
 
     def _render(self, path: Path, text: str) -> str:
-        environment = jinja2.sandbox.SandboxedEnvironment(undefined=jinja2.StrictUndefined, autoescape=False)
         folder = path.parent
-        environment.globals.update(
-            cwd=lambda: str(folder),
-            add_to_path=lambda *paths: self._add(folder, paths),
-            path_exists=lambda name: self._find(folder, name) is not None,
-            find_path=lambda name: str(self._need(folder, name)),
-            include=lambda name, key=None: self._include(self.load(self._need(folder, name)), key, path),
-            include_text=lambda name: self.text(self._need(folder, name)),
-            include_all=lambda pattern, key=None: self._include_all(folder, pattern, key, path),
-        )
+        functions: dict[str, Callable[..., Any]] = {
+            "cwd": lambda: str(folder),
+            "add_to_path": lambda *paths: self._add(folder, paths),
+            "path_exists": lambda name: self._find(folder, name) is not None,
+            "find_path": lambda name: str(self._need(folder, name)),
+            "include": lambda name, key=None: self._include(self.load(self._need(folder, name)), key, path),
+            "include_text": lambda name: self.text(self._need(folder, name)),
+            "include_all": lambda pattern, key=None: self._include_all(folder, pattern, key, path),
+        }
         try:
-            return environment.from_string(text).render(**self.variables)
+            return expand(text, functions, self.variables)
         except jinja2.UndefinedError as error:
             raise InputError(
                 Fault(f"the template needs a variable that is not given: {error.message}", str(path))
             ) from error
-        except (jinja2.TemplateError, jinja2.exceptions.SecurityError, OverflowError, TypeError, ValueError) as error:
+        except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise InputError(Fault(f"the template fails: {error}", str(path))) from error
+        except (RecursionError, MemoryError, AttributeError, OSError) as error:
+            raise InputError(Fault(f"the template fails: {type(error).__name__}", str(path))) from error
 
     def _add(self, folder: Path, paths: tuple[str, ...]) -> str:
         self.search += [folder / name for name in paths]
@@ -118,8 +120,12 @@ class _Documents:
         return self._store(value)
 
     def _include_all(self, folder: Path, pattern: str, key: str | None, path: Path) -> str:
+        *above, _ = Path(pattern).parts or ("",)
+        if Path(pattern).is_absolute() or any(mark in part for part in above for mark in "*?[") or "**" in pattern:
+            allowed = "a relative path; * and ? in the name of the file only"
+            raise InputError(Fault("cannot be searched for", str(path), "include_all", pattern, allowed))
         for base in (folder, *self.search):
-            files = sorted(base.glob(pattern)) if not Path(pattern).is_absolute() else []
+            files = sorted(base.glob(pattern))
             if files:
                 break
         else:

@@ -35,6 +35,24 @@ def _multiply(left: Any, right: Any) -> Any:
     return left * right
 
 
+def _modulo(left: Any, right: Any) -> Any:
+    if not isinstance(left, (int, float)):  # for a text it would be formatting
+        raise ExpressionError("only numbers have a remainder")
+    return left % right
+
+
+def _product(values: Any, start: Any = 1) -> Any:
+    for value in values:
+        start = _bounded(_multiply(start, value))
+    return start
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    if isinstance(digits, int) and abs(digits) > 400:
+        raise ExpressionError("so many digits cannot be rounded to")
+    return round(value, digits)
+
+
 def _range(*bounds: int) -> list[int]:
     values = range(*bounds)
     if len(values) > MAX_ITEMS:
@@ -48,7 +66,7 @@ _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Mult: _multiply,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
+    ast.Mod: _modulo,
     ast.Pow: _power,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
@@ -69,7 +87,7 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(math, name)
-        for name in ("ceil", "floor", "trunc", "gcd", "isqrt", "sqrt", "exp", "log2", "log10", "log", "log1p", "prod")
+        for name in ("ceil", "floor", "trunc", "gcd", "isqrt", "sqrt", "exp", "log2", "log10", "log", "log1p")
     },
     "abs": abs,
     "bool": bool,
@@ -79,8 +97,9 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "max": max,
     "min": min,
     "pow": _power,
+    "prod": _product,
     "range": _range,
-    "round": round,
+    "round": _round,
     "str": str,
     "sum": sum,
 }
@@ -193,6 +212,8 @@ def _value(node: ast.expr, lookup: Callable[[str], Any]) -> Any:
 
 
 def _bounded(value: Any) -> Any:
+    if isinstance(value, complex):
+        raise ExpressionError("the value is no real number")
     if isinstance(value, int) and value.bit_length() > MAX_BITS:
         raise ExpressionError("the value is too large")
     if isinstance(value, str) and len(value) > MAX_LENGTH:

@@ -10,6 +10,7 @@ from jouleloop.energy.choice import ESTIMATORS
 from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
 from jouleloop.engines.registry import ENGINES
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
+from jouleloop.files import is_file
 from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
@@ -95,7 +96,7 @@ def parse_problem(text: str) -> Problem:
     try:
         return parse_layer(text).problem()
     except InputError as error:
-        if path.is_file():
+        if is_file(path):
             raise InputError(Fault("a problem file must end in .yaml", "--layer", value=text)) from error
         raise error.at("--layer") from error
 

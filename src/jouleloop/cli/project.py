@@ -9,7 +9,7 @@ from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
 from jouleloop.energy.choice import DATA, EnergySource, source_of
 from jouleloop.errors import Fault, InputError, nearest, raise_all
-from jouleloop.files import parse_yaml
+from jouleloop.files import is_file, parse_yaml
 from jouleloop.pipeline.targets import TargetFiles, TargetSet
 from jouleloop.workload.variants import Value
 
@@ -62,7 +62,7 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
 def _by_convention(arch: str, root: Path, which: str, config: Config | None) -> TargetFiles:
     given = Path(arch)
     path = given if given.suffix in _DESIGN else root / "arch" / f"{arch}.yaml"
-    if not path.is_file():
+    if not is_file(path):
         known = {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
         allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
         raise InputError(
@@ -81,7 +81,7 @@ def _interpolated(root: Path) -> EnergySource:
 def _beside(path: Path, root: Path, folders: tuple[str, str]) -> Path | None:
     for folder in (path.parent / folders[0], root / folders[1]):
         for candidate in (folder / path.name, *sorted(folder.glob(f"{path.stem}-*.yaml"))):
-            if candidate.is_file():
+            if is_file(candidate):
                 return candidate
     return None
 

@@ -25,7 +25,7 @@ from jouleloop.config.collect import summary_of
 from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
-from jouleloop.files import read_yaml
+from jouleloop.files import is_file, read_yaml
 from jouleloop.pipeline.compute import Job
 from jouleloop.pipeline.provenance import provenance
 from jouleloop.pipeline.runlog import log_to
@@ -60,7 +60,10 @@ def sweep(
     ] = False,
 ) -> None:
     """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
+    from jouleloop.config.growth import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
+
     points = read_layers(layers)
+    check_sweeps([points])
     objectives = options.parse_objective(objective)
     back_end = get_engine(engine)
     jobs: dict[str, Job] = {}
@@ -130,7 +133,7 @@ def read_layers(text: str) -> Sweep:
         return load_network(path) if _is_network(path) else load_sweep(path)
     for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
         path = root / folder / f"{text}.yaml"
-        if "/" not in text and path.is_file():
+        if "/" not in text and is_file(path):
             return load(path)
     known = [child.stem for folder in (LAYERS, NETWORKS) for child in sorted((root / folder).glob("*.yaml"))]
     fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))

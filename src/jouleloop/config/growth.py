@@ -41,8 +41,15 @@ def _response_growth(sweep: Sweep) -> dict[str, str]:
 
 def check_growth(study: Study) -> None:
     """Raise `InputError` where the variable or growth of any sweep is none; the faults of all sweeps together."""
+    check_sweeps(study.tested)
+
+
+def check_sweeps(sweeps: Iterable[Sweep]) -> None:
+    """Do the same for ``sweeps``; networks have no growth."""
     faults: list[Fault] = []
-    for sweep in study.tested:
+    for sweep in sweeps:
+        if sweep.is_network:
+            continue
         try:
             growth = growth_named(sweep.expected)
             growth.regressors(evaluate_variable(sweep.variable, layer_table(sweep)))

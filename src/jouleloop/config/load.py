@@ -9,7 +9,7 @@ from typing import Any
 from jouleloop.config.model import Config, EnergyEntry
 from jouleloop.energy.choice import source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
-from jouleloop.files import read_yaml
+from jouleloop.files import is_file, read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
@@ -71,7 +71,7 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
                 wanted += [(key, _below(path, root)) for path in files]
         for key, text in wanted:
             path = root / text
-            if not path.is_file():
+            if not is_file(path):
                 near = _near(path, path.suffix)
                 faults.append(Fault("no such file", source, f"architectures.{name}.{key}", text, nearest=near))
     sweeps: list[Sweep] = []
@@ -142,7 +142,7 @@ def _load_one(
     faults: list[Fault],
 ) -> list[Sweep]:
     path = root / (name if name.endswith((".yaml", ".yml")) else folder / f"{name}.yaml")
-    if not path.is_file():
+    if not is_file(path):
         what = "network" if folder == NETWORKS else "sweep"
         known = sorted(child.stem for child in (root / folder).glob("*.yaml"))
         faults.append(

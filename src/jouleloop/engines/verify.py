@@ -8,7 +8,7 @@ from typing import Any
 
 from jouleloop.engines.protocol import Engine, Target
 from jouleloop.errors import Fault, InputError, JouleloopError
-from jouleloop.files import read_json
+from jouleloop.files import is_file, read_json
 from jouleloop.mapping.formats import from_levels
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.result import SearchResult
@@ -64,9 +64,12 @@ def verify_folder(folder: Path, engine: Engine, target_for: TargetFor, *, only: 
     InputError
         Where the folder holds no such file, or a file is not of this form.
     """
-    paths = sorted(folder.glob("cases_*.json"))
     optima = folder / "mapper_optima.json"
-    if not folder.is_dir() or not (paths or optima.is_file()):
+    try:
+        paths = sorted(folder.glob("cases_*.json")) if folder.is_dir() else []
+    except OSError:  # what can be no name of a folder
+        paths = []
+    if not (paths or is_file(optima)):
         allowed = "a folder with cases_*.json or mapper_optima.json"
         raise InputError(Fault("no reference data", str(folder), allowed=allowed))
     for path in paths:
@@ -107,7 +110,7 @@ def _guarded(
         return tuple(check(entry, engine, target_for))
     except JouleloopError as error:
         return (Difference("evaluation", "a result", str(error).replace("\n", "; ")),)
-    except (KeyError, TypeError, IndexError, ValueError) as error:
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise InputError(Fault(f"a case is not of the reference form: {error!r}", str(path))) from error
 
 

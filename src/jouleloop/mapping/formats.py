@@ -253,6 +253,8 @@ def from_levels(
     found: dict[str, LevelMapping] = {}
     spaces = [space.name for space in problem.data_spaces]
     default = {**default_keep(problem, arch), **(keep or {})}
+    if isinstance(levels, (str, AnyMapping)) or not isinstance(levels, Iterable):
+        raise MappingError(Fault("must be a list of levels", None, "mapping", levels))
     for index, item in enumerate(levels):
         where = f"mapping[{index}]"
         name = item.get("level") if isinstance(item, AnyMapping) else None

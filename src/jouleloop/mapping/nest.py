@@ -19,6 +19,9 @@ _TILE = re.compile(r"(?P<name>[^\s:()]+)(?::(?P<words>\d+))? ?(?:\((?P<used>\d+)
 _LOOP = re.compile(
     r"[|\s]*for (?P<dimension>\w+) in \[0:(?P<bound>\d+)(?P<rest>,\d+)?\)(?: \(Spatial-(?P<axis>[XY])\))?\s*"
 )
+# What is longer is no loop nest, and would take the patterns long.
+_MOST_LINES, _LONGEST_LINE = 10_000, 1000
+_LONG_NUMBER = re.compile(r"\d{19}")
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,10 @@ def parse_map_txt(text: str, problem: Problem, arch: Architecture) -> Nest:
     found: dict[str, tuple[list[tuple[str, int]], list[tuple[str, int, str]], frozenset[str]]] = {}
     tiles: dict[str, dict[str, int]] = {}
     current: str | None = None
-    for number, line in enumerate(text.splitlines(), 1):
+    lines = text.splitlines()
+    if len(lines) > _MOST_LINES or max(map(len, lines), default=0) > _LONGEST_LINE or _LONG_NUMBER.search(text):
+        raise MappingError(Fault("is no loop nest", allowed=f"{_MOST_LINES} lines, numbers of 18 digits"))
+    for number, line in enumerate(lines, 1):
         stripped = line.strip().lstrip("|").strip()
         if not stripped or set(stripped) <= {"-"} or stripped == "<< Compute >>":
             continue

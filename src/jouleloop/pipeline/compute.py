@@ -101,7 +101,10 @@ def run_chunk(
         batch, waiting = waiting[:size], waiting[size:]
         before = time.monotonic()
         results = search_layers(job, [layer for _, layer in batch])
-        path = store.write({key: result.as_json() for (key, _), result in zip(batch, results, strict=True)})
+        records = {key: result.as_json() for (key, _), result in zip(batch, results, strict=True)}
+        path = store.write({key: record for key, record in records.items() if record["status"] != "failed"})
+        # What failed is kept apart: a table has its reason, and the next run tries again.
+        store.failed.write({key: record for key, record in records.items() if record["status"] == "failed"})
         written += [path] if path else []
         if size == _FIRST_BATCH:
             # All modules and kernels are loaded now; without this the collector goes over them again and again, which

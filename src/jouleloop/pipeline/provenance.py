@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import jouleloop
+from jouleloop.files import shown_path
 from jouleloop.pipeline.compute import Job
 from jouleloop.pipeline.keys import code_digest, engine_identity
 from jouleloop.workload.sweep import Sweep
@@ -50,5 +51,5 @@ def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, An
             }
             for name, job in jobs.items()
         },
-        "sweeps": {sweep.name: {Path(sweep.source).as_posix(): file_hash(Path(sweep.source))} for sweep in sweeps},
+        "sweeps": {sweep.name: {shown_path(Path(sweep.source)): file_hash(Path(sweep.source))} for sweep in sweeps},
     }

@@ -1,5 +1,6 @@
 """Published energies beside ours, point by point: under the constraints of the published runs, and under every set."""
 
+import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -7,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError
+from jouleloop.files import read_text
 from jouleloop.pipeline.compute import Job
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.table import energies_table
@@ -32,11 +34,13 @@ def read_published(sweep: Sweep, architecture: str) -> pd.DataFrame | None:
         return None
     path = Path(paths[architecture])
     try:
-        table = pd.read_csv(path, sep=";", header=None)
-    except (OSError, ValueError) as error:
+        table = pd.read_csv(io.StringIO(read_text(path)), sep=";", header=None)
+    except (ValueError, OverflowError) as error:
         raise InputError(Fault(f"published energies cannot be read: {error}", sweep.source, "published")) from error
     if table.shape[1] < 2 or table.shape[1] > len(_COLUMNS):
         raise InputError(Fault("not a table of published energies", str(path), allowed="; ".join(_COLUMNS)))
+    if not all(kind in "iuf" for kind in (dtype.kind for dtype in table.dtypes)) or table.isna().to_numpy().any():
+        raise InputError(Fault("every field must be a number", str(path), allowed="; ".join(_COLUMNS)))
     table.columns = pd.Index(_COLUMNS[: table.shape[1]])
     return table
 

@@ -20,6 +20,7 @@ from jouleloop.files import replacing
 
 _SCHEMA = pa.schema([("key", pa.string()), ("record", pa.string())])
 _PREFIX = "segment-"
+_FAILED = "failed"
 #: How often the folder is listed anew when segments were merged meanwhile.
 _TRIES = 10
 
@@ -40,8 +41,13 @@ class ResultStore:
         self._segments: dict[Path, tuple[str, ...]] = {}
         self._vanished = 0
 
+    @property
+    def failed(self) -> "ResultStore":
+        """The store of the attempts that failed: `read` falls back on it, `keys` does not count them as done."""
+        return ResultStore(self.folder / _FAILED)
+
     def keys(self) -> set[str]:
-        """Return the keys of all results that are stored at this moment."""
+        """Return the keys of all results that are stored at this moment, failed attempts left out."""
         found: set[str] = set()
         for _ in range(_TRIES):
             before = self._vanished
@@ -68,6 +74,8 @@ class ResultStore:
             # What a merged segment held is in another one by now.
             if not missing or self._vanished == before:
                 break
+        if missing and self.folder.name != _FAILED:
+            yield from self.failed.read(missing)
 
     def write(self, results: Mapping[str, Mapping[str, Any]]) -> Path | None:
         """Store ``results`` as one segment; return its path, or None where there is nothing to store.

@@ -11,6 +11,7 @@ from jouleloop.energy.choice import EnergySource, costs_of, sources_of
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.errors import Fault, InputError, JouleloopError, unknown
+from jouleloop.files import shown_path
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.read import own_constraints, read_constraints
 from jouleloop.workload.layer import CONV
@@ -56,7 +57,7 @@ class TargetFiles:
 
     def hashes(self) -> dict[str, str]:
         """Return the SHA-256 of every file, by its path."""
-        return {path.as_posix(): hashlib.sha256(path.read_bytes()).hexdigest() for path in self.paths()}
+        return {shown_path(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in self.paths()}
 
 
 class TargetSet:

@@ -1,0 +1,136 @@
+"""Expanding jinja2 templates of architecture files: in a sandbox, and with a budget, so that none runs without end."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+import jinja2
+import jinja2.nodes
+import jinja2.runtime
+import jinja2.sandbox
+
+from jouleloop.arch.expressions import _multiply, _power
+
+#: Loop rounds and calls of one template, and characters of what it writes or joins.
+MAX_STEPS = 20_000
+MAX_CHARACTERS = 2_000_000
+
+_METHODS: dict[Any, tuple[str, ...]] = {
+    dict: ("get", "items", "keys", "values"),
+    str: ("lower", "upper", "strip", "startswith", "endswith"),
+}
+_FILTERS = (
+    *("abs", "capitalize", "count", "d", "default", "first", "float", "int", "last", "length", "list", "lower", "max"),
+    *("min", "round", "sort", "string", "sum", "title", "trim", "unique", "upper"),
+)
+
+
+class TemplateLimitError(jinja2.TemplateRuntimeError):
+    """A template does more than is allowed."""
+
+
+class BoundedEnvironment(jinja2.sandbox.SandboxedEnvironment):
+    """A sandbox where loops, calls, text and numbers are bounded, and only ``functions`` and few methods are called."""
+
+    intercepted_binops = frozenset({"*", "**", "+", "%"})
+
+    def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
+        super().__init__(undefined=jinja2.StrictUndefined, autoescape=False, finalize=self._written)
+        self.filters = {name: self.filters[name] for name in _FILTERS} | {"join": self._join}
+        self.globals = {**functions, "range": self._range, "namespace": jinja2.utils.Namespace}
+        self._functions = frozenset(functions.values())
+        self.steps = self.characters = 0
+
+    def _parse(self, source: str, name: str | None, filename: str | None) -> jinja2.nodes.Template:
+        tree = super()._parse(source, name, filename)
+        for loop in list(tree.find_all(jinja2.nodes.For)):
+            loop.iter = _filtered(loop.iter, "__rounds")
+        for joined in list(tree.find_all(jinja2.nodes.Concat)):
+            joined.nodes = [_filtered(jinja2.nodes.List(joined.nodes, lineno=joined.lineno), "__text")]
+        self.filters |= {"__rounds": self._rounds, "__text": self._text}
+        return tree
+
+    def _spend(self, steps: int = 0, characters: int = 0) -> None:
+        self.steps += steps
+        self.characters += characters
+        if self.steps > MAX_STEPS:
+            raise TemplateLimitError(f"more than {MAX_STEPS} rounds of loops and calls")
+        if self.characters > MAX_CHARACTERS:
+            raise TemplateLimitError(f"more than {MAX_CHARACTERS} characters")
+
+    def _written(self, value: Any) -> Any:
+        self._spend(characters=len(str(value)))
+        return value
+
+    def _rounds(self, values: Iterable[Any]) -> Iterator[Any]:
+        for value in values:
+            self._spend(steps=1)
+            yield value
+
+    def _text(self, parts: list[Any]) -> str:
+        texts = [str(part) for part in parts]
+        self._spend(characters=sum(map(len, texts)))
+        return "".join(texts)
+
+    def _join(self, values: Iterable[Any], separator: str = "") -> str:
+        parts: list[str] = []
+        for value in self._rounds(values):
+            parts += [separator, str(value)]
+            self._spend(characters=len(separator) + len(parts[-1]))
+        return "".join(parts[1:])
+
+    def _range(self, *bounds: int) -> range:
+        values = range(*bounds)
+        if len(values) > MAX_STEPS:
+            raise TemplateLimitError(f"a range of more than {MAX_STEPS} numbers")
+        return values
+
+    def call_binop(self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any) -> Any:
+        """Return ``left operator right`` for numbers within bounds, and ``+`` for short texts and lists."""
+        if operator == "*":
+            return _multiply(left, right)
+        if operator == "**":
+            return _power(left, right)
+        if operator == "%" and isinstance(left, str):
+            raise TemplateLimitError("formatting by % is not allowed")
+        if operator == "+" and not isinstance(left, (int, float)):
+            self._spend(characters=len(left) + len(right))
+        return super().call_binop(context, operator, left, right)
+
+    def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
+        """Whether an attribute may be read: few methods of texts and dicts, and what loops and namespaces hold."""
+        for kind, names in _METHODS.items():
+            if isinstance(obj, kind):
+                return attr in names
+        known = (jinja2.runtime.LoopContext, jinja2.utils.Namespace)
+        return isinstance(obj, known) and not attr.startswith("_") and super().is_safe_attribute(obj, attr, value)
+
+    def is_safe_callable(self, obj: Any) -> bool:
+        """Whether something may be called: the given functions, macros and the few methods."""
+        if obj in self._functions or obj == self._range or obj is jinja2.utils.Namespace:
+            return True
+        if isinstance(obj, (jinja2.runtime.Macro, jinja2.runtime.LoopContext)):
+            return True
+        holder = getattr(obj, "__self__", None)
+        return any(isinstance(holder, kind) and obj.__name__ in names for kind, names in _METHODS.items())
+
+    def call(self, context: jinja2.runtime.Context, obj: Any, *args: Any, **kwargs: Any) -> Any:
+        """Call ``obj`` and count it."""
+        self._spend(steps=1)
+        return super().call(context, obj, *args, **kwargs)
+
+
+def _filtered(node: Any, name: str) -> jinja2.nodes.Filter:
+    return jinja2.nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
+
+
+def expand(text: str, functions: Mapping[str, Callable[..., Any]], variables: Mapping[str, Any]) -> str:
+    """Return the template ``text`` expanded.
+
+    Raises
+    ------
+    jinja2.TemplateError
+        Where the template is none, does what is not allowed, or too much; `jinja2.UndefinedError` for an unknown name.
+    ValueError, TypeError, ArithmeticError, LookupError, RecursionError
+        Where a computation in it fails.
+    """
+    return BoundedEnvironment(functions).from_string(text).render(**variables)

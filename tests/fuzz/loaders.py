@@ -1,0 +1,121 @@
+"""Every reader of a file that a user may give, with a sound file to start from: what the fuzzers are run on."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from jouleloop.arch.read import read_architecture
+from jouleloop.bounds.hbl_parse import read_nest
+from jouleloop.config.load import load_study, read_config
+from jouleloop.energy.choice import costs_of, sources_of
+from jouleloop.energy.ert import load_ert
+from jouleloop.energy.estimator import estimate_costs
+from jouleloop.energy.interpolated import InterpolatedEstimator
+from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.registry import get_engine
+from jouleloop.engines.verify import verify_folder
+from jouleloop.files import read_json
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
+from jouleloop.mapping.nest import read_map_txt
+from jouleloop.mapspace.read import read_constraints, read_mapper
+from jouleloop.pipeline.published import read_published
+from jouleloop.pipeline.store import ResultStore
+from jouleloop.pipeline.targets import TargetFiles, TargetSet
+from jouleloop.pipeline.write import read_parquet
+from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.onnx_read import read_graph
+from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+from jouleloop.workload.timeloop_problem import read_problem
+
+ROOT = Path(__file__).parents[2]
+REFERENCE = ROOT / "tests" / "reference"
+RUNS = REFERENCE / "timeloop_runs"
+PROBLEM = parse_layer("fc:1024x128").problem()
+
+
+@cache
+def simba() -> TargetSet:
+    files = ("arch/simba.yaml", "arch/energy/simba-45nm-accelergy03.yaml", "mappings/simba.yaml")
+    return TargetSet(TargetFiles("simba", *(ROOT / name for name in files)), SEMANTICS[0])
+
+
+def _target(arch: str, constraints: str, semantics: str) -> Target:
+    hash((arch, constraints, semantics))
+    return simba().for_shape(CONV)
+
+
+def _architecture(path: Path) -> None:
+    arch = read_architecture(path)
+    estimate_costs(arch, [_estimator()], warn=str)
+
+
+@cache
+def _estimator() -> InterpolatedEstimator:
+    return InterpolatedEstimator.read(ROOT / "arch" / "energy")
+
+
+def _verify(path: Path) -> None:
+    for name in ("cases_x.json", "mapper_optima.json"):
+        folder = path.parent / f"verify-{name}"
+        folder.mkdir(exist_ok=True)
+        (folder / name).write_bytes(path.read_bytes())
+        for _ in verify_folder(folder, get_engine("native"), _target):
+            break
+
+
+def _published(path: Path) -> None:
+    sweep = Sweep("s", "conv", (), "s.yaml", published=(("simba", str(path)),))
+    table = read_published(sweep, "simba")
+    assert table is not None
+    assert table.to_numpy().dtype.kind in "fiu"
+
+
+def _store(path: Path) -> None:
+    folder = path.parent / "store"
+    folder.mkdir(exist_ok=True)
+    (folder / "segment-x.parquet").write_bytes(path.read_bytes())
+    store = ResultStore(folder)
+    assert list(store.read(store.keys() | {"a"})) == []
+
+
+@dataclass(frozen=True)
+class Loader:
+    """A reader, the ending of its files, and a sound one."""
+
+    read: Callable[[Path], object]
+    sound: Path | None = None
+    ending: str = ".yaml"
+
+
+LOADERS: dict[str, Loader] = {
+    "sweep": Loader(load_sweep, ROOT / "layers/conv_kernel.yaml"),
+    "random sweep": Loader(load_sweep, ROOT / "layers/conv_random.yaml"),
+    "network": Loader(load_network, ROOT / "layers/networks/alexnet.yaml"),
+    "published": Loader(_published, ROOT / "layers/published/simba_energy_stride.csv", ".csv"),
+    "architecture v0.4": Loader(_architecture, ROOT / "arch/simba.yaml"),
+    "architecture v0.3": Loader(_architecture, RUNS / "simba_like.v03.yaml"),
+    "constraints": Loader(lambda p: read_constraints(p, simba().arch), ROOT / "mappings/simba.yaml"),
+    "mapper": Loader(read_mapper, ROOT / "mappings/simba.yaml"),
+    "energy table": Loader(
+        lambda p: costs_of(simba().arch, sources_of(p)), ROOT / "arch/energy/simba-45nm-accelergy03.yaml"
+    ),
+    "components": Loader(
+        lambda p: InterpolatedEstimator.read(ROOT / "arch" / "energy", (p,)), ROOT / "arch/energy/components.yaml"
+    ),
+    "ONNX": Loader(read_graph, ending=".onnx"),
+    "ERT": Loader(lambda p: load_ert(p, simba().arch), RUNS / "fc_simba_1024x128.ERT.yaml"),
+    "mapping": Loader(
+        lambda p: read_timeloop_mapping(p, PROBLEM, simba().arch), ROOT / "mappings/examples/simba-fc-1024x128.yaml"
+    ),
+    "printed mapping": Loader(
+        lambda p: read_map_txt(p, PROBLEM, simba().arch), RUNS / "fc_simba_1024x128.map.txt", ".txt"
+    ),
+    "mapping of levels": Loader(lambda p: from_levels(read_json(p), PROBLEM, simba().arch), ending=".json"),
+    "problem": Loader(read_problem, REFERENCE / "exercises/problem.yaml"),
+    "configuration": Loader(lambda p: load_study(read_config(p), ROOT), ROOT / "config/config.yaml"),
+    "cases": Loader(_verify, ending=".json"),
+    "loop nest": Loader(lambda p: read_nest(None, p, {})),
+    "table": Loader(read_parquet, ending=".parquet"),
+    "store": Loader(_store, ending=".parquet"),
+}

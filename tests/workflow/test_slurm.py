@@ -1,0 +1,130 @@
+"""The workflow on a Slurm cluster whose nodes are drained and lost meanwhile: the same bytes as locally."""
+
+import contextlib
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+
+#: The plug-in and what it needs beyond this project's dependencies (extra "slurm" in pyproject.toml).
+_PLUGINS = (
+    "snakemake-executor-plugin-slurm>=2.4,<3",
+    "snakemake-executor-plugin-slurm-jobstep>=0.6,<1",
+    "throttler>=1.2.2,<2",
+)
+
+
+def load(path: Path) -> Any:
+    """Return a module beside this one."""
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[path.stem] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+slurm_cluster = load(Path(__file__).with_name("slurm_cluster.py"))
+
+
+@pytest.fixture(scope="module")
+def plugins(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return a folder with the executor plug-in; the environment of the tests stays as it is."""
+    if importlib.util.find_spec("snakemake_executor_plugin_slurm") is not None:
+        return ""
+    folder = tmp_path_factory.mktemp("plugins")
+    command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), *_PLUGINS]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    if done.returncode:
+        pytest.skip(f"snakemake-executor-plugin-slurm is neither installed nor to be had: {done.stderr.strip()[-300:]}")
+    return str(folder)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    reason = slurm_cluster.missing_programs()
+    if reason:
+        pytest.skip(reason)
+    # Not pytest's folder: the path of a socket must be short.
+    with tempfile.TemporaryDirectory(prefix="slurm-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)
+        with slurm_cluster.Cluster(Path(folder)) as running:
+            yield running
+
+
+def submitted(study: Callable[..., Any], cluster: Any, plugins: str, folder: Path) -> Any:
+    mine = study(folder)
+    path = f"{cluster.folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    src = Path(__file__).parents[2] / "src"
+    mine.environment.update(cluster.variables, PATH=path, PYTHONPATH=f"{src}:{plugins}", OMP_NUM_THREADS="1")
+    return mine
+
+
+ARGUMENTS = (
+    *("--executor", "slurm", "--workflow-profile", "profiles/slurm", "--slurm-no-account"),
+    *("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "15"),
+    *("--default-resources", "slurm_partition=work", "mem_mb=1000", "runtime=20", "--retries", "0"),
+)
+TARGETS = ("results/energies.parquet",)
+
+
+def done(cluster: Any, state: str = "COMPLETED") -> list[tuple[str, str, str, str]]:
+    return [job for job in cluster.jobs() if job[1] == state and "map_chunk" in job[3]]
+
+
+def test_nodes_are_drained_and_lost(
+    study: Callable[..., Any],
+    undisturbed: Any,
+    cluster: Any,
+    plugins: str,
+    tmp_path: Path,
+    until: Callable[..., None],
+) -> None:
+    mine = submitted(study, cluster, plugins, tmp_path / "s")
+    run = mine.start(*ARGUMENTS, *TARGETS)
+    # Node 1 gets no more jobs once two chunks are through, as when an administrator takes it out of service.
+    until(lambda: len(done(cluster)) >= 2 or not run.alive(), 300)
+    assert run.alive(), run.text()
+    cluster.update("node1", "DRAIN")
+    assert cluster.nodes()["node1"].startswith("drain")
+    until(lambda: cluster.nodes()["node1"] == "drained" or not run.alive(), 120)
+    before = {job[0] for job in cluster.jobs() if job[2]}
+
+    def later() -> set[str]:
+        return {job[2] for job in cluster.jobs() if job[0] not in before and job[2]}
+
+    until(lambda: later() or not run.alive(), 300)
+    assert later() == {"node2"}
+    # Node 2 is lost with the job that runs there; Slurm queues it again, and node 1 comes back.
+    until(lambda: done(cluster, "RUNNING") or not run.alive(), 120)
+    (lost,) = done(cluster, "RUNNING")[:1]
+    cluster.update("node2", "DOWN")
+    cluster.update("node1", "RESUME")
+    code, text = run.wait()
+    assert code == 0, text
+    assert ("COMPLETED", "node1") in {(job[1], job[2]) for job in cluster.jobs() if job[0] == lost[0]}
+    assert len(re.findall(r"Finished jobid: \d+ \(Rule: map_chunk\)", text)) == 6
+    assert mine.tables() == undisturbed.tables()
+    # A node that reports again comes back by itself, if it is not told before.
+    with contextlib.suppress(subprocess.CalledProcessError):
+        cluster.update("node2", "RESUME")
+
+
+def test_chunks_as_an_array(
+    study: Callable[..., Any], undisturbed: Any, cluster: Any, plugins: str, tmp_path: Path
+) -> None:
+    mine = submitted(study, cluster, plugins, tmp_path / "s")
+    code, text = mine.run(*ARGUMENTS, "--slurm-array-jobs", "map_chunk", *TARGETS)
+    assert code == 0, text
+    assert "Submitted array job" in text
+    assert mine.tables() == undisturbed.tables()
