@@ -142,7 +142,7 @@ def search_noise_section(noise: pd.DataFrame | None) -> PlainTable | None:
         *("Verdict", "Layers above their optimum", "At most by"),
     )
     return PlainTable(
-        "What does a heuristic search do to the p-values? All layers searched again as Timeloop's mapper does: energies "
+        "What does a heuristic search do to the p-values? All layers again as Timeloop's mapper does: energies "
         "within 0.1 % count as equal, and the delay decides. No p-value where the energies are exact.",
         headings,
         rows,
