@@ -4,7 +4,17 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.report.selection import architectures_of, require_columns
-from jouleloop.report.style import BLUE, FIT, GREEN, ORANGE, ReportFigure, new_figure, size_axis, styled
+from jouleloop.report.style import (
+    BLUE,
+    FIT,
+    GREEN,
+    ORANGE,
+    ReportFigure,
+    new_figure,
+    spans_decades,
+    styled,
+    variable_axis,
+)
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.expression import evaluate_variable
 
@@ -44,11 +54,13 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
             order = np.argsort(x, kind="stable")
             rows, x = rows.iloc[order], x[order]
             for column, (label, colour, dashes) in _LINES.items():
-                panel.plot(x, rows[column].to_numpy(np.float64), dashes, color=colour, lw=1, label=label)
+                # Layers in no order, such as random ones, have no line.
+                style = "_" if spans_decades(x) else dashes
+                panel.plot(x, rows[column].to_numpy(np.float64), style, color=colour, lw=1, ms=2.5, label=label)
             panel.plot(x, rows["dram_words"].to_numpy(np.float64), "o", ms=2.5, color=BLUE, label="measured")
             panel.set_yscale("log")
             panel.set_title(str(name).capitalize())
-            size_axis(panel.xaxis, sweep.label, float(x.max(initial=0)))
+            variable_axis(panel, sweep.label, x)
             ratio = rows["ratio_to_lower_bound"].to_numpy(np.float64)
             counted.append(
                 f"{str(name).capitalize()} n = {len(rows)}, {int((ratio < 1).sum())} below the bound, measured / bound "

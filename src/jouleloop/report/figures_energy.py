@@ -5,7 +5,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.transforms import ScaledTranslation
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.figures import macs_of
@@ -16,6 +15,7 @@ from jouleloop.report.style import (
     SEQUENTIAL,
     SERIES,
     ReportFigure,
+    legend_below,
     log_ticks,
     new_figure,
     response_axis,
@@ -29,8 +29,6 @@ from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.table import SPACES, find_responses, response_values
 
 _MANY_STACKS = 64
-_LEGEND_BELOW_IN = 0.4
-"""Height of the tick labels and of the axis label, which a legend below the panel leaves free."""
 
 
 def breakdown_figure(
@@ -134,18 +132,7 @@ def _draw_stacks(
     place = sizes[chosen] if even else np.arange(chosen.size, dtype=np.float64)
     width = 0.85 * (float(gaps[0]) if even and gaps.size else 1.0)
     handles = stack_bars(panel, place, width, {key: values / total for key, values in means.items()})
-    # Below the axis label: the distance is in inches, so that it holds whatever the height of the panel.
-    below = ScaledTranslation(0, -_LEGEND_BELOW_IN, panel.figure.dpi_scale_trans)
-    panel.legend(
-        handles=handles,
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=panel.transAxes + below,
-        borderaxespad=0.0,
-        ncols=4,
-        columnspacing=0.8,
-        handlelength=1.2,
-    )
+    legend_below(panel, handles, ncols=4)
     if not even:
         shown = np.linspace(0, chosen.size - 1, 6).round().astype(int)
         exponent = thousands(float(sizes[-1])) if sizes[-1] >= 1e5 else 0

@@ -9,7 +9,18 @@ from matplotlib.ticker import PercentFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.selection import architectures_of
-from jouleloop.report.style import FIT, SERIES, ReportFigure, new_figure, response_axis, size_axis, styled
+from jouleloop.report.style import (
+    FIT,
+    MANY_LAYERS,
+    SERIES,
+    ReportFigure,
+    legend_below,
+    new_figure,
+    response_axis,
+    spans_decades,
+    styled,
+    variable_axis,
+)
 
 _NAMED = 7
 _OTHERS = "#bdbdbd"
@@ -65,11 +76,11 @@ def law_figure(
             right.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
             right.set_ylabel("above common law")
             right.set_title("steps between the laws" if len(own) > 1 else "one law holds everywhere")
-            size_axis(right.xaxis, label, float(x.max()))
+            variable_axis(right, label, x)
             handles = [Patch(facecolor=colours[law], label=_described(own, law)) for law in colours]
             if len(own) > len(colours):
                 handles.append(Patch(facecolor=_OTHERS, label=f"{len(own) - len(colours)} further laws"))
-            right.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.2, -0.3), handlelength=1.0)
+            legend_below(right, handles, at=0.2)
             without = int((rows["law"] == "").sum())
             counted.append(f"{name.capitalize()} n = {len(rows)}, {len(own)} laws, {without} points without one")
     caption = (
@@ -106,8 +117,15 @@ def _bars(panel: Axes, rows: pd.DataFrame, colours: dict[str, str], label: str) 
     x = rows["variable"].to_numpy(dtype=np.float64)
     gaps = np.diff(np.unique(x))
     width = 0.85 * float(gaps.min()) if gaps.size else 1.0
-    panel.bar(x, rows["data_pj"], width, color=[colours.get(law, _OTHERS) for law in rows["law"]])
-    size_axis(panel.xaxis, label, float(x.max()))
+    shades = [colours.get(law, _OTHERS) for law in rows["law"]]
+    if spans_decades(x):
+        panel.scatter(x, rows["data_pj"], s=2.0, c=shades)
+        panel.set_yscale("log")
+    elif len(x) > MANY_LAYERS or len(np.unique(x)) < len(x):
+        panel.vlines(x, 0, rows["data_pj"], colors=shades, lw=max(0.3, min(2.0, 250 / len(x))))
+    else:
+        panel.bar(x, rows["data_pj"], width, color=shades)
+    variable_axis(panel, label, x)
     response_axis(panel.yaxis, "pJ", "data energy", float(rows["data_pj"].max()))
 
 
