@@ -9,7 +9,7 @@ from rich.table import Table
 from jouleloop.bounds.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
 from jouleloop.bounds.hbl_parse import constants_from_options, read_nest
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds, print_json, stdout
+from jouleloop.cli.console import print_bounds, print_json, print_table
 
 
 @app.command("hbl")
@@ -44,4 +44,4 @@ def _print_constraints(result: HblResult) -> None:
         table.add_column(heading)
     for record in records:
         table.add_row(*(str(value) for value in record.values()))
-    stdout.print(table)
+    print_table(table)

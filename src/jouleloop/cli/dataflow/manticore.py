@@ -9,7 +9,7 @@ from rich.table import Table
 
 from jouleloop.bounds.manticore_layer import WORD_BYTES, Layer, check_algorithm
 from jouleloop.bounds.manticore_memory import default_stack
-from jouleloop.cli.console import print_json, stdout
+from jouleloop.cli.console import print_json, print_table, stdout
 from jouleloop.cli.dataflow import app
 from jouleloop.cli.manticore_options import Stack, Words, build_layer
 from jouleloop.cli.splice import spliced
@@ -74,6 +74,6 @@ def manticore(
             table.add_row(name, "yes" if value else "no")
         else:
             table.add_row(name, f"{value:,}")
-    stdout.print(table)
+    print_table(table)
     if draw:
         stdout.print(draw_text(run.events), highlight=False, markup=False, soft_wrap=True)
