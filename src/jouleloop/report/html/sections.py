@@ -108,7 +108,7 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
     return PlainTable(
         "Which exact law does the data energy of each layer obey? Counts of accesses times energies per access, in the "
         "layer's sizes; coefficients in pJ, none of them fitted.",
-        ("Sweep", "Architecture", "Law", "Layers", "Data energy [pJ]"),
+        ("Sweep", "Architecture", "Law", "Layers", "Data energy E"),
         rows,
         f"The first {_MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > _MOST_ROWS else "",
     )
