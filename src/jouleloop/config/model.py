@@ -142,7 +142,7 @@ class OutputOptions(Strict):
     )
     search_noise: bool = Field(
         default=False,
-        description="Search every layer a second time by the 0.1 % rule of Timeloop's mapper, and compare the verdicts.",
+        description="Search every layer again by the 0.1 % rule of Timeloop's mapper, and compare the verdicts.",
         json_schema_extra=unit("true or false"),
     )
     figure_formats: list[FigureFormat] = Field(
