@@ -110,7 +110,7 @@ class ChunkOptions(Strict):
     """How the points of a run are cut into jobs."""
 
     seconds: float = Field(
-        default=30.0,
+        default=20.0,
         gt=0,
         le=86400,
         description="Estimated work of one chunk; one chunk is one Snakemake job.",
@@ -142,7 +142,7 @@ class OutputOptions(Strict):
     )
     search_noise: bool = Field(
         default=False,
-        description="Search all layers again by the 0.1 % rule of the mapper of Timeloop, and compare the verdicts.",
+        description="Search every layer again by the 0.1 % rule of Timeloop's mapper, and compare the verdicts.",
         json_schema_extra=unit("true or false"),
     )
     figure_formats: list[FigureFormat] = Field(

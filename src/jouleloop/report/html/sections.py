@@ -108,7 +108,7 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
     return PlainTable(
         "Which exact law does the data energy of each layer obey? Counts of accesses times energies per access, in the "
         "layer's sizes; coefficients in pJ, none of them fitted.",
-        ("Sweep", "Architecture", "Law", "Layers", "Data energy [pJ]"),
+        ("Sweep", "Architecture", "Law", "Layers", "Data energy E"),
         rows,
         f"The first {_MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > _MOST_ROWS else "",
     )
@@ -142,8 +142,8 @@ def search_noise_section(noise: pd.DataFrame | None) -> PlainTable | None:
         *("Verdict", "Layers above their optimum", "At most by"),
     )
     return PlainTable(
-        "What does a heuristic search do to the p-values? All layers again as Timeloop's mapper does: energies "
-        "within 0.1 % count as equal, and the delay decides. No p-value where the energies are exact.",
+        "What does a heuristic search do to the p-values? Every layer searched again as Timeloop's mapper does: "
+        "energies within 0.1 % count as equal, and the delay decides. No p-value where the energies are exact.",
         headings,
         rows,
         f"{int(moved.sum())} of {len(noise)} verdicts move; shown are these and the tests with a published p-value.",
