@@ -57,7 +57,8 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
                 # Layers in no order, such as random ones, have no line.
                 style = "_" if spans_decades(x) else dashes
                 panel.plot(x, rows[column].to_numpy(np.float64), style, color=colour, lw=1, ms=2.5, label=label)
-            panel.plot(x, rows["dram_words"].to_numpy(np.float64), "o", ms=2.5, color=BLUE, label="measured")
+            measured = rows["dram_words"].to_numpy(np.float64)
+            panel.plot(x, measured, "o", ms=1.2 if spans_decades(x) else 2.5, color=BLUE, label="measured")
             panel.set_yscale("log")
             panel.set_title(str(name).capitalize())
             variable_axis(panel, sweep.label, x)

@@ -25,6 +25,7 @@ from jouleloop.report.style import (
 _NAMED = 7
 _OTHERS = "#bdbdbd"
 _LONG_FORMULA = 60
+_ENTRY_IN = 0.15
 _ROUNDING, _FLAT = 1e-12, 1e-3
 
 
@@ -52,6 +53,7 @@ def law_figure(
         raise InputError(Fault("no point has a law"))
     names = architectures_of(points, sweep, architecture)
     counted = []
+    entries = 0
     with styled():
         figure, axes = new_figure(len(names), 2)
         for (left, right), name in zip(axes, names, strict=True):
@@ -80,9 +82,13 @@ def law_figure(
             handles = [Patch(facecolor=colours[law], label=_described(own, law)) for law in colours]
             if len(own) > len(colours):
                 handles.append(Patch(facecolor=_OTHERS, label=f"{len(own) - len(colours)} further laws"))
-            legend_below(right, handles, at=0.2)
+            legend_below(right, handles, at=-0.25)
+            entries += len(handles)
             without = int((rows["law"] == "").sum())
             counted.append(f"{name.capitalize()} n = {len(rows)}, {len(own)} laws, {without} points without one")
+        # The legends take their height from the figure's, not from the panels'.
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + entries * _ENTRY_IN)
     caption = (
         f"Question: which exact law does the data energy of each layer of sweep {sweep} obey? Left: the layers in the "
         "colour of their law; right: measured energy over the most common law's, a step wherever another class of "
