@@ -1,12 +1,8 @@
 """Published energies beside ours, point by point: under the constraints of the published runs, and under every set."""
 
-<<<<<<< HEAD
 import io
-from collections.abc import Mapping, Sequence
-=======
 import math
 from collections.abc import Iterable, Mapping, Sequence
->>>>>>> conv
 from pathlib import Path
 
 import numpy as np
