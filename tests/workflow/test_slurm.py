@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,34 @@ def done(cluster: Any, state: str = "COMPLETED") -> list[tuple[str, str, str, st
     return [job for job in cluster.jobs() if job[1] == state and "map_chunk" in job[3]]
 
 
+class Protocol:
+    """What a test saw of the cluster, written to the file that JOULELOOP_SLURM_LOG names, if any."""
+
+    def __init__(self, cluster: Any, title: str) -> None:
+        self.cluster = cluster
+        self.started = time.monotonic()
+        self.lines = [f"== {title}"]
+
+    def note(self, what: str) -> None:
+        nodes = ", ".join(f"{node} {state}" for node, state in sorted(self.cluster.nodes().items()))
+        self.lines.append(f"{time.monotonic() - self.started:6.1f} s  {what}  [{nodes}]")
+
+    def write(self, output: str, folder: Path) -> None:
+        path = os.environ.get("JOULELOOP_SLURM_LOG")
+        if not path:
+            return
+        jobs = [f"  job {job[0]:>5}  {job[1]:<10} on {job[2] or '-':<6} {job[3]}" for job in self.cluster.jobs()]
+        wanted = re.compile(
+            r"^(Job \d+ has been submitted|Submitted array job|Finished jobid|\d+ of \d+ steps|Select jobs)"
+        )
+        lines = [f"  {line}" for line in output.splitlines() if wanted.match(line) and "Select" not in line]
+        text = "\n".join(
+            [*self.lines, "Slurm's jobs at the end:", *jobs, "What Snakemake printed of its jobs:", *lines, ""]
+        )
+        with Path(path).open("a", encoding="utf-8") as stream:
+            stream.write(text.replace(str(folder), "STUDY").replace(str(self.cluster.folder), "CLUSTER") + "\n")
+
+
 def test_nodes_are_drained_and_lost(
     study: Callable[..., Any],
     undisturbed: Any,
@@ -91,13 +120,18 @@ def test_nodes_are_drained_and_lost(
     until: Callable[..., None],
 ) -> None:
     mine = submitted(study, cluster, plugins, tmp_path / "s")
+    seen = Protocol(cluster, "nodes are drained and lost")
     run = mine.start(*ARGUMENTS, *TARGETS)
+    seen.note("snakemake --executor slurm is started")
     # Node 1 gets no more jobs once two chunks are through, as when an administrator takes it out of service.
     until(lambda: len(done(cluster)) >= 2 or not run.alive(), 300)
     assert run.alive(), run.text()
+    seen.note("two chunks are through")
     cluster.update("node1", "DRAIN")
+    seen.note("node1 is told to drain")
     assert cluster.nodes()["node1"].startswith("drain")
     until(lambda: cluster.nodes()["node1"] == "drained" or not run.alive(), 120)
+    seen.note("node1 is drained")
     before = {job[0] for job in cluster.jobs() if job[2]}
 
     def later() -> set[str]:
@@ -110,7 +144,10 @@ def test_nodes_are_drained_and_lost(
     (lost,) = done(cluster, "RUNNING")[:1]
     cluster.update("node2", "DOWN")
     cluster.update("node1", "RESUME")
+    seen.note(f"node2 is lost with job {lost[0]}, node1 comes back")
     code, text = run.wait()
+    seen.note(f"snakemake has ended with exit code {code}")
+    seen.write(text, mine.folder)
     assert code == 0, text
     assert ("COMPLETED", "node1") in {(job[1], job[2]) for job in cluster.jobs() if job[0] == lost[0]}
     assert len(re.findall(r"Finished jobid: \d+ \(Rule: map_chunk\)", text)) == 6
@@ -124,7 +161,10 @@ def test_chunks_as_an_array(
     study: Callable[..., Any], undisturbed: Any, cluster: Any, plugins: str, tmp_path: Path
 ) -> None:
     mine = submitted(study, cluster, plugins, tmp_path / "s")
+    seen = Protocol(cluster, "chunks as an array")
     code, text = mine.run(*ARGUMENTS, "--slurm-array-jobs", "map_chunk", *TARGETS)
+    seen.note(f"snakemake has ended with exit code {code}")
+    seen.write(text, mine.folder)
     assert code == 0, text
     assert "Submitted array job" in text
     assert mine.tables() == undisturbed.tables()

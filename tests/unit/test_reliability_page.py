@@ -1,0 +1,18 @@
+"""The table of faults names tests that there are."""
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_test_that_the_page_names_is_there() -> None:
+    page = (ROOT / "docs/reliability.md").read_text()
+    named = re.findall(r"`(?:(test_\w+\.py)|…)?(?:::(test_\w+))?`", page)
+    assert len(named) > 30
+    source = ""
+    for file, test in named:
+        if file:
+            (path,) = (ROOT / "tests").rglob(file)
+            source = path.read_text()
+        assert not test or f"def {test}(" in source, (file, test)
