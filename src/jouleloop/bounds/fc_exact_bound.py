@@ -4,9 +4,19 @@ They join the counting relaxations of `fc_relaxation` with three facts, C being 
 
 - the first β reads bring at most β vertices, so at most ⌊β²/4⌋ pairs, and each later read does at most β − 1 new ones:
   ⌊β²/4⌋ + (β−1)(μ+ν−β) >= mn, and μ >= m, ν >= n;
+- full reads, those of β − 1 new pairs, come in phases, between which at least β − 2 pairs are lost (below);
 - taking an input that is read at least ⌈ν/n⌉ times out of a schedule leaves one for n − 1 inputs (what its reads would
   have overwritten stays in its place), so 2μ + ν >= C(n−1, m, β) + ⌈ν/n⌉;
 - in the same way 2μ + ν >= C(n, m−1, β) + 2⌈μ/m⌉.
+
+Phases. After a full read of an input Buffer holds β − 1 outputs Z and that input alone, so full reads with the same Z
+are at most n, and the next full read of an input with another Z, or of an output, comes after reads that are not
+full. Full Buffer stays full, so the number i of inputs in it rises by one a read, and an input read that makes it i
+does at most β − i pairs, i − 1 less than a full one. Before another Z an output is read: with i inputs in Buffer it
+does at most i pairs, so that 1 + 2 + … + (i − 1) + (β − 1 − i) >= β − 2 pairs are lost. Before a full read of an
+output i must rise to β − 1: 1 + … + (β − 2) >= β − 2 pairs are lost. The same holds with sides exchanged. So F full
+inputs and G full outputs lose at least (⌈F/n⌉ + ⌈G/m⌉ − 1)(β − 2) pairs, and with s pairs to lose at least μ + ν − β
+− s reads are full.
 
 A cost is ruled out when no μ and ν meet all of them. For β = 2 the first alone gives mn + m + 1, which
 Algorithm 1 meets.
@@ -28,6 +38,19 @@ def most_pairs(reads: int, buffer_words: int) -> int:
     return first * first // 4 + (buffer_words - 1) * (reads - first)
 
 
+def possible(inputs: int, outputs: int, buffer_words: int, output_reads: int, input_reads: int) -> bool:
+    """Whether μ and ν are not ruled out by what the first reads and the phases of full reads can do."""
+    n, m, beta, mu, nu = inputs, outputs, buffer_words, output_reads, input_reads
+    slack = most_pairs(mu + nu, beta) - n * m
+    full = mu + nu - beta - slack
+    if slack < 0 or full <= 0:
+        return slack >= 0
+    phases = min(
+        -(-(full - of_outputs) // n) - (-of_outputs // m) for of_outputs in range(max(0, full - nu), min(mu, full) + 1)
+    )
+    return slack >= (phases - 1) * (beta - 2)
+
+
 def count_bound(
     inputs: int, outputs: int, buffer_words: int, below: int = 0, below_x: int = 0, below_y: int = 0
 ) -> int:
@@ -42,12 +65,12 @@ def count_bound(
     below_x, below_y
         Lower bounds for one input less and for one output less, or 0.
     """
-    n, m, pairs = inputs, outputs, inputs * outputs
+    n, m = inputs, outputs
     cost = max(below, 2 * m + n)
     while True:
         for mu in range(m, (cost - n) // 2 + 1):
             nu = cost - 2 * mu
-            enough = most_pairs(mu + nu, buffer_words) >= pairs
+            enough = possible(n, m, buffer_words, mu, nu)
             if enough and cost >= below_x - (-nu // n) and cost >= below_y - 2 * (-mu // m):
                 return cost
         cost += 1
