@@ -68,7 +68,7 @@ def growth_figure(
             values = points_of(analysis, sweep, name, response)["measured"].to_numpy()
             falling = values.size > 1 and values[0] > values[-1]
             panel.legend(loc="upper right" if falling else "upper left")
-    what = f"Sweep {sweep}: bars are the layers, the dashed line is the least-squares fit of the expected growth."
+    what = f"Sweep {sweep}: bars or dots are the layers, dashed is the least-squares fit of the expected growth."
     if published is not None:
         what += " Circles are published values."
     stem = "_".join([sweep, *([architecture] if architecture else []), response.removesuffix("_pj")])
