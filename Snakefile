@@ -33,7 +33,7 @@ rule all:
     input:
         "results/energies.parquet",
         GROWTH_FILES,
-        "results/report.html",
+        REPORT_FILES,
         FIGURES,
         SEARCH_NOISE,
         ARCHITECTURE_FILES,

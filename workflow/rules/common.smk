@@ -76,6 +76,8 @@ ARCHITECTURE_FILES = expand("results/architecture/{sweep}.csv", sweep=VARIANT_SO
 GROWTH_FILES = (
     ["results/fits.csv", "results/verdicts.csv", "results/laws.csv"] if SWEEPS else []
 )
+# A page about growth; variants of an architecture have their own figures.
+REPORT_FILES = ["results/report.html"] if STUDY.sweeps else []
 SEARCH_NOISE = (
     ["results/search_noise.csv"] if STUDY.config.outputs.search_noise and SWEEPS else []
 )
