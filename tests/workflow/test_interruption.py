@@ -157,7 +157,7 @@ def test_the_command_line_is_killed(swept: Any, tmp_path: Path, until: Until, wa
     assert not (mine.results / "energies.parquet").exists()
     code, text = mine.run(*COMMAND)
     assert code == 0, text
-    assert re.search(r"[1-9]\d* stored already", text)
+    assert re.search(r"results searched, [1-9]\d* from the store", text)
     assert mine.tables() == swept.tables()
 
 
