@@ -35,6 +35,7 @@ rule all:
         GROWTH_FILES,
         "results/report.html",
         FIGURES,
+        SEARCH_NOISE,
         ARCHITECTURE_FILES,
         NETWORK_FILES,
         PUBLISHED_FILES,

@@ -205,6 +205,29 @@ def test_bounds_and_laws_are_shown_where_the_run_has_them(folder: Path) -> None:
     assert section.count(">2</td>") >= 4  # measured is twice the bound: least, median, greatest, at the largest size
 
 
+def test_the_search_noise_is_shown_where_the_run_has_it(folder: Path) -> None:
+    common = {"sweep": "growing", "layers": 12, "layers_missed": 5, "excess_max": 0.0009}
+    noise = [
+        {**common, "architecture": "simba", "response": "data_pj", "published_p": 0.25, "quadratic_p_proven": np.nan}
+        | {"quadratic_p_heuristic": 0.125, "verdict_proven": "exact", "verdict_heuristic": "confirmed"},
+        {**common, "architecture": "simba", "response": "DRAM_pj", "published_p": np.nan, "quadratic_p_proven": np.nan}
+        | {"quadratic_p_heuristic": np.nan, "verdict_proven": "exact", "verdict_heuristic": "exact"},
+    ]
+    assert 'id="search-noise"' not in page_of(folder)
+    write_csv(folder / "search_noise.csv", pd.DataFrame(noise))
+    page = page_of(folder)
+    section = page[page.index('<section id="search-noise"') : page.index('<section id="coverage"')]
+    for shown in (
+        ">0.25<",
+        ">0.125<",
+        "exact\N{NO-BREAK SPACE}→\N{NO-BREAK SPACE}confirmed",
+        ">5 of 12<",
+        "1 of 2 verdicts move",
+    ):
+        assert shown in section
+    assert "DRAM_pj" not in section  # neither moved nor published
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -75,6 +75,27 @@ def test_buffer_is_what_may_hold_inputs_or_outputs(table: pd.DataFrame, targets:
         assert set(table.loc[table["architecture"] == name, "buffer_words"]) == {words}
 
 
+@pytest.mark.parametrize("variable", ["N*C*M*R*S*P*Q*groups", "macs", "w_stride*h_stride", "input_size**2"])
+def test_figure_over_every_column_that_a_variable_may_have(table: pd.DataFrame, variable: str) -> None:
+    panel = conv_energy_figure(table, SweepDescription("conv_depth", variable, "linear", "size")).figure.axes[0]
+    (measured,) = (line for line in panel.lines if line.get_label() == "measured")
+    rows = table[table["architecture"] == "eyeriss"]
+    expected = {"macs": rows["macs"], "input_size**2": 227**2, "w_stride*h_stride": 16}.get(
+        variable, rows["theory_macs"]
+    )
+    assert (measured.get_xdata() == expected).all()
+
+
+def test_a_sweep_of_layers_without_theory(table: pd.DataFrame, targets: dict[str, Target]) -> None:
+    """Depthwise layers have no closed form: the table has its columns and no row, the figure says why."""
+    row = {"architecture": "simba", "sweep": "dw", "status": "ok", "N": 1, "groups": 8, "w_stride": 1, "h_stride": 1}
+    empty = conv_energy_table(pd.DataFrame([row]), targets, [Sweep("dw", "conv", (), "", "C", "", "linear")])
+    assert len(empty) == 0
+    assert set(empty.columns) < set(table.columns)
+    figure = conv_energy_figure(empty, SweepDescription("dw", "C", "linear", "channels"))
+    assert "one group" in figure.figure.axes[0].texts[0].get_text()
+
+
 def test_figure_shows_the_table(table: pd.DataFrame) -> None:
     figure = conv_energy_figure(table, SweepDescription("conv_depth", "M", "linear", "depth"))
     panel = figure.figure.axes[0]

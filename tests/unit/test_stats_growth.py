@@ -12,6 +12,28 @@ X = np.arange(128.0, 4097.0, 128.0)
 NOISE = np.random.default_rng(7).standard_normal(X.size)
 
 
+@pytest.mark.parametrize(
+    ("expected", "reason"),
+    [("linear", "the response falls"), ("nlogn", "the response falls"), ("constant", "exceeds 1 % of the fit")],
+)
+def test_what_falls_towards_zero_is_refuted_though_it_has_no_share(expected: str, reason: str) -> None:
+    # A line through 1/x reaches zero before the largest size, so nothing can be a share of it.
+    verdict = decide(X, 1e6 / X, expected)
+    assert verdict.outcome == Outcome.REFUTED
+    assert reason in verdict.reason
+
+
+def test_noise_around_zero_decides_nothing() -> None:
+    verdict = decide(X, np.random.default_rng(3).standard_normal(X.size), "linear")
+    assert verdict.outcome == Outcome.INCONCLUSIVE
+    assert "may be zero" in verdict.reason
+
+
+def test_x_log_x_is_for_sizes_from_one_up() -> None:
+    with pytest.raises(InputError, match="numbers from one up"):
+        decide([0.2, 0.4, 0.6, 0.8, 1.0], [1, 2, 3, 4, 5], "nlogn")
+
+
 def test_fit_is_the_dashed_line_with_its_deviation() -> None:
     y = 5.0 + 2.0 * X
     y[10] *= 1.1
@@ -125,7 +147,7 @@ def test_order_of_points_does_not_matter() -> None:
     ("x", "growth", "words"),
     [
         ([-1, 2, 3, 4], "linear", "out of range"),
-        ([0, 1, 2, 3], "nlogn", "positive numbers"),
+        ([0, 1, 2, 3], "nlogn", "numbers from one up"),
         ([0, 1, 2, 3], "inverse_quadratic", "positive numbers"),
         ([1, 2, 3, 4], "quadratics", "did you mean 'quadratic'"),
     ],

@@ -135,6 +135,27 @@ def test_missing_values_of_ok_rows_are_left_out_and_named() -> None:
     assert row(analysis.verdicts, first["sweep"], first["architecture"], "total_pj")["n"] == 32
     assert list(analysis.left_out["layer"]) == [first["layer"]]
     assert list(analysis.left_out["reason"]) == ["the value is missing"]
+    assert f"1 layer was left out (1 without a value: {first['layer']})" in analysis.paragraphs[first["sweep"]]
+
+
+def test_a_column_without_any_value_is_not_passed_over() -> None:
+    table = energies()
+    table["data_pj"] = np.nan
+    analysis = analyse_table(table, SWEEPS)
+    for architecture in ("simba", "eyeriss"):
+        result = row(analysis.verdicts, "fc_inputs", architecture, "data_pj")
+        assert (result["verdict"], result["n"], result["n_left_out"]) == ("inconclusive", 0, 32)
+    assert "no usable layer" in analysis.paragraphs["fc_inputs"]
+
+
+def test_words_tell_energy_tables_apart_where_one_architecture_has_several() -> None:
+    table = energies()
+    table = table[table["architecture"] == "simba"]
+    both = pd.concat([table, table.assign(energy_table="another")], ignore_index=True)
+    analysis = analyse_table(both, SWEEPS, StatisticsOptions(allow_mixed=True))
+    words = analysis.paragraphs["fc_inputs"]
+    assert "another)" in words
+    assert words.count("Simba (native, ") == 2
 
 
 def test_sweep_without_a_usable_row_is_inconclusive() -> None:

@@ -74,6 +74,37 @@ def test_dense_densities_and_derived_sizes_are_fine() -> None:
     assert problem_from(changed(Wdilation=2), allow_dilation=True).coefficient["Wdilation"] == 2
 
 
+@pytest.mark.parametrize(
+    "sizes",
+    [
+        {"H": 227, "W": 227},
+        {"H": 224, "W": 224, "Hpad": 2, "Wpad": 2},  # 228 - 11 is not divisible by 4: the last step is left out
+        {"H": 223, "W": 223, "Hpad": 4, "Wpad": 4},  # of both sides together
+        {"W": 224},  # with a padding that is not stated
+        {},
+    ],
+)
+def test_input_sizes_that_agree(sizes: dict[str, int]) -> None:
+    assert problem_from(changed(**sizes)).bounds == CONV.bounds
+
+
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        # Windows of 11 every 4 words: at least (100 - 11) // 4 + 1 outputs, with ten zeros a side (120 - 11) // 4 + 1.
+        ({"W": 100}, r"instance\.P: contradicts the stated input size W = 100 \(got 55\); allowed: 23 to 28"),
+        ({"H": 227, "Hpad": 6}, r"instance\.Q: contradicts the stated input size H = 227 .*; allowed: 56 or 58"),
+        ({"W": 5, "Wpad": 1}, r"instance\.R: larger than the padded input of 7 \(got 11\)"),
+        ({"W": 0}, r"instance\.W: must be a whole number"),
+        ({"W": 227, "Wpad": -1}, r"instance\.Wpad: must be a whole number"),
+        ({"W": "wide"}, r"instance\.W: must be a whole number"),
+    ],
+)
+def test_input_sizes_that_contradict(sizes: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        problem_from(changed(**sizes))
+
+
 def test_missing_bounds_and_unknown_dimensions() -> None:
     data = to_timeloop_problem(CONV)
     del data["problem"]["instance"]["P"]

@@ -212,9 +212,12 @@ def test_programs_are_found(tmp_path: Path) -> None:
     expected = (home / "timeloop-model", home / "timeloop-mapper")
     assert locate(home) == locate(tmp_path) == locate(None, {"PATH": str(home)}) == expected
     assert locate(None, {"PATH": "", "JOULELOOP_TIMELOOP": str(tmp_path)}) == expected
-    with pytest.raises(EngineError, match="timeloop-mapper not found") as caught:
+    with pytest.raises(EngineError, match="timeloop-model and timeloop-mapper not found") as caught:
         locate(None, {"PATH": str(tmp_path)})
-    assert len(caught.value.faults) == 2
+    assert len(caught.value.faults) == 1
+    (home / "timeloop-mapper").unlink()
+    with pytest.raises(EngineError, match="engine timeloop: timeloop-mapper not found in"):
+        locate(home)
 
 
 def test_description_does_not_raise(tmp_path: Path) -> None:

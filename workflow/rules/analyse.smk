@@ -74,13 +74,18 @@ rule laws:
         "../../analysis/laws.py"
 
 
-# Not part of the default run, since it searches every layer a second time: `snakemake results/search_noise.csv`.
+# Part of the run where `outputs: {search_noise: true}` asks for it, since it searches every layer a second time.
 rule search_noise:
     input:
         "results/energies.parquet",
         list(SOURCES.values()),
     output:
-        verdicts="results/search_noise.csv",
+        verdicts=report(
+            "results/search_noise.csv",
+            caption="../report/search_noise.rst",
+            category="Tables",
+            labels={"table": "search noise"},
+        ),
         energies="results/search_noise_energies.csv",
     log:
         "results/logs/search_noise.log",

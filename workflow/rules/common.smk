@@ -76,6 +76,9 @@ ARCHITECTURE_FILES = expand("results/architecture/{sweep}.csv", sweep=VARIANT_SO
 GROWTH_FILES = (
     ["results/fits.csv", "results/verdicts.csv", "results/laws.csv"] if SWEEPS else []
 )
+SEARCH_NOISE = (
+    ["results/search_noise.csv"] if STUDY.config.outputs.search_noise and SWEEPS else []
+)
 FORMATS = STUDY.config.outputs.figure_formats
 
 FIGURE4_SWEEPS = ["fc_inputs", "fc_outputs", "fc_weights"]
@@ -127,6 +130,8 @@ PUBLISHED_FILES = (
     if COMPARED
     else []
 )
+# For captions: how many layers every sweep has.
+LAYER_COUNTS = ", ".join(f"{sweep.name} {len(sweep.points)}" for sweep in STUDY.tested)
 FC_SWEEPS = [
     sweep.name
     for sweep in STUDY.tested

@@ -52,20 +52,24 @@ rule law_figures:
         laws="results/laws.csv",
         points="results/law_points.csv",
     output:
-        report(
-            expand(
-                "results/figures/{sweep}/laws_{sweep}.{format}",
-                sweep=SWEEPS,
-                format=FORMATS,
-            ),
-            caption="../report/laws.rst",
-            category="Figures",
-            subcategory="Laws",
-        ),
+        [
+            file
+            for sweep in SWEEPS
+            for file in shown(
+                "laws",
+                f"results/figures/{sweep}/{{figure}}_{sweep}.{{format}}",
+                architectures=["all"],
+                caption="law_figures",
+                category="Figures",
+                subcategory=sweep,
+            )
+        ],
     log:
         "results/logs/law_figures.log",
     conda:
         "../envs/jouleloop.yaml"
+    params:
+        layers=LAYER_COUNTS,
     message:
         "Drawing the laws of all sweeps"
     script:
@@ -76,22 +80,24 @@ rule dram_bound_figures:
     input:
         "results/theory_ratio.csv",
     output:
-        report(
-            expand(
-                "results/figures/{sweep}/dram_bound_{sweep}.{format}",
-                sweep=FC_SWEEPS,
-                format=FORMATS,
-            ),
-            caption="../report/theory_ratio.rst",
-            category="Figures",
-            subcategory="Theory",
-        ),
+        [
+            file
+            for sweep in FC_SWEEPS
+            for file in shown(
+                "dram_bound",
+                f"results/figures/{sweep}/{{figure}}_{sweep}.{{format}}",
+                architectures=["all"],
+                category="Figures",
+                subcategory=sweep,
+            )
+        ],
     log:
         "results/logs/dram_bound_figures.log",
     conda:
         "../envs/jouleloop.yaml"
     params:
         sweeps=FC_SWEEPS,
+        layers=LAYER_COUNTS,
     message:
         "Drawing DRAM words against the lower bound"
     script:

@@ -97,6 +97,8 @@ class Architecture:
         Constraints that stood on the nodes of the file, each with its ``target`` and ``type``.
     fanout_names
         Storage level that carries the fan-out of each container of a v0.4 file, by the container's name.
+    components
+        Definitions of compound components that stood in the same file, for energy estimators.
 
     Raises
     ------
@@ -109,6 +111,7 @@ class Architecture:
     compute: ComputeLevel
     constraints: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
     fanout_names: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    components: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []

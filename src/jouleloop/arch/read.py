@@ -1,5 +1,6 @@
 """Reading an accelerator from a Timeloop architecture file, v0.4 (`!Component`, `!Container`) or v0.3 (`subtree`)."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,29 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
         compute[0],
         constraints=tuple(found_nodes.constraints),
         fanout_names=found_nodes.fanout_names,
+        components=component_classes(data) or (),
     )
+
+
+def component_classes(data: Any) -> tuple[Mapping[str, Any], ...] | None:
+    """Return the compound components that Timeloop or Accelergy input defines; None where it has no list of them.
+
+    Raises
+    ------
+    InputError
+        Where one of them has no name.
+    """
+    top = data.get("compound_components", data.get("components")) if isinstance(data, Mapping) else None
+    listed = top.get("classes") if isinstance(top, Mapping) else top
+    if not isinstance(listed, list):
+        return None
+    unnamed = [
+        Fault("needs a name", None, f"components.classes[{index}]", item)
+        for index, item in enumerate(listed)
+        if not isinstance(item, Mapping) or not isinstance(item.get("name"), str)
+    ]
+    raise_all(unnamed)
+    return tuple(listed)
 
 
 def _check(

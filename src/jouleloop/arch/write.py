@@ -115,9 +115,10 @@ _Dumper.add_representer(_Tagged, lambda dumper, item: dumper.represent_mapping(f
 _Dumper.add_representer(Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
 
 
-def dump_quoted(value: Any) -> str:
-    """Return YAML text with every text among attributes in quotes, so that no front end evaluates it."""
-    return str(yaml.dump(_quoted(value), Dumper=_Dumper, sort_keys=False, width=120, default_flow_style=False))
+def dump_quoted(value: Any, *, quote: bool = True) -> str:
+    """Return YAML text; with ``quote``, every text among attributes in quotes, so that no front end evaluates it."""
+    value = _quoted(value) if quote else value
+    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=120, default_flow_style=False))
 
 
 def _quoted(value: Any, inside: bool = False) -> Any:

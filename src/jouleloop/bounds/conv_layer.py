@@ -9,8 +9,19 @@ from typing import Self
 from jouleloop.bounds.result import Assumption
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all, unknown
 
+LARGEST_SIZE = 10**12
+"""Largest loop bound or stride, so that every product of them fits a float."""
+LARGEST_WORDS = 10**30
+"""Largest memory or precision in words; the least is its reciprocal."""
+MOST_PROCESSORS = 2**30
+_RANGE = f"{1 / LARGEST_WORDS:g} … {LARGEST_WORDS:g} words"
+
 INPUT, FILTER, OUTPUT = "input", "filter", "output"
 ARRAYS = (INPUT, FILTER, OUTPUT)
+
+
+def _in_range(words: Fraction) -> bool:
+    return Fraction(1, LARGEST_WORDS) <= words <= LARGEST_WORDS
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,8 @@ class Precisions:
                 faults.append(
                     Fault("the assumption precision > 0 fails", None, f"precision {field.name}", value, "> 0 words")
                 )
+            elif not _in_range(exact):
+                faults.append(Fault("out of range", None, f"precision {field.name}", value, _RANGE))
             object.__setattr__(self, field.name, exact)
         raise_all(faults, AssumptionError)
 
@@ -110,6 +123,8 @@ class ConvLayer:
             value = getattr(self, field.name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
                 faults.append(Fault("must be a positive integer", None, field.name, value, ">= 1"))
+            elif value > LARGEST_SIZE:
+                faults.append(Fault("too large", None, field.name, value, f"<= {LARGEST_SIZE}"))
         raise_all(faults, InputError)
 
     @property
@@ -255,13 +270,17 @@ def memory_words(value: float | Fraction | str) -> Fraction:
         raise InputError(Fault("not a number of words", None, "memory", value, "> 0 words")) from error
     if exact <= 0:
         raise AssumptionError(Fault("the assumption M > 0 fails", None, "memory", value, "> 0 words"))
+    if not _in_range(exact):
+        raise InputError(Fault("out of range", None, "memory", value, _RANGE))
     return exact
 
 
 def processor_count(value: int) -> int:
-    """Return a processor count P; raise `AssumptionError` where it is not a positive integer."""
+    """Return a processor count P; raise where it is not positive or more than `MOST_PROCESSORS`."""
     if value < 1:
         raise AssumptionError(Fault("the assumption P >= 1 fails", None, "processors", value, ">= 1"))
+    if value > MOST_PROCESSORS:
+        raise InputError(Fault("too many processors", None, "processors", value, f"<= {MOST_PROCESSORS}"))
     return value
 
 

@@ -6,7 +6,8 @@ one processor (docs/errata.md). Here the grid is chosen by its purpose: the fewe
 
 import itertools
 import math
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -28,6 +29,9 @@ from jouleloop.bounds.conv_volumes import (
 from jouleloop.bounds.result import Bound
 
 DIMENSIONS = ("batch", "in_channels", "out_channels", "out_width", "out_height", "filter_width", "filter_height")
+MOST_GRIDS = 50_000
+"""Grids of one number of processors that are tried; only numbers with very many divisors have more."""
+
 PARALLEL_ALGORITHMS = ("blocking", "im2col", "winograd", "fft")
 
 
@@ -103,7 +107,8 @@ def best_grid(
 ) -> GridVolume | None:
     """Return the grid whose busiest processor receives the fewest words, or None where no block fits in memory.
 
-    Grids of exactly P processors and of the largest power of two below P are tried, all of them.
+    Grids of exactly P processors and of the largest power of two below P are tried, all of them; a number of
+    processors with more than `MOST_GRIDS` grids is left out, and the next power of two below taken.
 
     Parameters
     ----------
@@ -117,14 +122,8 @@ def best_grid(
     limit = None if memory is None else memory_words(memory)
     lengths = [*(getattr(layer, name) for name in DIMENSIONS), copies]
     best: GridVolume | None = None
-    for count in sorted({processor_count(processors), 1 << (processors.bit_length() - 1)}, reverse=True):
-        divisors = _divisors(count)
-        options = [[divisor for divisor in divisors if divisor <= length] for length in lengths[1:]]
-        for inner in itertools.product(*options):
-            inside = math.prod(inner)
-            if count % inside or count // inside > lengths[0]:
-                continue
-            grid = (count // inside, *inner)
+    for count in _counts(processor_count(processors), lengths):
+        for grid in _grids(count, lengths):
             volume = grid_volume(layer, precisions, processors, grid, copies=copies)
             if limit is not None and volume.held_words > limit:
                 continue
@@ -209,6 +208,52 @@ def _fft_exchange_words(
             rounds = math.ceil(math.log2(points) / held_levels) - 1
             words += rounds * prices.of(array) * frequencies * count / processors
     return words
+
+
+def _counts(processors: int, lengths: Sequence[int]) -> list[int]:
+    """Return P and the largest power of two at most P, without those of more than `MOST_GRIDS` grids."""
+    power = 1 << (processors.bit_length() - 1)
+    while _number_of_grids(power, lengths) > MOST_GRIDS:
+        power //= 2
+    exact = [processors] if processors != power and _number_of_grids(processors, lengths) <= MOST_GRIDS else []
+    return [*exact, power]
+
+
+def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
+    """Count `_grids` without listing them: ways to write ``count`` as a product of one divisor a length."""
+    divisors = _divisors(count)
+    ways = {count: 1}
+    for length in lengths[1:]:
+        after: dict[int, int] = {}
+        for rest, number in ways.items():
+            for divisor in divisors:
+                if divisor > length:
+                    break
+                if rest % divisor == 0:
+                    after[rest // divisor] = after.get(rest // divisor, 0) + number
+        ways = after
+    return sum(number for rest, number in ways.items() if rest <= lengths[0])
+
+
+def _grids(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every way to write ``count`` as a product of one factor for each length, none larger than its length."""
+    divisors = _divisors(count)
+    # What the first so many lengths can take at most: a larger rest leads nowhere.
+    most = list(itertools.accumulate(lengths, operator.mul))
+
+    def choose(position: int, rest: int) -> Iterator[tuple[int, ...]]:
+        if position == 0:
+            if rest <= lengths[0]:
+                yield (rest,)
+            return
+        for divisor in divisors:
+            if divisor > lengths[position]:
+                break
+            if rest % divisor == 0 and rest // divisor <= most[position - 1]:
+                for before in choose(position - 1, rest // divisor):
+                    yield (*before, divisor)
+
+    yield from choose(len(lengths) - 1, count)
 
 
 def _divisors(number: int) -> list[int]:

@@ -4,6 +4,7 @@ A layer has n inputs and m outputs; Buffer holds β words of inputs and outputs 
 inputs and μ reads of outputs cost 2μ + ν accesses, because every output read is written back later.
 """
 
+import math
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -12,6 +13,9 @@ from jouleloop.files import is_whole
 
 MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
 """C_b in pJ for one multiply-accumulate on b bits; 002 section 2, below eq. (3): Simba (8) and Eyeriss (16)."""
+
+LARGEST_SIZE = 10**9
+"""Most inputs, outputs and bits: the best partition is searched among 2√m numbers of groups."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class FcLayer:
     Raises
     ------
     InputError
-        Where a size is no positive whole number.
+        Where a size is no positive whole number, or larger than `LARGEST_SIZE`.
     AssumptionError
         Where β < 2: an input and an output could never meet.
     """
@@ -51,6 +55,11 @@ class FcLayer:
                 ("bits", "b", self.word_bits),
             )
             if not is_whole(value) or value < 1
+        ]
+        faults += [
+            Fault("too large", field=name, value=value, allowed=f"<= {LARGEST_SIZE}")
+            for name, value in (("inputs", self.inputs), ("outputs", self.outputs), ("bits", self.word_bits))
+            if is_whole(value) and value > LARGEST_SIZE
         ]
         if not is_whole(self.buffer_words) or self.buffer_words < 2:
             text = "assumption β > 1 (002 section 3) fails: an input and an output must fit together"
@@ -82,12 +91,12 @@ def ceil_div(dividend: int, divisor: int) -> int:
 
 
 def computation_energy_pj(layer: FcLayer, mac_energy_pj: Fraction | float) -> Fraction:
-    """Return C_b·mn in pJ, 002 eq. (3)."""
-    if mac_energy_pj < 0:
-        raise InputError(
-            Fault("energy of a multiply-accumulate is negative", field="mac_energy_pj", value=mac_energy_pj)
-        )
-    return Fraction(mac_energy_pj) * layer.pairs
+    """Return C_b·mn in pJ, 002 eq. (3); raise `InputError` where C_b is no finite number >= 0."""
+    if not (math.isfinite(mac_energy_pj) and mac_energy_pj >= 0):
+        text = "the energy of a multiply-accumulate, C_b of 002 eq. (3), is a finite number and not negative"
+        raise InputError(Fault(text, field="mac_energy_pj", value=float(mac_energy_pj), allowed=">= 0 pJ"))
+    exact = mac_energy_pj if isinstance(mac_energy_pj, Fraction) else Fraction(str(mac_energy_pj))
+    return exact * layer.pairs
 
 
 def data_energy_bits(layer: FcLayer, accesses: int | Fraction) -> Fraction:

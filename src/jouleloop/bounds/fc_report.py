@@ -27,6 +27,7 @@ from jouleloop.bounds.fc_upper import (
     fixed_dataflow,
 )
 from jouleloop.bounds.result import Assumption, Bound
+from jouleloop.errors import AssumptionError, Fault, raise_all
 
 _PAPER = "002"
 
@@ -56,6 +57,13 @@ def all_bounds(
     """
     layer.check_partition(partition)
     layer.check_partition(inputs_bound, "c")
+    if reads is not None:
+        faults = [
+            Fault("assumption of 002 section 2 fails: a number of reads is not negative", field=name, value=value)
+            for name, value in zip(("output_reads", "input_reads"), reads, strict=True)
+            if value < 0
+        ]
+        raise_all(faults, AssumptionError)
     return [
         *_energies(layer, reads, mac_energy_pj),
         *_general_lower(layer),
@@ -95,7 +103,7 @@ def _both(
 
 
 def _energies(layer: FcLayer, reads: tuple[int, int] | None, mac_energy_pj: float | None) -> list[Bound]:
-    constant = MAC_ENERGY_PJ.get(layer.word_bits) if mac_energy_pj is None else Fraction(str(mac_energy_pj))
+    constant = MAC_ENERGY_PJ.get(layer.word_bits) if mac_energy_pj is None else mac_energy_pj
     known = Assumption(f"C_b is known for b = {layer.word_bits} (the paper gives 8 and 16 bits)", constant is not None)
     energy = None if constant is None else computation_energy_pj(layer, constant)
     note = "" if constant is None else f"C_{layer.word_bits} = {float(constant):g} pJ"

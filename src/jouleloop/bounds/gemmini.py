@@ -17,6 +17,9 @@ _DIMENSIONS = {
     "stride": "stride",
 }
 
+LARGEST_SIZE = 100_000
+"""Longest loop: the search for the best tile lists the sides of every loop."""
+
 
 @dataclass(frozen=True)
 class GemminiConfig:
@@ -98,6 +101,13 @@ class ConvLayer:
                 if getattr(self, key) < 1
             ],
             AssumptionError,
+        )
+        raise_all(
+            [
+                Fault("too large", field=f"{self.name}.{key}", value=getattr(self, key), allowed=f"<= {LARGEST_SIZE}")
+                for key in _DIMENSIONS.values()
+                if getattr(self, key) > LARGEST_SIZE
+            ]
         )
 
     @property

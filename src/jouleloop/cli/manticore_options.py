@@ -9,29 +9,29 @@ from jouleloop.errors import Fault, InputError, raise_all
 
 Precision = Literal["single", "double"]
 
-InputWidth = Annotated[int, typer.Option(help="W_I, width and height of the input volume [words].")]
-InputDepth = Annotated[int, typer.Option(help="D_I, depth of the input volume [slices].")]
-OutputDepth = Annotated[int, typer.Option(help="D_O, depth of the output volume [slices].")]
+InputWidth = Annotated[int, typer.Option(help="W_I, width and height of the input volume in words.")]
+InputDepth = Annotated[int, typer.Option(help="D_I, depth of the input volume in slices.")]
+OutputDepth = Annotated[int, typer.Option(help="D_O, depth of the output volume in slices.")]
 FilterWidth = Annotated[
-    int | None, typer.Option("--filter", help="F, width of the filter of a convolution [words]; Algorithms 1-3.")
+    int | None, typer.Option("--filter", help="F, width of the filter of a convolution in words; Algorithms 1-3.")
 ]
-Stride = Annotated[int, typer.Option(help="S, stride of the filter [words].")]
-Padding = Annotated[int, typer.Option(help="P, zeros on each side of each spatial axis [words].")]
-Batch = Annotated[int | None, typer.Option(help="B, batch size of a fully-connected layer [inputs]; Algorithms 4-5.")]
+Stride = Annotated[int, typer.Option(help="S, stride of the filter in words.")]
+Padding = Annotated[int, typer.Option(help="P, zeros on each side of each spatial axis in words.")]
+Batch = Annotated[int | None, typer.Option(help="B, batch size of a fully-connected layer in inputs; Algorithms 4-5.")]
 Stack = Annotated[
-    int | None, typer.Option(help="Δ_O, output depth slices in a stack [slices]; the largest that fits by default.")
+    int | None, typer.Option(help="Δ_O, output depth slices in a stack; the largest that fits by default.")
 ]
 Words = Annotated[Precision, typer.Option("--precision", help="Word of 4 bytes (single) or 8 bytes (double).")]
 
 
 def build_layer(
-    input_width: int,
-    input_depth: int,
-    output_depth: int,
-    filter_width: int | None,
-    stride: int,
-    padding: int,
-    batch: int | None,
+    input_width: InputWidth,
+    input_depth: InputDepth,
+    output_depth: OutputDepth,
+    filter_width: FilterWidth = None,
+    stride: Stride = 1,
+    padding: Padding = 0,
+    batch: Batch = None,
 ) -> Layer:
     """Return the layer that the options describe: a convolution with ``--filter``, else fully connected.
 

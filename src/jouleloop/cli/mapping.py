@@ -9,14 +9,16 @@ import typer
 
 from jouleloop.cli import options, show
 from jouleloop.cli.console import print_json, stderr
-from jouleloop.cli.project import load_target
-from jouleloop.engines.protocol import SEMANTICS, Engine, Target
+from jouleloop.cli.splice import spliced
+from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.engines.protocol import Engine, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json, write_yaml
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import read_map_txt
+from jouleloop.model.leakage import leakage_pj
 from jouleloop.workload.problem import Problem
 
 _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
@@ -34,15 +36,13 @@ def engine_with_progress(name: str) -> Iterator[Engine]:
         yield back_end
 
 
+@spliced(hardware=hardware_of)
 def map_layer(
     arch: options.Arch,
     layer: options.LayerText,
     constraints: options.ConstraintSet = None,
-    energy: options.EnergyTable = None,
-    components: options.Components = None,
-    variables: options.Variables = None,
-    changes: options.Changes = None,
-    semantics: options.Semantics = SEMANTICS[0],
+    *,
+    hardware: HardwareChoice,
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
@@ -54,17 +54,7 @@ def map_layer(
     """Find the cheapest mapping of one layer; exit code 1 where there is none."""
     objectives = options.parse_objective(objective)
     problem = options.parse_problem(layer)
-    which, path = options.split_constraints(constraints)
-    targets = load_target(
-        arch,
-        semantics=semantics,
-        constraints=which,
-        energy=energy,
-        components=components,
-        constraints_file=path,
-        variables=variables,
-        changes=changes,
-    )
+    targets = hardware.load(arch, constraints)
     target = targets.for_shape(problem.shape)
     with engine_with_progress(engine) as back_end:
         result = back_end.search(problem, target, objective=objectives, budget=budget)
@@ -83,12 +73,15 @@ def map_layer(
         else:
             stderr.print(result.reason, markup=False, highlight=False, soft_wrap=True)
         show.show_evaluation(result.evaluation, problem)
+        if engine == "native":
+            show.show_leakage(result.evaluation, target)
         show.show_energies(target)
         show.show_certificate(result)
     if result.evaluation is None:
         raise typer.Exit(1)
 
 
+@spliced(hardware=hardware_of)
 def evaluate_mapping(
     arch: options.Arch,
     layer: options.LayerText,
@@ -99,19 +92,13 @@ def evaluate_mapping(
             help="Mapping: a Timeloop mapping (YAML), a timeloop-mapper.map.txt, or the JSON of jouleloop map.",
         ),
     ],
-    energy: options.EnergyTable = None,
-    components: options.Components = None,
-    variables: options.Variables = None,
-    changes: options.Changes = None,
-    semantics: options.Semantics = SEMANTICS[0],
+    hardware: HardwareChoice,
     engine: options.EngineName = "native",
     as_json: options.AsJson = False,
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = options.parse_problem(layer)
-    targets = load_target(
-        arch, semantics=semantics, energy=energy, components=components, variables=variables, changes=changes
-    )
+    targets = hardware.load(arch)
     target = targets.for_shape(problem.shape)
     nest = _read_mapping(mapping, problem, target)
     evaluation = get_engine(engine).evaluate(problem, target, nest)
@@ -122,11 +109,14 @@ def evaluate_mapping(
                 "problem": {"name": problem.name, **problem.as_dict()},
                 "mapping": nest.as_json(),
                 "evaluation": evaluation.as_json(),
+                "leakage_pj": leakage_pj(target.costs, evaluation) if engine == "native" else {},
             }
         )
         return
     show.show_nest(problem, target, nest)
     show.show_evaluation(evaluation, problem)
+    if engine == "native":
+        show.show_leakage(evaluation, target)
     show.show_energies(target)
 
 

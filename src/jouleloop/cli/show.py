@@ -11,6 +11,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import print_nest
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.leakage import leakage_pj
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -56,6 +57,18 @@ def show_evaluation(evaluation: Evaluation, problem: Problem) -> None:
         f"operations    {evaluation.computes:,}",
         highlight=False,
     )
+
+
+def show_leakage(evaluation: Evaluation, target: Target) -> None:
+    """Print the leakage of a mapping where the energies state any: Timeloop 4 adds it, 3.0.3 and our totals do not."""
+    leakage = sum(leakage_pj(target.costs, evaluation).values())
+    if leakage:
+        total = evaluation.energy_pj + leakage
+        stdout.print(
+            f"leakage       {leakage:,.2f} pJ more, which Timeloop 4 adds to the total: {total:,.2f} pJ",
+            highlight=False,
+            soft_wrap=True,
+        )
 
 
 def show_certificate(result: SearchResult) -> None:

@@ -18,10 +18,11 @@ from rich.progress import (
 
 from jouleloop.cli import options
 from jouleloop.cli.console import stderr, stdout
-from jouleloop.cli.project import load_target, project_root
+from jouleloop.cli.project import project_root
+from jouleloop.cli.splice import spliced
+from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.config.collect import summary_of
 from jouleloop.config.load import LAYERS, NETWORKS
-from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
 from jouleloop.files import is_file, read_yaml
@@ -36,6 +37,7 @@ from jouleloop.pipeline.write import write_csv, write_parquet
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
 
+@spliced(hardware=hardware_of)
 def sweep(
     layers: Annotated[
         str, typer.Argument(help="Layers file: a path, or the name of a file in layers/ or layers/networks/.")
@@ -48,11 +50,8 @@ def sweep(
         typer.Option("--output", help="Folder for energies.parquet, energies.csv, timings.csv and the result store."),
     ] = Path("results"),
     constraints: options.ConstraintSet = None,
-    energy: options.EnergyTable = None,
-    components: options.Components = None,
-    variables: options.Variables = None,
-    changes: options.Changes = None,
-    semantics: options.Semantics = SEMANTICS[0],
+    *,
+    hardware: HardwareChoice,
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
@@ -66,20 +65,10 @@ def sweep(
     points = read_layers(layers)
     check_sweeps([points])
     objectives = options.parse_objective(objective)
-    which, path = options.split_constraints(constraints)
     back_end = get_engine(engine)
     jobs: dict[str, Job] = {}
     for name in arch:
-        target = load_target(
-            name,
-            semantics=semantics,
-            constraints=which,
-            energy=energy,
-            components=components,
-            constraints_file=path,
-            variables=variables,
-            changes=changes,
-        )
+        target = hardware.load(name, constraints)
         if not points.runs_on(target.name):
             allowed = ", ".join(points.architectures)
             raise InputError(Fault("the sweep is not for this architecture", "--arch", value=name, allowed=allowed))

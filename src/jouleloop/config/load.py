@@ -1,5 +1,6 @@
 """Reading the configuration and everything it names, so that all faults show before any work is done."""
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -57,7 +58,7 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
         With the faults of the configuration, or else those of all files it names: missing files, unknown sweeps,
         sweeps of one name, sweeps that cannot be read.
     """
-    config = data if isinstance(data, Config) else validate(Config, dict(data), source)
+    config = data if isinstance(data, Config) else validate(Config, typed(data), source)
     faults: list[Fault] = []
     for name, entry in config.architectures.items():
         wanted = [("arch", entry.arch), ("constraints", entry.constraints)]
@@ -98,6 +99,24 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
     raise_all(faults)
     plain = tuple(sweep for sweep in sweeps if not sweep.attributes)
     return Study(config, plain, tuple(sweep for sweep in sweeps if sweep.attributes))
+
+
+def typed(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Return ``data`` with true, false, null and whole numbers inside nested keys as such.
+
+    Snakemake hands over whatever stands in braces on its command line (``--config 'outputs={specs: true}'``) as text.
+    """
+    return {key: _typed(value) if isinstance(value, Mapping) else value for key, value in data.items()}
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _typed(inner) for key, inner in value.items()}
+    if not isinstance(value, str):
+        return value
+    if re.fullmatch(r"-?\d{1,18}", value):
+        return int(value)
+    return {"true": True, "false": False, "null": None}.get(value.lower(), value)
 
 
 def published_sweeps(root: Path = Path()) -> list[Sweep]:

@@ -110,7 +110,7 @@ class ChunkOptions(Strict):
     """How the points of a run are cut into jobs."""
 
     seconds: float = Field(
-        default=30.0,
+        default=20.0,
         gt=0,
         le=86400,
         description="Estimated work of one chunk; one chunk is one Snakemake job.",
@@ -138,6 +138,11 @@ class OutputOptions(Strict):
     specs: bool = Field(
         default=False,
         description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, a complete Timeloop input a point.",
+        json_schema_extra=unit("true or false"),
+    )
+    search_noise: bool = Field(
+        default=False,
+        description="Search every layer again by the 0.1 % rule of Timeloop's mapper, and compare the verdicts.",
         json_schema_extra=unit("true or false"),
     )
     figure_formats: list[FigureFormat] = Field(

@@ -97,6 +97,15 @@ def grid(largest: int) -> Iterator[tuple[int, int, int]]:
                 yield n, m, beta
 
 
+def divisible_grid(inputs: int, outputs: int) -> Iterator[tuple[int, int, int]]:
+    """Yield every (n, m, β) with n <= ``inputs``, m <= ``outputs`` and (β − 1) dividing m."""
+    for m in range(1, outputs + 1):
+        for beta in range(2, m + 2):
+            if m % (beta - 1) == 0:
+                for n in range(1, inputs + 1):
+                    yield n, m, beta
+
+
 def to_csv(rows: Iterable[TableRow]) -> str:
     """Return the rows as CSV with a header; fractions exactly, as 41/2."""
     stream = io.StringIO()

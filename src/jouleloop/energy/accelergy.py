@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,6 +46,8 @@ class AccelergyEstimator:
         Files with compound components, in the version of the program.
     own
         Folder with the project's own compound components in the formats of both versions; None for none.
+    design
+        Compound components that the architecture file defines; they replace the project's own.
     cycle_seconds
         Clock period in seconds, which version 0.4 wants to know.
     timeout_s
@@ -56,6 +59,7 @@ class AccelergyEstimator:
     cycle_seconds: float = 1e-9
     timeout_s: float = 120.0
     own: Path | None = None
+    design: tuple[Mapping[str, Any], ...] = ()
     name: str = "accelergy"
     kind: str = "accelergy"
     _known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -77,6 +81,7 @@ class AccelergyEstimator:
         state = hashlib.sha256(f"{self.version()} {self.cycle_seconds}".encode())
         for path in self._definitions(self.version() or ""):
             state.update(read_text(path).encode())
+        state.update(repr(self.design).encode() if self.design else b"")
         return state.hexdigest()
 
     def estimate(self, node: Node) -> Estimate | Refusal:
@@ -107,6 +112,10 @@ class AccelergyEstimator:
         text = dump_quoted({"architecture": {"version": float(version), "subtree": [tree]}})
         write_text(folder / "arch.yaml", text)
         given = [str(path.resolve()) for path in self._definitions(version)]
+        if self.design:
+            defined = {"compound_components": {"version": float(version), "classes": list(self.design)}}
+            write_text(folder / "design.yaml", dump_quoted(defined, quote=False))
+            given.insert(len(given) - len(self.components), str(folder / "design.yaml"))
         files = [str(folder / "arch.yaml"), *given]
         code, log = self._run([*files, "-o", str(folder / "out"), "-p", _DECIMALS[version]], folder)
         table, summary = folder / "out" / "ERT.yaml", folder / "out" / "ERT_summary.yaml"

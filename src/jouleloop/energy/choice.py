@@ -1,8 +1,9 @@
 """Which estimators the energies of an architecture come from: what a user names, and the costs that they make."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.accelergy import AccelergyEstimator
@@ -50,14 +51,20 @@ class EnergySource:
             return (*data_files(self.data), *self.components)
         return (self.data / "components.yaml", self.data / "components-0.4.yaml", *self.components)
 
-    def open(self) -> Estimator:
-        """Return the estimator; raise `EnergyTableError` where it or its files are none."""
+    def open(self, design: Sequence[Mapping[str, Any]] = ()) -> Estimator:
+        """Return the estimator; raise `EnergyTableError` where it or its files are none.
+
+        Parameters
+        ----------
+        design
+            Compound components that the architecture file itself defines: they replace the project's own.
+        """
         if self.estimator not in ESTIMATORS:
             raise EnergyTableError(unknown(self.estimator, ESTIMATORS, "energy estimator"))
         if self.estimator == "interpolated":
-            return InterpolatedEstimator.read(self.data, self.components)
+            return InterpolatedEstimator.read(self.data, self.components, design)
         if self.estimator == "accelergy":
-            return AccelergyEstimator(self.program, self.components, own=self.data)
+            return AccelergyEstimator(self.program, self.components, own=self.data, design=tuple(design))
         if self.table is None:
             raise EnergyTableError(Fault("the estimator 'tables' needs a table", allowed="the path of a YAML file"))
         return read_estimator(self.table)
@@ -90,7 +97,7 @@ def costs_of(
     EnergyTableError
         Where a source cannot be read, or no source knows a component; see `estimate_costs`.
     """
-    return estimate_costs(arch, [source.open() for source in sources], warn=warn)
+    return estimate_costs(arch, [source.open(arch.components) for source in sources], warn=warn)
 
 
 def sources_of(energy: Path | Sequence[EnergySource]) -> tuple[EnergySource, ...]:

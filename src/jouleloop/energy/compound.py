@@ -8,15 +8,18 @@ from typing import Any
 
 from jouleloop.arch.documents import load_document
 from jouleloop.arch.expressions import ExpressionError, evaluate
+from jouleloop.arch.read import component_classes
 from jouleloop.arch.tree_v04 import AttributeNames, resolve
 from jouleloop.energy.primitives import ACTIONS, DECIMALS, NoEstimate, Primitives
-from jouleloop.errors import EnergyTableError, Fault, raise_all
+from jouleloop.errors import EnergyTableError, Fault, InputError, raise_all
 
 _NAME = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<first>[^\[\]]+?)(?:\.\.(?P<last>[^\[\]]+))?\])?")
 _MAX_DEPTH = 10
 
-#: Attributes that parts take over from the whole where they do not state their own.
+#: Attributes that parts take over from the whole where they do not state their own. The clock period goes to compound
+#: parts alone: version 0.3 builds arithmetic for 5 ns whatever the clock, version 0.4 for the period that is handed on.
 _INHERITED = ("technology", "global_cycle_seconds")
+_PRIMITIVE_INHERITED = ("technology",)
 
 
 @dataclass(frozen=True)
@@ -28,22 +31,24 @@ class Library:
     @classmethod
     def read(cls, paths: Iterable[Path]) -> "Library":
         """Return the definitions in files with ``compound_components`` (or ``components``); later files win."""
-        classes: dict[str, Mapping[str, Any]] = {}
+        found = cls({})
         faults: list[Fault] = []
         for path in paths:
-            data = load_document(path)
-            top = data.get("compound_components", data.get("components")) if isinstance(data, dict) else None
-            listed = top.get("classes") if isinstance(top, dict) else top
-            if not isinstance(listed, list):
-                faults.append(Fault("holds no compound components", str(path), allowed="compound_components: classes"))
+            try:
+                listed = component_classes(load_document(path))
+            except InputError as error:
+                faults += error.at(path).faults
                 continue
-            for index, item in enumerate(listed):
-                if not isinstance(item, dict) or not isinstance(item.get("name"), str):
-                    faults.append(Fault("needs a name", str(path), f"classes[{index}]", item))
-                else:
-                    classes[item["name"]] = item
+            if listed is None:
+                faults.append(Fault("holds no compound components", str(path), allowed="compound_components: classes"))
+            else:
+                found = found.with_classes(listed)
         raise_all(faults, EnergyTableError)
-        return cls(classes)
+        return found
+
+    def with_classes(self, definitions: Iterable[Mapping[str, Any]]) -> "Library":
+        """Return these definitions, replaced by others of the same names."""
+        return Library({**self.classes, **{str(item["name"]): item for item in definitions}})
 
     def actions(self, klass: str) -> tuple[str, ...]:
         """Return the actions of a class; none where it is unknown."""
@@ -103,12 +108,14 @@ class Library:
             if name not in parts:
                 raise NoEstimate(f"class {klass} has no part {name}")
             own = _values(parts[name].get("attributes") or {}, scope)
-            inherited = {key: scope[key] for key in _INHERITED if key in scope and key not in own}
+            klass_of_part = str(parts[name]["class"])
+            handed_down = _INHERITED if klass_of_part in self.classes else _PRIMITIVE_INHERITED
+            inherited = {key: scope[key] for key in handed_down if key in scope and key not in own}
             for step in use.get("actions") or []:
                 passed = _values(step.get("arguments") or {}, scope)
                 scale = _values({"scale": step.get("energy_scale", step.get("action_share", 1))}, scope)["scale"]
                 each = self._energy(
-                    primitives, str(parts[name]["class"]), {**inherited, **own}, str(step["name"]), passed, depth + 1
+                    primitives, klass_of_part, {**inherited, **own}, str(step["name"]), passed, depth + 1
                 )
                 total += count * float(scale) * each
         return round(total, DECIMALS)

@@ -35,6 +35,11 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "counter": {"width": 16},
     "bitwise": {"datawidth": 16},
     "crossbar": {"n_inputs": 1, "n_outputs": 1, "datawidth": 16},
+    "aladdin_register": {"width": 1},
+    "aladdin_comparator": {"width": 32},
+    "aladdin_counter": {"width": 32},
+    "aladdin_adder": {"width": 32},
+    "aladdin_multiplier": {"width_a": 32, "width_b": 32},
 }
 
 _MAC = ("mac_random", "mac_reused", "mac_gated", "idle")
@@ -57,7 +62,28 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "counter": ("count", "idle"),
     "bitwise": ("process", "idle"),
     "crossbar": ("transfer_random", "transfer_repeated", "idle"),
+    "aladdin_register": ("read", "write"),
+    "aladdin_comparator": ("compare", "read", "write"),
+    "aladdin_counter": ("count", "read", "write"),
+    "aladdin_adder": ("add", "read", "write"),
+    "aladdin_multiplier": ("multiply", "read", "write"),
 }
+
+#: Version 0.4's library (plug-in ``library``, commit 662afb4): characterised at 1 ns and 45 nm, linear in the bits,
+#: writes cost nothing. Class to unit and to the attributes it scales with.
+_LIBRARY: dict[str, tuple[str, tuple[str, ...]]] = {
+    "aladdin_register": ("reg", ("width",)),
+    "aladdin_comparator": ("comparator", ("width",)),
+    "aladdin_counter": ("counter", ("width",)),
+    "aladdin_adder": ("adder", ("width",)),
+    "aladdin_multiplier": ("multiplier", ("width_a", "width_b")),
+}
+_LIBRARY_NM = 45
+
+_PARTS = ("adder", "multiplier")
+
+#: Attributes of version 0.4 that mean the same as one of version 0.3, where that is not given.
+_NAMES = {"n_rw_ports": "n_rdwr_ports", "width": "datawidth"}
 
 
 class NoEstimate(ValueError):  # noqa: N818 - says what happened
@@ -116,12 +142,18 @@ class Primitives:
         """
         if klass not in ACTIONS:
             raise NoEstimate(f"class {klass} is no primitive known here")
-        given = {**DEFAULTS[klass], **{key: value for key, value in attributes.items() if value is not None}}
+        stated = {key: value for key, value in attributes.items() if value is not None}
+        for new, old in _NAMES.items():
+            if new in stated and new not in DEFAULTS[klass] and old in DEFAULTS[klass]:
+                stated.setdefault(old, stated[new])
+        given = {**DEFAULTS[klass], **stated}
         if klass == "DRAM":
             return self._dram(given, action)
         nm = _nanometres(given.get("technology"))
         if klass == "SRAM":
             return self._sram(given, action, arguments, nm)
+        if klass in _LIBRARY:
+            return self._library(klass, stated, action, nm)
         if nm not in self.technology_nm:
             known = ", ".join(map(str, sorted(self.technology_nm)))
             raise NoEstimate(f"{klass} at technology {given.get('technology')}, known are {known} nm")
@@ -132,6 +164,18 @@ class Primitives:
         if kind not in self.dram_pj_per_bit:
             raise NoEstimate(f"DRAM type {kind}, known are {', '.join(self.dram_pj_per_bit)}")
         return 0.0 if action == "idle" else round(self.dram_pj_per_bit[kind] * _number(given, "width"), DECIMALS)
+
+    def _library(self, klass: str, stated: Mapping[str, Any], action: str, nm: int | None) -> float:
+        if nm != _LIBRARY_NM:
+            raise NoEstimate(f"{klass} at technology {stated.get('technology')}, known is {_LIBRARY_NM} nm")
+        if action == "write":
+            return 0.0
+        name, scaled = _LIBRARY[klass]
+        energy = self.units[name].energy(1, False, self.units[name].reference_bits)
+        for key in scaled:
+            width = {key: stated.get(key, stated.get(f"data{key}", DEFAULTS[klass][key]))}
+            energy *= _number(width, key) / DEFAULTS[klass][key]
+        return energy
 
     def _sram(self, given: Mapping[str, Any], action: str, arguments: Mapping[str, Any], nm: int | None) -> float:
         depth, width, banks = (int(_number(given, key)) for key in ("depth", "width", "n_banks"))
@@ -156,7 +200,7 @@ class Primitives:
 
     def _aladdin(self, klass: str, given: Mapping[str, Any], action: str, arguments: Mapping[str, Any]) -> float:
         idle = action == "idle"
-        latency = _latency_ns(given.get("latency", 5))
+        latency = _latency_ns(given.get("latency", _cycle_ns(given.get("global_cycle_seconds"))))
 
         def unit(name: str, bits: float = 1, *, idling: bool = idle, ns: int = latency) -> float:
             return self.units[name].energy(ns, idling, bits)
@@ -183,10 +227,14 @@ class Primitives:
                 return self._multiplier(klass, given, action.removeprefix("mult_"), latency)
             case "intmac" | "fpmac":
                 kind = action.removeprefix("mac_")
-                adder = self._float_unit("adder", given) if klass == "fpmac" else ("adder", _number(given, "datawidth"))
+                # A design may state a width for each part, as Timeloop's exercises do; Accelergy 0.3 has one for both.
+                parts = {key: {"datawidth": given.get(f"{key}_width", given.get("datawidth"))} for key in _PARTS}
+                whole = klass == "fpmac"
+                adder = self._float_unit("adder", given) if whole else ("adder", _number(parts["adder"], "datawidth"))
                 # The plug-in reuses and gates only integer multipliers.
                 inner = kind if klass == "intmac" else ("idle" if idle else "random")
-                product = self._multiplier(klass.replace("mac", "multiplier"), given, inner, latency)
+                of_multiplier = given if whole else {**given, **parts["multiplier"]}
+                product = self._multiplier(klass.replace("mac", "multiplier"), of_multiplier, inner, latency)
                 return unit(adder[0], adder[1]) + product
             case "fpadder":
                 name, bits_float = self._float_unit("adder", given)
@@ -213,6 +261,12 @@ class Primitives:
             name, bits = "multiplier", _number(given, "datawidth")
         energy = self.units[name].energy(latency, kind in ("idle", "gated"), bits)
         return 0.85 * energy if kind == "reused" else energy
+
+
+def _cycle_ns(cycle_seconds: Any) -> float:
+    """Return the latency in ns of a unit in a design with that clock period, which version 0.4 states; else 5."""
+    known = isinstance(cycle_seconds, (int, float)) and 0 < cycle_seconds < 1
+    return cycle_seconds * 1e9 if known else 5
 
 
 def _number(given: Mapping[str, Any], key: str) -> float:

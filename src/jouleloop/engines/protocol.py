@@ -8,11 +8,12 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.semantics import FIRST_FILLS_ELIDED
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 #: Semantics of the model by Timeloop version; see docs/validation.md. Only real Timeloop counts as timeloop-4.
-SEMANTICS = ("timeloop-3.0.3", "timeloop-2023-04", "timeloop-4")
+SEMANTICS = (*FIRST_FILLS_ELIDED, "timeloop-4")
 OBJECTIVES = ("energy", "delay", "edp")
 
 

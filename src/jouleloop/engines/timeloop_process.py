@@ -10,6 +10,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import FrameType
+from typing import Any, Self
 
 from jouleloop.errors import Fault
 
@@ -92,6 +94,58 @@ def run_program(
     environment |= dict.fromkeys(_THREAD_VARIABLES, "1")
     kept: deque[str] = deque(maxlen=_KEPT_LINES)
     start = time.monotonic()
+    with _Cancelling() as cancelling:
+        return _run(arguments, folder, environment, kept, start, time_limit_s, on_line, interrupt_grace_s, cancelling)
+
+
+class _Cancelling:
+    """Lets SIGTERM, SIGHUP and SIGINT raise, but not before the program is known: a cancelled job leaves none running.
+
+    Elsewhere than in the main thread nothing is changed, nor where somebody else handles a signal.
+    """
+
+    def __init__(self) -> None:
+        self.replaced: dict[signal.Signals, Any] = {}
+        self.armed = False
+        self.pending: int | None = None
+
+    def __enter__(self) -> Self:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                    self.replaced[number] = signal.signal(number, self._arrived)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self.replaced.items():
+            signal.signal(number, handler)
+
+    def arm(self) -> None:
+        """Raise from now on, also for a signal that has come already."""
+        self.armed = True
+        if self.pending is not None:
+            self._arrived(self.pending, None)
+
+    def _arrived(self, number: int, _: FrameType | None) -> None:
+        if not self.armed:
+            self.pending = number
+        elif number == signal.SIGINT:
+            raise KeyboardInterrupt
+        else:
+            raise SystemExit(128 + number)
+
+
+def _run(
+    arguments: Sequence[str],
+    folder: Path,
+    environment: dict[str, str],
+    kept: deque[str],
+    start: float,
+    time_limit_s: float | None,
+    on_line: Callable[[str], bool] | None,
+    interrupt_grace_s: float,
+    cancelling: _Cancelling,
+) -> Outcome:
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell, the program was located by name
             list(arguments),
@@ -112,6 +166,7 @@ def run_program(
     reader.start()
     timed_out = False
     try:
+        cancelling.arm()
         # The end of its output is the end of the program; waiting for that needs no polling.
         reader.join(time_limit_s)
         left = None if time_limit_s is None else max(0.05, time_limit_s - (time.monotonic() - start))
@@ -121,7 +176,7 @@ def run_program(
                 _send(process, signal.SIGINT)
                 _wait(process, interrupt_grace_s)
     finally:
-        # Also after an exception here (Ctrl-C): no program is left running.
+        # Also after an exception here (Ctrl-C, a cancelled job): no program is left running.
         if process.poll() is None:
             _send(process, signal.SIGKILL)
             process.wait()

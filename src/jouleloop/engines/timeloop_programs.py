@@ -98,7 +98,7 @@ def locate(home: Path | None = None, environment: EnvironmentMapping[str, str] |
     missing = [name for name, path in found.items() if path is None]
     if missing:
         where = f"not found in {given}" if given else "not found"
-        raise EngineError(Fault(f"{name} {where}", "engine timeloop", allowed=_HOW) for name in missing)
+        raise EngineError(Fault(f"{' and '.join(missing)} {where}", "engine timeloop", allowed=_HOW))
     model, mapper = (Path(found[name] or "").resolve() for name in PROGRAMS)
     return model, mapper
 

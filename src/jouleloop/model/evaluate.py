@@ -37,10 +37,8 @@ from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
 from jouleloop.model.kernel import count_transfers
 from jouleloop.model.price import price, utilize
+from jouleloop.model.semantics import FIRST_FILLS_ELIDED
 from jouleloop.workload.problem import Problem
-
-#: Whether the first fill of an output is left out, by version of the semantics.
-FIRST_FILLS_ELIDED = {"timeloop-3.0.3": True, "timeloop-2023-04": False}
 
 
 def first_fills_elided(semantics: str) -> bool:

@@ -20,7 +20,11 @@ from jouleloop.pipeline.hardware_bounds import on_chip_words
 from jouleloop.pipeline.published import read_published
 from jouleloop.workload.sweep import Sweep
 
-_POINT = ("architecture", "sweep", "layer", "C", "M", "R", "S", "P", "Q", "w_stride", "input_size")
+#: Whose measurement it is, and all columns that the variable of a sweep may refer to.
+_POINT = (
+    *("architecture", "sweep", "layer", "N", "C", "M", "R", "S", "P", "Q"),
+    *("w_stride", "h_stride", "groups", "input_size", "macs"),
+)
 _DATAFLOWS = {"write_once_outputs": write_once_outputs, "read_once_inputs": read_once_inputs}
 
 
@@ -36,7 +40,7 @@ def conv_shape(row: Mapping[Any, Any], *, bias: bool = True) -> ConvShape:
 def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], sweeps: Sequence[Sweep]) -> pd.DataFrame:
     """Return every measured convolution beside the theory of `jouleloop.bounds.conv_energy`.
 
-    Layers of one group, one sample and one stride on both axes; others have no closed form there. The columns are
+    Layers of one group, one sample and one stride on both axes; others have no closed form there and no row. Columns:
 
     - what was measured: ``total_pj``, ``data_pj``, ``dram_words`` and ``dram_pj``;
     - the model with the Buffer it assumes (one map): ``theory_macs``, ``theory_computation_pj`` (C_b times the MACs,
@@ -71,7 +75,7 @@ def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], swe
                 | {"ratio_to_dataflow": words / min(known) if known else None}
                 | published.get((str(row["sweep"]), str(architecture), _parameter(row, sweeps)), {})
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=None if rows else list(_POINT))
 
 
 def _theory(row: Mapping[Any, Any], beta: int, bits: int) -> dict[str, Any]:

@@ -1,7 +1,8 @@
 """Published energies beside ours, point by point: under the constraints of the published runs, and under every set."""
 
 import io
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,11 @@ from jouleloop.pipeline.table import energies_table
 from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.sweep import Sweep
 
-#: Published numbers have two decimals, and totals are sums of several; energies closer than this are equal [pJ].
+#: Energies of levels and data spaces have two decimals in print, and published totals are sums of those; energies
+#: closer than this may be equal [pJ].
 PRINTED_PJ = 0.1
+#: Decimals of a ratio that two such sums of at least 10 million pJ support.
+_RATIO_DECIMALS = 9
 _COLUMNS = ("parameter", "published_pj", "published_compute_pj", "published_data_pj", "theory_macs", "theory_words")
 _OURS = ("total_pj", "compute_pj", "data_pj", "optimal")
 
@@ -52,6 +56,9 @@ def compare_published(
 
     ``ours_pj``, ``ratio`` (ours to published), ``ours_is`` (equal, below, above) and ``optimal`` are for the set of
     constraints that the published run searched under, named in ``set``; then come energy and ratio for every set.
+    ``ours_printed_pj`` is the sum of our energies by level and data space, each rounded to the two decimals that
+    Timeloop prints; what is equal to the published sum is so to the last decimal. Ratios have the digits that the print
+    supports.
 
     Parameters
     ----------
@@ -127,11 +134,20 @@ def _points_of(sweep: Sweep, table: pd.DataFrame, energies: pd.DataFrame) -> pd.
         raise InputError(
             Fault("no column of the layer table", sweep.source, "published_parameter", sweep.published_parameter)
         )
-    values = ours.set_index(sweep.published_parameter)[list(_OURS)]
+    spaces = tuple(f"_{space.name.lower()}_pj" for space in CONV.data_spaces)
+    parts = ours[["compute_pj", *(name for name in ours.columns if str(name).endswith(spaces))]]
+    printed = [_as_printed(row[np.isfinite(row)]) for row in parts.to_numpy(np.float64)]
+    values = ours.assign(printed_pj=printed).set_index(sweep.published_parameter)[[*_OURS, "printed_pj"]]
     lost = [value for value in table["parameter"] if value not in values.index]
     if lost:
         raise InputError(Fault("published points are not in the sweep", sweep.source, "published", lost))
     return values.loc[table["parameter"]].reset_index(drop=True)
+
+
+def _as_printed(energies_pj: Iterable[float]) -> float:
+    """Return the sum of energies of two decimals each; not a number where there are none."""
+    printed = [float(f"{energy_pj:.2f}") for energy_pj in energies_pj]
+    return math.fsum(printed) if printed else math.nan
 
 
 def _compared(
@@ -150,10 +166,11 @@ def _compared(
         "parameter": table["parameter"],
         "published_pj": published,
         "ours_pj": own,
-        "ratio": own / published,
+        "ratio": (own / published).round(_RATIO_DECIMALS),
         "ours_is": outcome,
         "optimal": ours[which]["optimal"],
         "set": which,
+        "ours_printed_pj": ours[which]["printed_pj"],
     }
     for part in ("compute", "data"):
         if f"published_{part}_pj" in table:
@@ -163,5 +180,6 @@ def _compared(
             }
     for name, rows in ours.items():
         key = name.replace("-", "_")
-        columns |= {f"ours_{key}_pj": rows["total_pj"], f"ratio_{key}": rows["total_pj"] / published}
+        ratio = (rows["total_pj"] / published).round(_RATIO_DECIMALS)
+        columns |= {f"ours_{key}_pj": rows["total_pj"], f"ratio_{key}": ratio}
     return pd.DataFrame(columns)

@@ -11,19 +11,21 @@ from jouleloop.report.selection import architectures_of, fitted_line, growth_cap
 from jouleloop.report.style import (
     BAR,
     FIT,
+    MANY_LAYERS,
     PUBLISHED,
     SERIES,
     ReportFigure,
     new_figure,
     response_axis,
     size_axis,
+    spans_decades,
     styled,
+    variable_axis,
 )
 from jouleloop.stats.analysis import Analysis
 
 FIGURE4_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
 FIGURE4_ARCHITECTURES = ("simba", "eyeriss")
-_MANY_BARS = 80
 
 
 def growth_figure(
@@ -60,6 +62,8 @@ def growth_figure(
                 panel.plot(
                     shown["variable"], shown["value"], "o", ms=2.5, mfc="none", color=PUBLISHED, label="published"
                 )
+                highest = max(panel.get_ylim()[1], 1.05 * float(shown["value"].max())) if len(shown) else None
+                panel.set_ylim(top=highest)
             panel.set_title(str(name).capitalize())
             values = points_of(analysis, sweep, name, response)["measured"].to_numpy()
             falling = values.size > 1 and values[0] > values[-1]
@@ -146,7 +150,7 @@ def architectures_figure(
 
 def macs_of(layers: pd.DataFrame) -> pd.Series:
     """Return the multiply-accumulates of every layer: the product of the dimensions the table has."""
-    dimensions = [name for name in ("N", "C", "M", "R", "S", "P", "Q") if name in layers.columns]
+    dimensions = [name for name in ("N", "C", "M", "R", "S", "P", "Q", "groups") if name in layers.columns]
     return layers[dimensions].astype(float).prod(axis=1)
 
 
@@ -156,18 +160,25 @@ def _draw_growth(panel: Axes, analysis: Analysis, sweep: str, architecture: str,
     points = points_of(analysis, sweep, architecture, response)
     x, y = points["variable"].to_numpy(dtype=np.float64), points["measured"].to_numpy(dtype=np.float64)
     sizes = np.unique(x)
-    if x.size > _MANY_BARS or sizes.size < x.size:
+    spread = spans_decades(x) and bool((y > 0).all())
+    if spread:
+        panel.plot(x, y, "o", ms=1.5, color=BAR, alpha=0.8, label=f"{x.size} layers")
+    elif x.size > MANY_LAYERS or sizes.size < x.size:
         # Too many layers for bars side by side: a line a layer, thin enough to see through.
         panel.vlines(x, 0, y, color=BAR, lw=max(0.3, min(2.0, 250 / x.size)), alpha=0.8, label=f"{x.size} layers")
     elif x.size:
         width = 0.8 * float(np.diff(sizes).min()) if sizes.size > 1 else 1.0
         panel.bar(x, y, width=width, color=BAR, label=f"{x.size} layers")
     if not pd.isna(fit["c1"]):
-        dense = np.linspace(sizes[0], sizes[-1], 200)
-        panel.plot(
-            dense, fitted_line(fit, dense), "--", color=FIT, label=f"fit: {str(verdict['expected']).replace('_', ' ')}"
-        )
-    panel.set_ylim(bottom=0)
-    size_axis(panel.xaxis, str(verdict["variable"]), float(x.max(initial=0)))
+        dense = np.geomspace(sizes[0], sizes[-1], 200) if spread else np.linspace(sizes[0], sizes[-1], 200)
+        line = fitted_line(fit, dense)
+        if spread:
+            line = np.where(line > 0, line, np.nan)
+        panel.plot(dense, line, "--", color=FIT, label=f"fit: {str(verdict['expected']).replace('_', ' ')}")
+    if spread:
+        panel.set_yscale("log")
+    else:
+        panel.set_ylim(bottom=0)
+    variable_axis(panel, str(verdict["variable"]), x)
     response_axis(panel.yaxis, str(verdict["unit"]), str(verdict["response_label"]), float(y.max(initial=0)))
     return verdict

@@ -4,7 +4,17 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.report.selection import architectures_of, require_columns
-from jouleloop.report.style import BLUE, FIT, GREEN, ORANGE, ReportFigure, new_figure, size_axis, styled
+from jouleloop.report.style import (
+    BLUE,
+    FIT,
+    GREEN,
+    ORANGE,
+    ReportFigure,
+    new_figure,
+    spans_decades,
+    styled,
+    variable_axis,
+)
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.expression import evaluate_variable
 
@@ -18,6 +28,8 @@ _LINES = {
 def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFigure:
     """Draw DRAM words against the variable of a sweep, a panel an architecture, logarithmically.
 
+    A sweep without a row (layers of several groups, say) gets a figure that says so.
+
     Parameters
     ----------
     table
@@ -26,8 +38,11 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
     Raises
     ------
     InputError
-        For a sweep that is not in the table, or a table of another kind.
+        For a table of another kind.
     """
+    require_columns(table, ["sweep"])
+    if sweep.name not in set(table["sweep"]):
+        return _without_theory(sweep)
     require_columns(table, ["dram_words", "ratio_to_lower_bound", *_LINES])
     names = architectures_of(table, sweep.name)
     counted = []
@@ -39,11 +54,14 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
             order = np.argsort(x, kind="stable")
             rows, x = rows.iloc[order], x[order]
             for column, (label, colour, dashes) in _LINES.items():
-                panel.plot(x, rows[column].to_numpy(np.float64), dashes, color=colour, lw=1, label=label)
-            panel.plot(x, rows["dram_words"].to_numpy(np.float64), "o", ms=2.5, color=BLUE, label="measured")
+                # Layers in no order, such as random ones, have no line.
+                style = "_" if spans_decades(x) else dashes
+                panel.plot(x, rows[column].to_numpy(np.float64), style, color=colour, lw=1, ms=2.5, label=label)
+            measured = rows["dram_words"].to_numpy(np.float64)
+            panel.plot(x, measured, "o", ms=1.2 if spans_decades(x) else 2.5, color=BLUE, label="measured")
             panel.set_yscale("log")
             panel.set_title(str(name).capitalize())
-            size_axis(panel.xaxis, sweep.label, float(x.max(initial=0)))
+            variable_axis(panel, sweep.label, x)
             ratio = rows["ratio_to_lower_bound"].to_numpy(np.float64)
             counted.append(
                 f"{str(name).capitalize()} n = {len(rows)}, {int((ratio < 1).sum())} below the bound, measured / bound "
@@ -58,3 +76,14 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
         f"{'; '.join(counted)}. Decision rule: a layer below the dashed line would refute the bound or the measurement."
     )
     return ReportFigure("theory", figure, caption)
+
+
+def _without_theory(sweep: SweepDescription) -> ReportFigure:
+    text = "no layer of one group, one sample and one stride on both axes"
+    with styled():
+        figure, axes = new_figure(1, 1)
+        axes[0][0].axis("off")
+        axes[0][0].text(0.5, 0.5, text, ha="center", va="center", transform=axes[0][0].transAxes)
+    return ReportFigure(
+        "theory", figure, f"The energy model for convolutions says nothing of sweep {sweep.name}: {text}."
+    )

@@ -5,7 +5,6 @@ import pandas as pd
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import NullFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.figures import macs_of
@@ -16,6 +15,8 @@ from jouleloop.report.style import (
     SEQUENTIAL,
     SERIES,
     ReportFigure,
+    legend_below,
+    log_ticks,
     new_figure,
     response_axis,
     scaled_label,
@@ -131,9 +132,7 @@ def _draw_stacks(
     place = sizes[chosen] if even else np.arange(chosen.size, dtype=np.float64)
     width = 0.85 * (float(gaps[0]) if even and gaps.size else 1.0)
     handles = stack_bars(panel, place, width, {key: values / total for key, values in means.items()})
-    panel.legend(
-        handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.2), ncols=4, columnspacing=0.8, handlelength=1.2
-    )
+    legend_below(panel, handles, ncols=4)
     if not even:
         shown = np.linspace(0, chosen.size - 1, 6).round().astype(int)
         exponent = thousands(float(sizes[-1])) if sizes[-1] >= 1e5 else 0
@@ -212,8 +211,11 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
         figure, axes = new_figure(1, 2)
         left, right = axes[0]
         ends: list[float] = []
-        for name, colour, marker in zip(architectures_of(energies, sweep.name), SERIES, "osD^vPX*", strict=False):
+        names = architectures_of(energies, sweep.name)
+        for place, (name, colour, marker) in enumerate(zip(names, SERIES, "osD^vPX*", strict=False)):
             rows = _usable(energies, sweep.name, name)
+            # Architectures that move the same words show around each other, not on top of each other.
+            size = 2.5 + 2.0 * (len(names) - 1 - place)
             moved = response_values(rows, words[0])
             bound = rows[bound_column].to_numpy(dtype=np.float64)
             if moved is None:
@@ -221,7 +223,7 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
             known = np.isfinite(moved) & np.isfinite(bound) & (bound > 0) & (moved > 0)
             moved, bound = moved[known], bound[known]
             for panel, values in ((left, moved), (right, moved / bound)):
-                panel.plot(bound, values, marker, ms=2.5, color=colour, alpha=0.7, label=name.capitalize())
+                panel.plot(bound, values, marker, ms=size, mfc="none", mew=0.8, color=colour, label=name.capitalize())
             ends += [*bound, *moved]
             below = int((moved < bound * (1 - 1e-9)).sum())
             counted.append(f"{name.capitalize()} n = {bound.size}, {below} below the bound")
@@ -232,9 +234,10 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
         left.set_yscale("log")
         for panel in (left, right):
             panel.set_xscale("log")
-            panel.xaxis.set_minor_formatter(NullFormatter())
             panel.grid(visible=True, which="major", axis="both")
             panel.set_xlabel("lower bound [DRAM words]")
+            log_ticks(panel.xaxis)
+        log_ticks(left.yaxis)
         left.set_ylabel("moved [DRAM words]")
         right.set_ylabel("moved / lower bound")
         left.legend(loc="upper left")

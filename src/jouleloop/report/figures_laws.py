@@ -9,11 +9,23 @@ from matplotlib.ticker import PercentFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.selection import architectures_of
-from jouleloop.report.style import FIT, SERIES, ReportFigure, new_figure, response_axis, size_axis, styled
+from jouleloop.report.style import (
+    FIT,
+    MANY_LAYERS,
+    SERIES,
+    ReportFigure,
+    legend_below,
+    new_figure,
+    response_axis,
+    spans_decades,
+    styled,
+    variable_axis,
+)
 
 _NAMED = 7
 _OTHERS = "#bdbdbd"
 _LONG_FORMULA = 60
+_ENTRY_IN = 0.15
 _ROUNDING, _FLAT = 1e-12, 1e-3
 
 
@@ -41,6 +53,7 @@ def law_figure(
         raise InputError(Fault("no point has a law"))
     names = architectures_of(points, sweep, architecture)
     counted = []
+    entries = 0
     with styled():
         figure, axes = new_figure(len(names), 2)
         for (left, right), name in zip(axes, names, strict=True):
@@ -63,14 +76,19 @@ def law_figure(
                 chosen = (rows["law"] == law).to_numpy() if law else ~rows["law"].isin(list(colours)).to_numpy()
                 right.plot(x[chosen], excess[chosen], "o", ms=2.5, color=colour)
             right.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
-            right.set_ylabel("over the most common law")
-            size_axis(right.xaxis, label, float(x.max()))
+            right.set_ylabel("above common law")
+            right.set_title("steps between the laws" if len(own) > 1 else "one law holds everywhere")
+            variable_axis(right, label, x)
             handles = [Patch(facecolor=colours[law], label=_described(own, law)) for law in colours]
             if len(own) > len(colours):
                 handles.append(Patch(facecolor=_OTHERS, label=f"{len(own) - len(colours)} further laws"))
-            right.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.2, -0.3), handlelength=1.0)
+            legend_below(right, handles, at=-0.25)
+            entries += len(handles)
             without = int((rows["law"] == "").sum())
             counted.append(f"{name.capitalize()} n = {len(rows)}, {len(own)} laws, {without} points without one")
+        # The legends take their height from the figure's, not from the panels'.
+        width, height = figure.get_size_inches()
+        figure.set_size_inches(width, height + entries * _ENTRY_IN)
     caption = (
         f"Question: which exact law does the data energy of each layer of sweep {sweep} obey? Left: the layers in the "
         "colour of their law; right: measured energy over the most common law's, a step wherever another class of "
@@ -89,7 +107,7 @@ def _described(laws: pd.DataFrame, law: str) -> str:
     row = laws[laws["law"] == law].iloc[0]
     formula = str(row["formula_data"])
     shown = formula if len(formula) <= _LONG_FORMULA else formula[: _LONG_FORMULA - 1] + "…"
-    return f"{law}: {shown}, {row['points']} layers"
+    return f"{law}: {shown}, {row['points']} {'layer' if row['points'] == 1 else 'layers'}"
 
 
 def _grid(rows: pd.DataFrame) -> tuple[str, str] | None:
@@ -105,8 +123,15 @@ def _bars(panel: Axes, rows: pd.DataFrame, colours: dict[str, str], label: str) 
     x = rows["variable"].to_numpy(dtype=np.float64)
     gaps = np.diff(np.unique(x))
     width = 0.85 * float(gaps.min()) if gaps.size else 1.0
-    panel.bar(x, rows["data_pj"], width, color=[colours.get(law, _OTHERS) for law in rows["law"]])
-    size_axis(panel.xaxis, label, float(x.max()))
+    shades = [colours.get(law, _OTHERS) for law in rows["law"]]
+    if spans_decades(x):
+        panel.scatter(x, rows["data_pj"], s=2.0, c=shades)
+        panel.set_yscale("log")
+    elif len(x) > MANY_LAYERS or len(np.unique(x)) < len(x):
+        panel.vlines(x, 0, rows["data_pj"], colors=shades, lw=max(0.3, min(2.0, 250 / len(x))))
+    else:
+        panel.bar(x, rows["data_pj"], width, color=shades)
+    variable_axis(panel, label, x)
     response_axis(panel.yaxis, "pJ", "data energy", float(rows["data_pj"].max()))
 
 

@@ -8,8 +8,11 @@ import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
 from jouleloop.report.selection import architectures_of, growth_caption, one_row, points_of
-from jouleloop.report.style import BEST, BLUE, FIT, ReportFigure, new_figure, size_axis, styled
+from jouleloop.report.style import BEST, BLUE, FIT, ReportFigure, log_ticks, new_figure, size_axis, styled
 from jouleloop.stats.analysis import Analysis
+
+_ROUNDING, _FLAT = 1e-12, 1e-3
+"""Residuals that are rounding noise, and the range of the axis that shows them."""
 
 
 def residual_figure(
@@ -39,10 +42,14 @@ def residual_figure(
                 panel.plot(x[best], residual[best], "D", ms=3.5, color=BEST, label="best layers")
             left.set_title(f"{name.capitalize()}: {row['verdict']}")
             left.set_ylabel("residual / fit")
-            left.yaxis.set_major_formatter(PercentFormatter(1))
+            left.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
             size_axis(left.xaxis, str(row["variable"]), float(points["variable"].max()) if len(points) else 0.0)
-            right.set_xscale("symlog", linthresh=1)
+            if len(points) and points["factorisations"].min() > 0:
+                right.set_xscale("log")
+                log_ticks(right.xaxis)
             right.set_xlabel("index factorisations")
+            if not np.abs(residual).max(initial=0.0) > _ROUNDING:
+                left.set_ylim(-_FLAT, _FLAT)
             if not pd.isna(row["divisibility_correlation"]):
                 right.set_title(f"rank correlation {row['divisibility_correlation']:.2f}".replace("-", "−"))
             if best.any():

@@ -11,10 +11,13 @@ import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.transforms import ScaledTranslation
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
+from jouleloop.stats.regression import FloatArray
 
 # Okabe and Ito's palette: distinguishable with every common colour vision, and by lightness in grey print.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -100,6 +103,12 @@ def new_figure(rows: int, columns: int, *, sharey: bool | str = False) -> tuple[
 
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k"}
+_LARGE = {0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
+_DECADES = 3
+#: Height of the tick labels and of the axis label, which a legend below the panel leaves free.
+_LEGEND_BELOW_IN = 0.4
+#: Layers side by side as bars at most.
+MANY_LAYERS = 80
 _SUPERSCRIPTS = str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -134,6 +143,56 @@ def scaled_label(label: str, exponent: int, unit: str = "") -> str:
 def thousands(value: float) -> int:
     """Return the power of ten, a multiple of three, below ``value``."""
     return 3 * math.floor(math.log10(value) / 3) if value > 0 else 0
+
+
+def spans_decades(x: FloatArray) -> bool:
+    """Whether many layers lie over more than three decades of a size, so that only a logarithmic axis shows them."""
+    return x.size > MANY_LAYERS and 0 < float(x.min()) * 10.0**_DECADES < float(x.max())
+
+
+def variable_axis(panel: Axes, label: str, x: FloatArray) -> None:
+    """Label the axis of a sweep's variable, a logarithmic one where the layers need it."""
+    if spans_decades(x):
+        panel.set(xscale="log", xlabel=label)
+        log_ticks(panel.xaxis)
+    else:
+        size_axis(panel.xaxis, label, float(x.max(initial=0)))
+
+
+def legend_below(panel: Axes, handles: Sequence[Patch], *, at: float = 0.5, ncols: int = 1) -> None:
+    """Put a legend below the axis label of a panel, ``at`` this share of its width.
+
+    The distance is in inches, so that it holds whatever the height of the panel.
+    """
+    below = ScaledTranslation(0, -_LEGEND_BELOW_IN, panel.figure.dpi_scale_trans)
+    panel.legend(
+        handles=list(handles),
+        loc="upper center",
+        bbox_to_anchor=(at, 0.0),
+        bbox_transform=panel.transAxes + below,
+        borderaxespad=0.0,
+        ncols=ncols,
+        columnspacing=0.8,
+        handlelength=1.2,
+    )
+
+
+def log_ticks(axis: Axis) -> None:
+    """Label a logarithmic axis at 1, 2 and 5 times the powers of ten, in words such as 20k, so that few decades show.
+
+    Over more than three decades the powers of ten suffice.
+    """
+    low, high = sorted(axis.get_view_interval())
+    decades = math.log10(high / low) if low > 0 else math.inf
+    axis.set_major_locator(LogLocator(subs=(1.0,) if decades > _DECADES else (1.0, 2.0, 5.0)))
+    axis.set_major_formatter(FuncFormatter(_short))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def _short(value: float, _: object = None) -> str:
+    """Return a count as 500, 20k or 5M."""
+    exponent = min(max(thousands(value * (1 + 1e-9)), 0), 12)
+    return f"{value / 10.0**exponent:.3g}{_LARGE[exponent]}"
 
 
 def _divide_ticks(axis: Axis, divisor: float) -> None:

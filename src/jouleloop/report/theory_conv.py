@@ -52,6 +52,12 @@ EXECUTED_LAYERS = {
     "7×7 filter": ConvLayer(1, 4, 4, 8, 8, 7, 7),
     "5×5 filter, stride 2": ConvLayer(2, 4, 4, 6, 6, 5, 5, 2, 2),
 }
+_LABELS = {
+    "blocking_rounded_lp": "blocking (rounded LP)",
+    "im2col_with_lowering": "im2col with lowering",
+    "winograd": "Winograd",
+    "fft": "FFT",
+}
 _COLOURS = {
     "blocking": "#b2182b",
     "blocking_rounded_lp": "#ef8a62",
@@ -208,7 +214,7 @@ def draw_memory_figure(table: pd.DataFrame, path: Path) -> None:
             changed["active_term"], changed["active_term"][1:], changed["memory_words"][1:], strict=False
         ):
             if before != after:
-                panel.axvline(memory, color="black", linewidth=0.6, linestyle=":")
+                panel.axvline(memory, color="black", linewidth=0.6, linestyle=":", label="another term leads")
         panel.set_title(layer)
     panels[0].set_ylabel("words moved / lower bound")
     _save(figure, panels[0], path)
@@ -291,13 +297,13 @@ def _lines(panel: Axes, rows: pd.DataFrame, x: str, y: str, algorithms: Sequence
             marker=".",
             markersize=3,
             linewidth=1.2,
-            label=algorithm.replace("_", " "),
+            label=_LABELS.get(algorithm, algorithm),
         )
 
 
 def _save(figure: Figure, legend_of: Axes, path: Path) -> None:
-    handles, labels = legend_of.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), fontsize="small")
+    named = {label: handle for handle, label in zip(*legend_of.get_legend_handles_labels(), strict=True)}
+    figure.legend(named.values(), named.keys(), loc="outside lower center", ncols=len(named), fontsize="small")
     # No date and a fixed salt: the same numbers give the same file.
     with mpl.rc_context({"svg.hashsalt": "jouleloop"}), replacing(path) as temporary:
         figure.savefig(temporary, metadata={"Date": None} if path.suffix == ".svg" else None)

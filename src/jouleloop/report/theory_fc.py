@@ -1,5 +1,6 @@
 """Figures of paper 002's theory: a dataflow as in Figures 2 and 3, and bounds beside exact optima."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,10 +9,11 @@ import matplotlib as mpl
 import pandas as pd
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from jouleloop.bounds.fc import FcLayer
 from jouleloop.bounds.fc_report import all_bounds
-from jouleloop.dataflows.fc import Run
+from jouleloop.dataflows.fc import Run, Step
 from jouleloop.dataflows.fc_table import TableRow
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
@@ -25,8 +27,9 @@ MOST_PICTURED = 2_500
 def draw_run(run: Run, path: Path) -> None:
     """Write a picture of a dataflow: the matrix of pairs, each with the time t of the read that made it.
 
-    Dark cells were made by reading an output (vertical arrows in 002 Figures 2 and 3), light ones by reading an input
-    (horizontal arrows). The strip below shows Buffer after every read.
+    As in 002 Figures 2 and 3 every read is an arrow, vertical and black for an output, horizontal and white for an
+    input, in the direction in which its side is gone through; dark cells were made by the former, light ones by the
+    latter. Reads that make no pair stand outside the matrix. The strip below shows Buffer after every read.
 
     Raises
     ------
@@ -40,6 +43,7 @@ def draw_run(run: Run, path: Path) -> None:
     unit = 0.32
     figure = Figure(figsize=(max(5.0, unit * max(n, p) + 1.5), unit * (2 * m + n) + 2.2), layout="constrained")
     matrix, strip = figure.subplots(2, 1, height_ratios=[m, n + m])
+    _arrows(matrix, run.steps)
     for step in run.steps:
         colour = _BY_OUTPUT if step.read.vertex.side == "y" else _BY_INPUT
         for x, y in step.new_pairs:
@@ -56,14 +60,48 @@ def draw_run(run: Run, path: Path) -> None:
     matrix.set_title(
         f"{schedule.title}: n = {n}, m = {m}, β = {schedule.buffer_words};"
         f" μ = {run.output_reads}, ν = {run.input_reads}, 2μ + ν = {run.accesses}\n"
-        "number: the read t at which the pair first meets; blue: an output is read, orange: an input is read",
+        "number: the read t at which the pair first meets\n"
+        "blue, black arrows: an output is read; orange, white arrows: an input is read",
         fontsize=8,
-        loc="left",
+        pad=14,
     )
     names = [f"x{i}" for i in range(1, n + 1)] + [f"y{j}" for j in range(1, m + 1)]
     _axes(strip, p, n + m, [str(t) if t % 5 == 0 or t == 1 else "" for t in range(1, p + 1)], names)
     strip.set_title("Buffer after read t", fontsize=8, loc="left")
     _save(figure, path)
+
+
+def _arrows(axes: Any, steps: Sequence[Step]) -> None:
+    """Draw an arrow for every read, in the middle one of the cells that it makes."""
+    previous = {"x": 0, "y": 0}
+    for position, step in enumerate(steps):
+        side, index = step.read.vertex.side, step.read.vertex.index
+        following = next(
+            (later.read.vertex.index for later in steps[position + 1 :] if later.read.vertex.side == side), 0
+        )
+        # After a jump the direction is that of the next read.
+        jumped = abs(index - previous[side]) > 1 and following
+        half = 0.36 if (following > index if jumped else index > previous[side]) else -0.36
+        previous[side] = index
+        made = sorted(pair[1 if side == "x" else 0] for pair in step.new_pairs)
+        # Below the number of a light cell, left of that of a dark one; outside the matrix where no pair is new.
+        across = made[len(made) // 2] + (0.34 if side == "x" else -0.36) if made else 0.2
+        start, end = (index - half, across), (index + half, across)
+        colour = ("white" if made else _BY_INPUT) if side == "x" else "black"
+        axes.annotate(
+            "",
+            xy=end if side == "x" else end[::-1],
+            xytext=start if side == "x" else start[::-1],
+            arrowprops={
+                "arrowstyle": "-|>",
+                "color": colour,
+                "linewidth": 0.8,
+                "mutation_scale": 5,
+                "shrinkA": 0,
+                "shrinkB": 0,
+            },
+            annotation_clip=False,
+        )
 
 
 def draw_gap(rows: Sequence[TableRow], path: Path) -> None:
@@ -72,17 +110,26 @@ def draw_gap(rows: Sequence[TableRow], path: Path) -> None:
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, holds, title in ((left, True, "assumptions of eq. (20) hold"), (right, False, "assumptions do not hold")):
         chosen = [row for row in rows if row.decided and row.lower_assumptions_hold == holds]
-        for name, marker, colour in (("lower_bound_20", "o", _BY_INPUT), ("lower_bound_19", "x", _BY_OUTPUT)):
-            gaps = [row.upper_accesses - float(getattr(row, name)) for row in chosen]
-            label = f"exact − eq. ({name[-2:]})"
+        for name, beside, colour in (("lower_bound_20", -0.17, _BY_INPUT), ("lower_bound_19", 0.17, _BY_OUTPUT)):
+            gaps = Counter((row.outputs, row.upper_accesses - float(getattr(row, name))) for row in chosen)
+            # The area of a point is the number of layers it stands for.
             axes.scatter(
-                [row.outputs for row in chosen], gaps, marker=marker, s=16, color=colour, label=label, alpha=0.7
+                [m + beside for m, _ in gaps],
+                [gap for _, gap in gaps],
+                s=[8.0 * count for count in gaps.values()],
+                color=colour,
+                alpha=0.6,
+                linewidths=0,
             )
         axes.axhline(0, color="black", linewidth=0.8)
         axes.set_title(f"{title} ({len(chosen)} layers)", fontsize=9, loc="left")
         axes.set_xlabel("outputs m")
-    left.set_ylabel("accesses")
-    right.legend(fontsize=8)
+        axes.set_xticks(sorted({row.outputs for row in rows}))
+    left.set_ylabel("exact − bound (accesses)")
+    handles = [Patch(color=colour, label=f"eq. ({number})") for number, colour in ((20, _BY_INPUT), (19, _BY_OUTPUT))]
+    figure.legend(
+        handles=handles, title="area: number of layers", loc="outside right center", fontsize=8, title_fontsize=8
+    )
     _save(figure, path)
 
 

@@ -1,11 +1,13 @@
 """Pictures and tables of the Manticore theory: schedules as text and SVG, CCR against stack, printed numbers."""
 
+import textwrap
 from collections.abc import Iterable, Sequence
 from io import StringIO
 from pathlib import Path
 
 import matplotlib as mpl
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
@@ -101,10 +103,12 @@ def draw_svg(events: Sequence[Event], path: Path, title: str) -> None:
             label = _label(event)
             if label not in ("·", ""):
                 axes.text(round_, clusters[cluster], label, ha="center", va="center", fontsize=5, color="white")
-    axes.set(xlabel="round", ylabel="cluster", title=title, yticks=list(clusters.values()))
+    axes.set(xlabel="round", ylabel="cluster", yticks=list(clusters.values()))
+    # Of the figure and wrapped, since the axes of a short schedule are narrower than its title.
+    figure.suptitle("\n".join(textwrap.wrap(title, max(20, int(9 * figure.get_figwidth())))), fontsize="medium")
     axes.set_yticklabels([str(cluster) for cluster in clusters], fontsize=6)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.invert_yaxis()
+    axes.set(xlim=(0.5, last + 0.5), ylim=(len(clusters) - 0.4, -0.6))
     used = {event.action for event in cells.values()}
     handles = [Patch(color=_COLOURS[action], label=_MEANING[action]) for action in _COLOURS if action in used]
     figure.legend(handles=handles, loc="outside lower center", ncols=3, fontsize=7)
@@ -134,7 +138,7 @@ def printed_table(numbers: Iterable[PrintedNumber]) -> pd.DataFrame:
 
 def draw_ccr(conv: ConvLayer, fc: FcLayer, path: Path) -> None:
     """Draw the CCR of Algorithms 2, 3 and 5 against the stack, right and as printed, with the stack limits."""
-    figure = Figure(figsize=(10, 4), layout="constrained")
+    figure = Figure(figsize=(10, 4.8), layout="constrained")
     left, right = figure.subplots(1, 2)
     for algorithm, colour in ((2, "#b2182b"), (3, "#2166ac")):
         stacks = range(1, conv.output_depth + 1)
@@ -143,20 +147,24 @@ def draw_ccr(conv: ConvLayer, fc: FcLayer, path: Path) -> None:
         if algorithm == 3:
             formula = [float(printed_ccr(conv, algorithm, stack)) for stack in stacks]
             left.plot(stacks, formula, color=colour, linestyle=":", label="Algorithm 3 by eq. (10)")
-        for word_bytes in (4, 8):
-            limit = stack_limit(conv, algorithm, word_bytes).slices_that_fit
-            left.axvline(limit, color=colour, alpha=0.4, linewidth=0.8)
-    left.set(xlabel="stack of output depth slices Δ_O", ylabel="CCR [MAC/word]", title="Convolution", xlim=(1, 64))
-    left.legend()
+        _stack_limits(left, conv, algorithm, colour)
+    left.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Convolution", xlim=(1, 64))
     stacks = range(1, fc.output_depth + 1, 16)
     ratios = [float(compute_to_communication(fc, 5, stack)) for stack in stacks]
     right.plot(stacks, ratios, color="#1b7837", label="Algorithm 5")
-    for word_bytes in (4, 8):
-        right.axvline(stack_limit(fc, 5, word_bytes).slices_that_fit, color="#1b7837", alpha=0.4, linewidth=0.8)
-    right.set(xlabel="stack of output depth slices Δ_O", ylabel="CCR [MAC/word]", title="Fully connected")
+    _stack_limits(right, fc, 5, "#1b7837")
+    right.set(xlabel="stack of output depth slices Δ$_O$", ylabel="CCR [MAC/word]", title="Fully connected")
     right.set_xlim(1, fc.output_depth)
-    right.legend()
+    for axes in (left, right):
+        axes.legend(fontsize=7, loc="upper center", bbox_to_anchor=(0.5, -0.17), ncols=2)
     _save(figure, path)
+
+
+def _stack_limits(axes: Axes, layer: Layer, algorithm: int, colour: str) -> None:
+    for precision, word_bytes, style in (("single", 4, "--"), ("double", 8, "-.")):
+        limit = stack_limit(layer, algorithm, word_bytes).slices_that_fit
+        label = f"Algorithm {algorithm}: limit {limit} ({precision})"
+        axes.axvline(limit, color=colour, alpha=0.6, linewidth=0.8, linestyle=style, label=label)
 
 
 EXECUTED_GRID: tuple[tuple[Layer, int, int], ...] = (

@@ -34,6 +34,8 @@ FAMILIES = ("quadratic_p", "equivalence_p", "reset_p", "rainbow_p", "breusch_pag
 """Columns of p-values, each corrected by Holm over all rows of the table in which it was computed."""
 
 _SIGNIFICANT_DIGITS = 10
+_OF_EVERY_ARCHITECTURE = ("data_pj", "total_pj")
+"""Responses that are missing values where they are empty; a level's energy is empty where there is no such level."""
 
 
 @dataclass(frozen=True)
@@ -110,8 +112,10 @@ def analyse_table(
         sizes = evaluate_variable(sweep.variable, group.usable, field=f"sweeps.{sweep.name}.variable")
         for response in responses:
             values = response_values(group.usable, response)
+            if values is None and response.name not in _OF_EVERY_ARCHITECTURE:
+                continue  # a level of another architecture
             if values is None:
-                continue
+                values = np.full(len(group.usable), math.nan)
             usable = np.isfinite(values) & np.isfinite(sizes)
             left_out += [
                 key | {"response": response.name, "layer": str(layer), "status": "ok", "reason": "the value is missing"}

@@ -43,13 +43,17 @@ def describe_sweep(rows: pd.DataFrame, left_out: pd.DataFrame) -> str:
     first = rows.iloc[0]
     question = growth_named(str(first["expected"])).adjective.format(x=first["variable"])
     parts = [f"Sweep {first['sweep']}: theory says that {first['response_label']} {question}."]
-    mixed = rows[["engine", "energy_table"]].drop_duplicates().groupby("engine").size().size > 1
-    for (architecture, engine, table), part in rows.groupby(["architecture", "engine", "energy_table"], sort=False):
+    group = ["architecture", "engine", "energy_table"]
+    mixed = rows[group].drop_duplicates()["architecture"].duplicated().any()
+    for (architecture, engine, table), part in rows.groupby(group, sort=False):
         name = str(architecture).capitalize()
         if mixed:
             name += f" ({engine}, {table})"
         parts.append(f"{name}: {describe_row(dict(part.iloc[0]))}")
-        parts += _omitted(left_out[left_out["architecture"] == architecture])
+        first_response = str(part.iloc[0]["response"])
+        missing = left_out["response"].isin(["all", first_response])
+        own = (left_out[group] == [architecture, engine, table]).all(axis=1)
+        parts += _omitted(left_out[own & missing])
         parts += _others(part.iloc[1:])
     return " ".join(parts)
 
@@ -129,12 +133,12 @@ def _exponent(row: Mapping[Hashable, Any]) -> str:
 
 
 def _omitted(left_out: pd.DataFrame) -> list[str]:
-    whole = left_out[left_out["response"] == "all"]
-    if whole.empty:
+    if left_out.empty:
         return []
-    layers = [str(layer) for layer in whole["layer"]]
+    layers = [str(layer) for layer in left_out["layer"]]
     names = ", ".join(layers[:_NAMED_LAYERS]) + (" …" if len(layers) > _NAMED_LAYERS else "")
-    counts = ", ".join(f"{count} {status}" for status, count in whole["status"].value_counts(sort=False).items())
+    causes = left_out["status"].astype(str).where(left_out["response"] == "all", "without a value")
+    counts = ", ".join(f"{count} {cause}" for cause, count in causes.value_counts(sort=False).items())
     plural = "layer was" if len(layers) == 1 else "layers were"
     return [f"{len(layers)} {plural} left out ({counts}: {names})."]
 

@@ -30,7 +30,9 @@ class EquivalenceTest:
     margin, alpha
         As asked.
     note
-        Why the test could not be made; empty where it was.
+        Why the share cannot be bounded; empty where it can.
+    negative_p_value
+        The error of calling the term itself negative, whatever the fitted value. NaN if untestable.
     """
 
     degree: int
@@ -42,6 +44,7 @@ class EquivalenceTest:
     margin: float
     alpha: float
     note: str = ""
+    negative_p_value: float = float("nan")
 
     @property
     def within(self) -> bool:
@@ -52,6 +55,11 @@ class EquivalenceTest:
     def beyond(self) -> bool:
         """Whether the share lies beyond the margin, two-sided at level alpha: the 1 - alpha interval is outside."""
         return self.beyond_p_value <= self.alpha
+
+    @property
+    def negative(self) -> bool:
+        """Whether the term is negative, one-sided at level alpha."""
+        return self.negative_p_value <= self.alpha
 
 
 def equivalence_test(
@@ -104,9 +112,6 @@ def equivalence_test(
     covariance = fit.covariance_hc3(contrasts)
     freedom = fit.degrees_of_freedom
     quantile = float(special.stdtrit(freedom, 1 - alpha))
-    if value <= quantile * float(np.sqrt(covariance[1, 1])):
-        return untested(f"the points do not bound the share of power {degree}: its fit may be zero at the largest size")
-    share: Ratio = fieller(term, value, covariance, quantile)
 
     def t_value(bound: float) -> float:
         """Student's t of the contrast 'share minus bound'."""
@@ -114,7 +119,13 @@ def equivalence_test(
         error = float(np.sqrt(max(contrast @ covariance @ contrast, np.finfo(float).tiny)))
         return (term - bound * value) / error
 
-    upper, lower = t_value(margin), t_value(-margin)
+    upper, lower, negative_p = t_value(margin), t_value(-margin), float(special.stdtr(freedom, t_value(0.0)))
+    if value <= quantile * float(np.sqrt(covariance[1, 1])):
+        note = f"the points do not bound the share of power {degree}: its fit may be zero at the largest size"
+        # Whatever the fitted value, even its sign: beyond are the terms that exceed both + margin F and - margin F.
+        above, below = max(special.stdtr(freedom, [-upper, -lower])), max(special.stdtr(freedom, [upper, lower]))
+        return untested(note, min(1.0, 2 * float(min(above, below))), negative_p)
+    share: Ratio = fieller(term, value, covariance, quantile)
     return EquivalenceTest(
         degree=degree,
         share=share.value,
@@ -124,6 +135,7 @@ def equivalence_test(
         beyond_p_value=float(min(1.0, 2 * min(special.stdtr(freedom, -upper), special.stdtr(freedom, lower)))),
         margin=margin,
         alpha=alpha,
+        negative_p_value=negative_p,
     )
 
 
@@ -133,6 +145,6 @@ class _Untested:
     margin: float
     alpha: float
 
-    def __call__(self, note: str) -> EquivalenceTest:
-        nan, infinity = float("nan"), float("inf")
-        return EquivalenceTest(self.degree, nan, -infinity, infinity, nan, nan, self.margin, self.alpha, note)
+    def __call__(self, note: str, beyond_p: float = float("nan"), negative_p: float = float("nan")) -> EquivalenceTest:
+        nan, infinity, ends = float("nan"), float("inf"), (self.margin, self.alpha)
+        return EquivalenceTest(self.degree, nan, -infinity, infinity, nan, beyond_p, *ends, note, negative_p)

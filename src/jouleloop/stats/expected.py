@@ -45,17 +45,23 @@ class Growth:
         Raises
         ------
         InputError
-            Where ``x`` is negative, or the transform is not finite (zero under a logarithm or a division).
+            Where ``x`` is negative, below one under a logarithm, or zero under a division.
         """
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             u = self.transform(x)
-        bad = (x < 0) | ~np.isfinite(u)
+        # Below one, x log x falls with x.
+        logarithmic = self.transform is _x_log_x
+        bad = (x < logarithmic) | ~np.isfinite(u)
         if bad.any():
             raise InputError(
                 Fault(
                     f"the variable of {self.name} growth is out of range",
                     value=float(x[bad][0]),
-                    allowed="numbers from zero up" if self.transform is _identity else "positive numbers",
+                    allowed="numbers from one up"
+                    if logarithmic
+                    else "numbers from zero up"
+                    if self.transform is _identity
+                    else "positive numbers",
                 )
             )
         return u

@@ -180,6 +180,9 @@ def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> V
     leading = None
     if degree:
         leading = equivalence_test(fit.u, fit.y, degree, options.margin, options.alpha)
+        if leading.note and leading.negative:
+            reason = f"the response falls: its {_form(degree, growth)} term is negative, while its fit may reach zero"
+            return Verdict(Outcome.REFUTED, reason, None, leading)
         if not leading.note:
             if leading.within:
                 reason = f"there is no such growth: {_shown(leading, growth)} is equivalent to none"
@@ -189,6 +192,11 @@ def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> V
                     Outcome.REFUTED, f"the response falls: {_shown(leading, growth)} is below zero", None, leading
                 )
     excess = equivalence_test(fit.u, fit.y, degree + 1, options.margin, options.alpha)
+    if excess.note and excess.beyond:
+        reason = (
+            f"the {_form(degree + 1, growth)} term exceeds {100 * options.margin:.3g} % of the fit, which may be zero"
+        )
+        return Verdict(Outcome.REFUTED, f"{reason} at the largest size", excess, leading)
     if excess.note:
         return Verdict(Outcome.INCONCLUSIVE, excess.note, excess, leading)
     margin = f"the margin of ±{100 * options.margin:.3g} %"

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import statsmodels.api as sm
 
 from jouleloop.stats.regression import checked_points, distinct_values, fit_polynomial
 
@@ -91,7 +90,10 @@ def quadratic_test(x: npt.ArrayLike, y: npt.ArrayLike, exact_tolerance: float = 
                 a, (c, b) = 0.0, (float(value) for value in line.powers_of_u())
             return QuadraticTest(a, b, c, nan, nan, candidate.r_squared, int(u.size), exact=True, note=note)
     z = (u - fit.centre) / fit.scale
-    result = sm.OLS(response, np.column_stack([np.ones_like(z), z, z * z])).fit()
+    # statsmodels takes a second to import, and figures on exact energies do without it.
+    from statsmodels.regression.linear_model import OLS  # noqa: PLC0415
+
+    result = OLS(response, np.column_stack([np.ones_like(z), z, z * z])).fit()
     return QuadraticTest(
         a=a,
         b=b,

@@ -110,6 +110,9 @@ def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
         y[generator.integers(GRID.size)] *= 1.5
         return GRID, y
 
+    def noisy_zero(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        return GRID, generator.standard_normal(GRID.size)
+
     def exactly(power: int, scale: float) -> Draw:
         def draw(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
             coefficients = generator.uniform(0.1, 1, power + 1) * scale
@@ -155,6 +158,11 @@ def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
         case("exact parabola", "linear", exactly(2, 1.0), bent, good | only_exact, 1),
         case("3 points on a line", "linear", noisy(few[:3], few[:3], 0.001), edge, either | only_exact, 1),
         case("5 sizes, noise 2 %", "quadratic", noisy(few, few**2, 0.02), not_refuted, bent, 0.9),
+        case("exact x log x", "linear", noisy(GRID, x_log_x, 0.0), bent, good | only_exact, 1),
+        case("1/x, noise 1 %", "linear", noisy(GRID, 1 / GRID, 0.01), bent, good, 0.9),
+        case("1/x, noise 1 %", "constant", noisy(GRID, 1 / GRID, 0.01), bent, good, 0.9),
+        case("noise around zero", "linear", noisy_zero, edge | bent, good | only_exact, 0.9),
+        case("line to zero and below", "linear", level_noise(GRID, line[-1] - line, 0.05), bent, good, 0.9),
     )  # fmt: skip
 
 

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 from scipy import special
-from statsmodels.stats.diagnostic import het_breuschpagan
 
 from jouleloop.stats.regression import FloatArray, PolynomialFit, checked_points, distinct_values, fit_polynomial
 
@@ -114,6 +113,8 @@ def _reset(fit: PolynomialFit, power: int) -> float:
 def _breusch_pagan(fit: PolynomialFit) -> float:
     if fit.degree < 1 or fit.degrees_of_freedom < 2:
         return NAN
+    from statsmodels.stats.diagnostic import het_breuschpagan  # noqa: PLC0415 - slow to import
+
     _, p_value, _, _ = het_breuschpagan(fit.residuals, _design(fit), robust=True)
     return float(p_value)
 

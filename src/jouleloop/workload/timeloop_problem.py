@@ -9,7 +9,7 @@ from jouleloop.files import is_whole, parse_yaml, read_text
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import DataSpace, Problem, ProblemShape, Term
 
-#: What instances state besides bounds and coefficients and what follows from those.
+#: What instances state besides bounds and coefficients; sizes of the input follow from those, or contradict them.
 _DERIVED = ("H", "W", "Hpad", "Wpad", "version")
 _SHAPE_KEYS = ("name", "dimensions", "coefficients", "data_spaces", "version")
 _SPACE_KEYS = ("name", "projection", "read_write")
@@ -71,8 +71,47 @@ def problem_from(data: Any, *, name: str = "", allow_dilation: bool = False) -> 
     for dimension in shape.dimensions:
         if dimension not in instance:
             faults.append(Fault("has no bound", None, f"problem.instance.{dimension}"))
+    if not faults:
+        faults += _contradictions(shape, instance, {**dict(shape.coefficients), **bounds, **coefficients})
     raise_all(faults)
     return Problem.build(shape, bounds, coefficients, name)
+
+
+def _contradictions(shape: ProblemShape, instance: Mapping[Any, Any], sizes: Mapping[str, int]) -> list[Fault]:
+    """Return what contradicts a stated size of the input, which alone decides nothing.
+
+    The axis of ``Wstride`` has the size W and the padding Wpad, on either side or of both together; where no padding is
+    stated, it may be anything that leaves a word of the input in every window. A last, incomplete step is left out.
+    """
+    faults = []
+    for rank in dict.fromkeys(rank for space in shape.data_spaces for rank in space.projection if len(rank) == 2):
+        for (output, stride), kernel in zip(((t.dimension, t.coefficient) for t in rank), reversed(rank), strict=True):
+            axis = str(stride).removesuffix("stride")
+            if axis not in ("H", "W") or axis not in instance or axis == stride:
+                continue
+            where = "problem.instance."
+            given, padding = instance[axis], instance.get(f"{axis}pad")
+            wrong = [
+                Fault("must be a whole number", None, where + key, value, f">= {least}")
+                for key, value, least in ((axis, given, 1), (f"{axis}pad", padding or 0, 0))
+                if not is_whole(value) or value < least
+            ]
+            if wrong:
+                faults += wrong
+                continue
+            window = (sizes[kernel.dimension] - 1) * sizes.get(kernel.coefficient or "", 1) + 1
+            zeros = range(2 * window - 1) if padding is None else (int(padding), 2 * int(padding))
+            fitting = [(int(given) + more - window) // sizes[str(stride)] + 1 for more in zeros]
+            if max(fitting) < 1:
+                text = f"larger than the padded input of {int(given) + zeros[-1]}"
+                faults.append(Fault(text, None, where + kernel.dimension, sizes[kernel.dimension]))
+            elif sizes[output] not in fitting:
+                allowed = " or ".join(str(value) for value in sorted({max(1, min(fitting)), max(fitting)}))
+                if padding is None:
+                    allowed = allowed.replace(" or ", " to ")
+                text = f"contradicts the stated input size {axis} = {given}"
+                faults.append(Fault(text, None, where + output, sizes[output], allowed))
+    return faults
 
 
 def _dense(value: Any) -> bool:

@@ -5,9 +5,10 @@ from typing import Annotated
 
 import typer
 
+from jouleloop.bounds.fc_exact import LARGEST_SIDE
 from jouleloop.cli.bounds import app
 from jouleloop.cli.console import print_json, stdout
-from jouleloop.dataflows.fc_table import grid, judge, table_row, to_csv
+from jouleloop.dataflows.fc_table import divisible_grid, grid, judge, table_row, to_csv
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 
@@ -16,12 +17,22 @@ from jouleloop.files import write_text
 def fc_table(
     output: Annotated[Path, typer.Option("--output", "-o", help="Write the table here, as CSV.")],
     largest: Annotated[int, typer.Option("--largest", help="All n, m up to this and all β up to n + m.")] = 8,
+    divisible: Annotated[
+        tuple[int, int] | None,
+        typer.Option(
+            help="Most inputs and most outputs, such as 20 16: instead, all layers up to these with (β − 1) dividing m."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
 ) -> None:
     """Solve every layer with n, m up to a size exactly and judge paper 002's bounds by it."""
     if not 1 <= largest <= 12:
         raise InputError(Fault("no size for the exact table", field="--largest", value=largest, allowed="1 … 12"))
-    rows = [table_row(*layer) for layer in grid(largest)]
+    if divisible is not None and not (min(divisible) >= 1 and max(divisible) <= LARGEST_SIDE):
+        allowed = f"1 … {LARGEST_SIDE}"
+        raise InputError(Fault("no sizes for the exact table", field="--divisible", value=divisible, allowed=allowed))
+    layers = grid(largest) if divisible is None else divisible_grid(*divisible)
+    rows = [table_row(*layer) for layer in layers]
     write_text(output, to_csv(rows))
     verdict = dict(vars(judge(rows)))
     if as_json:

@@ -15,7 +15,7 @@ from jouleloop.bounds.gemmini_compare import (
 )
 from jouleloop.bounds.gemmini_optimum import Objective
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds, stdout
+from jouleloop.cli.console import print_bounds, print_table, stdout
 from jouleloop.errors import raise_all, unknown
 
 _KIB = 1024
@@ -29,7 +29,7 @@ def gemmini_command(
     ] = None,
     conv: Annotated[
         str | None,
-        typer.Option(help="Another layer instead, in words: N=1,C=64,M=64,P=56,Q=56,R=3,S=3,stride=1."),
+        typer.Option(help="Another layer, in words: N=1,C=64,M=64,P=56,Q=56,R=3,S=3,stride=1."),
     ] = None,
     batch: Annotated[int, typer.Option(help="Batch size of the ResNet-50 layers, in images.")] = 1000,
     objective: Annotated[
@@ -58,7 +58,7 @@ def gemmini_command(
         records = [record for comparison in comparisons for record in comparison_bounds(comparison)]
         print_bounds(records, as_json=True, title=title)
         return
-    stdout.print(_table(comparisons, title))
+    print_table(_table(comparisons, title))
     low, high = PAPER_RATIO
     said = ", ".join(f"{name} {float(share):.0%}" for name, share in PAPER_VENDOR_UTILIZATION.items())
     stdout.print(f"Paper 001: estimate ratios {float(low):.0%} to {float(high):.0%}; vendor scratchpad {said}.")

@@ -9,14 +9,15 @@ from rich.table import Table
 from jouleloop.bounds.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
 from jouleloop.bounds.hbl_parse import constants_from_options, read_nest
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds, print_json, stdout
+from jouleloop.cli.console import print_bounds, print_json, print_table
 
 
 @app.command("hbl")
 def hbl(
     nest: Annotated[
         str | None,
-        typer.Argument(help="Accesses such as 'I[n,c,2*x+r] F[c,k,r] O[n,k,x]', or an einsum such as 'ik,kj->ij'."),
+        # Backslashes: rich would take what is in brackets for a style.
+        typer.Argument(help=r"Accesses such as 'I\[n,c,2*x+r] F\[c,k,r] O\[n,k,x]', or an einsum such as 'ik,kj->ij'."),
     ] = None,
     yaml_file: Annotated[Path | None, typer.Option("--yaml", help="Read the loop nest from this YAML file.")] = None,
     let: Annotated[list[str] | None, typer.Option(help="Value of a name in subscripts, such as sw=2.")] = None,
@@ -43,4 +44,4 @@ def _print_constraints(result: HblResult) -> None:
         table.add_column(heading)
     for record in records:
         table.add_row(*(str(value) for value in record.values()))
-    stdout.print(table)
+    print_table(table)

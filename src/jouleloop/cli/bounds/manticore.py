@@ -5,33 +5,18 @@ from typing import Annotated
 import typer
 
 from jouleloop.bounds.manticore import manticore_bounds
-from jouleloop.bounds.manticore_layer import WORD_BYTES, ConvLayer
+from jouleloop.bounds.manticore_layer import WORD_BYTES, ConvLayer, Layer
 from jouleloop.bounds.result import Bound
 from jouleloop.cli.bounds import app
 from jouleloop.cli.console import print_bounds
-from jouleloop.cli.manticore_options import (
-    Batch,
-    FilterWidth,
-    InputDepth,
-    InputWidth,
-    OutputDepth,
-    Padding,
-    Stack,
-    Stride,
-    Words,
-    build_layer,
-)
+from jouleloop.cli.manticore_options import Stack, Words, build_layer
+from jouleloop.cli.splice import spliced
 
 
 @app.command("manticore")
+@spliced(layer=build_layer)
 def manticore(
-    input_width: InputWidth,
-    input_depth: InputDepth,
-    output_depth: OutputDepth,
-    filter_width: FilterWidth = None,
-    stride: Stride = 1,
-    padding: Padding = 0,
-    batch: Batch = None,
+    layer: Layer,
     algorithm: Annotated[
         list[int] | None, typer.Option(help="Algorithm 1-3 (convolution) or 4-5 (fully connected); all by default.")
     ] = None,
@@ -40,7 +25,6 @@ def manticore(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
 ) -> None:
     """Print what paper 003 states about a layer on a Manticore chiplet: MACs, memory, words moved, CCR."""
-    layer = build_layer(input_width, input_depth, output_depth, filter_width, stride, padding, batch)
     convolution = isinstance(layer, ConvLayer)
     rows: list[Bound] = []
     for number in algorithm or ((1, 2, 3) if convolution else (4, 5)):

@@ -5,56 +5,24 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.conv_energy import maps_in_buffer
+from jouleloop.bounds.conv_energy import ConvShape, maps_in_buffer
 from jouleloop.cli.console import print_json, stdout
-from jouleloop.cli.conv_energy_options import (
-    Bias,
-    BufferWords,
-    Channels,
-    InputHeight,
-    InputWidth,
-    KernelHeight,
-    KernelWidth,
-    OutputHeight,
-    Outputs,
-    OutputWidth,
-    Stride,
-    shape_of,
-)
+from jouleloop.cli.conv_energy_options import BufferWords, shape_of
 from jouleloop.cli.dataflow import app
+from jouleloop.cli.splice import spliced
 from jouleloop.dataflows.conv_energy import Dataflow, random_layer, run_dataflow
 
 
 @app.command("conv-energy")
+@spliced(shape=shape_of)
 def conv_energy(
     dataflow: Annotated[Dataflow, typer.Option(help="What is moved only once besides the weights.")],
-    channels: Channels,
-    outputs: Outputs,
-    kernel_height: KernelHeight,
-    output_height: OutputHeight,
-    kernel_width: KernelWidth = None,
-    output_width: OutputWidth = None,
-    stride: Stride = 1,
-    input_height: InputHeight = None,
-    input_width: InputWidth = None,
-    bias: Bias = True,
+    shape: ConvShape,
     buffer_words: BufferWords = None,
     seed: Annotated[int, typer.Option(help="Seed of the random layer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Run a dataflow of the CNN energy-complexity model and print every word it moved."""
-    shape = shape_of(
-        channels,
-        outputs,
-        kernel_height,
-        kernel_width,
-        output_height,
-        output_width,
-        stride,
-        input_height,
-        input_width,
-        bias,
-    )
     maps = maps_in_buffer(shape, dataflow, buffer_words)
     buffer = run_dataflow(dataflow, shape, *random_layer(shape, seed), maps=maps).buffer
     record = {"dataflow": dataflow, "maps_in_buffer": maps, **asdict(buffer), "total_words": buffer.total_words}

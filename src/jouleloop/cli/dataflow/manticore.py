@@ -7,37 +7,22 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jouleloop.bounds.manticore_layer import WORD_BYTES, check_algorithm
+from jouleloop.bounds.manticore_layer import WORD_BYTES, Layer, check_algorithm
 from jouleloop.bounds.manticore_memory import default_stack
-from jouleloop.cli.console import print_json, stdout
+from jouleloop.cli.console import print_json, print_table, stdout
 from jouleloop.cli.dataflow import app
-from jouleloop.cli.manticore_options import (
-    Batch,
-    FilterWidth,
-    InputDepth,
-    InputWidth,
-    OutputDepth,
-    Padding,
-    Stack,
-    Stride,
-    Words,
-    build_layer,
-)
+from jouleloop.cli.manticore_options import Stack, Words, build_layer
+from jouleloop.cli.splice import spliced
 from jouleloop.dataflows.manticore import run_checked
 from jouleloop.dataflows.manticore_conv import Variant
 from jouleloop.report.theory_manticore import draw_svg, draw_text
 
 
 @app.command("manticore")
+@spliced(layer=build_layer)
 def manticore(
     algorithm: Annotated[int, typer.Option(help="Algorithm of paper 003: 1-3 (convolution), 4-5 (fully connected).")],
-    input_width: InputWidth,
-    input_depth: InputDepth,
-    output_depth: OutputDepth,
-    filter_width: FilterWidth = None,
-    stride: Stride = 1,
-    padding: Padding = 0,
-    batch: Batch = None,
+    layer: Layer,
     stack: Stack = None,
     precision: Words = "single",
     variant: Annotated[
@@ -50,7 +35,6 @@ def manticore(
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Run an algorithm step by step, check its result, and print every word it moved."""
-    layer = build_layer(input_width, input_depth, output_depth, filter_width, stride, padding, batch)
     check_algorithm(algorithm, layer)
     word_bytes = WORD_BYTES[precision]
     size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
@@ -90,6 +74,6 @@ def manticore(
             table.add_row(name, "yes" if value else "no")
         else:
             table.add_row(name, f"{value:,}")
-    stdout.print(table)
+    print_table(table)
     if draw:
         stdout.print(draw_text(run.events), highlight=False, markup=False, soft_wrap=True)

@@ -9,7 +9,7 @@ from rich.table import Table
 from jouleloop.bounds.nest import ProjectiveNest
 from jouleloop.bounds.nest_bounds import communication_with_constants
 from jouleloop.bounds.nest_closed_form import closed_form
-from jouleloop.cli.console import print_json, stdout
+from jouleloop.cli.console import print_json, print_table, stdout
 from jouleloop.cli.dataflow import app
 from jouleloop.cli.nest_options import parse_loop_values, read_nest
 from jouleloop.dataflows.nest_schedule import best_schedule
@@ -109,6 +109,6 @@ def _print(
         table.add_row("…", *("" for _ in nest.arrays))
     for name, counts in (("loaded (words)", done.loads_words), ("stored (words)", done.stores_words)):
         table.add_row(name, *(f"{count:,}" for count in counts))
-    stdout.print(table)
+    print_table(table)
     against = "" if bound is None else f"; no schedule moves fewer than {bound:,.1f}"
     stdout.print(f"{done.transfers_words:,} words moved, {done.peak_words:,} in the cache at most{against}.")

@@ -23,6 +23,7 @@ from jouleloop.report.html.sections import (
     provenance_tables,
     published_table,
     run_tables,
+    search_noise_section,
     theory_table,
 )
 from jouleloop.report.html.sources import ReportTables
@@ -118,6 +119,7 @@ def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict
         "left_out": left_out,
         "laws": law_table(tables.laws),
         "theory": theory_table(tables.verdicts),
+        "search_noise": search_noise_section(tables.search_noise),
         "published": published_table(tables.published),
         "network_totals": totals,
         "networks": networks,

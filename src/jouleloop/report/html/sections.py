@@ -22,8 +22,8 @@ class Cell:
 
     @property
     def numeric(self) -> bool:
-        """Whether the cell is a number."""
-        return isinstance(self.sort, float)
+        """Whether the cell is a number, or the dash in a number's place."""
+        return isinstance(self.sort, float) or self.text == "–"
 
 
 @dataclass(frozen=True)
@@ -108,10 +108,50 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
     return PlainTable(
         "Which exact law does the data energy of each layer obey? Counts of accesses times energies per access, in the "
         "layer's sizes; coefficients in pJ, none of them fitted.",
-        ("Sweep", "Architecture", "Law", "Layers", "Data energy [pJ]"),
+        ("Sweep", "Architecture", "Law", "Layers", "Data energy E"),
         rows,
         f"The first {_MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > _MOST_ROWS else "",
     )
+
+
+def search_noise_section(noise: pd.DataFrame | None) -> PlainTable | None:
+    """Return p-values and verdicts on proven optima beside those of a search within 0.1 %, or None without them.
+
+    Shown are the tests that the search moves, and those with a published p-value.
+    """
+    both = [f"{name}_{search}" for name in ("quadratic_p", "verdict") for search in ("proven", "heuristic")]
+    wanted = {"sweep", "architecture", "response", *both, "layers", "layers_missed", "excess_max"}
+    if noise is None or not wanted <= set(noise.columns):
+        return None
+    moved = noise["verdict_proven"] != noise["verdict_heuristic"]
+    shown = noise[moved | noise["published_p"].notna()] if "published_p" in noise.columns else noise
+    rows = tuple(
+        (
+            *(text(row[name]) for name in ("sweep", "architecture", "response")),
+            figure(row.get("published_p")),
+            figure(row["quadratic_p_proven"]),
+            figure(row["quadratic_p_heuristic"]),
+            text(_moved(str(row["verdict_proven"]), str(row["verdict_heuristic"]))),
+            Cell(f"{row['layers_missed']:.0f} of {row['layers']:.0f}", float(row["layers_missed"])),
+            Cell(percent(float(row["excess_max"]), 2), float(row["excess_max"])),
+        )
+        for _, row in shown.head(_MOST_ROWS).iterrows()
+    )
+    headings = (
+        *("Sweep", "Architecture", "Response", "p published", "p on proven optima", "p of the search within 0.1 %"),
+        *("Verdict", "Layers above their optimum", "At most by"),
+    )
+    return PlainTable(
+        "What does a heuristic search do to the p-values? Every layer searched again as Timeloop's mapper does: "
+        "energies within 0.1 % count as equal, and the delay decides. No p-value where the energies are exact.",
+        headings,
+        rows,
+        f"{int(moved.sum())} of {len(noise)} verdicts move; shown are these and the tests with a published p-value.",
+    )
+
+
+def _moved(before: str, after: str) -> str:
+    return before if before == after else f"{before}\N{NO-BREAK SPACE}\N{RIGHTWARDS ARROW}\N{NO-BREAK SPACE}{after}"
 
 
 def published_table(published: pd.DataFrame | None) -> PlainTable | None:
@@ -193,10 +233,18 @@ def provenance_tables(provenance: Mapping[str, Any]) -> list[PlainTable]:
         return []
     found = [_pairs("With which versions was the table made?", provenance.get("versions", {}))]
     architectures: Mapping[str, Mapping[str, Any]] = provenance.get("architectures", {})
-    keys = dict.fromkeys(key for entry in architectures.values() for key in entry if key != "files")
+    apart = ("files", "energies")
+    keys = dict.fromkeys(key for entry in architectures.values() for key in entry if key not in apart)
     rows = [(text(name), *(text(_plain(entry.get(key))) for key in keys)) for name, entry in architectures.items()]
     headings = ("Architecture", *(_words(key).capitalize() for key in keys))
     found.append(PlainTable("How was every architecture computed?", headings, tuple(rows)))
+    accesses = [
+        {"architecture": name, **access}
+        for name, entry in architectures.items()
+        for access in entry.get("energies", [])
+    ]
+    if accesses:
+        found.append(_records("What does an access cost, and who says so?", accesses))
     files = {path: digest for entry in architectures.values() for path, digest in entry.get("files", {}).items()}
     files |= {path: digest for entry in provenance.get("sweeps", {}).values() for path, digest in entry.items()}
     hashes = tuple((text(path), text(digest)) for path, digest in files.items())
@@ -237,4 +285,5 @@ def _plain(value: Any) -> Any:
 
 
 def _words(key: str) -> str:
-    return str(key).replace("_", " ")
+    # Energies carry their unit in the cell.
+    return str(key).removesuffix("_pj").replace("_", " ")

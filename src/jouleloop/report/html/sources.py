@@ -22,7 +22,7 @@ ANALYSIS = ("verdicts.csv", "fits.csv", "residuals.csv", "left_out.csv")
 """What `jouleloop.config.growth.write_analysis` writes; the report needs all of them or makes them itself."""
 OPTIONAL = (
     *("networks.csv", "published.csv", "timings.csv", "summary.json"),
-    *("theory_ratio.csv", "laws.csv", "law_points.csv"),
+    *("theory_ratio.csv", "laws.csv", "law_points.csv", "search_noise.csv"),
 )
 """What the report shows where it is there."""
 
@@ -43,7 +43,7 @@ class ReportTables:
         The statistics of the same table.
     sweeps
         Layer files that the provenance names and that have not changed since, by the name of the sweep.
-    networks, published, timings, laws, law_points
+    networks, published, timings, laws, law_points, search_noise
         Further tables; None where the run has not made them.
     summary
         What ``summary.json`` says of the run; None without.
@@ -67,6 +67,7 @@ class ReportTables:
     timings: pd.DataFrame | None = None
     laws: pd.DataFrame | None = None
     law_points: pd.DataFrame | None = None
+    search_noise: pd.DataFrame | None = None
     summary: Mapping[str, Any] | None = None
     store: Path | None = None
     notes: tuple[str, ...] = ()

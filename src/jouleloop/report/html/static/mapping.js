@@ -91,7 +91,7 @@
       el("p", { class: "note" }, `on ${JL.label(sweep, group)}`),
       el("dl", { class: "facts" }, facts.map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text)))));
     const law = group.law && group.law[index];
-    if (law) panel.append(el("p", { class: "note law" }, `law ${law}: data energy = ${group.formulas[law] || "–"} pJ`));
+    if (law) panel.append(el("p", { class: "note law" }, `law ${law}: data energy = ${(group.formulas[law] || "–").replace(/^E = /, "")}`));
     if (!group.loops[index]) {
       panel.append(el("p", { class: "note" }, "The table holds no mapping of this layer."));
       return panel;

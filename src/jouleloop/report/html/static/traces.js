@@ -155,6 +155,7 @@
     const legend = new Map();
     const layout = { barmode: "stack", bargap: 0.12, annotations: [] };
     const gap = 0.16 / panels.length;
+    const narrow = document.documentElement.clientWidth < 600;
     panels.forEach((panel, p) => {
       const suffix = p ? String(p + 1) : "";
       const top = 1 - p / panels.length;
@@ -170,7 +171,7 @@
         });
         legend.set(part.label, { kind: "box", colour, pattern: part.level === "compute" ? "" : part.space, text: part.label.replace(/_/g, " ") });
       }
-      layout[`xaxis${suffix}`] = axis(p === panels.length - 1 ? label : "", { type: "category", anchor: `y${suffix}`, nticks: 12, showgrid: false, tickangle: "auto" });
+      layout[`xaxis${suffix}`] = axis(p === panels.length - 1 ? label : "", { type: "category", anchor: `y${suffix}`, nticks: narrow ? 5 : 12, showgrid: false, tickangle: narrow ? 0 : "auto" });
       layout[`yaxis${suffix}`] = axis(share ? "share of total" : "total energy", {
         domain: [Math.max(0, top - 1 / panels.length + (p === panels.length - 1 ? 0 : gap)), top - gap * 0.6], anchor: `x${suffix}`,
         tickformat: share ? ".0%" : "~s", ticksuffix: share ? "" : "J", range: share ? [0, 1] : undefined, rangemode: "tozero",
