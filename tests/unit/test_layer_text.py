@@ -105,6 +105,30 @@ def test_map_and_evaluate_read_problem_files(
     assert again["evaluation"]["energy_pj"] == energies[0]  # type: ignore[index]
 
 
+def test_what_was_visited_and_pruned_is_told(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Counts by reason, in JSON and in words; far fewer mappings are evaluated than the mapspace holds."""
+    monkeypatch.chdir(ROOT)
+    arguments = ["jouleloop", "map", "--arch", "eyeriss", "--layer", "conv:C3xM16xP12xQ12xR3xS3"]
+    printed = []
+    for more in ([], ["--json"]):
+        monkeypatch.setattr("sys.argv", [*arguments, *more])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        assert ended.value.code == 0
+        printed.append(capsys.readouterr().out)
+    data = json.loads(printed[1])
+    assert data["optimal"]
+    assert data["lower_bound"] == data["evaluation"]["energy_pj"]
+    assert 0 < data["visited"] < data["mapspace_size"] / 1000
+    assert {"bound", "capacity"} <= set(data["pruned"])
+    assert all(count >= 0 for count in data["pruned"].values())
+    assert data["pruned"]["bound"] > 0
+    words = " ".join(printed[0].split())
+    assert f"{data['visited']:,} mappings; parts pruned: {data['pruned']['bound']:,} by bound" in words
+
+
 def test_the_exercises_problem() -> None:
     """H, W and their padding stand in the file; what counts is P, Q and the strides."""
     problem = parse_problem(str(EXERCISE))

@@ -74,12 +74,14 @@ def show_leakage(evaluation: Evaluation, target: Target) -> None:
 def show_certificate(result: SearchResult) -> None:
     """Print what the search proves and what it looked at."""
     unit = {"energy": "pJ", "delay": "cycles", "edp": "pJ x cycles"}[result.objective[0]]
-    pruned = ", ".join(f"{name} {count:,}" for name, count in result.pruned.items()) or "none"
+    # Nodes are what was opened, not what was left out.
+    reasons = [f"{count:,} by {name}" for name, count in result.pruned.items() if name != "nodes"]
+    opened = f"; {result.pruned['nodes']:,} nodes opened" if "nodes" in result.pruned else ""
     stdout.print(
         f"optimal       {'yes' if result.optimal else 'not proven'}: {result.proof}\n"
         f"lower bound   {result.lower_bound:,.4f} {unit} ({'+'.join(result.objective)})\n"
         f"mapspace      {result.mapspace_size:,} mappings, {result.index_factorizations:,} index factorizations\n"
-        f"visited       {result.visited:,} mappings; pruned: {pruned}\n"
+        f"visited       {result.visited:,} mappings; parts pruned: {', '.join(reasons) or 'none'}{opened}\n"
         f"seconds       {result.seconds:.3f}",
         highlight=False,
         markup=False,
