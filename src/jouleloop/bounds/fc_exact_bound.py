@@ -79,7 +79,7 @@ def relaxation_bound(inputs: int, outputs: int, buffer_words: int, most_states: 
     """
     best = 0
     sides = ((output_relaxation, inputs, outputs), (input_relaxation, outputs, inputs))
-    for make, anonymous, tracked in sorted(sides, key=lambda side: relaxed_states(*side[1:], buffer_words)):
+    for make, anonymous, tracked in sorted(sides, key=lambda side: relaxed_states(side[1], side[2], buffer_words)):
         if best < enough and relaxed_states(anonymous, tracked, buffer_words) <= most_states:
             relaxation = make(inputs, outputs, buffer_words)
             best = max(best, relaxation.bound() or 0)
