@@ -117,6 +117,14 @@ def test_a_log_that_cannot_be_written_is_a_message(tmp_path: Path, capsys: pytes
     assert "cannot be written" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no device that is always full")
+def test_a_log_without_room_loses_lines_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+    with log_to(Path("/dev/full")):
+        logging.getLogger("jouleloop").error("no room")
+    assert "Traceback" not in capsys.readouterr().err
+    assert LOG.handlers == []
+
+
 def test_verbose_writes_a_line_a_layer(tmp_path: Path) -> None:
     for verbose in (False, True):
         path = tmp_path / f"{verbose}.log"

@@ -73,7 +73,16 @@ def submitted(study: Callable[..., Any], cluster: Any, plugins: str, folder: Pat
 
 ARGUMENTS = (
     *("--executor", "slurm", "--workflow-profile", "profiles/slurm", "--slurm-no-account"),
-    *("--slurm-status-command", "squeue", "--slurm-init-seconds-before-status-checks", "2", "--latency-wait", "15"),
+    *(
+        "--seconds-between-status-checks",
+        "2",
+        "--slurm-status-command",
+        "squeue",
+        "--slurm-init-seconds-before-status-checks",
+        "2",
+        "--latency-wait",
+        "15",
+    ),
     *("--default-resources", "slurm_partition=work", "mem_mb=1000", "runtime=20", "--retries", "0"),
 )
 TARGETS = ("results/energies.parquet",)

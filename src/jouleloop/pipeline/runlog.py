@@ -106,6 +106,13 @@ def logged(path: str | Path | None) -> Iterator[None]:
         raise SystemExit(error.exit_code) from None
 
 
+class _LogFile(logging.FileHandler):
+    """A log that loses lines where there is no room for them: what fails then says so itself, without a traceback."""
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's own name
+        """Leave out ``record``."""
+
+
 @contextlib.contextmanager
 def log_to(path: Path | None, *, verbose: bool = True) -> Iterator[None]:
     """Write what this package logs to the file ``path``, if there is one; ``verbose`` is a line a layer."""
@@ -114,7 +121,7 @@ def log_to(path: Path | None, *, verbose: bool = True) -> Iterator[None]:
         return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handler = logging.FileHandler(path, mode="w", encoding="utf-8")
+        handler = _LogFile(path, mode="w", encoding="utf-8")
     except OSError as error:
         raise InputError(Fault(f"cannot be written: {error.strerror}", str(path))) from error
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -126,7 +133,8 @@ def log_to(path: Path | None, *, verbose: bool = True) -> Iterator[None]:
     finally:
         LOG.removeHandler(handler)
         LOG.setLevel(before)
-        handler.close()
+        with contextlib.suppress(OSError):
+            handler.close()
 
 
 def _note_usage(log: Path, seconds: float, start_cpu_seconds: float) -> None:
