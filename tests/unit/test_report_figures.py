@@ -183,3 +183,9 @@ def test_a_sweep_that_could_not_be_tested_is_still_drawn(energies: pd.DataFrame)
     assert "inconclusive, n = 3" in figure.caption
     assert len(figure.figure.axes[0].patches) == 3
     assert not figure.figure.axes[0].lines
+
+
+def test_published_values_above_the_bars_are_inside_the_picture(analysis: Analysis) -> None:
+    published = pd.DataFrame({"architecture": ["simba"], "variable": [512.0], "value": [1e12]})
+    panel = growth_figure(analysis, "fc_inputs", "simba", published=published).figure.axes[0]
+    assert panel.get_ylim()[1] > 1e12

@@ -62,6 +62,9 @@ def growth_figure(
                 panel.plot(
                     shown["variable"], shown["value"], "o", ms=2.5, mfc="none", color=PUBLISHED, label="published"
                 )
+                # The axis was fixed for the bars; published values may stand above them.
+                highest = float(shown["value"].max()) if len(shown) else 0.0
+                panel.set_ylim(top=max(panel.get_ylim()[1], 1.05 * highest))
                 highest = max(panel.get_ylim()[1], 1.05 * float(shown["value"].max())) if len(shown) else None
                 panel.set_ylim(top=highest)
             panel.set_title(str(name).capitalize())
