@@ -62,8 +62,9 @@ def growth_figure(
                 panel.plot(
                     shown["variable"], shown["value"], "o", ms=2.5, mfc="none", color=PUBLISHED, label="published"
                 )
-                highest = max(panel.get_ylim()[1], 1.05 * float(shown["value"].max())) if len(shown) else None
-                panel.set_ylim(top=highest)
+                # The axis was fixed for the bars; published values may stand above them.
+                highest = float(shown["value"].max()) if len(shown) else 0.0
+                panel.set_ylim(top=max(panel.get_ylim()[1], 1.05 * highest))
             panel.set_title(str(name).capitalize())
             values = points_of(analysis, sweep, name, response)["measured"].to_numpy()
             falling = values.size > 1 and values[0] > values[-1]
