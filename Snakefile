@@ -33,7 +33,6 @@ rule all:
     input:
         "results/energies.parquet",
         GROWTH_FILES,
-        REPORT_FILES,
         FIGURES,
         SEARCH_NOISE,
         ARCHITECTURE_FILES,

@@ -83,8 +83,6 @@ GROWTH_FILES = (
     if SWEEPS
     else []
 )
-# A page about growth; variants of an architecture have their own figures.
-REPORT_FILES = ["results/report.html"] if STUDY.sweeps else []
 SEARCH_NOISE = (
     ["results/search_noise.csv"] if STUDY.config.outputs.search_noise and SWEEPS else []
 )
