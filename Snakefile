@@ -41,6 +41,8 @@ rule all:
         CONV_FILES,
         SPECS,
         CROSSCHECK if STUDY.config.confirm else [],
+    message:
+        "Everything is in results/; results/report.html shows it"
 
 
 rule energies_only:
