@@ -33,7 +33,6 @@ rule all:
     input:
         "results/energies.parquet",
         GROWTH_FILES,
-        "results/report.html",
         FIGURES,
         SEARCH_NOISE,
         ARCHITECTURE_FILES,

@@ -183,3 +183,22 @@ def test_a_sweep_that_could_not_be_tested_is_still_drawn(energies: pd.DataFrame)
     assert "inconclusive, n = 3" in figure.caption
     assert len(figure.figure.axes[0].patches) == 3
     assert not figure.figure.axes[0].lines
+
+
+def test_published_values_above_the_bars_are_inside_the_panel(analysis: Analysis) -> None:
+    published = pd.DataFrame({"architecture": ["simba"], "variable": [512.0], "value": [1e10]})
+    figure = growth_figure(analysis, "fc_inputs", published=published).figure
+    highest = {panel.get_title(): panel.get_ylim()[1] for panel in figure.axes}
+    assert highest["Simba"] > 1e10 > highest["Eyeriss"]
+
+
+def test_many_layers_over_decades_are_dots_on_logarithmic_axes() -> None:
+    sizes = np.geomspace(16, 160_000, 100).round()
+    many = pd.DataFrame({"architecture": "simba", "sweep": "wide", "C": sizes, "M": 1, "data_pj": 3.0 * sizes**1.1})
+    many = many.assign(layer=[f"{size:.0f}x1" for size in sizes], status="ok", reason="", engine="native")
+    many = many.assign(total_pj=many["data_pj"] + 8 * sizes, compute_pj=8 * sizes, energy_table="simba")
+    analysis = analyse_table(many, [SweepDescription("wide", "C", "linear", "n")])
+    panel = growth_figure(analysis, "wide").figure.axes[0]
+    assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
+    (dots,) = (line for line in panel.lines if line.get_label() == "100 layers")
+    assert sorted(np.asarray(dots.get_ydata())) == pytest.approx(sorted(many["data_pj"]))

@@ -82,6 +82,8 @@ def test_dense_densities_and_derived_sizes_are_fine() -> None:
         {"H": 223, "W": 223, "Hpad": 4, "Wpad": 4},  # of both sides together
         {"W": 224},  # with a padding that is not stated
         {},
+        {"W": 1, "H": 1},  # what the exercises' base problem states for all layers
+        {"W": 1, "H": 1, "Wpad": 0, "Hpad": 0},
     ],
 )
 def test_input_sizes_that_agree(sizes: dict[str, int]) -> None:

@@ -128,6 +128,13 @@ def test_the_further_figures(finished: Path, tmp_path: Path) -> None:
         assert (folder / f"results/figures/tiny/{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_networks_alone_need_no_growth(tmp_path: Path) -> None:
+    planned = snakemake(project(tmp_path / "networks", sweeps=[], networks=["alexnet"]), "--dry-run")
+    assert planned.returncode == 0, planned.stderr
+    assert "network_figures" in planned.stdout + planned.stderr
+    assert "test_growth" not in planned.stdout + planned.stderr
+
+
 def test_nothing_to_do_the_second_time(finished: Path) -> None:
     assert "Nothing to be done" in snakemake(finished).stderr
 

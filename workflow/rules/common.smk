@@ -72,9 +72,16 @@ VARIANT_CHUNKS = [
     for chunk in VARIANT_PLAN[arch]
 ]
 ARCHITECTURE_FILES = expand("results/architecture/{sweep}.csv", sweep=VARIANT_SOURCES)
-# Without a sweep of layers there is no growth to test.
+# Without a sweep of layers there is no growth to test, and nothing to report on it.
 GROWTH_FILES = (
-    ["results/fits.csv", "results/verdicts.csv", "results/laws.csv"] if SWEEPS else []
+    [
+        "results/fits.csv",
+        "results/verdicts.csv",
+        "results/laws.csv",
+        "results/report.html",
+    ]
+    if SWEEPS
+    else []
 )
 SEARCH_NOISE = (
     ["results/search_noise.csv"] if STUDY.config.outputs.search_noise and SWEEPS else []

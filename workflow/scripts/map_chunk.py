@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from jouleloop.config.load import typed
 from jouleloop.config.model import Config
 from jouleloop.config.study import chunk_layers, logged, search_chunk, write_chunk
 from jouleloop.pipeline.progress import chunk_progress
@@ -10,7 +11,7 @@ from jouleloop.pipeline.store import ResultStore
 from jouleloop.validation import validate
 
 with logged(snakemake.log[0]):
-    config, options = validate(Config, dict(snakemake.config), "config"), snakemake.params.options
+    config, options = validate(Config, typed(snakemake.config), "config"), snakemake.params.options
     output = Path(snakemake.output[0])
     layers = chunk_layers(config, snakemake.wildcards.chunk, options["layers"], Path(snakemake.params.layers))
     progress = chunk_progress(LOGS, output.parent, output.stem)

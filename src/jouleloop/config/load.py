@@ -102,7 +102,7 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
 
 
 def typed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``data`` with true, false, null and whole numbers inside nested keys as such.
+    """Return ``data`` with true, false, null and numbers inside nested keys as such.
 
     Snakemake hands over whatever stands in braces on its command line (``--config 'outputs={specs: true}'``) as text.
     """
@@ -116,6 +116,8 @@ def _typed(value: Any) -> Any:
         return value
     if re.fullmatch(r"-?\d{1,18}", value):
         return int(value)
+    if re.fullmatch(r"-?\d+\.\d*([eE][-+]?\d+)?|-?\d+[eE][-+]?\d+", value):
+        return float(value)
     return {"true": True, "false": False, "null": None}.get(value.lower(), value)
 
 

@@ -98,7 +98,7 @@ def grid(largest: int) -> Iterator[tuple[int, int, int]]:
 
 
 def divisible_grid(inputs: int, outputs: int) -> Iterator[tuple[int, int, int]]:
-    """Yield every (n, m, β) with n <= ``inputs``, m <= ``outputs`` and (β − 1) dividing m."""
+    """Yield every (n, m, β) with n <= ``inputs``, m <= ``outputs`` and (β − 1) dividing m, as eq. (28) asks."""
     for m in range(1, outputs + 1):
         for beta in range(2, m + 2):
             if m % (beta - 1) == 0:

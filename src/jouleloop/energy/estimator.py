@@ -140,19 +140,21 @@ def estimate_costs(
     """
     faults: list[Fault] = []
     levels: list[LevelEnergy] = []
+    answered: list[str] = []
     tell = warn or logging.getLogger("jouleloop.energy").warning
     for level in arch.levels:
-        found = _level(level, estimators, faults, tell)
+        found = _level(level, estimators, faults, tell, answered)
         if found is not None:
             levels.append(found)
     compute_pj, compute_source, compute_kind = 0.0, "", ""
-    answer = _ask(arch.compute, estimators, faults, tell, COMPUTE_ACTIONS)
+    answer = _ask(arch.compute, estimators, faults, tell, answered, COMPUTE_ACTIONS)
     if answer is not None:
         estimate, compute_kind = answer
         action = next(name for name in COMPUTE_ACTIONS if name in estimate.energy_pj)
         compute_pj, compute_source = estimate.energy_pj[action], f"{estimate.source} {action}"
     raise_all(faults, EnergyTableError)
-    name = "+".join(e.name for e in estimators)
+    # Named after those that answered, in the order in which they were asked.
+    name = "+".join(e.name for e in estimators if e.name in answered) or "+".join(e.name for e in estimators)
     asked = tuple((e.kind, e.name, e.digest()) for e in estimators)
     return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked)
 
@@ -176,6 +178,7 @@ def _ask(
     estimators: Sequence[Estimator],
     faults: list[Fault],
     tell: Callable[[str], object],
+    answered: list[str],
     wanted: Sequence[str] = (),
 ) -> tuple[Estimate, str] | None:
     said: list[str] = []
@@ -188,6 +191,7 @@ def _ask(
         else:
             for warning in answer.warnings:
                 tell(f"{node.name}: {warning}")
+            answered.append(estimator.name)
             return answer, estimator.kind
     asked = "; ".join(said) or "no estimator was asked"
     faults.append(Fault(f"no estimator knows the energy of class {node.klass}: {asked}", None, node.name))
@@ -195,12 +199,16 @@ def _ask(
 
 
 def _level(
-    level: StorageLevel, estimators: Sequence[Estimator], faults: list[Fault], tell: Callable[[str], object]
+    level: StorageLevel,
+    estimators: Sequence[Estimator],
+    faults: list[Fault],
+    tell: Callable[[str], object],
+    answered: list[str],
 ) -> LevelEnergy | None:
     stated = stated_energy(level)
     if stated is not None:
         return stated
-    answer = _ask(level, estimators, faults, tell)
+    answer = _ask(level, estimators, faults, tell, answered)
     if answer is None:
         return None
     estimate, kind = answer

@@ -62,13 +62,14 @@ def growth_figure(
                 panel.plot(
                     shown["variable"], shown["value"], "o", ms=2.5, mfc="none", color=PUBLISHED, label="published"
                 )
-                highest = max(panel.get_ylim()[1], 1.05 * float(shown["value"].max())) if len(shown) else None
-                panel.set_ylim(top=highest)
+                # The axis was fixed for the bars; published values may stand above them.
+                highest = float(shown["value"].max()) if len(shown) else 0.0
+                panel.set_ylim(top=max(panel.get_ylim()[1], 1.05 * highest))
             panel.set_title(str(name).capitalize())
             values = points_of(analysis, sweep, name, response)["measured"].to_numpy()
             falling = values.size > 1 and values[0] > values[-1]
             panel.legend(loc="upper right" if falling else "upper left")
-    what = f"Sweep {sweep}: bars are the layers, the dashed line is the least-squares fit of the expected growth."
+    what = f"Sweep {sweep}: bars or dots are the layers, dashed is the least-squares fit of the expected growth."
     if published is not None:
         what += " Circles are published values."
     stem = "_".join([sweep, *([architecture] if architecture else []), response.removesuffix("_pj")])

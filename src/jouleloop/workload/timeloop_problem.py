@@ -81,7 +81,8 @@ def _contradictions(shape: ProblemShape, instance: Mapping[Any, Any], sizes: Map
     """Return what contradicts a stated size of the input, which alone decides nothing.
 
     The axis of ``Wstride`` has the size W and the padding Wpad, on either side or of both together; where no padding is
-    stated, it may be anything that leaves a word of the input in every window. A last, incomplete step is left out.
+    stated, it may be anything that leaves a word of the input in every window. A last, incomplete step is left out. A
+    size of 1 is no statement.
     """
     faults = []
     for rank in dict.fromkeys(rank for space in shape.data_spaces for rank in space.projection if len(rank) == 2):
@@ -91,6 +92,9 @@ def _contradictions(shape: ProblemShape, instance: Mapping[Any, Any], sizes: Map
                 continue
             where = "problem.instance."
             given, padding = instance[axis], instance.get(f"{axis}pad")
+            if given == 1 and given is not True:
+                # The base problem of Timeloop's exercises states 1 for every size that a layer leaves open.
+                continue
             wrong = [
                 Fault("must be a whole number", None, where + key, value, f">= {least}")
                 for key, value, least in ((axis, given, 1), (f"{axis}pad", padding or 0, 0))

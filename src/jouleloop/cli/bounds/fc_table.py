@@ -12,6 +12,9 @@ from jouleloop.dataflows.fc_table import divisible_grid, grid, judge, table_row,
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 
+_SHORT = {"most_states": 20_000, "largest_table_bits": 18}
+"""Limits for layers too large to be searched in full: what the bounds do not close stays undecided."""
+
 
 @app.command("fc-table")
 def fc_table(
@@ -31,8 +34,10 @@ def fc_table(
     if divisible is not None and not (min(divisible) >= 1 and max(divisible) <= LARGEST_SIDE):
         allowed = f"1 … {LARGEST_SIDE}"
         raise InputError(Fault("no sizes for the exact table", field="--divisible", value=divisible, allowed=allowed))
-    layers = grid(largest) if divisible is None else divisible_grid(*divisible)
-    rows = [table_row(*layer) for layer in layers]
+    if divisible is None:
+        rows = [table_row(*layer) for layer in grid(largest)]
+    else:
+        rows = [table_row(*layer, **_SHORT) for layer in divisible_grid(*divisible)]
     write_text(output, to_csv(rows))
     verdict = dict(vars(judge(rows)))
     if as_json:
