@@ -9,7 +9,7 @@ envvars:
 include: "../Snakefile"
 
 
-PUBLISHED_TABLES = ["energies.parquet", "energies.csv", "timings.csv", "summary.json"]
+PUBLISHED_TABLES = ["energies.parquet", "energies.csv", "timings.csv"]
 BUCKET = os.environ["JOULELOOP_BUCKET"]
 
 

@@ -129,7 +129,10 @@ def crosscheck_table(
     for name, job in jobs.items():
         other = confirming_job(job, engine, store)
         layers = list({job.key(point.layer): point.layer for sweep in sweeps for point in sweep.points}.values())
-        run_confirmation(job, engine, layers, store)
+        # What failed has a reason, which the table shows: it is not tried once more here.
+        known = {key for one in (job, other) for key, _ in store.read(map(one.key, layers))}
+        lost = [layer for layer in layers if not known >= {job.key(layer), other.key(layer)}]
+        run_confirmation(job, engine, lost, store)
         ours = dict(store.read(map(job.key, layers)))
         theirs = dict(store.read(map(other.key, layers)))
         for sweep in sweeps:
