@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 import yaml
 
+from jouleloop.config.collect import write_energies
 from jouleloop.config.growth import analyse, write_analysis
 from jouleloop.config.load import load_study
-from jouleloop.config.study import write_energies
 from jouleloop.pipeline.networks import network_table
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.write import write_csv
