@@ -11,7 +11,7 @@
     diamond: () => el("path", { d: "M7 2 L12 7 L7 12 L2 7 Z" }), "triangle-up": () => el("path", { d: "M7 2 L12 11 L2 11 Z" }),
     "triangle-down": () => el("path", { d: "M7 12 L12 3 L2 3 Z" }),
   };
-  const DASHES = { dash: "5 3", dot: "1.5 2.5", dashdot: "5 2 1.5 2" };
+  const DASHES = { dash: "5 3", dotted: "1.5 2.5", dashdot: "5 2 1.5 2" };
 
   function key(entry) {
     const box = el("svg", { class: "key-drawing", viewBox: "0 0 14 14", width: 14, height: 14, "aria-hidden": "true" });

@@ -112,7 +112,7 @@
       for (const [side, dash] of [["lower", "dot"], ["upper", "dashdot"]]) {
         if (view !== "growth" || !entry.bounds[side]) continue;
         traces.push(line(group.x, scaled(entry.bounds[side]), css("--muted"), dash));
-        legend.push({ kind: dash, colour: css("--muted"), text: `${name}: ${side} bound of theory` });
+        legend.push({ kind: dash === "dot" ? "dotted" : dash, colour: css("--muted"), text: `${name}: ${side} bound of theory` });
       }
       if (view === "growth" && group.published && group.published[response]) {
         traces.push({
@@ -150,13 +150,14 @@
 
   // Stacks by level (colour) and data space (pattern), a panel a group; `bars` are [name, columns of values] a panel.
   function stacks(panels, categories, label, share) {
-    const levels = [...new Set(panels.flatMap((panel) => stackColumns(panel.columns).map((part) => part.level)))].filter((l) => l !== "compute");
     const traces = [];
     const legend = new Map();
     const layout = { barmode: "stack", bargap: 0.12, annotations: [] };
     const gap = 0.16 / panels.length;
     const narrow = document.documentElement.clientWidth < 600;
     panels.forEach((panel, p) => {
+      // Colours by the place of a level in its own hierarchy: those of two architectures together are more than there are colours.
+      const levels = [...new Set(stackColumns(panel.columns).map((part) => part.level))].filter((level) => level !== "compute");
       const suffix = p ? String(p + 1) : "";
       const top = 1 - p / panels.length;
       const totals = categories.map((_, i) => stackColumns(panel.columns).reduce((sum, part) => sum + (panel.columns[part.column][i] || 0), 0));
