@@ -29,6 +29,7 @@ _NOISE = (
     "failed to evaluate",
     "not generating energy_estimation",
     "no area",
+    "redefined compound component class",
 )
 #: Option `-p`: version 0.3 rounds to decimals, 0.4 to significant digits.
 _PRECISION = {"0.3": "5", "0.4": "12"}
