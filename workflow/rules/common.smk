@@ -63,7 +63,9 @@ ALL_TARGET_FILES = sorted(
     {str(path) for target in TARGETS.values() for path in target.files.paths()}
 )
 # Sources by content: a clock that was set back must not hide an edit.
-SOURCE_DIGESTS = {name: digest(Path(path).read_text()) for name, path in SOURCES.items()}
+SOURCE_DIGESTS = {
+    name: digest(Path(path).read_text()) for name, path in SOURCES.items()
+}
 VARIANT_SOURCES = {sweep.name: sweep.source for sweep in STUDY.architecture_sweeps}
 VARIANT_PLAN = {arch: plan_variants(STUDY, arch) for arch in ARCHITECTURES}
 VARIANT_CHUNKS = [

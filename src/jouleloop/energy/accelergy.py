@@ -29,8 +29,10 @@ _NOISE = (
     "failed to evaluate",
     "not generating energy_estimation",
     "no area",
+    "redefined compound component class",
 )
-_DECIMALS = {"0.3": "5", "0.4": "6"}
+#: Option `-p`: version 0.3 rounds to decimals, 0.4 to significant digits.
+_PRECISION = {"0.3": "5", "0.4": "12"}
 _WARNING = re.compile(r"^\s*(?:\S+ \S+ )?(?:WARN(?:ING)?|ALADDIN WARN)\b[:\s]*(?P<text>.*)$", re.IGNORECASE)
 
 
@@ -117,7 +119,7 @@ class AccelergyEstimator:
             write_text(folder / "design.yaml", dump_quoted(defined, quote=False))
             given.insert(len(given) - len(self.components), str(folder / "design.yaml"))
         files = [str(folder / "arch.yaml"), *given]
-        code, log = self._run([*files, "-o", str(folder / "out"), "-p", _DECIMALS[version]], folder)
+        code, log = self._run([*files, "-o", str(folder / "out"), "-p", _PRECISION[version]], folder)
         table, summary = folder / "out" / "ERT.yaml", folder / "out" / "ERT_summary.yaml"
         if code is None:
             return Refusal(f"Accelergy {version} did not finish in {self.timeout_s:g} s")
