@@ -11,7 +11,7 @@ from jouleloop.bounds.fc_upper import best_upper
 from jouleloop.bounds.fc_witness import least_accesses
 from jouleloop.dataflows.fc import run, schedule_from_moves
 from jouleloop.dataflows.fc_best import schedule_of
-from jouleloop.dataflows.fc_table import from_csv, grid, judge, table_row, to_csv
+from jouleloop.dataflows.fc_table import divisible_grid, from_csv, grid, judge, table_row, to_csv
 from jouleloop.errors import InputError
 
 TABLE = Path(__file__).parents[2] / "docs" / "data" / "fc_exact_optima.csv"
@@ -111,6 +111,22 @@ def test_kept_table_is_recomputed_and_says_what_the_docs_say():
     assert verdict.below_paper_divides == ()
     assert set(verdict.below_known) == {(6, 7, 3), (7, 7, 3), (8, 7, 3)}
     assert len(verdict.below_paper) == 8
+
+
+def test_kept_table_of_divisible_layers_says_what_the_docs_say():
+    rows = from_csv(TABLE.with_name("fc_divisible_optima.csv").read_text(encoding="utf-8"))
+    assert [(r.inputs, r.outputs, r.buffer_words) for r in rows] == list(divisible_grid(20, 16))
+    assert (len(rows), sum(row.decided for row in rows)) == (1000, 894)
+    for row in rows:
+        n, m, beta = row.inputs, row.outputs, row.buffer_words
+        if beta <= min(n, m):
+            assert row.upper_accesses == m * (n - 1) // (beta - 1) + 2 * m + 1
+            assert row.decided or row.lower_accesses < row.upper_accesses
+    hard = [row for row in rows if 2 < row.buffer_words <= min(row.inputs, row.outputs)]
+    assert (len(hard), sum(row.decided for row in hard)) == (311, 205)
+    for row in hard[::40]:
+        if row.decided and row.outputs <= 10:
+            assert recursive_bound(row.inputs, row.outputs, row.buffer_words) == row.upper_accesses
 
 
 def test_eq_20_fails_for_many_outputs_and_few_inputs():
