@@ -42,7 +42,7 @@ rule all:
         SPECS,
         CROSSCHECK if STUDY.config.confirm else [],
     message:
-        "Everything is in results/; results/report.html shows it"
+        "Everything is in results/"
 
 
 rule energies_only:
