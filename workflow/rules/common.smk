@@ -85,8 +85,8 @@ GROWTH_FILES = (
     if SWEEPS
     else []
 )
-# A page about growth; variants of an architecture have their own figures.
-REPORT_FILES = ["results/report.html"] if STUDY.sweeps else []
+# A page about growth; networks and variants of an architecture have figures and tables of their own.
+REPORT_FILES = ["results/report.html"] if SWEEPS else []
 SEARCH_NOISE = (
     ["results/search_noise.csv"] if STUDY.config.outputs.search_noise and SWEEPS else []
 )
