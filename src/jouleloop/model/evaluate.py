@@ -45,7 +45,7 @@ def first_fills_elided(semantics: str) -> bool:
     """Return whether ``semantics`` leaves the first fills of outputs out."""
     if semantics not in FIRST_FILLS_ELIDED:
         allowed = ", ".join(FIRST_FILLS_ELIDED)
-        raise MappingError(Fault("the native model does not count by these rules", field="semantics", value=semantics, allowed=allowed))
+        raise MappingError(Fault("no rules of the native model", field="semantics", value=semantics, allowed=allowed))
     return FIRST_FILLS_ELIDED[semantics]
 
 
