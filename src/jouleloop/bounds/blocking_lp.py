@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import linprog
 
 from jouleloop.bounds.blocking import Blocking, largest_blocking
 from jouleloop.bounds.conv_layer import ConvLayer, Precisions, memory_words
+from jouleloop.bounds.highs import linprog
 from jouleloop.errors import AssumptionError, EngineError, Fault
 
 # Columns: b_N, b_cI, b_cO, b_wO, b_hO, b_wF', b_wF'', b_hF', b_hF''. This is the order in which the printed matrix

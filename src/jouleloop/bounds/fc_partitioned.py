@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
-from scipy.optimize import linprog
 
 from jouleloop.bounds.fc import FcLayer
+from jouleloop.bounds.highs import linprog
 from jouleloop.errors import InputError
 
 

@@ -13,8 +13,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import linprog
 
+from jouleloop.bounds.highs import linprog
 from jouleloop.bounds.nest import ProjectiveNest
 from jouleloop.bounds.nest_exact import Form, Scale
 from jouleloop.errors import Fault, InputError

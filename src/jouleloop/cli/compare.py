@@ -1,7 +1,7 @@
 """``jouleloop compare``: two tables of results, row by row and field by field."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
@@ -9,7 +9,9 @@ from rich.measure import Measurement
 from rich.table import Table
 
 from jouleloop.cli.console import print_json, stdout
-from jouleloop.pipeline.compare import FieldComparison, TableComparison, compare_tables, read_table
+
+if TYPE_CHECKING:  # pandas is slow to import
+    from jouleloop.pipeline.compare import FieldComparison, TableComparison
 
 _SHOWN_ROWS = 10
 _WIDTH = 150
@@ -38,6 +40,8 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Tell where two tables agree: rows of one only, equal, lower and higher values; exit code 1 where they differ."""
+    from jouleloop.pipeline.compare import compare_tables, read_table  # noqa: PLC0415 - pandas is slow to import
+
     found = compare_tables(
         read_table(first),
         read_table(second),
@@ -60,7 +64,7 @@ def _names(text: str | None) -> list[str]:
     return [name.strip() for name in (text or "").split(",") if name.strip()]
 
 
-def _show(found: TableComparison, first: Path, second: Path) -> None:
+def _show(found: "TableComparison", first: Path, second: Path) -> None:
     say = {"markup": False, "highlight": False, "soft_wrap": True}
     stdout.print(f"A = {first}\nB = {second}\n{found.rows} rows in both, by {', '.join(found.keys)}", **say)  # type: ignore[arg-type]
     for name, labels, columns in (
@@ -79,7 +83,7 @@ def _show(found: TableComparison, first: Path, second: Path) -> None:
     stdout.print("the tables differ" if found.differ else "the tables agree", **say)  # type: ignore[arg-type]
 
 
-def _show_fields(fields: list[FieldComparison]) -> None:
+def _show_fields(fields: "list[FieldComparison]") -> None:
     table = Table(title="A against B", title_justify="left")
     for heading in ("column", "equal", "lower", "higher", "different", "no A", "no B", "largest", "relative", "where"):
         left = heading in ("column", "where")

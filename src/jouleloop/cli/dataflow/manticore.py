@@ -15,7 +15,6 @@ from jouleloop.cli.manticore_options import Stack, Words, build_layer
 from jouleloop.cli.splice import spliced
 from jouleloop.dataflows.manticore import run_checked
 from jouleloop.dataflows.manticore_conv import Variant
-from jouleloop.report.theory_manticore import draw_svg, draw_text
 
 
 @app.command("manticore")
@@ -50,6 +49,8 @@ def manticore(
     )
     run = checked.run
     if svg is not None:
+        from jouleloop.report.theory_manticore import draw_svg  # noqa: PLC0415 - matplotlib is slow to import
+
         draw_svg(run.events, svg, f"Algorithm {algorithm}, Δ_O = {size}")
     record = {
         "algorithm": algorithm,
@@ -76,4 +77,6 @@ def manticore(
             table.add_row(name, f"{value:,}")
     print_table(table)
     if draw:
+        from jouleloop.report.theory_manticore import draw_text  # noqa: PLC0415 - matplotlib is slow to import
+
         stdout.print(draw_text(run.events), highlight=False, markup=False, soft_wrap=True)
