@@ -305,7 +305,7 @@ def test_json_round_trip_and_search(tmp_path):
     assert load_network(output).name == "two_words"
     found = runner.invoke(app, ["sweep", str(output), "--arch", "simba", "--output", str(tmp_path / "results")])
     assert found.exit_code == 0, found.output
-    assert "2 rows (2 ok)" in found.stdout
+    assert "simba: 2 ok" in found.stdout
 
 
 def test_default_output_is_not_replaced_unasked(tmp_path, monkeypatch):
