@@ -1,0 +1,178 @@
+"""The path of the descent: loops placed so far, the states of the bound tables they lead to, what they surely cost."""
+
+import numba as nb
+import numpy as np
+
+from jouleloop.model.arrays import BOUND, DIM, READ_BANDWIDTH, SHARED_BANDWIDTH, TEMPORAL, WRITE_BANDWIDTH, Floats, Ints
+from jouleloop.model.kernel import STEP
+from jouleloop.search.arrays import (
+    COUNT,
+    KIND,
+    LINKED,
+    LOOPS,
+    PARENT,
+    PARTITIONED,
+    POINT,
+    RADIX,
+    SPREAD,
+    SPREAD_LINKED,
+    VALUE,
+    Case,
+    Path,
+)
+from jouleloop.search.bounds import admits
+from jouleloop.search.costs import crossing_pj, filled_words, words_into
+from jouleloop.search.lattice import digit, index_of
+
+
+@nb.njit(cache=True)
+def next_cut(
+    axis: Ints, divisor: Ints, slots: Ints, level: int, index: Ints, target: Ints, moving: Ints
+) -> tuple[int, int]:
+    """Read the cut that ``target`` stands for: the point of the tile inside (-1: not admitted), and how many loops.
+
+    Writes the dimensions of those loops to ``moving``.
+    """
+    point = 0
+    n = 0
+    for d in range(index.shape[0]):
+        whole = divisor[d, index[d], VALUE]
+        part = divisor[d, target[d], VALUE]
+        factor = whole // part
+        if factor * part != whole or not admits(slots, level, d, factor):
+            return -1, 0
+        point += target[d] * axis[d, RADIX]
+        if factor > 1:
+            moving[n] = d
+            n += 1
+    return point, n
+
+
+@nb.njit(cache=True)
+def place_loops(case: Case, path: Path, level: int, inner_point: int, moving: Ints, n: int) -> int:
+    """Append a level's loops (``moving``: dimensions, innermost first) to the path; return the innermost dimension.
+
+    Without any loop outside, that is the number of dimensions.
+    """
+    axis = case.grid.axis
+    divisor = case.grid.divisor
+    loops = path.node[level, LOOPS]
+    point = path.node[level, POINT]
+    path.nest.counts[level, TEMPORAL] = n
+    for a in range(n):
+        d = moving[a]
+        part = divisor[d, digit(axis, inner_point, d), VALUE]
+        bound = divisor[d, digit(axis, point, d), VALUE] // part
+        at = loops + n - 1 - a
+        path.loops[at, DIM] = d
+        path.loops[at, BOUND] = bound
+        path.loops[at, STEP] = part * case.unrolled.inside[level, d]
+        path.nest.loops[level, TEMPORAL, n - 1 - a, DIM] = d
+        path.nest.loops[level, TEMPORAL, n - 1 - a, BOUND] = bound
+    if loops + n == 0:
+        return int(axis.shape[0])
+    return int(path.loops[loops + n - 1, DIM])
+
+
+@nb.njit(cache=True)
+def _run_start(case: Case, path: Path, total: int, kind: int, d: int, now: int) -> int:
+    """Divisor index where the trailing run of a kind started along a dimension, ``now`` being the index of the tile."""
+    axis = case.grid.axis
+    divisor = case.grid.divisor
+    value = divisor[d, now, VALUE]
+    k = total - 1
+    while k >= 0 and axis[path.loops[k, DIM], KIND] == kind:
+        if path.loops[k, DIM] == d:
+            value *= path.loops[k, BOUND]
+        k -= 1
+    return int(index_of(divisor[d], axis[d, COUNT], value))
+
+
+@nb.njit(cache=True)
+def state_of(case: Case, path: Path, inner_point: int, total: int) -> int:
+    """Return the state of the bound tables that the first ``total`` loops of the path lead to."""
+    axis = case.grid.axis
+    pair_of = case.grid.pair_of
+    weight = case.grid.state
+    if total == 0:
+        return 0
+    kind = axis[path.loops[total - 1, DIM], KIND]
+    state = 0
+    for d in range(axis.shape[0]):
+        now = digit(axis, inner_point, d)
+        if kind >= 0 and axis[d, KIND] == kind:
+            now = pair_of[d, _run_start(case, path, total, kind, d, now), now]
+        state += now * weight[kind, d]
+    return state
+
+
+@nb.njit(cache=True)
+def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int) -> float:
+    """Least energy [pJ] below a cut of the tile over all orders of its loops, from the tables alone."""
+    axis = case.grid.axis
+    pair_of = case.grid.pair_of
+    weight = case.grid.state
+    enter = case.tables.enter
+    loops = path.node[level, LOOPS]
+    if n == 0:
+        if loops == 0:
+            return float(case.tables.ahead[level, 0])
+        return float(enter[level, path.loops[loops - 1, DIM], state_of(case, path, path.node[level, POINT], loops)])
+    least_pj = np.inf
+    for a in range(n):
+        j = moving[a]
+        kind = axis[j, KIND]
+        alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1, DIM], KIND] == kind
+        for b in range(n):
+            if axis[moving[b], KIND] != kind:
+                alone = False
+        state = 0
+        for d in range(axis.shape[0]):
+            now = target[d]
+            if kind >= 0 and axis[d, KIND] == kind:
+                start = _run_start(case, path, loops, kind, d, index[d]) if alone else index[d]
+                now = pair_of[d, start, now]
+            state += now * weight[kind, d]
+        least_pj = min(least_pj, enter[level, j, state])
+    return least_pj
+
+
+@nb.njit(cache=True)
+def cross(case: Case, path: Path, elided: bool, level: int, innermost: int, total: int, extent: Ints) -> float:
+    """Energy [pJ] of the boundary below ``level``, its loops placed; adds the words to the child's traffic."""
+    child = level - 1
+    unrolled = case.unrolled
+    traffic = path.traffic[child]
+    total_pj = 0.0
+    for k in range(traffic.shape[0]):
+        traffic[k, 0] = path.traffic[level, k, 0]
+        traffic[k, 1] = path.traffic[level, k, 1]
+    for v in range(case.keep.shape[1]):
+        up = int(unrolled.edge[child, v, PARENT])
+        if not case.keep[child, v] or up < 0:
+            continue
+        words = words_into(case.layer.coef, v, extent, path.loops, total)
+        linked = innermost < extent.shape[0] and unrolled.side[v, innermost, LINKED] == 1
+        asked = words * unrolled.edge[child, v, SPREAD_LINKED if linked else SPREAD]
+        filled = filled_words(unrolled.edge, child, v, words, linked)
+        written = case.layer.read_write[v]
+        total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)
+        if written:
+            traffic[up, 1] += asked
+            traffic[up, 0] += max(0.0, asked - unrolled.edge[up, v, PARTITIONED])
+            traffic[child, 1] += max(0.0, filled - (unrolled.edge[child, v, PARTITIONED] if elided else 0.0))
+        else:
+            traffic[up, 0] += asked
+            traffic[child, 1] += filled
+    return total_pj
+
+
+@nb.njit(cache=True)
+def least_cycles(spec: Floats, traffic: Floats, steps: float) -> float:
+    """Cycles at least, from the words that are certain; a hair less, since the model rounds differently."""
+    cycles = steps
+    for k in range(spec.shape[0]):
+        cycles = max(cycles, traffic[k, 0] / spec[k, READ_BANDWIDTH])
+        cycles = max(cycles, traffic[k, 1] / spec[k, WRITE_BANDWIDTH])
+        cycles = max(cycles, (traffic[k, 0] + traffic[k, 1]) / spec[k, SHARED_BANDWIDTH])
+    return cycles if cycles == steps else max(steps, cycles * (1.0 - 1e-9))
