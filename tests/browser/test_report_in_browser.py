@@ -275,6 +275,8 @@ def test_names_with_markup_stay_text(opened: Opened) -> None:
     section = page.locator("#sweep-1")
     opened.draw("#sweep-1")
     section.locator("summary", has_text="Points as a table").click()
+    # The table is filled after it opens.
+    section.get_by_role("rowheader", name=HOSTILE, exact=True).nth(1).wait_for()
     assert section.get_by_role("rowheader", name=HOSTILE, exact=True).count() == 2
     assert section.get_by_role("rowheader", name="=1+1", exact=True).count() == 2
     section.get_by_role("button", name=f"Show the mapping of {HOSTILE} on simba", exact=True).click()

@@ -85,6 +85,15 @@ def _sure_moves(side: Ints, v: int, place: Ints, iterations: float) -> float:
 
 
 @nb.njit(cache=True)
+def _may_stand(side: Ints, v: int, place: Ints, j: int) -> bool:
+    """Whether another dimension outside a tile moves the rank that ``j`` moves, so that both may cancel out."""
+    for d in range(place.shape[0]):
+        if d != j and side[v, d, HALO] == side[v, j, HALO] and place[d, OUTSIDE] > 1:
+            return True
+    return False
+
+
+@nb.njit(cache=True)
 def passable(slots: Ints, level: int) -> bool:
     """Whether a level may go without any loop."""
     for d in range(slots.shape[1]):
@@ -189,6 +198,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     edge = case.unrolled.edge
     side = case.unrolled.side
     rate = case.unrolled.rate
+    instances = case.unrolled.instances
     dims = axis.shape[0]
     spaces = coef.shape[0]
     child = level - 1
@@ -267,6 +277,10 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                     words = _sliding_words(coef, side, v, full[v], place, inside[level, j], iterations, j)
                     linked = side[v, j, LINKED] == 1
                     asked = words * edge[child, v, SPREAD_LINKED if linked else SPREAD]
+                    if instances[child] > instances[int(edge[child, v, PARENT])] and _may_stand(side, v, place, j):
+                        # At least every second step is one of the innermost loop, which moves.
+                        asked *= 0.5
+                        linked = True
                     base_pj += crossing_pj(rate, child, v, asked, filled_words(edge, child, v, words, linked))
             # All starts of the run that the tile divides: an odometer over the dimensions of the kind. The outermost
             # level knows one start only. Kind -1 has no runs, and its weights are in the last row.

@@ -92,8 +92,10 @@ def fill_rate(
 
 
 @nb.njit(cache=True)
-def words_into(coef: Ints, v: int, extent: Ints, loop: Ints, loops: int) -> float:
-    """Words of one data space that enter one instance of a tile, exactly (no mesh links).
+def words_into(coef: Ints, v: int, extent: Ints, loop: Ints, loops: int) -> tuple[float, float]:
+    """Words of one data space that enter one instance of a tile, exactly (no mesh links), and those of steps that stand.
+
+    A step stands where loops of one window cancel out. Timeloop reads the tile anew, but lets neighbours hand it on.
 
     Loops are outermost first here. See `jouleloop.model.kernel` for why two sizes and one comparison a loop suffice.
     """
@@ -119,7 +121,7 @@ def words_into(coef: Ints, v: int, extent: Ints, loop: Ints, loops: int) -> floa
             else:
                 part *= side
     if loops == 0:
-        return full
+        return full, 0.0
     if moved == 0:
         part = 0.0
     elif moved > 1 or apart:
@@ -131,20 +133,25 @@ def words_into(coef: Ints, v: int, extent: Ints, loop: Ints, loops: int) -> floa
     later = total / loop[first, BOUND]
     whole = 1.0
     partial = total - later
+    standing = 0.0
     outer = later
     for j in range(first - 1, -1, -1):
         outer /= loop[j, BOUND]
         calls = (loop[j, BOUND] - 1) * outer
         match = True
+        stands = moved > 0
         for r in range(ranks):
             value = coef[v, r, loop[j, DIM]] * loop[j, STEP]
             for i in range(j + 1, loops):
                 value -= coef[v, r, loop[i, DIM]] * loop[i, STEP]
+            if value != 0:
+                stands = False
             if value != coef[v, r, loop[first, DIM]] * loop[first, STEP]:
                 match = False
-                break
+        if stands:
+            standing += calls
         if match:
             partial += calls
         else:
             whole += calls
-    return float(whole * full + partial * part)
+    return float(whole * full + partial * part), float(standing * full)

@@ -151,9 +151,11 @@ def cross(case: Case, path: Path, elided: bool, level: int, innermost: int, tota
         up = int(unrolled.edge[child, v, PARENT])
         if not case.keep[child, v] or up < 0:
             continue
-        words = words_into(case.layer.coef, v, extent, path.loops, total)
-        linked = innermost < extent.shape[0] and unrolled.side[v, innermost, LINKED] == 1
-        asked = words * unrolled.edge[child, v, SPREAD_LINKED if linked else SPREAD]
+        words, standing = words_into(case.layer.coef, v, extent, path.loops, total)
+        if unrolled.instances[child] <= unrolled.instances[up]:
+            standing = 0.0
+        linked = standing > 0.0 or (innermost < extent.shape[0] and unrolled.side[v, innermost, LINKED] == 1)
+        asked = (words - standing) * unrolled.edge[child, v, SPREAD_LINKED if linked else SPREAD]
         filled = filled_words(unrolled.edge, child, v, words, linked)
         written = case.layer.read_write[v]
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)

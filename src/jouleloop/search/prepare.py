@@ -42,8 +42,8 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
 def _least_distinct(coef: Ints, side: Ints, factors: Ints, linked: bool) -> float:
     """Distinct boxes among the instances of one fan-out, at least; ``linked``: those that mesh links cannot serve.
 
-    Along a rank that several dimensions move, the offsets are sums of progressions, and a sum of sets of sizes a and b
-    has at least a + b - 1 members. With links, the instances at the far end of such a rank still have to be served.
+    Along a rank that several dimensions move, the offsets are sums of progressions; Timeloop's averages over steps can
+    count fewer than there are, but not fewer than one dimension moves. With links, the instances at the far end of such a rank still have to be served.
     """
     ranks = coef.shape[0]
     dims = coef.shape[1]
@@ -62,17 +62,15 @@ def _least_distinct(coef: Ints, side: Ints, factors: Ints, linked: bool) -> floa
             return 1.0 if linked else float(most)
     product = 1.0
     for r in range(ranks):
-        members = 0
-        parts = 0
+        most = 1
         shared = False
         for d in range(dims):
             if coef[r, d] != 0 and factors[d] > 1:
-                members += factors[d]
-                parts += 1
+                most = max(most, factors[d])
                 if side[d, HALO] >= 0:
                     shared = True
-        if parts > 0 and not (linked and shared):
-            product *= members - (parts - 1)
+        if not (linked and shared):
+            product *= most
     return product
 
 
