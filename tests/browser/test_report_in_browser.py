@@ -215,6 +215,7 @@ def test_tables_sort_by_mouse_and_key(opened: Opened) -> None:
     assert names.all_inner_texts() == ["simba", "simba", "eyeriss", "eyeriss"]
     page.locator("#sweep-0 summary", has_text="Points as a table").click()
     table = page.locator("#sweep-0 .point-table")
+    table.locator("tbody tr").nth(23).wait_for()
     assert table.locator("tbody tr").count() == 24
     table.get_by_role("button", name="inputs n").click()
     sizes = [int(text.replace(",", "")) for text in table.locator("tbody tr td:nth-child(3)").all_inner_texts()]

@@ -93,7 +93,7 @@ def fill_rate(
 
 @nb.njit(cache=True)
 def words_into(coef: Ints, v: int, extent: Ints, loop: Ints, loops: int) -> tuple[float, float]:
-    """Words of one data space that enter one instance of a tile, exactly (no mesh links), and those of steps that stand.
+    """Words of one data space that enter one instance of a tile, exactly (no mesh links), and of steps that stand.
 
     A step stands where loops of one window cancel out. Timeloop reads the tile anew, but lets neighbours hand it on.
 

@@ -43,7 +43,8 @@ def _least_distinct(coef: Ints, side: Ints, factors: Ints, linked: bool) -> floa
     """Distinct boxes among the instances of one fan-out, at least; ``linked``: those that mesh links cannot serve.
 
     Along a rank that several dimensions move, the offsets are sums of progressions; Timeloop's averages over steps can
-    count fewer than there are, but not fewer than one dimension moves. With links, the instances at the far end of such a rank still have to be served.
+    count fewer than there are, but not fewer than one dimension moves. With links, those at the far end still have to
+    be served.
     """
     ranks = coef.shape[0]
     dims = coef.shape[1]
