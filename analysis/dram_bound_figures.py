@@ -6,8 +6,8 @@ import pandas as pd
 
 from jouleloop.config.growth import describe
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
 from jouleloop.pipeline.hardware_bounds import BOUND_COLUMN
+from jouleloop.pipeline.runlog import logged
 from jouleloop.report.figures_energy import dram_bound_figure
 from jouleloop.report.style import save_figure
 

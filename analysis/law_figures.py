@@ -6,7 +6,7 @@ import pandas as pd
 
 from jouleloop.config.growth import describe
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
+from jouleloop.pipeline.runlog import logged
 from jouleloop.report.figures_laws import law_figure
 from jouleloop.report.style import save_figure
 

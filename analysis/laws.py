@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import jobs_of, logged
+from jouleloop.config.study import jobs_of
 from jouleloop.pipeline.laws import law_tables
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.write import read_parquet, write_csv
 
 with logged(snakemake.log[0]):

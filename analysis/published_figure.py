@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
+from jouleloop.pipeline.runlog import logged
 from jouleloop.report.study_figures import draw_published
 
 with logged(snakemake.log[0]):

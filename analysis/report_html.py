@@ -5,7 +5,7 @@ from pathlib import Path
 from snakemake.script import Snakemake
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
+from jouleloop.pipeline.runlog import logged
 from jouleloop.report.html.page import write_report
 from jouleloop.report.html.sources import read_tables
 

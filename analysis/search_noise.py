@@ -4,7 +4,7 @@ from pathlib import Path
 
 from jouleloop.config.load import load_study
 from jouleloop.config.noise import heuristic_energies, search_noise_table
-from jouleloop.config.study import logged
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.write import read_parquet, write_csv
 

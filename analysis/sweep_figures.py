@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.write import read_parquet
 from jouleloop.report.study_figures import draw_sweep
 

@@ -6,7 +6,7 @@ import pandas as pd
 
 from jouleloop.config.growth import analyse, write_analysis
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.write import read_parquet
 
 with logged(snakemake.log[0]):

@@ -3,8 +3,9 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import jobs_of, logged
+from jouleloop.config.study import jobs_of
 from jouleloop.pipeline.hardware_bounds import fc_hardware_table
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.write import read_parquet, write_csv
 from jouleloop.workload.layer import CONV
 

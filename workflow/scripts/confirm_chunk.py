@@ -4,8 +4,8 @@ from pathlib import Path
 
 from jouleloop.config.crosscheck import confirm_chunk
 from jouleloop.config.load import load_study
-from jouleloop.config.study import chunk_layers, logged, write_chunk
-from jouleloop.pipeline.runlog import LOGS, current_run
+from jouleloop.config.study import chunk_layers, write_chunk
+from jouleloop.pipeline.runlog import LOGS, current_run, logged
 from jouleloop.pipeline.store import ResultStore
 
 with logged(snakemake.log[0]):

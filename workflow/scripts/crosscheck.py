@@ -4,8 +4,8 @@ from pathlib import Path
 
 from jouleloop.config.crosscheck import write_crosscheck
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
 from jouleloop.files import write_text
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.report.crosscheck_page import crosscheck_page
 

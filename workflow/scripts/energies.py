@@ -4,8 +4,7 @@ from pathlib import Path
 
 from jouleloop.config.collect import study_summary, write_energies
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
-from jouleloop.pipeline.runlog import LOGS
+from jouleloop.pipeline.runlog import LOGS, logged
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.summary import write_summary
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.config.study import LOG, logged
 from jouleloop.pipeline.published import summarise_published
+from jouleloop.pipeline.runlog import LOG, logged
 from jouleloop.pipeline.write import write_csv
 
 with logged(snakemake.log[0]):

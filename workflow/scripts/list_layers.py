@@ -4,7 +4,7 @@ from pathlib import Path
 
 from jouleloop.config.growth import check_growth
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.table import layer_table
 from jouleloop.pipeline.write import write_csv
 

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged, search_variants, write_chunk
+from jouleloop.config.study import search_variants, write_chunk
 from jouleloop.pipeline.progress import chunk_progress
-from jouleloop.pipeline.runlog import LOGS, current_run
+from jouleloop.pipeline.runlog import LOGS, current_run, logged
 from jouleloop.pipeline.store import ResultStore
 
 with logged(snakemake.log[0]):

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import logged
 from jouleloop.pipeline.networks import network_table
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.write import read_parquet, write_csv
 
 with logged(snakemake.log[0]):

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from jouleloop.config.load import Study, load_study
-from jouleloop.config.study import jobs_of, logged
+from jouleloop.config.study import jobs_of
 from jouleloop.mapspace.read import SETS
 from jouleloop.pipeline.published import compare_published
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.write import write_csv
 from jouleloop.workload.sweep import load_sweep

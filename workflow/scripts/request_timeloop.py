@@ -4,7 +4,8 @@ from pathlib import Path
 
 from jouleloop.config.load import load_study
 from jouleloop.config.requests import request_chunk, write_requests
-from jouleloop.config.study import chunk_layers, logged
+from jouleloop.config.study import chunk_layers
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.store import ResultStore
 
 with logged(snakemake.log[0]):

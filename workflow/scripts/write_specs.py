@@ -3,7 +3,8 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import jobs_of, logged
+from jouleloop.config.study import jobs_of
+from jouleloop.pipeline.runlog import logged
 from jouleloop.pipeline.specs import write_specs
 
 with logged(snakemake.log[0]):

@@ -13,29 +13,11 @@ from jouleloop.files import write_json
 from jouleloop.pipeline.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
 from jouleloop.pipeline.compute import ChunkReport, Job, run_chunk
 from jouleloop.pipeline.keys import code_digest, digest, engine_identity
-from jouleloop.pipeline.runlog import LOG, logged
 from jouleloop.pipeline.store import ResultStore
 from jouleloop.pipeline.targets import TargetFiles, TargetSet, load_targets
 from jouleloop.pipeline.variants import distinct_points, run_points
 from jouleloop.workload.layer import CONV, GROUPED_CONV, Layer
 from jouleloop.workload.variants import Variant
-
-__all__ = [
-    "LOG",
-    "Chunks",
-    "chunk_layers",
-    "expected_chunks",
-    "files_of",
-    "jobs_of",
-    "logged",
-    "map_parameters",
-    "plan",
-    "plan_variants",
-    "search_chunk",
-    "search_variants",
-    "targets_of",
-    "write_chunk",
-]
 
 Chunks = dict[str, list[Layer]]
 VariantChunks = dict[str, list[tuple[Variant, Layer]]]
