@@ -87,11 +87,12 @@ def _sure_moves(side: Ints, v: int, place: Ints, iterations: float) -> float:
 @nb.njit(cache=True)
 def _may_stand(side: Ints, v: int, place: Ints, j: int) -> bool:
     """Whether another dimension outside a tile moves the rank that ``j`` moves, so that both may cancel out."""
-    others = 0
     for d in range(place.shape[0]):
-        if d != j and side[v, d, HALO] == side[v, j, HALO] and place[d, OUTSIDE] > 1:
-            others += 1
-    return others > 0
+        if d == j or place[d, OUTSIDE] == 1:
+            continue
+        if side[v, d, HALO] == side[v, j, HALO]:
+            return True
+    return False
 
 
 @nb.njit(cache=True)

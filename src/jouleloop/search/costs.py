@@ -148,6 +148,8 @@ def words_into(coef: Ints, v: int, extent: Ints, loop: Ints, loops: int) -> tupl
                 stands = False
             if value != coef[v, r, loop[first, DIM]] * loop[first, STEP]:
                 match = False
+            if not match and not stands:
+                break
         if stands:
             standing += calls
         if match:
