@@ -9,7 +9,7 @@ from jouleloop.cli.console import stdout
 from jouleloop.cli.project import project_root
 from jouleloop.config.load import load_study, read_config
 from jouleloop.errors import InputError, raise_all, unknown
-from jouleloop.pipeline.write import read_parquet
+from jouleloop.tables.write import read_parquet
 
 
 def figures(
