@@ -52,7 +52,7 @@ def orders(slot: Slot, dims: list[int]) -> list[tuple[int, ...]]:
 
 
 def temporal_options(slot: Slot, factors: tuple[int, ...], innermost: bool) -> list[tuple[Loop, ...]]:
-    """All orders of the temporal loops of a level, outermost first; those of the innermost level change nothing."""
+    """All orders of the temporal loops of a level, outermost first; ``innermost``: the order is canonical."""
     moving = [d for d, f in enumerate(factors) if f > 1]
     chosen = [tuple(moving)] if innermost else orders(slot, moving)
     return [tuple((d, factors[d], 0) for d in reversed(order)) for order in chosen]
@@ -95,7 +95,7 @@ def enumerate_nests(space: MapSpace) -> NestArrays | None:
     @cache
     def options(at: int, factors: tuple[int, ...]) -> list[tuple[Loop, ...]]:
         k, kind, slot = slots[at]
-        return spatial_options(slot, factors, fanout[k]) if kind else temporal_options(slot, factors, k == 0)
+        return spatial_options(slot, factors, fanout[k]) if kind else temporal_options(slot, factors, at == 0)
 
     limits = [level.effective_words for level in reversed(space.arch.levels)]
     coef = space.problem.projection_array
