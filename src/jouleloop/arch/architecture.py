@@ -35,6 +35,8 @@ class StorageLevel:
         Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering.
     attributes
         Attributes as given, for energy estimators.
+    timeloop_class
+        Class by which Timeloop knows it where that is not ``klass``, which estimators read.
     """
 
     name: str
@@ -52,11 +54,17 @@ class StorageLevel:
     multiple_buffering: float = 1.0
     min_utilization: float = 0.0
     attributes: Mapping[str, Attribute] = field(default_factory=dict, hash=False)
+    timeloop_class: str = ""
 
     @property
     def instances(self) -> int:
         """Number of physical instances."""
         return self.mesh_x * self.mesh_y
+
+    @property
+    def is_dram(self) -> bool:
+        """Whether Timeloop takes it for a DRAM."""
+        return "DRAM" in (self.timeloop_class or self.klass) or self.attributes.get("technology") == "DRAM"
 
     @property
     def capacity_bits(self) -> int | None:
@@ -127,6 +135,12 @@ class Architecture:
                     faults.append(
                         Fault(f"{axis} is not a multiple of the {axis} {a} of {outer.name}", self.name, inner.name, b)
                     )
+        if self.compute.name in names:
+            faults.append(Fault("a storage level and the compute level have one name", self.name, value=names[-1]))
+        for level in self.levels:
+            if level.instances % level.cluster_size:
+                text = f"clusters do not divide the {level.instances} instances of {level.name}"
+                faults.append(Fault(text, self.name, f"{level.name}.cluster_size", level.cluster_size, "a divisor"))
         raise_all(faults)
 
     @cached_property

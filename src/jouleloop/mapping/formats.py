@@ -144,6 +144,10 @@ class _Directives:
                 self.faults.append(Fault(f"both keeps and bypasses {', '.join(both)}", None, where))
             self.keep[level] = (self.keep[level] | set(kept)) - set(bypassed)
             return
+        if kind == "spatial" and self.arch.fanout[self.arch.level_names.index(level)] == (1, 1):
+            text = "is spatial, but nothing fans out there: Timeloop ends with an error"
+            self.faults.append(Fault(text, None, where, level, "a level with a fan-out"))
+            return
         if (level, kind) in self.factors:
             self.faults.append(Fault("gives the loops of this level a second time", None, where))
         factors = parse_factors(item.get("factors"), self.dimensions, f"{where}.factors", self.faults)

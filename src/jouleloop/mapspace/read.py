@@ -252,6 +252,10 @@ def _one(
     if name not in arch.level_names:
         faults.append(unknown(name, (*arch.level_names, *arch.fanout_names), "target", field=where))
         return
+    if kind == "spatial" and arch.fanout[arch.level_names.index(name)] == (1, 1):
+        text = "is spatial, but nothing fans out there: Timeloop ends with an error"
+        faults.append(Fault(text, None, where, name, "a level with a fan-out"))
+        return
     for key in target:
         if key in ("target", "type", "version"):
             continue

@@ -18,6 +18,7 @@ from jouleloop.model.arrays import (
     GROUPS,
     INSTANCES,
     LINKS,
+    MIN_WORDS,
     MULTICAST,
     PARTITION,
     READS,
@@ -77,7 +78,7 @@ def evaluate_mapping(
     semantics
         Which Timeloop is followed: ``timeloop-3.0.3`` or ``timeloop-2023-04`` (first output fills counted).
     check_capacity
-        Whether a tile that does not fit its level is an error.
+        Whether tiles that do not fit their level, or fill less of it than it asks for, are an error.
 
     Raises
     ------
@@ -104,6 +105,11 @@ def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: Wo
             faults.append(
                 Fault(f"tiles of {needed} words do not fit", field=level.name, allowed=f"at most {limit:.0f} words")
             )
+        least = spec[index, MIN_WORDS]
+        if needed < least:
+            text = f"tiles of {needed} words fill too little"
+            allowed = f"at least {least:g} words, min-utilization {level.min_utilization:g}"
+            faults.append(Fault(text, field=level.name, allowed=allowed))
     if faults:
         raise MappingError(faults)
 
