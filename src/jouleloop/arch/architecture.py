@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from jouleloop.arch.attributes import canonical
 from jouleloop.errors import Fault, raise_all
 
 Attribute = str | int | float | bool | None
@@ -67,6 +68,12 @@ class StorageLevel:
         return "DRAM" in (self.timeloop_class or self.klass) or self.attributes.get("technology") == "DRAM"
 
     @property
+    def reduces(self) -> bool:
+        """Whether it adds up what it receives; where not, outputs travel twice (``HardwareReductionSupported``)."""
+        stated = canonical(self.attributes).get("reduction_supported")
+        return not self.is_dram if stated is None else bool(stated)
+
+    @property
     def capacity_bits(self) -> int | None:
         """Capacity of one instance in bits; None where unlimited."""
         return None if self.capacity_words is None else self.capacity_words * self.word_bits
@@ -107,6 +114,9 @@ class Architecture:
         Storage level that carries the fan-out of each container of a v0.4 file, by the container's name.
     components
         Definitions of compound components that stood in the same file, for energy estimators.
+    plain
+        Whether it stood in a file that Timeloop 3.0.3 reads itself (v0.3), so that mappings and constraints must be
+        written in words that Timeloop knows, not only its front end (v0.4).
 
     Raises
     ------
@@ -120,6 +130,7 @@ class Architecture:
     constraints: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
     fanout_names: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     components: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
+    plain: bool = field(default=False, hash=False, compare=False)
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []

@@ -43,12 +43,17 @@ class Known:
 
 
 #: Counted attributes that set no size.
-_PLACE = ("technology", "instances", "meshX", "meshY", "vector-access-energy")
+_PLACE = ("technology", "instances", "meshX", "meshY", "vector-access-energy", "reduction_supported")
 
 
 def canonical_name(key: str) -> str:
     """Return an attribute's name with hyphens as underscores."""
     return key.replace("-", "_")
+
+
+def canonical(attributes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the attributes with hyphens in their names as underscores."""
+    return {canonical_name(str(key)): value for key, value in attributes.items()}
 
 
 _BOTH = (STORAGE, COMPUTE)
@@ -76,6 +81,7 @@ _COUNTED = (
     Known(("meshX",), _BOTH, counted=True),
     Known(("meshY",), _BOTH, counted=True),
     Known(("vector-access-energy",), counted=True),
+    Known(("reduction_supported",), counted=True),
 )
 
 #: Refused unless harmless: they change counts, energies or cycles in ways that the model and its search do not follow.
@@ -94,7 +100,6 @@ _REFUSED = (
     Known(("network_update",), refused=_WIRED),
     Known(("network_operand",), (COMPUTE,), refused=_WIRED),
     Known(("network_result",), (COMPUTE,), refused=_WIRED),
-    Known(("reduction_supported",), refused="levels that cannot reduce are not supported", harmless=(True, 1)),
     Known(("allow_overbooking",), refused="overbooking is not supported by the model", harmless=(False, 0)),
     Known(("metadata_storage_width",), refused=_SPARSE, harmless=(0,)),
     Known(("metadata_storage_depth",), refused=_SPARSE, harmless=(0,)),

@@ -65,11 +65,6 @@ class Component:
         return "DRAM" in self.klass or self.attributes.get("technology") == "DRAM"
 
 
-def canonical(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes with hyphens in their names as underscores."""
-    return {canonical_name(str(key)): value for key, value in attributes.items()}
-
-
 def kind_of(klass: str) -> str | None:
     """Return ``storage``, ``compute``, ``network`` or None for a component class."""
     for kind, parts in (("storage", STORAGE_CLASSES), ("compute", COMPUTE_CLASSES), ("network", NETWORK_CLASSES)):
@@ -104,7 +99,7 @@ class _Reader:
             known = BY_NAME.get(key)
             if known is None or not known.refused or kind not in known.kinds or is_harmless(known, value):
                 continue
-            allowed = " or ".join(str(good) for good in known.harmless) or "nothing"
+            allowed = " or ".join(str(good) for good in known.harmless) or "no such attribute"
             self.fault(known.refused, key, value, allowed)
 
     def _refuse_spellings(self, component: Component, kind: str) -> None:
@@ -167,6 +162,9 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     stated = read.attributes.get("vector_access_energy")
     if stated is not None and (isinstance(stated, bool) or not isinstance(stated, (int, float)) or not stated >= 0):
         read.fault("must be an energy in pJ", "vector_access_energy", stated, "0 or more")
+    reduces = read.attributes.get("reduction_supported")
+    if reduces is not None and not isinstance(reduces, bool):
+        read.fault("must be true or false", "reduction_supported", reduces)
     faults += read.faults
     if read.faults:
         return None

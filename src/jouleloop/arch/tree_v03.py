@@ -3,13 +3,12 @@
 import re
 from typing import Any
 
-from jouleloop.arch.attributes import BY_NAME, canonical_name, is_harmless
+from jouleloop.arch.attributes import BY_NAME, canonical, canonical_name, is_harmless
 from jouleloop.arch.expressions import ExpressionError
 from jouleloop.arch.parameters import (
     COMPUTE_CLASSES,
     STORAGE_CLASSES,
     Component,
-    canonical,
     compute_level,
     kind_of,
     storage_level,
@@ -132,7 +131,7 @@ def _local(
 
 
 def _handed_down(name: str, inherited: dict[str, Any], own: dict[str, Any], kind: str | None) -> list[Fault]:
-    """Return a fault for every attribute around a component that would count if Timeloop handed it down, as it does not.
+    """Return a fault for every attribute around a component that counts only for estimators.
 
     Source: Timeloop ``src/model/topology.cpp``, ``ParseTreeSpecs`` reads the component's own attributes alone; only
     Accelergy hands those of the tree down.

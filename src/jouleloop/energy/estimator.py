@@ -133,7 +133,7 @@ def estimate_costs(
 ) -> EnergyCosts:
     """Return the energies of an architecture, each component from the first estimator that knows it.
 
-    A storage level's reads, fills and updates are charged by the first of their `STORAGE_ACTIONS` that its estimate has;
+    A storage level is charged its reads, fills and updates by the first of their `STORAGE_ACTIONS` that is known;
     where it has none, by what Timeloop charges then, the number of its built-in technology model. Compute is the first
     of `COMPUTE_ACTIONS`. No other action costs anything in Timeloop.
 
