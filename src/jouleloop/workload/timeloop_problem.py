@@ -165,7 +165,7 @@ def _shape(value: Any, faults: list[Fault]) -> ProblemShape | None:
         default = item.get("default", 1) if isinstance(item, Mapping) else None
         if not isinstance(item, Mapping) or not isinstance(item.get("name"), str) or not is_whole(default):
             faults.append(Fault("needs a name and a whole default", None, f"{where}.coefficients[{index}]", item))
-        elif default < 1:
+        elif int(default or 0) < 1:
             text = "must be a positive whole number"
             faults.append(Fault(text, None, f"{where}.coefficients[{index}].default", default))
             coefficients.append((item["name"], 1))
