@@ -82,8 +82,9 @@ class _Reader:
         self.attributes: dict[str, Any] = {}
         for key, value in component.attributes.items():
             name = canonical_name(str(key))
-            if value is not None and self.attributes.get(name, value) != value:
-                self.fault("is given twice with different values", str(key), value, str(self.attributes[name]))
+            before = self.attributes.get(name)
+            if value is not None and before is not None and before != value:
+                self.fault("is given twice with different values", str(key), value, str(before))
             if value is not None or name not in self.attributes:
                 self.attributes[name] = value
         self._refuse(kind)
