@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.bounds.hbl_parse import read_nest
 from jouleloop.columns import read_table
 from jouleloop.config.load import load_study, read_config
 from jouleloop.energy.choice import costs_of, sources_of
@@ -24,6 +23,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.layouts import ANY
 from jouleloop.tables.published import read_published
+from jouleloop.theory.loop_nest.hbl_parse import read_nest
 from jouleloop.workload.layer import CONV, parse_layer
 from jouleloop.workload.onnx_read import read_graph
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep

@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from jouleloop.cli.console import print_json, stdout
+from jouleloop.terminal.console import print_json, stdout
 
 if TYPE_CHECKING:  # pandas is slow to import
     from jouleloop.tables.compare import FieldComparison, TableComparison

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.cli.console import stdout
 from jouleloop.cli.project import project_root
 from jouleloop.columns import read_table
 from jouleloop.config.load import load_study, read_config
 from jouleloop.errors import InputError, raise_all, unknown
 from jouleloop.tables.layouts import ENERGIES
+from jouleloop.terminal.console import stdout
 
 
 def figures(

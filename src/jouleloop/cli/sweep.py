@@ -17,9 +17,7 @@ from rich.progress import (
 )
 
 from jouleloop.cli import options
-from jouleloop.cli.console import stderr, stdout
 from jouleloop.cli.project import project_root
-from jouleloop.cli.splice import spliced
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.engines.registry import get_engine
@@ -31,6 +29,8 @@ from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import Searches, summary_text, write_summary
 from jouleloop.study.variants import distinct_points, run_points
 from jouleloop.tables.collect import summary_of, write_energy_tables
+from jouleloop.terminal.console import stderr, stdout
+from jouleloop.terminal.splice import spliced
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
 

@@ -31,7 +31,7 @@ def _response_growth(sweep: Sweep) -> dict[str, str]:
     """Return the growth of the DRAM words that theory expects to stay as they are.
 
     In the least traffic of a fully-connected layer, every input read once and every output read and written once (the
-    2m + n accesses of `jouleloop.bounds.fc.pair_count_accesses`), more outputs move no more inputs, nor the reverse.
+    2m + n accesses of `pair_count_accesses`), more outputs move no more inputs, nor the reverse.
     """
     layers = [point.layer for point in sweep.points]
     if any(layer.kind != "fc" for layer in layers):
