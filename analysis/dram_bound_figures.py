@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.config.growth import describe
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.hardware_bounds import BOUND_COLUMN
-from jouleloop.pipeline.runlog import logged
 from jouleloop.report.figures_energy import dram_bound_figure
 from jouleloop.report.style import save_figure
+from jouleloop.study.runlog import logged
+from jouleloop.tables.growth import describe
+from jouleloop.tables.theory_ratio import BOUND_COLUMN
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

@@ -5,9 +5,9 @@ from pathlib import Path
 from snakemake.script import Snakemake
 
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.write import read_parquet
 from jouleloop.report.further_figures import draw_further
+from jouleloop.study.runlog import logged
+from jouleloop.tables.write import read_parquet
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.config.growth import describe
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.runlog import logged
 from jouleloop.report.figures_laws import law_figure
 from jouleloop.report.style import save_figure
+from jouleloop.study.runlog import logged
+from jouleloop.tables.growth import describe
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

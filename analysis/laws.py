@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import jobs_of
-from jouleloop.pipeline.laws import law_tables
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.write import read_parquet, write_csv
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.runlog import logged
+from jouleloop.tables.laws import law_tables
+from jouleloop.tables.write import read_parquet, write_csv
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.runlog import logged
 from jouleloop.report.study_figures import draw_network
+from jouleloop.study.runlog import logged
 
 with logged(snakemake.log[0]):
     config = load_study(snakemake.config).config

@@ -5,9 +5,9 @@ from pathlib import Path
 from snakemake.script import Snakemake
 
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.runlog import logged
 from jouleloop.report.html.page import write_report
 from jouleloop.report.html.sources import read_tables
+from jouleloop.study.runlog import logged
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

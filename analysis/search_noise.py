@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.noise import heuristic_energies, search_noise_table
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.write import read_parquet, write_csv
+from jouleloop.study.runlog import logged
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.search_noise import heuristic_energies, search_noise_table
+from jouleloop.tables.write import read_parquet, write_csv
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

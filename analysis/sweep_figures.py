@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.write import read_parquet
 from jouleloop.report.study_figures import draw_sweep
+from jouleloop.study.runlog import logged
+from jouleloop.tables.write import read_parquet
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.config.growth import analyse, write_analysis
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.write import read_parquet
+from jouleloop.study.runlog import logged
+from jouleloop.tables.growth import analyse, write_analysis
+from jouleloop.tables.write import read_parquet
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

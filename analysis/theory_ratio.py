@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import jobs_of
-from jouleloop.pipeline.hardware_bounds import fc_hardware_table
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.write import read_parquet, write_csv
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.runlog import logged
+from jouleloop.tables.theory_ratio import fc_hardware_table
+from jouleloop.tables.write import read_parquet, write_csv
 from jouleloop.workload.layer import CONV
 
 with logged(snakemake.log[0]):

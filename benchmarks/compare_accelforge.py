@@ -9,10 +9,10 @@ from pathlib import Path
 import pandas as pd
 
 from jouleloop.cli.project import load_target
-from jouleloop.engines.accelforge_engine import AccelforgeEngine, AccelforgeOptions
+from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SEMANTICS, Target
-from jouleloop.pipeline.write import write_csv
+from jouleloop.tables.write import write_csv
 from jouleloop.workload.layer import CONV, parse_layer
 
 SIZES = (  # noqa: SIM905 - easier to read

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from jouleloop.config.load import Study, read_config
-from jouleloop.config.study import jobs_of, plan
-from jouleloop.pipeline.chunks import distinct_layers
-from jouleloop.pipeline.compute import Job, search_layers
+from jouleloop.study.chunks import distinct_layers
+from jouleloop.study.compute import Job, search_layers
+from jouleloop.study.plan import jobs_of, plan
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.sweep import load_sweep
 

@@ -11,15 +11,15 @@ import pandas as pd
 import pytest
 import yaml
 
-from jouleloop.config.collect import write_energies
-from jouleloop.config.growth import analyse, write_analysis
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.networks import network_table
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.write import write_csv
 from jouleloop.report.html.page import write_report
 from jouleloop.report.html.sources import read_tables
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.collect import write_energies
+from jouleloop.tables.growth import analyse, write_analysis
+from jouleloop.tables.networks import network_table
+from jouleloop.tables.write import write_csv
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "results" / "screenshots"

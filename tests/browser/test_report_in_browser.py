@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from jouleloop.pipeline.store import ResultStore
+from jouleloop.study.store import ResultStore
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 

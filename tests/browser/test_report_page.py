@@ -12,9 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from jouleloop.config.growth import write_analysis
 from jouleloop.errors import InputError
-from jouleloop.pipeline.write import read_parquet, write_csv, write_parquet
 from jouleloop.report.html.mappings import loops_of
 from jouleloop.report.html.numbers import compact, number, percent, quantity
 from jouleloop.report.html.page import MOST_BYTES, report_page, write_report
@@ -23,6 +21,8 @@ from jouleloop.report.html.sources import ReportTables, read_tables
 from jouleloop.stats.analysis import analyse_table
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.tables.growth import write_analysis
+from jouleloop.tables.write import read_parquet, write_csv, write_parquet
 
 OPTIONS = StatisticsOptions()
 ANALYSIS = ("verdicts.csv", "fits.csv", "residuals.csv", "left_out.csv")

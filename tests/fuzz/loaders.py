@@ -6,7 +6,6 @@ from functools import cache
 from pathlib import Path
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.bounds.hbl_parse import read_nest
 from jouleloop.config.load import load_study, read_config
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.energy.ert import load_ert
@@ -19,10 +18,11 @@ from jouleloop.files import read_json
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.mapspace.read import read_constraints, read_mapper
-from jouleloop.pipeline.published import read_published
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.targets import TargetFiles, TargetSet
-from jouleloop.pipeline.write import read_parquet
+from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.tables.published import read_published
+from jouleloop.tables.write import read_parquet
+from jouleloop.theory.loop_nest.hbl_parse import read_nest
 from jouleloop.workload.layer import CONV, parse_layer
 from jouleloop.workload.onnx_read import read_graph
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 
 from jouleloop.config.load import read_config
-from jouleloop.config.study import jobs_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.pipeline.compute import Job
+from jouleloop.study.compute import Job
+from jouleloop.study.plan import jobs_of
 from jouleloop.workload.layer import Layer
 
 ROOT = Path(__file__).parents[2]

@@ -9,10 +9,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from jouleloop.bounds.exact_lp import minimise
-from jouleloop.bounds.hbl import LoopNest, hbl_exponents, satisfies
-from jouleloop.bounds.hbl_lattice import kernel, span
 from jouleloop.errors import AssumptionError
+from jouleloop.theory.loop_nest.exact_lp import minimise
+from jouleloop.theory.loop_nest.hbl import LoopNest, hbl_exponents, satisfies
+from jouleloop.theory.loop_nest.hbl_lattice import kernel, span
 
 coefficients = st.integers(-2, 2)
 

@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from jouleloop.bounds.nest import ProjectiveNest
-from jouleloop.bounds.nest_closed_form import closed_form, theorem_2, theorem_2_as_displayed
-from jouleloop.bounds.nest_exact import Scale
-from jouleloop.bounds.nest_lp import hbl, tile, tile_at
+from jouleloop.theory.loop_nest.closed_form import closed_form, theorem_2, theorem_2_as_displayed
+from jouleloop.theory.loop_nest.exact import Scale
+from jouleloop.theory.loop_nest.nest import ProjectiveNest
+from jouleloop.theory.loop_nest.programs import hbl, tile, tile_at
 
 
 @st.composite

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from jouleloop.config.load import load_study
 from jouleloop.errors import InputError
-from jouleloop.pipeline.chunks import cut, distinct_layers, layer_identity
-from jouleloop.pipeline.names import safe_cell, safe_name
+from jouleloop.names import safe_cell, safe_name
+from jouleloop.study.chunks import cut, distinct_layers, layer_identity
 from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.sweep import load_network, load_sweep, sweep_points
 from jouleloop.workload.sweep_schema import CONV_SIZES, Range, SweepFile

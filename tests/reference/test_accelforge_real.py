@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from jouleloop.cli.project import load_target
-from jouleloop.engines.accelforge_engine import AccelforgeEngine, AccelforgeOptions
+from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import EngineError
 from jouleloop.mapping.mapping import LevelMapping, Mapping

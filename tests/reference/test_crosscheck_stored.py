@@ -13,7 +13,7 @@ from jouleloop.engines.agreement import compare_evaluations
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.mapping.formats import from_levels
-from jouleloop.pipeline.targets import TargetFiles, TargetSet
+from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 

@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 
 from jouleloop.config.load import read_config
-from jouleloop.config.study import jobs_of
 from jouleloop.engines.native import NativeEngine
-from jouleloop.pipeline.compute import Job
-from jouleloop.pipeline.published import PRINTED_PJ, compare_published, read_published, summarise_published
-from jouleloop.pipeline.store import ResultStore
+from jouleloop.study.compute import Job
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.published import PRINTED_PJ, compare_published, read_published, summarise_published
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.sweep import Sweep, load_sweep
 

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 
 from jouleloop.config.load import Study, read_config
-from jouleloop.config.noise import heuristic_energies, search_noise_table
-from jouleloop.config.study import jobs_of
 from jouleloop.errors import InputError
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table
 from jouleloop.stats.quadratic import PUBLISHED_P
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.energies import energies_table
+from jouleloop.tables.search_noise import heuristic_energies, search_noise_table
 from jouleloop.workload.sweep import load_sweep
 
 ROOT = Path(__file__).parents[2]

@@ -7,8 +7,8 @@ import pytest
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import Target
-from jouleloop.engines.timeloop_engine import TimeloopEngine, TimeloopOptions
-from jouleloop.engines.timeloop_programs import locate
+from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
+from jouleloop.engines.timeloop.programs import locate
 from jouleloop.errors import EngineError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.engines.timeloop_outputs import parse_evaluation, parse_map, read_evaluation, read_mapping
-from jouleloop.engines.timeloop_text import parse_statistics
+from jouleloop.engines.timeloop.outputs import parse_evaluation, parse_map, read_evaluation, read_mapping
+from jouleloop.engines.timeloop.text import parse_statistics
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 

@@ -19,10 +19,10 @@ from typer.testing import CliRunner
 
 from jouleloop.cli.app import app
 from jouleloop.cli.project import load_target
-from jouleloop.engines import accelforge_engine
-from jouleloop.engines.accelforge_engine import AccelforgeEngine, AccelforgeOptions, options_from_environment
-from jouleloop.engines.accelforge_inputs import specification
-from jouleloop.engines.accelforge_outputs import as_mapping, read_evaluation, read_nest
+from jouleloop.engines.accelforge import engine as accelforge_engine
+from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions, options_from_environment
+from jouleloop.engines.accelforge.inputs import specification
+from jouleloop.engines.accelforge.outputs import as_mapping, read_evaluation, read_nest
 from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping

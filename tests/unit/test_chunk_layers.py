@@ -6,10 +6,10 @@ import pytest
 
 from jouleloop.config.load import load_study, read_config
 from jouleloop.config.model import Config
-from jouleloop.config.study import chunk_layers, plan, plan_variants
 from jouleloop.errors import InputError
-from jouleloop.pipeline.chunks import chunk_digest, write_layers
-from jouleloop.pipeline.variants import points_digest
+from jouleloop.study.chunks import chunk_digest, write_layers
+from jouleloop.study.plan import chunk_layers, plan, plan_variants
+from jouleloop.study.variants import points_digest
 
 ROOT = Path(__file__).parents[2]
 

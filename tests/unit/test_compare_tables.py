@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from jouleloop.cli.app import app
 from jouleloop.errors import InputError
-from jouleloop.pipeline.compare import compare_tables, read_table
-from jouleloop.pipeline.write import write_csv, write_parquet
+from jouleloop.tables.compare import compare_tables, read_table
+from jouleloop.tables.write import write_csv, write_parquet
 
 RUN = CliRunner()
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
+from jouleloop.cli.generated import generated_files
 from jouleloop.config.load import load_study, read_config
-from jouleloop.config.schema import generated_files
 from jouleloop.errors import InputError
 from jouleloop.files import write_text
 

@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 
 from jouleloop.config.load import read_config
-from jouleloop.config.study import jobs_of
 from jouleloop.engines.protocol import Target
-from jouleloop.pipeline.conv_energy import conv_energy_table
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table
 from jouleloop.report.figures_conv_energy import conv_energy_figure
 from jouleloop.stats.cases import SweepDescription
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.conv_energy import conv_energy_table
+from jouleloop.tables.energies import energies_table
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_sweep
 

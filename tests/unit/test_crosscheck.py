@@ -14,11 +14,12 @@ from jouleloop.engines.protocol import Target
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.pipeline.compute import Job
-from jouleloop.pipeline.confirm import crosscheck_table, run_confirmation
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.targets import TargetFiles, TargetSet
 from jouleloop.report.crosscheck_page import crosscheck_page
+from jouleloop.study.compute import Job
+from jouleloop.study.confirm import run_confirmation
+from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.tables.crosscheck import crosscheck_table
 from jouleloop.validation import validate
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, load_sweep

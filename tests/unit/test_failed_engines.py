@@ -7,14 +7,14 @@ import pytest
 
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
-from jouleloop.engines.timeloop_process import run_program
+from jouleloop.engines.timeloop.process import run_program
 from jouleloop.errors import EngineError
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.pipeline.compute import Job, run_chunk
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table
-from jouleloop.pipeline.targets import TargetFiles, TargetSet
 from jouleloop.search.result import SearchResult
+from jouleloop.study.compute import Job, run_chunk
+from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.tables.energies import energies_table
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, load_sweep
 

@@ -6,12 +6,12 @@ import pandas as pd
 import pytest
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.config.growth import with_theory
 from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.mapspace.read import read_constraints
-from jouleloop.pipeline.hardware_bounds import BOUND_COLUMN, fc_hardware_table, on_chip_words
+from jouleloop.tables.growth import with_theory
+from jouleloop.tables.theory_ratio import BOUND_COLUMN, fc_hardware_table, on_chip_words
 from jouleloop.workload.layer import parse_layer
 
 ROOT = Path(__file__).parents[2]

@@ -5,12 +5,12 @@ from fractions import Fraction
 
 import pytest
 
-from jouleloop.bounds.exact_lp import minimise
-from jouleloop.bounds.hbl import HblResult, LoopNest, hbl_exponents, kernel_lattice, satisfies
-from jouleloop.bounds.hbl_certify import Verdict, certify
-from jouleloop.bounds.hbl_lattice import coordinate_subspace, generate_lattice, kernel, span, whole
-from jouleloop.bounds.hbl_parse import constants_from_options, nest_from_data, parse_nest, read_nest
 from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.loop_nest.exact_lp import minimise
+from jouleloop.theory.loop_nest.hbl import HblResult, LoopNest, hbl_exponents, kernel_lattice, satisfies
+from jouleloop.theory.loop_nest.hbl_certify import Verdict, certify
+from jouleloop.theory.loop_nest.hbl_lattice import coordinate_subspace, generate_lattice, kernel, span, whole
+from jouleloop.theory.loop_nest.hbl_parse import constants_from_options, nest_from_data, parse_nest, read_nest
 
 HALF = Fraction(1, 2)
 INDICES = ["i1", "i2", "i3", "i4", "i5", "i6", "i7"]
@@ -152,7 +152,7 @@ def test_exponents_are_proven_where_the_lattice_does_not_end(text, total, limit)
 
 
 def test_what_is_neither_closed_nor_proven_is_reported(monkeypatch):
-    monkeypatch.setattr("jouleloop.bounds.hbl.certify", lambda *_: Verdict(proven=False))
+    monkeypatch.setattr("jouleloop.theory.loop_nest.hbl.certify", lambda *_: Verdict(proven=False))
     result = hbl_exponents(parse_nest(INFINITE[0][0]), lattice_limit=10)
     assert not result.complete
     assert not any(bound.assumptions_hold for bound in result.bounds())

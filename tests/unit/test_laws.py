@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from jouleloop.config.load import load_study, read_config
-from jouleloop.config.study import jobs_of
 from jouleloop.errors import MappingError
 from jouleloop.mapping.compact import parse_compact
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.pipeline.compute import Job
-from jouleloop.pipeline.laws import LawTables, law_tables
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table, layer_rows
 from jouleloop.report.figures_laws import law_figure
+from jouleloop.study.compute import Job
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.energies import energies_table, layer_rows
+from jouleloop.tables.laws import LawTables, law_tables
 from jouleloop.workload.sweep import Sweep, load_sweep
 
 ROOT = Path(__file__).parents[2]

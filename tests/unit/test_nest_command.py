@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.bounds.nest import ProjectiveNest, from_einsum, from_yaml
-from jouleloop.bounds.nest_bounds import analyse, nest_bounds
 from jouleloop.cli import main
 from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.loop_nest.bounds import analyse, nest_bounds
+from jouleloop.theory.loop_nest.nest import ProjectiveNest, from_einsum, from_yaml
 
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, group: str = "bounds") -> int:

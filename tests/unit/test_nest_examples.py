@@ -5,11 +5,11 @@ from fractions import Fraction
 
 import pytest
 
-from jouleloop.bounds.nest import ProjectiveNest, from_einsum
-from jouleloop.bounds.nest_bounds import analyse, monomial, nest_bounds
-from jouleloop.bounds.nest_closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
-from jouleloop.bounds.nest_exact import Scale
-from jouleloop.bounds.nest_lp import hbl, tile, tile_at
+from jouleloop.theory.loop_nest.bounds import analyse, monomial, nest_bounds
+from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
+from jouleloop.theory.loop_nest.exact import Scale
+from jouleloop.theory.loop_nest.nest import ProjectiveNest, from_einsum
+from jouleloop.theory.loop_nest.programs import hbl, tile, tile_at
 
 HALF = Fraction(1, 2)
 

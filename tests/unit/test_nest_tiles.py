@@ -6,13 +6,13 @@ import random
 import numpy as np
 import pytest
 
-from jouleloop.bounds.nest import ProjectiveNest, from_einsum, product
-from jouleloop.bounds.nest_bounds import analyse, communication_with_constants, nest_bounds
-from jouleloop.bounds.nest_closed_form import closed_form
-from jouleloop.bounds.nest_tile import Fit, fits, integer_tile
-from jouleloop.dataflows.nest_schedule import best_schedule, schedule_words
-from jouleloop.dataflows.nest_tiles import TiledRun, random_inputs, run_tiled
 from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.loop_nest.bounds import analyse, communication_with_constants, nest_bounds
+from jouleloop.theory.loop_nest.closed_form import closed_form
+from jouleloop.theory.loop_nest.execute_tiles import TiledRun, random_inputs, run_tiled
+from jouleloop.theory.loop_nest.integer_tile import Fit, fits, integer_tile
+from jouleloop.theory.loop_nest.nest import ProjectiveNest, from_einsum, product
+from jouleloop.theory.loop_nest.schedule import best_schedule, schedule_words
 
 SMALL = [
     ("ik,kj->ij", (9, 7, 5)),

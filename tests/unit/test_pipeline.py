@@ -15,7 +15,9 @@ from jouleloop.engines.protocol import Target
 from jouleloop.errors import EngineError, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
-from jouleloop.pipeline.chunks import (
+from jouleloop.names import safe_cell, safe_name
+from jouleloop.search.result import SearchResult
+from jouleloop.study.chunks import (
     chunk_count,
     chunk_digest,
     cut,
@@ -24,15 +26,13 @@ from jouleloop.pipeline.chunks import (
     read_layers,
     write_layers,
 )
-from jouleloop.pipeline.compute import Job, run_chunk
-from jouleloop.pipeline.names import safe_cell, safe_name
-from jouleloop.pipeline.networks import TOTAL, network_table
-from jouleloop.pipeline.provenance import provenance
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table
-from jouleloop.pipeline.targets import TargetFiles, TargetSet
-from jouleloop.pipeline.write import read_parquet, write_csv, write_parquet
-from jouleloop.search.result import SearchResult
+from jouleloop.study.compute import Job, run_chunk
+from jouleloop.study.provenance import provenance
+from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.tables.energies import energies_table
+from jouleloop.tables.networks import TOTAL, network_table
+from jouleloop.tables.write import read_parquet, write_csv, write_parquet
 from jouleloop.workload.layer import Layer, parse_layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep

@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from jouleloop.errors import InputError
-from jouleloop.pipeline.networks import network_table
 from jouleloop.report.figures_networks import network_figure
 from jouleloop.report.figures_published import published_figure
 from jouleloop.report.style import save_figure
+from jouleloop.tables.networks import network_table
 from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.sweep import Sweep, SweepPoint
 

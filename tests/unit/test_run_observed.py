@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from jouleloop.errors import InputError
-from jouleloop.pipeline.progress import Progress, chunk_progress, duration, run_progress
-from jouleloop.pipeline.runlog import LOG, Usage, current_run, log_to, logged, start_run, usages
-from jouleloop.pipeline.summary import (
+from jouleloop.study.progress import Progress, chunk_progress, duration, run_progress
+from jouleloop.study.runlog import LOG, Usage, current_run, log_to, logged, start_run, usages
+from jouleloop.study.summary import (
     finish_run,
     read_summary,
     searches_of,
@@ -63,7 +63,7 @@ def test_progress_adds_chunks_of_this_run_and_finished_ones(tmp_path: Path) -> N
 def test_progress_is_printed_now_and_then(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     start_run(tmp_path, {"a-0": {"layers": 10, "options": "x"}})
     now = time.monotonic()
-    monkeypatch.setattr("jouleloop.pipeline.progress.time.monotonic", lambda: now)
+    monkeypatch.setattr("jouleloop.study.progress.time.monotonic", lambda: now)
     stream = io.StringIO()
     advance = chunk_progress(tmp_path, tmp_path / "map", "a-0", stream)
     advance(0, 1)

@@ -19,7 +19,7 @@ sleep 100
 JOB = """
 import sys
 from pathlib import Path
-from jouleloop.engines.timeloop_process import run_program
+from jouleloop.engines.timeloop.process import run_program
 run_program([sys.argv[1]], Path(sys.argv[2]), time_limit_s=60)
 """
 

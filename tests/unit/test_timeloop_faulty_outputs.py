@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.engines.timeloop_outputs import parse_evaluation, parse_map, read_evaluation, read_mapping
+from jouleloop.engines.timeloop.outputs import parse_evaluation, parse_map, read_evaluation, read_mapping
 from jouleloop.errors import EngineError
 from jouleloop.workload.layer import Layer
 

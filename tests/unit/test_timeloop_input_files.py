@@ -8,7 +8,7 @@ import yaml
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import Target
-from jouleloop.engines.timeloop_inputs import (
+from jouleloop.engines.timeloop.inputs import (
     architecture_tree,
     constraint_targets,
     energy_tables,

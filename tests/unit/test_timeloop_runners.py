@@ -11,9 +11,9 @@ import pytest
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import Target
-from jouleloop.engines.timeloop_engine import TimeloopEngine, TimeloopOptions
-from jouleloop.engines.timeloop_frontend import front_end_runner
-from jouleloop.engines.timeloop_runners import RecordedRuns, RunRequested, RunRequests
+from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
+from jouleloop.engines.timeloop.frontend import front_end_runner
+from jouleloop.engines.timeloop.runners import RecordedRuns, RunRequested, RunRequests
 from jouleloop.errors import EngineError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints

@@ -11,10 +11,10 @@ import pytest
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import Target
-from jouleloop.engines.timeloop_engine import TimeloopEngine, TimeloopOptions
-from jouleloop.engines.timeloop_process import run_program
-from jouleloop.engines.timeloop_programs import describe, find_timeloop, locate
-from jouleloop.engines.timeloop_verdict import MapperLog, Progress
+from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
+from jouleloop.engines.timeloop.process import run_program
+from jouleloop.engines.timeloop.programs import describe, find_timeloop, locate
+from jouleloop.engines.timeloop.verdict import MapperLog, Progress
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint

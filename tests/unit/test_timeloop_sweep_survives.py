@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.engines.timeloop_engine import TimeloopEngine, TimeloopOptions
-from jouleloop.pipeline.compute import Job
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.table import energies_table
-from jouleloop.pipeline.targets import TargetFiles, TargetSet
+from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
+from jouleloop.study.compute import Job
+from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.tables.energies import energies_table
 from jouleloop.workload.sweep import load_sweep
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from jouleloop.config.load import load_study, read_config
-from jouleloop.config.study import plan
+from jouleloop.study.plan import plan
 
 ROOT = Path(__file__).parents[2]
 GRID = {

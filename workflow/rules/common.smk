@@ -5,10 +5,10 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
-from jouleloop.config.crosscheck import confirm_parameters
-from jouleloop.config.engines import check_engines
+from jouleloop.study.confirm import confirm_parameters
+from jouleloop.study.engines import check_engines
 from jouleloop.config.load import load_study, published_sweeps
-from jouleloop.config.study import (
+from jouleloop.study.plan import (
     expected_chunks,
     map_parameters,
     plan,
@@ -16,12 +16,12 @@ from jouleloop.config.study import (
     targets_of,
 )
 from jouleloop.errors import JouleloopError
-from jouleloop.pipeline.chunks import chunk_digest, write_layers
-from jouleloop.pipeline.keys import digest
-from jouleloop.pipeline.lock import free_stale_locks
-from jouleloop.pipeline.runlog import LOGS, VERBOSE, start_run
-from jouleloop.pipeline.summary import finish_run
-from jouleloop.pipeline.variants import points_digest
+from jouleloop.study.chunks import chunk_digest, write_layers
+from jouleloop.study.keys import digest
+from jouleloop.study.lock import free_stale_locks
+from jouleloop.study.runlog import LOGS, VERBOSE, start_run
+from jouleloop.study.summary import finish_run
+from jouleloop.study.variants import points_digest
 from jouleloop.report.applicable import has_map
 
 TIMELOOP_RUNS = "results/timeloop/runs"

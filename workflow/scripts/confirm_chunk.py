@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from jouleloop.config.crosscheck import confirm_chunk
 from jouleloop.config.load import load_study
-from jouleloop.config.study import chunk_layers, write_chunk
-from jouleloop.pipeline.runlog import LOGS, current_run, logged
-from jouleloop.pipeline.store import ResultStore
+from jouleloop.study.confirm import confirm_chunk
+from jouleloop.study.plan import chunk_layers, write_chunk
+from jouleloop.study.runlog import LOGS, current_run, logged
+from jouleloop.study.store import ResultStore
 
 with logged(snakemake.log[0]):
     study, options = load_study(snakemake.config), snakemake.params.options

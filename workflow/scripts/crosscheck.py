@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from jouleloop.config.crosscheck import write_crosscheck
 from jouleloop.config.load import load_study
 from jouleloop.files import write_text
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.store import ResultStore
 from jouleloop.report.crosscheck_page import crosscheck_page
+from jouleloop.study.runlog import logged
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.crosscheck import write_crosscheck
 
 with logged(snakemake.log[0]):
     page = Path(snakemake.output.page)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from jouleloop.config.collect import study_summary, write_energies
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.runlog import LOGS, logged
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.summary import write_summary
+from jouleloop.study.runlog import LOGS, logged
+from jouleloop.study.store import ResultStore
+from jouleloop.study.summary import write_summary
+from jouleloop.tables.collect import study_summary, write_energies
 
 with logged(snakemake.log[0]):
     store = ResultStore(Path(snakemake.params.store))

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.pipeline.published import summarise_published
-from jouleloop.pipeline.runlog import LOG, logged
-from jouleloop.pipeline.write import write_csv
+from jouleloop.study.runlog import LOG, logged
+from jouleloop.tables.published import summarise_published
+from jouleloop.tables.write import write_csv
 
 with logged(snakemake.log[0]):
     table = pd.concat([pd.read_csv(path) for path in snakemake.input], ignore_index=True)

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from jouleloop.config.growth import check_growth
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.table import layer_table
-from jouleloop.pipeline.write import write_csv
+from jouleloop.study.runlog import logged
+from jouleloop.tables.energies import layer_table
+from jouleloop.tables.growth import check_growth
+from jouleloop.tables.write import write_csv
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from jouleloop.config.load import typed
 from jouleloop.config.model import Config
-from jouleloop.config.study import chunk_layers, search_chunk, write_chunk
-from jouleloop.pipeline.progress import chunk_progress
-from jouleloop.pipeline.runlog import LOGS, current_run, logged
-from jouleloop.pipeline.store import ResultStore
+from jouleloop.study.plan import chunk_layers, search_chunk, write_chunk
+from jouleloop.study.progress import chunk_progress
+from jouleloop.study.runlog import LOGS, current_run, logged
+from jouleloop.study.store import ResultStore
 from jouleloop.validation import validate
 
 with logged(snakemake.log[0]):

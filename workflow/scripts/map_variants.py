@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import search_variants, write_chunk
-from jouleloop.pipeline.progress import chunk_progress
-from jouleloop.pipeline.runlog import LOGS, current_run, logged
-from jouleloop.pipeline.store import ResultStore
+from jouleloop.study.plan import search_variants, write_chunk
+from jouleloop.study.progress import chunk_progress
+from jouleloop.study.runlog import LOGS, current_run, logged
+from jouleloop.study.store import ResultStore
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

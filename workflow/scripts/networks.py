@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.pipeline.networks import network_table
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.write import read_parquet, write_csv
+from jouleloop.study.runlog import logged
+from jouleloop.tables.networks import network_table
+from jouleloop.tables.write import read_parquet, write_csv
 
 with logged(snakemake.log[0]):
     energies, _ = read_parquet(Path(snakemake.input[0]))

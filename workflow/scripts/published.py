@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from jouleloop.config.load import Study, load_study
-from jouleloop.config.study import jobs_of
 from jouleloop.mapspace.read import SETS
-from jouleloop.pipeline.published import compare_published
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.write import write_csv
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.runlog import logged
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.published import compare_published
+from jouleloop.tables.write import write_csv
 from jouleloop.workload.sweep import load_sweep
 
 with logged(snakemake.log[0]):

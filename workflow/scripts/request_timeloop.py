@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.requests import request_chunk, write_requests
-from jouleloop.config.study import chunk_layers
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.store import ResultStore
+from jouleloop.study.plan import chunk_layers
+from jouleloop.study.requests import request_chunk, write_requests
+from jouleloop.study.runlog import logged
+from jouleloop.study.store import ResultStore
 
 with logged(snakemake.log[0]):
     study, chunk = load_study(snakemake.config), snakemake.wildcards.chunk

@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from jouleloop.config.growth import describe
 from jouleloop.config.load import load_study
-from jouleloop.config.study import jobs_of
-from jouleloop.pipeline.conv_energy import conv_energy_table
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.write import read_parquet, write_csv
 from jouleloop.report.figures_conv_energy import conv_energy_figure
 from jouleloop.report.style import save_figure
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.runlog import logged
+from jouleloop.tables.conv_energy import conv_energy_table
+from jouleloop.tables.growth import describe
+from jouleloop.tables.write import read_parquet, write_csv
 from jouleloop.workload.layer import CONV
 
 with logged(snakemake.log[0]):

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from jouleloop.config.load import load_study
-from jouleloop.config.study import jobs_of
-from jouleloop.pipeline.runlog import logged
-from jouleloop.pipeline.specs import write_specs
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.runlog import logged
+from jouleloop.study.specs import write_specs
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

@@ -21,8 +21,8 @@ from jouleloop.cli import (
     sweep,
     verify,
 )
-from jouleloop.cli.console import stderr
 from jouleloop.errors import JouleloopError
+from jouleloop.terminal.console import stderr
 
 # Newer versions of typer bring a click of their own, older ones use the package; both give their mistakes this base.
 _MISTAKES: tuple[type[BaseException], ...] = tuple(

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.cli.console import stdout
+from jouleloop.cli.generated import generated_files
 from jouleloop.cli.project import project_root
 from jouleloop.config.load import load_study, read_config
-from jouleloop.config.schema import generated_files
 from jouleloop.files import write_text
+from jouleloop.terminal.console import stdout
 
 
 def config(
@@ -24,7 +24,7 @@ def config(
                 write_text(path, text)
                 stdout.print(f"written: {path.relative_to(root)}", markup=False, highlight=False)
         return
-    from jouleloop.config.growth import check_growth  # noqa: PLC0415 - imports the statistics, which are slow to load
+    from jouleloop.tables.growth import check_growth  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     study = load_study(read_config(root / "config" / "config.yaml"), root)
     check_growth(study)

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.conv_energy import ConvShape
 from jouleloop.errors import Fault, InputError
+from jouleloop.theory.convolution.energy import ConvShape
 
 Channels = Annotated[int, typer.Option(help="C, input feature maps.")]
 Outputs = Annotated[int, typer.Option(help="M, output feature maps.")]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.conv_layer import ConvLayer, Precisions, layer_from_options
+from jouleloop.theory.convolution.layer import ConvLayer, Precisions, layer_from_options
 
 Memory = Annotated[str, typer.Option(help="Fast memory M, or memory per processor, in words of 32 bits.")]
 Layer = Annotated[str | None, typer.Option(help="A layer such as resnet50/conv2_x; options override it.")]

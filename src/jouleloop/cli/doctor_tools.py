@@ -8,8 +8,8 @@ import sys
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.energy.accelergy import AccelergyEstimator
 from jouleloop.energy.estimator import Estimate, Node
-from jouleloop.engines.timeloop_frontend import PACKAGE
-from jouleloop.engines.timeloop_programs import TimeloopPrograms
+from jouleloop.engines.timeloop.frontend import PACKAGE
+from jouleloop.engines.timeloop.programs import TimeloopPrograms
 
 _IMPORT_SECONDS = 30.0
 _ACCELERGY_SECONDS = 60.0

@@ -5,11 +5,11 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.cli.console import stdout
 from jouleloop.cli.project import project_root
 from jouleloop.config.load import load_study, read_config
 from jouleloop.errors import InputError, raise_all, unknown
-from jouleloop.pipeline.write import read_parquet
+from jouleloop.tables.write import read_parquet
+from jouleloop.terminal.console import stdout
 
 
 def figures(

@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from jouleloop.bounds.manticore_layer import ConvLayer, FcLayer, Layer
 from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.theory.manticore.layer import ConvLayer, FcLayer, Layer
 
 Precision = Literal["single", "double"]
 

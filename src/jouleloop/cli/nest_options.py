@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from jouleloop.bounds.nest import ProjectiveNest, from_einsum, from_yaml
 from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.theory.loop_nest.nest import ProjectiveNest, from_einsum, from_yaml
 
 
 def read_nest(expression: str | None, file: Path | None) -> tuple[ProjectiveNest, int | None]:

@@ -10,7 +10,7 @@ from jouleloop.config.model import Config
 from jouleloop.energy.choice import DATA, EnergySource, source_of
 from jouleloop.errors import Fault, InputError, nearest, raise_all
 from jouleloop.files import is_file, parse_yaml
-from jouleloop.pipeline.targets import TargetFiles, TargetSet
+from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.variants import Value
 
 _YAML = (".yaml", ".yml")

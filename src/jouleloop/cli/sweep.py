@@ -17,23 +17,23 @@ from rich.progress import (
 )
 
 from jouleloop.cli import options
-from jouleloop.cli.console import stderr, stdout
 from jouleloop.cli.project import project_root
-from jouleloop.cli.splice import spliced
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
-from jouleloop.config.collect import summary_of
 from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
 from jouleloop.files import is_file, read_yaml
-from jouleloop.pipeline.compute import Job
-from jouleloop.pipeline.provenance import provenance
-from jouleloop.pipeline.runlog import log_to
-from jouleloop.pipeline.store import ResultStore
-from jouleloop.pipeline.summary import Searches, summary_text, write_summary
-from jouleloop.pipeline.table import energies_table, sources_table
-from jouleloop.pipeline.variants import distinct_points, run_points
-from jouleloop.pipeline.write import write_csv, write_parquet
+from jouleloop.study.compute import Job
+from jouleloop.study.provenance import provenance
+from jouleloop.study.runlog import log_to
+from jouleloop.study.store import ResultStore
+from jouleloop.study.summary import Searches, summary_text, write_summary
+from jouleloop.study.variants import distinct_points, run_points
+from jouleloop.tables.collect import summary_of
+from jouleloop.tables.energies import energies_table, sources_table
+from jouleloop.tables.write import write_csv, write_parquet
+from jouleloop.terminal.console import stderr, stdout
+from jouleloop.terminal.splice import spliced
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
 
@@ -60,7 +60,7 @@ def sweep(
     ] = False,
 ) -> None:
     """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
-    from jouleloop.config.growth import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
+    from jouleloop.tables.growth import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     points = read_layers(layers)
     check_sweeps([points])

@@ -7,7 +7,7 @@ from pathlib import Path
 from jouleloop.cli import options
 from jouleloop.cli.project import load_target
 from jouleloop.engines.protocol import SEMANTICS
-from jouleloop.pipeline.targets import TargetSet
+from jouleloop.study.targets import TargetSet
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 from jouleloop.energy.choice import DATA, ESTIMATORS, EnergySource, source_of
 from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
 from jouleloop.engines.registry import ENGINES
-from jouleloop.engines.timeloop_options import ALGORITHMS, CONTAINER, FRONT_ENDS, HOME_VARIABLE
+from jouleloop.engines.timeloop.options import ALGORITHMS, CONTAINER, FRONT_ENDS, HOME_VARIABLE
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.workload.sweep_schema import Name, Strict, unit
 

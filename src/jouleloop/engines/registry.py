@@ -8,8 +8,8 @@ from jouleloop.errors import InputError, unknown
 
 _CLASSES = {
     "native": "jouleloop.engines.native:NativeEngine",
-    "timeloop": "jouleloop.engines.timeloop_engine:TimeloopEngine",
-    "accelforge": "jouleloop.engines.accelforge_engine:AccelforgeEngine",
+    "timeloop": "jouleloop.engines.timeloop.engine:TimeloopEngine",
+    "accelforge": "jouleloop.engines.accelforge.engine:AccelforgeEngine",
 }
 
 #: Names that the configuration and the command line accept.

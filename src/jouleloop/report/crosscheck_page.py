@@ -21,7 +21,7 @@ th{background:#2a2a2a}td.different{background:#5a3210}}
 
 
 def crosscheck_page(points: pd.DataFrame, summary: pd.DataFrame) -> str:
-    """Return the page on the two tables of `jouleloop.pipeline.confirm.crosscheck_table`."""
+    """Return the page on the two tables of `jouleloop.study.confirm.crosscheck_table`."""
     by = ", ".join(sorted(set(points["confirmed_by"])))
     counts = points["status"].value_counts()
     confirmed = int(counts.get("equal", 0) + counts.get("different", 0))

@@ -6,10 +6,10 @@ from matplotlib import colormaps
 from matplotlib.axes import Axes
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.pipeline.best import ALL_LAYERS, shown_attribute, variants_table
 from jouleloop.report.style import BEST, SEQUENTIAL, SERIES, ReportFigure, new_figure, response_axis, styled
 from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.table import SPACES
+from jouleloop.tables.variants import ALL_LAYERS, shown_attribute, variants_table
 from jouleloop.workload.sweep import Sweep
 
 _MARKERS = "osD^vPX*"

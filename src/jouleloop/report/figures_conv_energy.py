@@ -33,7 +33,7 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
     Parameters
     ----------
     table
-        See `jouleloop.pipeline.conv_energy.conv_energy_table`.
+        See `jouleloop.tables.conv_energy.conv_energy_table`.
 
     Raises
     ------

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.pipeline.networks import TOTAL
 from jouleloop.report.figures_energy import energy_parts, stack_bars
 from jouleloop.report.style import ReportFigure, new_figure, response_axis, styled
+from jouleloop.tables.networks import TOTAL
 
 _WIDTH_IN, _HEIGHT_IN = 7.2, 3.4
 
@@ -17,7 +17,7 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
     Parameters
     ----------
     networks
-        The table of networks, see `jouleloop.pipeline.networks.network_table`.
+        The table of networks, see `jouleloop.tables.networks.network_table`.
 
     Raises
     ------

@@ -16,7 +16,7 @@ def published_figure(published: pd.DataFrame, sweep: str, label: str = "") -> Re
     Parameters
     ----------
     published
-        The comparison, see `jouleloop.pipeline.published.compare_published`.
+        The comparison, see `jouleloop.tables.published.compare_published`.
     label
         The parameter in words.
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.config.growth import analyse, rows_of
 from jouleloop.errors import InputError, unknown
 from jouleloop.report.figures import architectures_figure
 from jouleloop.report.figures_energy import heat_map_figure
@@ -14,6 +13,7 @@ from jouleloop.report.figures_residuals import residual_figure
 from jouleloop.report.study_figures import quick_options
 from jouleloop.report.style import ReportFigure, save_figure
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.tables.growth import analyse, rows_of
 from jouleloop.workload.sweep import Sweep
 
 Drawer = Callable[[pd.DataFrame, Sweep, Sequence[str], StatisticsOptions], list[ReportFigure]]

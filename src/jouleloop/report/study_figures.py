@@ -6,10 +6,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.config.growth import analyse, describe, rows_of
-from jouleloop.pipeline.best import variants_table
-from jouleloop.pipeline.published import read_published
-from jouleloop.pipeline.write import write_csv
 from jouleloop.report.figures import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS, figure4, growth_figure
 from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.figures_energy import breakdown_figure
@@ -18,6 +14,10 @@ from jouleloop.report.figures_published import published_figure
 from jouleloop.report.style import save_figure
 from jouleloop.stats.analysis import Analysis
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.tables.growth import analyse, describe, rows_of
+from jouleloop.tables.published import read_published
+from jouleloop.tables.variants import variants_table
+from jouleloop.tables.write import write_csv
 from jouleloop.workload.sweep import Sweep
 
 

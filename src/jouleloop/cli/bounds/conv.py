@@ -4,16 +4,16 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.conv_bounds import parallel_bounds, single_processor_bounds
-from jouleloop.bounds.conv_crossover import parallel_terms, single_processor_terms
-from jouleloop.bounds.conv_layer import ConvLayer, Precisions
-from jouleloop.bounds.conv_parallel import parallel_volume_bounds
-from jouleloop.bounds.conv_volumes import all_volumes
-from jouleloop.bounds.result import Bound
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds
 from jouleloop.cli.conv_options import AsJson, Memory, layer_of, precisions_of
-from jouleloop.cli.splice import spliced
+from jouleloop.terminal.splice import spliced
+from jouleloop.theory.bound import Bound
+from jouleloop.theory.convolution.bounds import parallel_bounds, single_processor_bounds
+from jouleloop.theory.convolution.crossover import parallel_terms, single_processor_terms
+from jouleloop.theory.convolution.layer import ConvLayer, Precisions
+from jouleloop.theory.convolution.parallel import parallel_volume_bounds
+from jouleloop.theory.convolution.volumes import all_volumes
+from jouleloop.theory.printing import print_bounds
 
 
 @app.command("conv")

@@ -4,11 +4,11 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.conv_energy import ConvShape, conv_energy_bounds
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds
 from jouleloop.cli.conv_energy_options import BufferWords, shape_of
-from jouleloop.cli.splice import spliced
+from jouleloop.terminal.splice import spliced
+from jouleloop.theory.convolution.energy import ConvShape, conv_energy_bounds
+from jouleloop.theory.printing import print_bounds
 
 
 @app.command("conv-energy")

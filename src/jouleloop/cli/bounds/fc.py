@@ -4,15 +4,16 @@ from typing import Annotated, Any
 
 import typer
 
-from jouleloop.bounds.fc import FcLayer
-from jouleloop.bounds.fc_exact import MOST_STATES, exact_minimum
-from jouleloop.bounds.fc_report import all_bounds, exact_bounds
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds, print_json, stdout
-from jouleloop.dataflows.fc import run
-from jouleloop.dataflows.fc_best import schedule_of
-from jouleloop.dataflows.fc_draw import draw_text
 from jouleloop.errors import Fault, InputError
+from jouleloop.terminal.console import print_json, stdout
+from jouleloop.theory.fully_connected.best_schedule import schedule_of
+from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
+from jouleloop.theory.fully_connected.exact import MOST_STATES, exact_minimum
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.schedule import run
+from jouleloop.theory.fully_connected.text import draw_text
+from jouleloop.theory.printing import print_bounds
 
 
 @app.command("fc")

@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.fc_exact import LARGEST_SIDE
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_json, stdout
-from jouleloop.dataflows.fc_table import divisible_grid, grid, judge, table_row, to_csv
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
+from jouleloop.terminal.console import print_json, stdout
+from jouleloop.theory.fully_connected.exact import LARGEST_SIDE
+from jouleloop.theory.fully_connected.optima import divisible_grid, grid, judge, table_row, to_csv
 
 _SHORT = {"most_states": 20_000, "largest_table_bits": 18}
 """Limits for layers too large to be searched in full: what the bounds do not close stays undecided."""

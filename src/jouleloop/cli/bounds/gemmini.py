@@ -5,18 +5,19 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jouleloop.bounds.gemmini import ConvLayer, GemminiConfig, layer_from_text, resnet50
-from jouleloop.bounds.gemmini_compare import (
+from jouleloop.cli.bounds import app
+from jouleloop.errors import raise_all, unknown
+from jouleloop.terminal.console import print_table, stdout
+from jouleloop.theory.gemmini.compare import (
     PAPER_RATIO,
     PAPER_VENDOR_UTILIZATION,
     Comparison,
     compare,
     comparison_bounds,
 )
-from jouleloop.bounds.gemmini_optimum import Objective
-from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds, print_table, stdout
-from jouleloop.errors import raise_all, unknown
+from jouleloop.theory.gemmini.optimum import Objective
+from jouleloop.theory.gemmini.tile import ConvLayer, GemminiConfig, layer_from_text, resnet50
+from jouleloop.theory.printing import print_bounds
 
 _KIB = 1024
 

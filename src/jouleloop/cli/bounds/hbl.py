@@ -6,10 +6,11 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jouleloop.bounds.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
-from jouleloop.bounds.hbl_parse import constants_from_options, read_nest
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds, print_json, print_table
+from jouleloop.terminal.console import print_json, print_table
+from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
+from jouleloop.theory.loop_nest.hbl_parse import constants_from_options, read_nest
+from jouleloop.theory.printing import print_bounds
 
 
 @app.command("hbl")

@@ -4,13 +4,13 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.manticore import manticore_bounds
-from jouleloop.bounds.manticore_layer import WORD_BYTES, ConvLayer, Layer
-from jouleloop.bounds.result import Bound
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds
 from jouleloop.cli.manticore_options import Stack, Words, build_layer
-from jouleloop.cli.splice import spliced
+from jouleloop.terminal.splice import spliced
+from jouleloop.theory.bound import Bound
+from jouleloop.theory.manticore.formulas import manticore_bounds
+from jouleloop.theory.manticore.layer import WORD_BYTES, ConvLayer, Layer
+from jouleloop.theory.printing import print_bounds
 
 
 @app.command("manticore")

@@ -7,15 +7,16 @@ from typing import Annotated
 import typer
 from rich.markup import escape
 
-from jouleloop.bounds.nest import ProjectiveNest
-from jouleloop.bounds.nest_bounds import NestReport, analyse, nest_bounds
-from jouleloop.bounds.nest_closed_form import ClosedForm, closed_form, describe_form
-from jouleloop.bounds.nest_lp import hbl
-from jouleloop.bounds.nest_tile import Fit
-from jouleloop.bounds.result import Bound
 from jouleloop.cli.bounds import app
-from jouleloop.cli.console import print_bounds, stdout
 from jouleloop.cli.nest_options import parse_loop_values, read_nest
+from jouleloop.terminal.console import stdout
+from jouleloop.theory.bound import Bound
+from jouleloop.theory.loop_nest.bounds import NestReport, analyse, nest_bounds
+from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, describe_form
+from jouleloop.theory.loop_nest.integer_tile import Fit
+from jouleloop.theory.loop_nest.nest import ProjectiveNest
+from jouleloop.theory.loop_nest.programs import hbl
+from jouleloop.theory.printing import print_bounds
 
 _DEFAULT_CACHE_WORDS = 65536
 

@@ -4,12 +4,13 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.conv_layer import ConvLayer, Precisions
-from jouleloop.cli.console import print_bounds, stdout
 from jouleloop.cli.conv_options import AsJson, Memory, layer_of, precisions_of
 from jouleloop.cli.dataflow import app
-from jouleloop.cli.splice import spliced
-from jouleloop.report.conv_execution import Schedule, run_schedule
+from jouleloop.terminal.console import stdout
+from jouleloop.terminal.splice import spliced
+from jouleloop.theory.convolution.execution import Schedule, run_schedule
+from jouleloop.theory.convolution.layer import ConvLayer, Precisions
+from jouleloop.theory.printing import print_bounds
 
 
 @app.command("conv")

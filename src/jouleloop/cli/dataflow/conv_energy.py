@@ -5,12 +5,12 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.conv_energy import ConvShape, maps_in_buffer
-from jouleloop.cli.console import print_json, stdout
 from jouleloop.cli.conv_energy_options import BufferWords, shape_of
 from jouleloop.cli.dataflow import app
-from jouleloop.cli.splice import spliced
-from jouleloop.dataflows.conv_energy import Dataflow, random_layer, run_dataflow
+from jouleloop.terminal.console import print_json, stdout
+from jouleloop.terminal.splice import spliced
+from jouleloop.theory.convolution.energy import ConvShape, maps_in_buffer
+from jouleloop.theory.convolution.execute_energy import Dataflow, random_layer, run_dataflow
 
 
 @app.command("conv-energy")

@@ -6,16 +6,16 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.bounds.fc import FcLayer
-from jouleloop.bounds.fc_exact import exact_minimum
-from jouleloop.bounds.fc_upper import Dataflow, balanced_dataflow, best_upper
-from jouleloop.cli.console import print_json, stdout
 from jouleloop.cli.dataflow import app
-from jouleloop.dataflows.fc import run
-from jouleloop.dataflows.fc_algorithms import schedule
-from jouleloop.dataflows.fc_best import schedule_of, schedule_of_dataflow
-from jouleloop.dataflows.fc_draw import draw_text
 from jouleloop.errors import Fault, InputError
+from jouleloop.terminal.console import print_json, stdout
+from jouleloop.theory.fully_connected.algorithms import schedule
+from jouleloop.theory.fully_connected.best_schedule import schedule_of, schedule_of_dataflow
+from jouleloop.theory.fully_connected.exact import exact_minimum
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.schedule import run
+from jouleloop.theory.fully_connected.text import draw_text
+from jouleloop.theory.fully_connected.upper import Dataflow, balanced_dataflow, best_upper
 
 
 class Algorithm(StrEnum):
@@ -74,7 +74,7 @@ def fc(
         plan = schedule(algorithm, inputs, outputs, buffer, 1 if kept is None else kept, reversed_roles=reversed_roles)
     result = run(plan)
     if picture is not None:
-        from jouleloop.report.theory_fc import draw_run  # noqa: PLC0415 - matplotlib is slow to import
+        from jouleloop.theory.fully_connected.figures import draw_run  # noqa: PLC0415 - matplotlib is slow to import
 
         draw_run(result, picture)
     if as_json:

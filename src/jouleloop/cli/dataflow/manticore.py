@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jouleloop.bounds.manticore_layer import WORD_BYTES, Layer, check_algorithm
-from jouleloop.bounds.manticore_memory import default_stack
-from jouleloop.cli.console import print_json, print_table, stdout
 from jouleloop.cli.dataflow import app
 from jouleloop.cli.manticore_options import Stack, Words, build_layer
-from jouleloop.cli.splice import spliced
-from jouleloop.dataflows.manticore import run_checked
-from jouleloop.dataflows.manticore_conv import Variant
+from jouleloop.terminal.console import print_json, print_table, stdout
+from jouleloop.terminal.splice import spliced
+from jouleloop.theory.manticore.execute import run_checked
+from jouleloop.theory.manticore.execute_conv import Variant
+from jouleloop.theory.manticore.layer import WORD_BYTES, Layer, check_algorithm
+from jouleloop.theory.manticore.memory import default_stack
 
 
 @app.command("manticore")
@@ -49,7 +49,7 @@ def manticore(
     )
     run = checked.run
     if svg is not None:
-        from jouleloop.report.theory_manticore import draw_svg  # noqa: PLC0415 - matplotlib is slow to import
+        from jouleloop.theory.manticore.exhibits import draw_svg  # noqa: PLC0415 - matplotlib is slow to import
 
         draw_svg(run.events, svg, f"Algorithm {algorithm}, Δ_O = {size}")
     record = {
@@ -77,6 +77,6 @@ def manticore(
             table.add_row(name, f"{value:,}")
     print_table(table)
     if draw:
-        from jouleloop.report.theory_manticore import draw_text  # noqa: PLC0415 - matplotlib is slow to import
+        from jouleloop.theory.manticore.exhibits import draw_text  # noqa: PLC0415 - matplotlib is slow to import
 
         stdout.print(draw_text(run.events), highlight=False, markup=False, soft_wrap=True)

@@ -6,15 +6,15 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jouleloop.bounds.nest import ProjectiveNest
-from jouleloop.bounds.nest_bounds import communication_with_constants
-from jouleloop.bounds.nest_closed_form import closed_form
-from jouleloop.cli.console import print_json, print_table, stdout
 from jouleloop.cli.dataflow import app
 from jouleloop.cli.nest_options import parse_loop_values, read_nest
-from jouleloop.dataflows.nest_schedule import best_schedule
-from jouleloop.dataflows.nest_tiles import TiledRun, random_inputs, run_tiled
 from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.terminal.console import print_json, print_table, stdout
+from jouleloop.theory.loop_nest.bounds import communication_with_constants
+from jouleloop.theory.loop_nest.closed_form import closed_form
+from jouleloop.theory.loop_nest.execute_tiles import TiledRun, random_inputs, run_tiled
+from jouleloop.theory.loop_nest.nest import ProjectiveNest
+from jouleloop.theory.loop_nest.schedule import best_schedule
 
 
 @app.command("nest")

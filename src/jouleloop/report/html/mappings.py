@@ -7,7 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from jouleloop.pipeline.store import ResultStore
+from jouleloop.study.store import ResultStore
 from jouleloop.workload.layer import Layer
 
 SPACES = ("Weights", "Inputs", "Outputs")

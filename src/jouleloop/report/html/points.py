@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jouleloop.pipeline.published import read_published
 from jouleloop.report.html.mappings import SPACES, loops_of, stored_accesses
 from jouleloop.report.html.numbers import compact
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.report.selection import fitted_line
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.table import Response, find_responses
+from jouleloop.tables.published import read_published
 
 _GROUP = ["sweep", "architecture", "engine", "energy_table"]
 _ALL = ("data", "total", "compute", "levels", "spaces", "dram_words")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pandas as pd
 
-from jouleloop.pipeline.networks import TOTAL
 from jouleloop.report.html.numbers import compact, number, percent, quantity
 from jouleloop.report.html.sources import ReportTables
+from jouleloop.tables.networks import TOTAL
 
 _MOST_ROWS = 500
 

@@ -11,15 +11,15 @@ import pandas as pd
 from jouleloop.config.load import NETWORKS
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json
-from jouleloop.pipeline.provenance import file_hash
-from jouleloop.pipeline.write import read_parquet
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.table import TABLE_VERSION, check_table
+from jouleloop.study.provenance import file_hash
+from jouleloop.tables.write import read_parquet
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
 ENERGIES = "energies.parquet"
 ANALYSIS = ("verdicts.csv", "fits.csv", "residuals.csv", "left_out.csv")
-"""What `jouleloop.config.growth.write_analysis` writes; the report needs all of them or makes them itself."""
+"""What `jouleloop.tables.growth.write_analysis` writes; the report needs all of them or makes them itself."""
 OPTIONAL = (
     *("networks.csv", "published.csv", "timings.csv", "summary.json"),
     *("theory_ratio.csv", "laws.csv", "law_points.csv", "search_noise.csv"),
@@ -177,7 +177,7 @@ def _analysed(
     tested = [sweeps[name] for name in names if not sweeps[name].is_network]
     if not tested:
         raise InputError(Fault("holds no sweep whose growth can be tested, only networks", str(source)))
-    from jouleloop.config.growth import analyse  # noqa: PLC0415 - imports the statistics, which are slow to load
+    from jouleloop.tables.growth import analyse  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     found = analyse(energies, tested, options)
     return {name.removesuffix(".csv"): getattr(found, name.removesuffix(".csv")) for name in ANALYSIS}

@@ -1,0 +1,94 @@
+"""What is generated from the definitions of the keys: JSON schemas for editors, and the table of keys in the docs."""
+
+import json
+import typing
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from jouleloop.config.model import Config
+from jouleloop.study.summary import RunSummary
+from jouleloop.workload.sweep_schema import NetworkFile, SweepFile
+
+_BEGIN, _END = "<!-- generated: keys -->", "<!-- end of generated keys -->"
+
+#: The generated schemas by file name.
+SCHEMAS: dict[str, type[BaseModel]] = {
+    "config.schema.json": Config,
+    "sweep.schema.json": SweepFile,
+    "network.schema.json": NetworkFile,
+    "summary.schema.json": RunSummary,
+}
+
+
+def schema_text(model: type[BaseModel]) -> str:
+    """Return the JSON schema (draft 2020-12) of ``model`` as text."""
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
+    return json.dumps(schema, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+
+
+def key_rows(model: type[BaseModel], prefix: str = "") -> list[tuple[str, str, str, str]]:
+    """Return key, unit, default and meaning of every key, nested keys with their dotted path."""
+    rows = []
+    for key, entry in model.model_fields.items():
+        extra = entry.json_schema_extra
+        unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
+        rows.append((prefix + key, unit, _default(entry), entry.description or ""))
+        nested = _model_of(entry.annotation)
+        if nested is not None:
+            inner = "" if nested is entry.annotation or entry.annotation is None else _placeholder(entry.annotation)
+            rows += key_rows(nested, f"{prefix}{key}.{inner}")
+    return rows
+
+
+def _default(entry: Any) -> str:
+    if entry.is_required():
+        return "required"
+    value = entry.get_default(call_default_factory=True)
+    if isinstance(value, BaseModel):
+        return ""
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _model_of(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for argument in typing.get_args(annotation):
+        found = _model_of(argument)
+        if found is not None and found.__name__ != "Range":
+            return found
+    return None
+
+
+def _placeholder(annotation: Any) -> str:
+    origin = typing.get_origin(annotation)
+    return "<name>." if origin is dict else "<index>." if origin is list else ""
+
+
+def key_table(model: type[BaseModel]) -> str:
+    """Return the keys of ``model`` as a Markdown table."""
+    lines = ["| key | unit | default | meaning |", "|---|---|---|---|"]
+    for key, unit, default, text in key_rows(model):
+        lines.append(f"| `{key}` | {unit} | {f'`{default}`' if default else ''} | {text.replace('|', '/')} |")
+    return "\n".join(lines)
+
+
+def with_table(text: str, model: type[BaseModel]) -> str:
+    """Return a Markdown text with the table of keys between its two marks replaced."""
+    head, _, rest = text.partition(_BEGIN)
+    _, _, tail = rest.partition(_END)
+    return f"{head}{_BEGIN}\n{key_table(model)}\n{_END}{tail}"
+
+
+def generated_files(root: Path) -> dict[Path, str]:
+    """Return what every generated file should hold."""
+    files = {root / "workflow" / "schemas" / name: schema_text(model) for name, model in SCHEMAS.items()}
+    for path, model in (
+        (root / "config" / "README.md", Config),
+        (root / "layers" / "README.md", SweepFile),
+        (root / "layers" / "networks" / "README.md", NetworkFile),
+        (root / "docs" / "run-summary.md", RunSummary),
+    ):
+        files[path] = with_table(path.read_text(encoding="utf-8"), model)
+    return files

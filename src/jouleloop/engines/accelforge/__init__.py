@@ -1,0 +1,1 @@
+"""AccelForge as an engine: its inputs, its own interpreter, its outputs."""

@@ -1,0 +1,1 @@
+"""Real Timeloop as an engine: its inputs, its programs, its outputs."""

@@ -1,0 +1,178 @@
+"""Finding Timeloop: the two executables, what front end and estimator stand beside them, and how they count.
+
+Neither 3.0.x nor later versions can say what they are. What matters is told by running ``timeloop-model`` once, on a
+convolution of four operations: whether the first fills of outputs are counted (they were until May 2023, Timeloop
+commit 59fdc83), whether what overlaps from one window to the next is moved once or twice (Timeloop 4: once), and which
+form the output has.
+"""
+
+import importlib.util
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping as EnvironmentMapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.energy.costs import EnergyCosts, LevelEnergy
+from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.timeloop.inputs import write_evaluation
+from jouleloop.engines.timeloop.options import HOME_VARIABLE
+from jouleloop.engines.timeloop.outputs import read_evaluation
+from jouleloop.engines.timeloop.runners import Runner, run_executable
+from jouleloop.errors import EngineError, Fault, JouleloopError
+from jouleloop.files import read_text
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapspace.constraints import Constraints
+from jouleloop.workload.layer import Layer
+
+PROGRAMS = ("timeloop-model", "timeloop-mapper")
+_HOW = (
+    f"timeloop-model and timeloop-mapper on PATH, or their folder in {HOME_VARIABLE}; "
+    "see docs/engines-timeloop.md for the ways to install them"
+)
+_PROBE_SECONDS = 30.0
+#: Semantics by the fills of outputs and inputs in the probe.
+_SEMANTICS = {(0, 4): SEMANTICS[0], (2, 4): SEMANTICS[1], (0, 3): SEMANTICS[2]}
+
+
+@dataclass(frozen=True)
+class TimeloopPrograms:
+    """An installed Timeloop that answered the probe.
+
+    Attributes
+    ----------
+    model, mapper
+        The executables.
+    semantics
+        Which of `SEMANTICS` its counts follow.
+    release
+        ``3.0.x``, ``4`` or ``later than 3.0``, by its counts and the form of its output.
+    where
+        For runs made elsewhere: with what; the other fields are then not known beforehand.
+    """
+
+    model: Path
+    mapper: Path
+    semantics: str
+    release: str
+    where: str = ""
+
+    @property
+    def label(self) -> str:
+        """How results name this Timeloop."""
+        if self.where:
+            return f"Timeloop in {self.where}"
+        return f"Timeloop {self.release} (counts as {self.semantics})"
+
+    def as_dict(self) -> dict[str, str]:
+        """Return plain data."""
+        return {key: str(value) for key, value in asdict(self).items()}
+
+
+def locate(home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None) -> tuple[Path, Path]:
+    """Return the paths of ``timeloop-model`` and ``timeloop-mapper`` without running them.
+
+    Parameters
+    ----------
+    home
+        Folder to look in (or its ``bin``, ``build``) instead of the environment.
+    environment
+        Instead of the process environment.
+
+    Raises
+    ------
+    EngineError
+        Where one of them is missing or cannot be executed.
+    """
+    environment = os.environ if environment is None else environment
+    given = str(home) if home is not None else environment.get(HOME_VARIABLE, "")
+    if given:
+        folders = [Path(given), Path(given) / "bin", Path(given) / "build"]
+        search = os.pathsep.join(str(folder) for folder in folders)
+    else:
+        search = environment.get("PATH", os.defpath)
+    found = {name: shutil.which(name, path=search) for name in PROGRAMS}
+    missing = [name for name, path in found.items() if path is None]
+    if missing:
+        where = f"not found in {given}" if given else "not found"
+        raise EngineError(Fault(f"{' and '.join(missing)} {where}", "engine timeloop", allowed=_HOW))
+    model, mapper = (Path(found[name] or "").resolve() for name in PROGRAMS)
+    return model, mapper
+
+
+def find_timeloop(
+    home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None
+) -> TimeloopPrograms:
+    """Return the installed Timeloop after running it once.
+
+    Raises
+    ------
+    EngineError
+        Where it is missing, crashes, hangs, or counts in no way that is known.
+    """
+    return ask_timeloop(*locate(home, environment))
+
+
+def ask_timeloop(model: Path, mapper: Path, runner: Runner = run_executable) -> TimeloopPrograms:
+    """Return how the program ``model`` counts, by running it once; raise `EngineError` where it does not work."""
+    target, layer, mapping = _probe()
+    with tempfile.TemporaryDirectory(prefix="jouleloop-timeloop-") as name:
+        folder = Path(name)
+        files = write_evaluation(folder, layer.problem(), target, mapping)
+        try:
+            outcome = runner(model, files, folder, time_limit_s=_PROBE_SECONDS)
+            if not outcome.ok:
+                raise EngineError(outcome.failure("timeloop-model"))
+            evaluation = read_evaluation(folder, "timeloop-model", layer.problem())
+            later = "<< Compute >>" in read_text(folder / "timeloop-model.map.txt")
+        except JouleloopError as error:
+            raise EngineError(
+                Fault(f"does not evaluate even the smallest problem: {error}", str(model), allowed=_HOW)
+            ) from error
+    data = evaluation.level("Buffer").data
+    fills = (data["Outputs"].fills, data["Inputs"].fills)
+    if fills not in _SEMANTICS:
+        allowed = "outputs 0 or 2; inputs 4, or 3 from Timeloop 4 on"
+        raise EngineError(Fault("counts fills in no known way", str(model), value=fills, allowed=allowed))
+    semantics = _SEMANTICS[fills]
+    release = "4" if semantics == SEMANTICS[2] else "later than 3.0" if later else "3.0.x"
+    return TimeloopPrograms(model, mapper, semantics, release)
+
+
+def describe(home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None) -> dict[str, Any]:
+    """Return what is installed as plain data, without raising: for reports on the installation."""
+    report: dict[str, Any] = {
+        "pytimeloop": importlib.util.find_spec("pytimeloop") is not None,
+        "accelergy": shutil.which("accelergy"),
+        "timeloop": None,
+        "reason": "",
+    }
+    try:
+        report["timeloop"] = find_timeloop(home, environment).as_dict()
+    except EngineError as error:
+        report["reason"] = str(error)
+    return report
+
+
+def _probe() -> tuple[Target, Layer, Mapping]:
+    """Return a convolution of two outputs with two weights, one window after the other, and a nest that moves words.
+
+    A buffer that holds one word of each tensor takes four inputs, or three where the one that both windows share stays,
+    and fills its two outputs twice or not at all.
+    """
+    arch = Architecture(
+        "probe",
+        (
+            StorageLevel("Backing", "system.Backing", "DRAM", None, 16),
+            StorageLevel("Buffer", "system.Buffer", "SRAM", 16, 16),
+        ),
+        ComputeLevel("mac", "system.mac", "intmac", 16),
+    )
+    levels = (LevelEnergy("Backing", 2.0, 2.0, "probe"), LevelEnergy("Buffer", 1.0, 1.0, "probe"))
+    target = Target(arch, EnergyCosts("probe", levels, 1.0, "probe"), Constraints("none"))
+    spaces = frozenset({"Weights", "Inputs", "Outputs"})
+    outer = LevelMapping("Backing", (("P", 2), ("R", 2)), (), spaces)
+    return target, Layer("conv", 1, 1, R=2, P=2), Mapping((outer, LevelMapping("Buffer", (), (), spaces)))

@@ -1,0 +1,163 @@
+"""Search the layers of a chunk, except those whose result is stored already."""
+
+import gc
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jouleloop.engines.protocol import Engine, Target
+from jouleloop.errors import EngineError, InputError
+from jouleloop.search.result import SearchResult
+from jouleloop.study.keys import digest, result_key, target_identity
+from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetSet
+from jouleloop.workload.layer import Layer
+from jouleloop.workload.problem import Problem
+
+LOG = logging.getLogger("jouleloop.pipeline")
+
+#: Layers of the first and of the greatest batch that is stored together, and the seconds it should take.
+_FIRST_BATCH, _MOST_BATCH = 16, 1024
+_BATCH_SECONDS = 10.0
+
+Record = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """How every layer of a run is searched: target, engine and what the search is told."""
+
+    target: TargetSet
+    engine: Engine
+    objective: tuple[str, ...] = ("energy",)
+    seed: int = 0
+    budget: int | None = None
+
+    def key(self, layer: Layer) -> str:
+        """Return the key of the result of ``layer``."""
+        return self.problem_key(layer.problem())
+
+    def problem_key(self, problem: Problem) -> str:
+        """Return the key of the result of ``problem``."""
+        return result_key(problem, self._digest(problem))
+
+    def _digest(self, problem: Problem) -> str:
+        cache: dict[str, str] = self.__dict__.setdefault("_digests", {})
+        name = problem.shape.name
+        if name not in cache:
+            target = self.target.for_shape(problem.shape)
+            cache[name] = digest(
+                target_identity(target, self.engine, self.objective, seed=self.seed, budget=self.budget)
+            )
+        return cache[name]
+
+
+@dataclass(frozen=True)
+class ChunkReport:
+    """What became of a chunk.
+
+    Attributes
+    ----------
+    keys
+        Key of every layer, in order.
+    computed, cached
+        Layers searched now, and found in the store.
+    """
+
+    keys: tuple[str, ...]
+    computed: int
+    cached: int
+    seconds: float
+
+
+def run_chunk(
+    job: Job,
+    layers: Sequence[Layer],
+    store: ResultStore,
+    progress: Callable[[int, int], None] | None = None,
+) -> ChunkReport:
+    """Search those ``layers`` whose result is not stored, store the results batch by batch.
+
+    Parameters
+    ----------
+    progress
+        Called with the numbers of layers found in the store and searched since the last call.
+    """
+    started = time.monotonic()
+    keys = [job.key(layer) for layer in layers]
+    stored = store.keys()
+    missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
+    done = len(layers) - len(missing)
+    if progress and done:
+        progress(done, 0)
+    LOG.info("%s: %d layers, %d stored already", job.target.name, len(layers), done)
+    waiting = list(missing.items())
+    written: list[Path] = []
+    size = _FIRST_BATCH
+    while waiting:
+        batch, waiting = waiting[:size], waiting[size:]
+        before = time.monotonic()
+        results = search_layers(job, [layer for _, layer in batch])
+        records = {key: result.as_json() for (key, _), result in zip(batch, results, strict=True)}
+        path = store.write({key: record for key, record in records.items() if record["status"] != "failed"})
+        # What failed is kept apart: a table has its reason, and the next run tries again.
+        store.failed.write({key: record for key, record in records.items() if record["status"] == "failed"})
+        written += [path] if path else []
+        if size == _FIRST_BATCH:
+            # All modules and kernels are loaded now; without this the collector goes over them again and again, which
+            # takes a quarter of the time of small searches.
+            gc.freeze()
+        LOG.info("%s: %d layers searched, %d to go", job.target.name, len(batch), len(waiting))
+        for (key, layer), result in zip(batch, results, strict=True):
+            outcome = "optimal" if result.optimal else result.reason or result.status
+            LOG.debug("%s %s: %s, %.3f s", key[:12], layer.label, outcome, result.seconds)
+        if progress:
+            progress(0, len(batch))
+        # What a kill can lose is one batch: it grows only while it is quick.
+        size = min(2 * size, _MOST_BATCH) if time.monotonic() - before < _BATCH_SECONDS else max(1, size // 2)
+    # Every later run opens every segment: one a chunk keeps that quick.
+    store.merge(written)
+    return ChunkReport(tuple(keys), len(missing), done, time.monotonic() - started)
+
+
+def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:
+    """Return the result of every layer; a layer whose search breaks is a result of status ``failed``.
+
+    Engines with a ``search_many`` get all layers of one shape in one call.
+    """
+    problems = [layer.problem() for layer in layers]
+    found: dict[int, SearchResult] = {}
+    by_shape: dict[str, list[int]] = {}
+    for index, problem in enumerate(problems):
+        by_shape.setdefault(problem.shape.name, []).append(index)
+    for indices in by_shape.values():
+        target = job.target.for_shape(problems[indices[0]].shape)
+        many = getattr(job.engine, "search_many", None)
+        if many is None:
+            for index in indices:
+                found[index] = search_one(job, problems[index], target)
+            continue
+        try:
+            results = many([problems[index] for index in indices], target, **_options(job))
+        except (EngineError, InputError) as error:
+            LOG.warning("bulk search failed (%s), searching one by one", error)
+            results = [search_one(job, problems[index], target) for index in indices]
+        found.update(zip(indices, results, strict=True))
+    return [found[index] for index in range(len(problems))]
+
+
+def search_one(job: Job, problem: Problem, target: Target) -> SearchResult:
+    """Return the result of one problem; an error of engine or input becomes its status."""
+    try:
+        return job.engine.search(problem, target, **_options(job))
+    except EngineError as error:
+        return SearchResult("failed", str(error), engine=job.engine.name, objective=job.objective)
+    except InputError as error:
+        return SearchResult("invalid", str(error), engine=job.engine.name, objective=job.objective)
+
+
+def _options(job: Job) -> dict[str, Any]:
+    return {"objective": job.objective, "seed": job.seed, "budget": job.budget}

@@ -1,0 +1,149 @@
+"""A study run step by step: the jobs and chunks that a configuration asks for."""
+
+import contextlib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jouleloop.config.load import Study, load_study
+from jouleloop.config.model import ArchitectureEntry, Config
+from jouleloop.errors import InputError
+from jouleloop.files import write_json
+from jouleloop.study.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
+from jouleloop.study.compute import ChunkReport, Job, run_chunk
+from jouleloop.study.engines import engine_of
+from jouleloop.study.keys import code_digest, digest, engine_identity
+from jouleloop.study.store import ResultStore
+from jouleloop.study.targets import TargetFiles, TargetSet, load_targets
+from jouleloop.study.variants import distinct_points, run_points
+from jouleloop.workload.layer import CONV, GROUPED_CONV, Layer
+from jouleloop.workload.variants import Variant
+
+Chunks = dict[str, list[Layer]]
+VariantChunks = dict[str, list[tuple[Variant, Layer]]]
+
+
+def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
+    """Return the files that a configuration entry names."""
+    return TargetFiles(name, root / entry.arch, entry.sources(root), root / entry.constraints, entry.set)
+
+
+def targets_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, TargetSet]:
+    """Return the architectures of ``config`` (or ``only`` one) read; raise `InputError` with the faults of all."""
+    names = [only] if only else list(config.architectures)
+    return load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics)
+
+
+def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, Job]:
+    """Return how the layers are searched on each architecture (or on ``only`` one of them)."""
+    targets = targets_of(config, root, only=only)
+    engine = engine_of(config)
+    objective = tuple(config.objective)
+    return {name: Job(target, engine, objective, config.seed, config.budget) for name, target in targets.items()}
+
+
+def plan(study: Study) -> Chunks:
+    """Return the layers of a study cut into chunks, by the name of the chunk; the same ones for each architecture."""
+    options = study.config.chunks
+    layers = distinct_layers(study.sweeps)
+    if not layers:
+        return {}
+    count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    return {f"{index:04d}": chunk for index, chunk in enumerate(cut(layers, count))}
+
+
+def chunk_layers(config: Config, name: str, expected: str, path: Path, root: Path = Path()) -> list[Layer]:
+    """Return the layers of a chunk from ``path``, or by cutting the study again where that is not what is ``expected``.
+
+    Raises
+    ------
+    InputError
+        Where the sweeps no longer hold this chunk.
+    """
+    with contextlib.suppress(InputError):
+        layers = read_layers(path)
+        if chunk_digest(layers) == expected:
+            return layers
+    layers = plan(load_study(config, root)).get(name, [])
+    if chunk_digest(layers) != expected:
+        raise InputError(f"chunk {name}: the sweeps were changed while the run was under way; start it again")
+    return layers
+
+
+def search_chunk(
+    config: Config,
+    architecture: str,
+    layers: Sequence[Layer],
+    store: ResultStore,
+    *,
+    root: Path = Path(),
+    progress: Callable[[int, int], None] | None = None,
+) -> ChunkReport:
+    """Search the layers of one chunk on one architecture."""
+    return run_chunk(jobs_of(config, root, only=architecture)[architecture], layers, store, progress)
+
+
+def plan_variants(study: Study, architecture: str) -> VariantChunks:
+    """Return the points of sweeps that vary an architecture cut into chunks; as many for each architecture."""
+    options = study.config.chunks
+    every = distinct_points(study.architecture_sweeps)
+    if not every:
+        return {}
+    layers = [layer for _, layer in every]
+    count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    points = distinct_points(sweep for sweep in study.architecture_sweeps if sweep.runs_on(architecture))
+    return {f"{index:04d}": points[index::count] for index in range(count)}
+
+
+def search_variants(
+    study: Study,
+    architecture: str,
+    chunk: str,
+    store: ResultStore,
+    *,
+    root: Path = Path(),
+    progress: Callable[[int, int], None] | None = None,
+) -> ChunkReport:
+    """Search one chunk of the points of sweeps that vary an architecture."""
+    job = jobs_of(study.config, root, only=architecture)[architecture]
+    return run_points(job, plan_variants(study, architecture)[chunk], store, progress)
+
+
+def write_chunk(path: Path, report: ChunkReport, options: Mapping[str, Any] | None = None, run: str = "") -> None:
+    """Write what a finished chunk has put into the store, how much of it anew, in which run and by which options."""
+    note = {
+        "keys": sorted(set(report.keys)),
+        "layers": len(report.keys),
+        "searched": report.computed,
+        "seconds": round(report.seconds, 3),
+        "options": digest(options or {})[:16],
+        "run": run,
+    }
+    write_json(path, note)
+
+
+def expected_chunks(options: Mapping[str, Mapping[str, Any]], layers: Mapping[str, int]) -> dict[str, dict[str, Any]]:
+    """Return what `start_run` notes of the chunks: by name, their layers and the options they are searched with."""
+    return {name: {"layers": layers[name], "options": digest(options[name])[:16]} for name in options}
+
+
+def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
+    """Return what the results on an architecture depend on besides the layers, for Snakemake's rerun trigger.
+
+    It holds the target as the model reads it: a comment in one of its files starts no job.
+    """
+    files = config.architectures[target.name]
+    parts = [
+        [found.arch.as_dict(), found.costs.as_dict(), found.constraints.as_dict()]
+        for found in (target.for_shape(CONV), target.for_shape(GROUPED_CONV))
+    ]
+    return {
+        "target": digest(parts)[:16],
+        "energy": [repr(entry) for _, entry in files.energy_entries()],
+        "engine": engine_identity(engine_of(config)),
+        "code": code_digest(),
+        "semantics": config.semantics,
+        "objective": list(config.objective),
+        "seed": config.seed,
+        "budget": config.budget,
+    }

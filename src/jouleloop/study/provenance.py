@@ -1,0 +1,55 @@
+"""Where a table comes from: versions, hashes of all inputs, engine, energies."""
+
+import hashlib
+import platform
+from collections.abc import Mapping, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import jouleloop
+from jouleloop.files import shown_path
+from jouleloop.study.compute import Job
+from jouleloop.study.keys import code_digest, engine_identity
+from jouleloop.workload.sweep import Sweep
+
+_PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "scipy", "statsmodels", "snakemake", "matplotlib", "seaborn")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of this package, of Python and of the packages that results pass through."""
+    found = {"jouleloop": jouleloop.__version__, "jouleloop_code": code_digest(), "python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def file_hash(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, Any]:
+    """Return everything that a table's reader needs to trace it, as plain data without times or machine names."""
+    return {
+        "versions": versions(),
+        "architectures": {
+            name: {
+                "files": job.target.files.hashes(),
+                "constraints_set": job.target.files.which,
+                "energy_table": job.target.costs.table,
+                "estimators": [list(entry) for entry in job.target.costs.asked],
+                "energies": job.target.costs.rows(job.target.arch.compute.name),
+                "engine": engine_identity(job.engine),
+                "semantics": job.target.semantics,
+                "objective": list(job.objective),
+                "seed": job.seed,
+                "budget": job.budget,
+            }
+            for name, job in jobs.items()
+        },
+        "sweeps": {sweep.name: {shown_path(Path(sweep.source)): file_hash(Path(sweep.source))} for sweep in sweeps},
+    }

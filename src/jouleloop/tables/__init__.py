@@ -1,0 +1,1 @@
+"""Tables made of results, and the one place where tables are written and read."""

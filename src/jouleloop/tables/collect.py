@@ -1,0 +1,59 @@
+"""The tables of a study: energies, timings and the summary of the run, written from the store."""
+
+import logging
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from jouleloop.config.load import Study
+from jouleloop.files import read_json
+from jouleloop.study.plan import jobs_of
+from jouleloop.study.provenance import provenance
+from jouleloop.study.runlog import Usage, current_run, usages
+from jouleloop.study.store import ResultStore
+from jouleloop.study.summary import RunSummary, Searches, searches_of, summarise
+from jouleloop.tables.energies import energies_table, sources_table
+from jouleloop.tables.write import write_csv, write_parquet
+
+LOG = logging.getLogger("jouleloop")
+
+
+def write_energies(
+    study: Study, store: ResultStore, folder: Path, *, root: Path = Path()
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``; return energies and timings."""
+    jobs = jobs_of(study.config, root)
+    sweeps = (*study.sweeps, *study.architecture_sweeps)
+    table, timings = energies_table(jobs, sweeps, store)
+    write_parquet(folder / "energies.parquet", table, provenance(jobs, sweeps))
+    write_csv(folder / "energies.csv", table)
+    write_csv(folder / "timings.csv", timings)
+    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps))
+    for path in store.damaged:
+        LOG.warning("%s: damaged, its points were computed again; the file can be removed", path)
+    return table, timings
+
+
+def summary_of(
+    table: pd.DataFrame,
+    timings: pd.DataFrame,
+    searches: Searches,
+    *,
+    run: str = "",
+    used: Iterable[Usage] = (),
+) -> RunSummary:
+    """Return the summary of a run that ended in these tables of energies and timings."""
+    return summarise(
+        zip(table["architecture"], table["status"], strict=True),
+        zip(timings["architecture"], timings["layer"], timings["seconds"], strict=True),
+        searches,
+        run=run,
+        used=used,
+    )
+
+
+def study_summary(table: pd.DataFrame, timings: pd.DataFrame, chunks: Iterable[Path], logs: Path) -> RunSummary:
+    """Return the summary of the run that is noted in ``logs``, from the notes of its finished ``chunks``."""
+    run = current_run(logs)["run"]
+    return summary_of(table, timings, searches_of(map(read_json, chunks), run), run=run, used=usages(logs, run))

@@ -1,0 +1,240 @@
+"""The table of energies: one row for every architecture, sweep and layer, in a fixed order."""
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import pandas as pd
+
+from jouleloop.errors import Fault, JouleloopError, raise_all
+from jouleloop.search.result import SearchResult
+from jouleloop.study.chunks import layer_identity
+from jouleloop.study.compute import Job, Record, run_chunk
+from jouleloop.study.store import ResultStore
+from jouleloop.study.variants import family_of
+from jouleloop.workload.layer import CONV, Layer
+from jouleloop.workload.sweep import Sweep
+from jouleloop.workload.variants import Variant, variant_label
+
+TABLE_VERSION = 1
+
+_SIZES = ("N", "C", "M", "R", "S", "P", "Q", "w_stride", "h_stride")
+_SPACES = tuple(space.name for space in CONV.data_spaces)
+#: Columns of counts: whole numbers that may be missing.
+_WHOLE = ("cycles", "visited")
+#: Records that are in memory at a time; columns take a tenth of their room.
+_BATCH = 2000
+
+
+def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
+    """Return one record a layer of ``sweep``: name, sizes and what variables may refer to."""
+    rows = []
+    for point in sweep.points:
+        layer = point.layer
+        sizes = {key: getattr(layer, key) for key in _SIZES}
+        more = {"groups": layer.groups, "input_size": point.input_size, "macs": layer.macs, "count": point.count}
+        variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
+        rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant})
+    return rows
+
+
+def layer_table(sweep: Sweep) -> pd.DataFrame:
+    """Return the layers of ``sweep`` as a table."""
+    return pd.DataFrame(layer_rows(sweep))
+
+
+def energy_columns(job: Job) -> list[str]:
+    """Return the columns of energies [pJ] that an architecture can fill: levels and the data spaces allowed there."""
+    constraints = job.target.for_shape(CONV).constraints
+    return [
+        f"{level.name}_{space.lower()}_pj"
+        for level in job.target.arch.levels
+        for space in _SPACES
+        if space not in constraints.level(level.name).bypass
+    ]
+
+
+def energies_table(
+    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the table of energies and the table of what varies from run to run.
+
+    Results that are not stored (a segment was lost or damaged) are computed here.
+    """
+    columns = list(dict.fromkeys(column for job in jobs.values() for column in energy_columns(job)))
+    parts: list[pd.DataFrame] = []
+    timings: list[pd.DataFrame] = []
+    for name, job in jobs.items():
+        wanted = [sweep for sweep in sweeps if sweep.runs_on(name)]
+        if not wanted:
+            continue
+        points = [point for sweep in wanted for point in sweep.points]
+        found: list[pd.DataFrame] = []
+        row_of: dict[tuple[Variant, tuple[Any, ...]], str] = {}
+        for number, variant in enumerate(dict.fromkeys(point.variant for point in points)):
+            layers = {layer_identity(point.layer): point.layer for point in points if point.variant == variant}
+            changed = family_of(job).at(variant)
+            if isinstance(changed, JouleloopError):
+                found.append(pd.DataFrame([_impossible(job, changed)], index=[str(number)]))
+                row_of |= {(variant, identity): str(number) for identity in layers}
+                continue
+            keys = {identity: changed.key(layer) for identity, layer in layers.items()}
+            records = _short_records(changed, {keys[one]: layers[one] for one in layers}, store, energy_columns(job))
+            timings.append(_timings(name, variant, {keys[one]: layers[one] for one in layers}, records))
+            # Two variants may be one target, and then have one key, but not one label.
+            found.append(records.set_axis([f"{number} {key}" for key in records.index]))
+            row_of |= {(variant, identity): f"{number} {key}" for identity, key in keys.items()}
+        order = [row_of[point.variant, layer_identity(point.layer)] for point in points]
+        rows = pd.concat(found).loc[order].reset_index(drop=True).drop(columns="seconds")
+        sizes = pd.concat([layer_table(sweep) for sweep in wanted], ignore_index=True)
+        parts.append(pd.concat([sizes, rows], axis="columns").assign(architecture=name))
+    attributes = list(dict.fromkeys(path for sweep in sweeps for path in sweep.attributes))
+    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
+    times = pd.concat(timings, ignore_index=True) if timings else pd.DataFrame()
+    return _ordered(table, columns, attributes), times
+
+
+def _timings(name: str, variant: Variant, layers: Mapping[str, Layer], records: pd.DataFrame) -> pd.DataFrame:
+    columns = {
+        "architecture": name,
+        "layer": [layer.renamed("").label for layer in layers.values()],
+        "seconds": records.loc[list(layers), "seconds"].to_numpy(),
+        "key": list(layers),
+    }
+    return pd.DataFrame(columns | ({"variant": variant_label(variant)} if variant else {}))
+
+
+def sources_table(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFrame:
+    """Return every energy per action that results rest on, with the estimator that produced it, a row an action."""
+    rows: list[dict[str, Any]] = []
+    for name, job in jobs.items():
+        wanted = [point.variant for sweep in sweeps if sweep.runs_on(name) for point in sweep.points]
+        for variant in dict.fromkeys(wanted):
+            changed = family_of(job).at(variant)
+            if not isinstance(changed, JouleloopError):
+                label = {"architecture": name, "variant": variant_label(variant)}
+                target = changed.target
+                rows += [{**label, **row} for row in target.costs.rows(target.arch.compute.name)]
+    columns = ["architecture", "variant", "component", "action", "energy_pj", "estimator", "source"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _impossible(job: Job, error: JouleloopError) -> Record:
+    """Return the columns of a point on a variant of the architecture that cannot be."""
+    reason = "; ".join(str(fault) for fault in error.faults)
+    result = SearchResult("invalid", reason, engine=job.engine.name, objective=job.objective)
+    return {**_short(result.as_json(), job), "estimator": ""}
+
+
+def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
+    """Return one row a key of ``layers``, searched here where it is not stored."""
+    found = _read_short(job, layers, store, own)
+    lost = [layer for key, layer in layers.items() if key not in found.index]
+    if lost:
+        run_chunk(job, lost, store)
+        again = _read_short(job, [job.key(layer) for layer in lost], store, own)
+        # An empty table has no types to agree with.
+        found = pd.concat([part for part in (found, again) if len(part)] or [found])
+    missing = set(layers).difference(found.index)
+    raise_all([Fault("no result was stored", str(store.folder), layers[key].label) for key in layers if key in missing])
+    return found
+
+
+def _read_short(job: Job, keys: Iterable[str], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
+    """Return the stored results of ``keys`` as columns; only a batch of them is ever in memory as records."""
+    batches = [pd.DataFrame(columns=pd.Index(["seconds"]))]
+    records = store.read(keys)
+    while batch := list(itertools.islice(records, _BATCH)):
+        rows = [_filled(_short(record, job), own) for _, record in batch]
+        batches.append(_typed(pd.DataFrame(rows, index=[key for key, _ in batch])))
+    return pd.concat(batches[1:] or batches)
+
+
+def _short(record: Record, job: Job) -> Record:
+    """Return the columns that one stored result fills, its parts without energy left out."""
+    evaluation = record["evaluation"]
+    row: Record = {
+        "status": record["status"],
+        "reason": record["reason"],
+        "mapping": record["mapping_compact"] or "",
+        "optimal": bool(record["optimal"]),
+        "mapspace_size": float(record["mapspace_size"]),
+        "visited": int(record["visited"]),
+        "engine": record["engine"],
+        "energy_table": job.target.costs.table,
+        "estimator": job.target.costs.estimator,
+        "objective": "+".join(record["objective"]),
+        "semantics": job.target.semantics,
+        "constraints": job.target.files.which,
+        "seconds": float(record["seconds"]),
+    }
+    if evaluation is None:
+        return row
+    if record["objective"][0] == "energy":
+        row["lower_bound_pj"] = float(record["lower_bound"])
+    row["total_pj"] = float(evaluation["energy_pj"])
+    row["compute_pj"] = float(evaluation["compute_energy_pj"])
+    row["cycles"] = int(evaluation["cycles"])
+    row["utilization"] = float(evaluation["utilization"])
+    data_pj = 0.0
+    for position, level in enumerate(evaluation["levels"]):
+        for space, stats in level["data"].items():
+            row[f"{level['name']}_{space.lower()}_pj"] = float(stats["energy_pj"])
+            data_pj += float(stats["energy_pj"])
+            if position == 0:
+                words = stats["reads"] + stats["fills"] + stats["updates"]
+                row[f"dram_words_{space.lower()}"] = int(words * stats["instances"])
+    row["data_pj"] = data_pj
+    return row
+
+
+def _filled(record: Record, own: Iterable[str]) -> Record:
+    if record["status"] != "ok":
+        return record
+    return {**dict.fromkeys(own, 0.0), **record}
+
+
+def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[str]) -> pd.DataFrame:
+    words = [f"dram_words_{space.lower()}" for space in _SPACES]
+    columns = [
+        *("architecture", "sweep", "layer", *_SIZES, "groups", "input_size", "macs", "count"),
+        *(("variant", *attributes) if attributes else ()),
+        *("status", "reason"),
+        *("total_pj", "data_pj", "compute_pj", *energies, *words, "cycles", "utilization", "mapping", "optimal"),
+        *(
+            "lower_bound_pj",
+            "mapspace_size",
+            "visited",
+            "engine",
+            "energy_table",
+            "estimator",
+            "objective",
+            "semantics",
+            "constraints",
+        ),
+    ]
+    table = _typed(table.reindex(columns=columns))
+    for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
+        table[name] = table[name].astype("float64")
+    if attributes:
+        table["variant"] = table["variant"].fillna("")
+    for name in attributes:
+        table[name] = _attribute_column(table[name])
+    table.attrs["table_version"] = TABLE_VERSION
+    return table
+
+
+def _attribute_column(values: pd.Series) -> pd.Series:
+    """Return an attribute's column with one type: whole numbers, numbers, or text; missing where a row has none."""
+    given = [value for value in values if not pd.isna(value)]
+    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in given):
+        whole = all(float(value).is_integer() for value in given)
+        return values.astype("Float64").astype("Int64") if whole else values.astype("float64")
+    text = [None if pd.isna(value) else str(value) for value in values]
+    return pd.Series(text, index=values.index, dtype="object")
+
+
+def _typed(table: pd.DataFrame) -> pd.DataFrame:
+    """Return ``table`` with its counts as whole numbers that may be missing."""
+    words = [f"dram_words_{space.lower()}" for space in _SPACES]
+    return table.astype({name: "Int64" for name in (*words, *_WHOLE) if name in table.columns})

@@ -1,0 +1,101 @@
+"""The sweeps of a study as the statistics want them described, and the tables that the statistics write."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from jouleloop.config.load import Study
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.files import write_text
+from jouleloop.stats.analysis import Analysis, analyse_table
+from jouleloop.stats.cases import SweepDescription
+from jouleloop.stats.expected import growth_named
+from jouleloop.stats.expression import evaluate_variable
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.tables.energies import layer_table
+from jouleloop.tables.write import write_csv
+from jouleloop.workload.sweep import Sweep
+
+_POINT = ["architecture", "sweep", "layer"]
+
+
+def describe(sweep: Sweep) -> SweepDescription:
+    """Return what the statistics need to know of ``sweep``."""
+    return SweepDescription(sweep.name, sweep.variable, sweep.expected, sweep.symbol, _response_growth(sweep))
+
+
+def _response_growth(sweep: Sweep) -> dict[str, str]:
+    """Return the growth of the DRAM words that theory expects to stay as they are.
+
+    In the least traffic of a fully-connected layer, every input read once and every output read and written once (the
+    2m + n accesses of `pair_count_accesses`), more outputs move no more inputs, nor the reverse.
+    """
+    layers = [point.layer for point in sweep.points]
+    if any(layer.kind != "fc" for layer in layers):
+        return {}
+    varying = {name for name in ("C", "M") if len({getattr(layer, name) for layer in layers}) > 1}
+    spaces = {"inputs": "C", "outputs": "M"}
+    return {f"dram_words_{space}": "constant" for space, size in spaces.items() if varying and size not in varying}
+
+
+def check_growth(study: Study) -> None:
+    """Raise `InputError` where the variable or growth of any sweep is none; the faults of all sweeps together."""
+    check_sweeps(study.tested)
+
+
+def check_sweeps(sweeps: Iterable[Sweep]) -> None:
+    """Do the same for ``sweeps``; networks have no growth."""
+    faults: list[Fault] = []
+    for sweep in sweeps:
+        if sweep.is_network:
+            continue
+        try:
+            growth = growth_named(sweep.expected)
+            growth.regressors(evaluate_variable(sweep.variable, layer_table(sweep)))
+        except InputError as error:
+            faults += error.at(sweep.source).faults
+    raise_all(faults)
+
+
+def rows_of(energies: pd.DataFrame, sweeps: Iterable[Sweep]) -> pd.DataFrame:
+    """Return the rows of ``energies`` that belong to ``sweeps``."""
+    names = [sweep.name for sweep in sweeps]
+    rows = energies[energies["sweep"].isin(names)].reset_index(drop=True)
+    rows.attrs.update(energies.attrs)
+    return rows
+
+
+def analyse(
+    energies: pd.DataFrame, sweeps: Sequence[Sweep], options: StatisticsOptions, theory: pd.DataFrame | None = None
+) -> Analysis:
+    """Return the statistics of those rows of ``energies`` that belong to ``sweeps``.
+
+    Parameters
+    ----------
+    theory
+        Bounds by architecture, sweep and layer (results/theory_ratio.csv); its ``theory_…`` columns are put beside the
+        responses they bound.
+    """
+    rows = rows_of(energies, sweeps)
+    if theory is not None:
+        rows = with_theory(rows, theory)
+    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options)
+
+
+def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
+    """Return ``energies`` with the ``theory_…`` columns of a table of bounds, empty where it has no such point."""
+    columns = [name for name in theory.columns if str(name).startswith("theory_") and name not in energies.columns]
+    joined = energies.merge(theory[[*_POINT, *columns]], on=_POINT, how="left", validate="many_to_one")
+    joined.attrs.update(energies.attrs)
+    return joined
+
+
+def write_analysis(analysis: Analysis, folder: Path) -> None:
+    """Write fits, verdicts, residuals and what was left out as CSV, and the verdicts in words, into ``folder``."""
+    write_csv(folder / "fits.csv", analysis.fits)
+    write_csv(folder / "verdicts.csv", analysis.verdicts)
+    write_csv(folder / "residuals.csv", analysis.residuals)
+    write_csv(folder / "left_out.csv", analysis.left_out)
+    text = "\n\n".join(f"{name}\n{'-' * len(name)}\n{words}" for name, words in analysis.paragraphs.items())
+    write_text(folder / "verdicts.txt", text + "\n")

@@ -1,0 +1,88 @@
+"""The bridge from theory to hardware: measured DRAM words of fully-connected layers beside the bounds of paper 002."""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from fractions import Fraction
+
+import pandas as pd
+
+from jouleloop.engines.protocol import Target
+from jouleloop.theory.fully_connected.hardware import DramWords, buffer_words, measured_against_bounds
+
+#: Column of the lower bound that figures draw.
+BOUND_COLUMN = "theory_lower_dram_words"
+#: Columns that the statistics compare with a response, see `jouleloop.stats.rows.theory_row`.
+THEORY_COLUMNS = (BOUND_COLUMN, "theory_upper_dram_words", "theory_measured_dram_words", "theory_lower_data_pj")
+_KEYS = ("architecture", "sweep", "layer")
+_FC_ONES = ("N", "R", "S", "P", "Q", "groups")
+
+
+def on_chip_words(target: Target) -> int:
+    """Return β of a target: the words of all on-chip levels that may hold inputs or outputs, less one for a weight.
+
+    Raises
+    ------
+    InputError
+        Where such a level is unlimited, or all of them together are too small.
+    """
+    capacities = []
+    for level in target.arch.levels[1:]:
+        bypassed = target.constraints.level(level.name).bypass
+        if {"Inputs", "Outputs"} <= bypassed:
+            continue
+        capacities.append(-1 if level.capacity_words is None else level.capacity_words * level.instances)
+    return buffer_words(capacities)
+
+
+def fc_words(row: pd.Series) -> DramWords:
+    """Return the DRAM words of a row of the energies table, outputs told apart by direction.
+
+    DRAM takes every output once more than it gives it back, since the first partial sum starts from zero: of all output
+    words t, (t + m) / 2 are written and (t - m) / 2 read.
+    """
+    outputs, moved = int(row["M"]), int(row["dram_words_outputs"])
+    return DramWords(
+        weights=int(row["dram_words_weights"]),
+        inputs=int(row["dram_words_inputs"]),
+        outputs_read=(moved - outputs) // 2,
+        outputs_written=(moved + outputs) // 2,
+    )
+
+
+def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[str, Target]) -> pd.DataFrame:
+    """Return every fully-connected point of an energies table with its bounds, in words and in pJ of DRAM.
+
+    Columns besides those of the point: the fields of `MeasuredAgainstBounds`; the DRAM words of the outputs with a read
+    for every bias, as the model counts them; and `THEORY_COLUMNS`, where the bound in pJ leaves those reads out and so
+    bounds the energy of all storage from below.
+    """
+    if "variant" in energies.columns:  # the bounds are those of the architecture as its file has it
+        energies = energies[energies["variant"] == ""]
+    layers = energies[(energies["status"] == "ok") & (energies[list(_FC_ONES)] == 1).all(axis=1)]
+    rows = []
+    for architecture, points in layers.groupby("architecture", sort=False):
+        target = targets[str(architecture)]
+        beta = on_chip_words(target)
+        dram_pj = target.costs.levels[0].read_pj / target.arch.levels[0].block_words
+        for _, row in points.iterrows():
+            words = fc_words(row)
+            found = measured_against_bounds(int(row["C"]), int(row["M"]), beta, words, dram_energy_pj=dram_pj)
+            values = {
+                key: float(value) if isinstance(value, Fraction) else value for key, value in asdict(found).items()
+            }
+            biases = found.measured_words_with_biases - found.measured_words
+            rows.append(
+                {
+                    **{key: row[key] for key in (*_KEYS, "C", "M", *_FC_ONES, "status")},
+                    "total_pj": row["total_pj"],
+                    "dram_words_weights": words.weights,
+                    "dram_words_inputs": words.inputs,
+                    "dram_words_outputs": words.outputs_read + words.outputs_written + biases,
+                    **values,
+                    BOUND_COLUMN: float(found.lower_words),
+                    "theory_upper_dram_words": found.upper_words,
+                    "theory_measured_dram_words": found.measured_words_with_biases,
+                    "theory_lower_data_pj": float(found.lower_words - int(row["M"])) * dram_pj,
+                }
+            )
+    return pd.DataFrame(rows, columns=None if rows else [*_KEYS, "C", "M", *_FC_ONES, "status", *THEORY_COLUMNS])
