@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from differential.case import Case
-from jouleloop.engines.timeloop_outputs import read_evaluation, read_mapping
+from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.workload.timeloop_problem import problem_from
@@ -29,6 +29,10 @@ class Outcome:
     ----------
     status
         ``ok``, ``no_mapping``, ``refused`` (with its reason), ``failed`` (crash or time limit).
+    valid
+        Valid mappings that were visited.
+    links
+        Whether neighbours hand words on to each other in the optimum.
     """
 
     status: str
@@ -37,6 +41,7 @@ class Outcome:
     reason: str = ""
     mapping: Mapping | None = None
     valid: int = 0
+    links: bool = False
 
     def value(self, objective: str) -> float:
         """Return what is minimised."""
@@ -94,7 +99,8 @@ def run_mapper(case: Case, home: Path, seconds: float = 60, *, as_given: bool = 
             mapping = read_mapping(folder, "timeloop-mapper")
         except JouleloopError as error:
             return Outcome("failed", reason=f"output: {error}")
-        return Outcome("ok", evaluation.energy_pj, evaluation.cycles, mapping=mapping, valid=counted[1])
+        links = any(one.link_transfers for spaces in evaluation.networks.values() for one in spaces.values())
+        return Outcome("ok", evaluation.energy_pj, evaluation.cycles, "", mapping, counted[1], links)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
