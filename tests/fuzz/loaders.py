@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from jouleloop.arch.read import read_architecture
+from jouleloop.columns import read_table
 from jouleloop.config.load import load_study, read_config
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.energy.estimator import estimate_costs, load_costs
@@ -19,9 +20,9 @@ from jouleloop.mapping.nest import read_map_txt
 from jouleloop.mapspace.read import read_constraints, read_mapper
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.tables.layouts import ANY
 from jouleloop.tables.published import read_published
-from jouleloop.tables.write import read_parquet
-from jouleloop.theory.loop_nest.hbl_parse import read_nest
+from jouleloop.theory.loop_nest.read import read_nest
 from jouleloop.workload.layer import CONV, parse_layer
 from jouleloop.workload.onnx_read import read_graph
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
@@ -115,6 +116,6 @@ LOADERS: dict[str, Loader] = {
     "configuration": Loader(lambda p: load_study(read_config(p), ROOT), ROOT / "config/config.yaml"),
     "cases": Loader(_verify, ending=".json"),
     "loop nest": Loader(lambda p: read_nest(None, p, {})),
-    "table": Loader(read_parquet, ending=".parquet"),
+    "table": Loader(lambda path: read_table(path, ANY), ending=".parquet"),
     "store": Loader(_store, ending=".parquet"),
 }
