@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numba
 
-_ROOMS = ("bounds", "model", "search")
+_ROOMS = ("model", "search", "theory/fully_connected")
 
 
 def cache_folder() -> Path:

@@ -7,11 +7,11 @@ from fractions import Fraction
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from jouleloop.bounds.blocking import ARRAYS, Blocking, blocked_volume, largest_blocking
-from jouleloop.bounds.blocking_search import best_blocking
-from jouleloop.bounds.conv_bounds import bound_value, single_processor_bounds
-from jouleloop.bounds.conv_layer import ConvLayer, Precisions
-from jouleloop.dataflows.conv_blocking import execute_blocking
+from jouleloop.theory.convolution.blocking import ARRAYS, Blocking, blocked_volume, largest_blocking
+from jouleloop.theory.convolution.blocking_search import best_blocking
+from jouleloop.theory.convolution.bounds import bound_value, single_processor_bounds
+from jouleloop.theory.convolution.execute_blocking import execute_blocking
+from jouleloop.theory.convolution.layer import ConvLayer, Precisions
 
 sizes = st.integers(1, 4)
 words = st.sampled_from([Fraction(1, 4), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(5)])

@@ -6,7 +6,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.signal import correlate2d
 
-from jouleloop.bounds.conv_energy import (
+from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.convolution.energy import (
     DATAFLOWS,
     ConvShape,
     buffer_words_needed,
@@ -19,8 +20,7 @@ from jouleloop.bounds.conv_energy import (
     theory_columns,
     write_once_outputs,
 )
-from jouleloop.dataflows.conv_energy import random_layer, run_read_once_inputs, run_write_once_outputs
-from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.convolution.execute_energy import random_layer, run_read_once_inputs, run_write_once_outputs
 
 CLOSED = {"write-once-outputs": write_once_outputs, "read-once-inputs": read_once_inputs}
 EXECUTED = {"write-once-outputs": run_write_once_outputs, "read-once-inputs": run_read_once_inputs}

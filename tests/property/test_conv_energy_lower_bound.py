@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from jouleloop.bounds.conv_energy import ConvShape, lower_bound_words
+from jouleloop.theory.convolution.energy import ConvShape, lower_bound_words
 
 State = tuple[frozenset, frozenset, frozenset]
 

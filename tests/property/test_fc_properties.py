@@ -3,12 +3,12 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jouleloop.bounds.fc import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
-from jouleloop.bounds.fc_exact_bound import count_bound
-from jouleloop.bounds.fc_report import general_assumptions
-from jouleloop.bounds.fc_upper import best_upper, known_dataflows
-from jouleloop.dataflows.fc import reverse_roles, run
-from jouleloop.dataflows.fc_best import schedule_of_dataflow
+from jouleloop.theory.fully_connected.best_schedule import schedule_of_dataflow
+from jouleloop.theory.fully_connected.bounds import general_assumptions
+from jouleloop.theory.fully_connected.exact_bound import count_bound
+from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
+from jouleloop.theory.fully_connected.schedule import reverse_roles, run
+from jouleloop.theory.fully_connected.upper import best_upper, known_dataflows
 
 sizes = st.integers(1, 12)
 

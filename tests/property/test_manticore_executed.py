@@ -8,7 +8,10 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.signal import correlate2d
 
-from jouleloop.bounds.manticore import (
+from jouleloop.theory.manticore.execute import random_volumes
+from jouleloop.theory.manticore.execute_conv import direct_conv, run_conv
+from jouleloop.theory.manticore.execute_fc import direct_fc, reduction_tree, run_fc
+from jouleloop.theory.manticore.formulas import (
     Traffic,
     compute_to_communication,
     printed_ccr,
@@ -18,12 +21,9 @@ from jouleloop.bounds.manticore import (
     tasks,
     traffic,
 )
-from jouleloop.bounds.manticore_layer import ConvLayer, FcLayer, Machine
-from jouleloop.bounds.manticore_memory import minimum_local_words, prefetching_local_words
-from jouleloop.dataflows.manticore import random_volumes
-from jouleloop.dataflows.manticore_conv import direct_conv, run_conv
-from jouleloop.dataflows.manticore_fc import direct_fc, reduction_tree, run_fc
-from jouleloop.dataflows.manticore_machine import Counts
+from jouleloop.theory.manticore.layer import ConvLayer, FcLayer, Machine
+from jouleloop.theory.manticore.machine import Counts
+from jouleloop.theory.manticore.memory import minimum_local_words, prefetching_local_words
 
 MACHINES = st.builds(Machine, st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(1, 2))
 

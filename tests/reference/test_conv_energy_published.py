@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.bounds.conv_energy import ConvShape, macs, write_once_outputs
+from jouleloop.theory.convolution.energy import ConvShape, macs, write_once_outputs
 
 FOLDER = Path(__file__).parent / "published"
 OUTPUT_WIDTH_BY_STRIDE = {1: 214, 2: 108, 3: 72, 4: 55, 5: 44}

@@ -6,7 +6,7 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from jouleloop.cli.splice import spliced
+from jouleloop.terminal.splice import spliced
 
 
 def sides_of(

@@ -7,7 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from jouleloop.bounds.blocking import (
+from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.convolution.blocking import (
     ARRAYS,
     Blocking,
     best_order,
@@ -16,13 +17,17 @@ from jouleloop.bounds.blocking import (
     largest_blocking,
     tap_tiles,
 )
-from jouleloop.bounds.blocking_lp import VARIABLES, constraint_matrix, solve_blocking_lp
-from jouleloop.bounds.blocking_search import best_blocking, useful_sides
-from jouleloop.bounds.conv_bounds import bound_value, single_processor_bounds
-from jouleloop.bounds.conv_layer import RESNET50_LAYERS, RESNET50_PRECISIONS, ConvLayer, Precisions
-from jouleloop.bounds.conv_volumes import naive_volume
-from jouleloop.dataflows.conv_blocking import direct_convolution, execute_blocking, execute_naive, sample_operands
-from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.convolution.blocking_lp import VARIABLES, constraint_matrix, solve_blocking_lp
+from jouleloop.theory.convolution.blocking_search import best_blocking, useful_sides
+from jouleloop.theory.convolution.bounds import bound_value, single_processor_bounds
+from jouleloop.theory.convolution.execute_blocking import (
+    direct_convolution,
+    execute_blocking,
+    execute_naive,
+    sample_operands,
+)
+from jouleloop.theory.convolution.layer import RESNET50_LAYERS, RESNET50_PRECISIONS, ConvLayer, Precisions
+from jouleloop.theory.convolution.volumes import naive_volume
 
 MIXED = Precisions(Fraction(1), Fraction(1, 2), Fraction(2))
 LAYERS = [

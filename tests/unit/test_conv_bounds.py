@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from jouleloop.bounds.conv_bounds import (
+from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.convolution.bounds import (
     bound_value,
     find_bound,
     parallel_bounds,
@@ -16,9 +17,8 @@ from jouleloop.bounds.conv_bounds import (
     single_processor_bounds,
     small_filter_factor,
 )
-from jouleloop.bounds.conv_crossover import LARGE, SMALL, parallel_terms, single_processor_terms
-from jouleloop.bounds.conv_layer import RESNET50_LAYERS, ConvLayer, Precisions, named_layer, window_cells
-from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.convolution.crossover import LARGE, SMALL, parallel_terms, single_processor_terms
+from jouleloop.theory.convolution.layer import RESNET50_LAYERS, ConvLayer, Precisions, named_layer, window_cells
 
 ONE = Precisions()
 

@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from scipy.optimize import linear_sum_assignment
 
-from jouleloop.bounds.blocking_search import best_blocking
-from jouleloop.bounds.conv_bounds import bound_value, parallel_bounds
-from jouleloop.bounds.conv_layer import RESNET50_LAYERS, RESNET50_PRECISIONS, ConvLayer, Precisions
-from jouleloop.bounds.conv_parallel import (
+from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.convolution.blocking_search import best_blocking
+from jouleloop.theory.convolution.bounds import bound_value, parallel_bounds
+from jouleloop.theory.convolution.execute_blocking import direct_convolution, execute_blocking, sample_operands
+from jouleloop.theory.convolution.execute_fft import execute_fft
+from jouleloop.theory.convolution.layer import RESNET50_LAYERS, RESNET50_PRECISIONS, ConvLayer, Precisions
+from jouleloop.theory.convolution.parallel import (
     DIMENSIONS,
     PARALLEL_ALGORITHMS,
     best_grid,
@@ -19,7 +22,7 @@ from jouleloop.bounds.conv_parallel import (
     parallel_volume,
     parallel_volume_bounds,
 )
-from jouleloop.bounds.conv_volumes import (
+from jouleloop.theory.convolution.volumes import (
     ALGORITHMS,
     all_volumes,
     fft_lengths,
@@ -33,9 +36,6 @@ from jouleloop.bounds.conv_volumes import (
     unit_stride,
     winograd_volume,
 )
-from jouleloop.dataflows.conv_blocking import direct_convolution, execute_blocking, sample_operands
-from jouleloop.dataflows.fft_passes import execute_fft
-from jouleloop.errors import AssumptionError, InputError
 
 MIXED = Precisions(Fraction(1), Fraction(1, 2), Fraction(2))
 

@@ -2,14 +2,14 @@ from fractions import Fraction
 
 import pytest
 
-from jouleloop.bounds import fc
-from jouleloop.bounds.fc import FcLayer
-from jouleloop.bounds.fc_hardware import DramWords, buffer_words, measured_against_bounds
-from jouleloop.bounds.fc_partitioned import best_partitioned, partitioned_accesses, solve_partitioned
-from jouleloop.bounds.fc_report import all_bounds
-from jouleloop.bounds.fc_upper import best_upper, compare_roles
-from jouleloop.bounds.fc_witness import least_accesses
 from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.fully_connected import formulas as fc
+from jouleloop.theory.fully_connected.bounds import all_bounds
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.hardware import DramWords, buffer_words, measured_against_bounds
+from jouleloop.theory.fully_connected.partitioned import best_partitioned, partitioned_accesses, solve_partitioned
+from jouleloop.theory.fully_connected.upper import best_upper, compare_roles
+from jouleloop.theory.fully_connected.witness import least_accesses
 
 
 def test_formulas_by_hand():

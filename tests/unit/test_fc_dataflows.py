@@ -2,15 +2,15 @@ import itertools
 
 import pytest
 
-from jouleloop.bounds import fc
-from jouleloop.bounds.fc import FcLayer
-from jouleloop.bounds.fc_upper import best_fixed, bounded_dataflow, fixed_dataflow, known_dataflows
-from jouleloop.dataflows.fc import Read, Schedule, Vertex, reverse_roles, run
-from jouleloop.dataflows.fc_algorithms import balanced_groups, bounded_inputs, fixed_inputs, resident
-from jouleloop.dataflows.fc_best import schedule_of_dataflow
-from jouleloop.dataflows.fc_draw import draw_text
 from jouleloop.errors import AssumptionError, InputError
-from jouleloop.report.theory_fc import draw_run
+from jouleloop.theory.fully_connected import formulas as fc
+from jouleloop.theory.fully_connected.algorithms import balanced_groups, bounded_inputs, fixed_inputs, resident
+from jouleloop.theory.fully_connected.best_schedule import schedule_of_dataflow
+from jouleloop.theory.fully_connected.figures import draw_run
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles, run
+from jouleloop.theory.fully_connected.text import draw_text
+from jouleloop.theory.fully_connected.upper import best_fixed, bounded_dataflow, fixed_dataflow, known_dataflows
 
 SIZES = [(n, m, beta) for n in range(1, 8) for m in range(1, 8) for beta in range(2, 7)]
 

@@ -2,17 +2,17 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.bounds.fc import FcLayer
-from jouleloop.bounds.fc_exact import exact_minimum
-from jouleloop.bounds.fc_exact_bound import count_bound, recursive_bound
-from jouleloop.bounds.fc_relaxation import input_relaxation, output_relaxation
-from jouleloop.bounds.fc_search import search
-from jouleloop.bounds.fc_upper import best_upper
-from jouleloop.bounds.fc_witness import least_accesses
-from jouleloop.dataflows.fc import run, schedule_from_moves
-from jouleloop.dataflows.fc_best import schedule_of
-from jouleloop.dataflows.fc_table import divisible_grid, from_csv, grid, judge, table_row, to_csv
 from jouleloop.errors import InputError
+from jouleloop.theory.fully_connected.best_schedule import schedule_of
+from jouleloop.theory.fully_connected.exact import exact_minimum
+from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.optima import divisible_grid, from_csv, grid, judge, table_row, to_csv
+from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation
+from jouleloop.theory.fully_connected.schedule import run, schedule_from_moves
+from jouleloop.theory.fully_connected.search import search
+from jouleloop.theory.fully_connected.upper import best_upper
+from jouleloop.theory.fully_connected.witness import least_accesses
 
 TABLE = Path(__file__).parents[2] / "docs" / "data" / "fc_exact_optima.csv"
 TINY = [layer for layer in grid(6) if layer[0] * layer[1] <= 8] + [(3, 3, 3), (3, 3, 4), (5, 2, 2), (2, 5, 3)]

@@ -7,7 +7,12 @@ from fractions import Fraction
 
 import pytest
 
-from jouleloop.bounds.gemmini import (
+from jouleloop.cli import main
+from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, compare
+from jouleloop.theory.gemmini.largest import largest_tiles
+from jouleloop.theory.gemmini.optimum import Objective, optimal_tile
+from jouleloop.theory.gemmini.tile import (
     RESNET50,
     ConvLayer,
     ConvTile,
@@ -17,12 +22,7 @@ from jouleloop.bounds.gemmini import (
     tile_rows,
     traffic,
 )
-from jouleloop.bounds.gemmini_compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, compare
-from jouleloop.bounds.gemmini_largest import largest_tiles
-from jouleloop.bounds.gemmini_optimum import Objective, optimal_tile
-from jouleloop.bounds.gemmini_vendor import vendor_tile
-from jouleloop.cli import main
-from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.gemmini.vendor import vendor_tile
 
 TINY = [
     # Arrays of 2 × 2 so that channel groups of 1, 2 and 3 occur; rows in double-buffered halves.

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from jouleloop.bounds.manticore import (
+from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.manticore.formulas import (
     compute_to_communication,
     manticore_bounds,
     printed_ccr,
@@ -15,10 +16,9 @@ from jouleloop.bounds.manticore import (
     simplified_ccr,
     traffic,
 )
-from jouleloop.bounds.manticore_layer import MANTICORE, ConvLayer, FcLayer, Machine
-from jouleloop.bounds.manticore_memory import default_stack, minimum_local_words, stack_limit
-from jouleloop.bounds.manticore_printed import TYPICAL_CONV, forgotten_depth_ccr, printed_numbers, typical_fc
-from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.manticore.layer import MANTICORE, ConvLayer, FcLayer, Machine
+from jouleloop.theory.manticore.memory import default_stack, minimum_local_words, stack_limit
+from jouleloop.theory.manticore.printed import TYPICAL_CONV, forgotten_depth_ccr, printed_numbers, typical_fc
 
 MISPRINTED = {
     ("Algorithm 1: local memory, single", "8.1"),  # stated as "less than"

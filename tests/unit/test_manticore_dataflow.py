@@ -5,13 +5,13 @@ import json
 import numpy as np
 import pytest
 
-from jouleloop.bounds.manticore import traffic
-from jouleloop.bounds.manticore_layer import ConvLayer, FcLayer
 from jouleloop.cli import app as cli_app
-from jouleloop.dataflows.manticore import random_volumes, run_checked
-from jouleloop.dataflows.manticore_conv import padding_macs, run_conv
 from jouleloop.errors import AssumptionError, InputError
-from jouleloop.report.theory_manticore import draw_figures, draw_svg, draw_text
+from jouleloop.theory.manticore.execute import random_volumes, run_checked
+from jouleloop.theory.manticore.execute_conv import padding_macs, run_conv
+from jouleloop.theory.manticore.exhibits import draw_figures, draw_svg, draw_text
+from jouleloop.theory.manticore.formulas import traffic
+from jouleloop.theory.manticore.layer import ConvLayer, FcLayer
 
 
 @pytest.mark.parametrize("input_depth", [16, 17, 32])

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from jouleloop.report.theory_gemmini import comparison_table, draw_comparison, resnet_comparisons
-from jouleloop.report.theory_nest import agreement_table, draw_thin, examples_table, thin_table
+from jouleloop.theory.gemmini.exhibits import comparison_table, draw_comparison, resnet_comparisons
+from jouleloop.theory.loop_nest.exhibits import agreement_table, draw_thin, examples_table, thin_table
 
 
 def test_nest_tables_and_figure(tmp_path: Path) -> None:

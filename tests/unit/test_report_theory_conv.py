@@ -5,9 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from jouleloop.bounds.conv_layer import ConvLayer, Precisions
 from jouleloop.errors import InputError
-from jouleloop.report.theory_conv import (
+from jouleloop.theory.convolution.exhibits import (
     crossing_table,
     draw_figure,
     draw_memory_figure,
@@ -18,6 +17,7 @@ from jouleloop.report.theory_conv import (
     processor_table,
     write_table,
 )
+from jouleloop.theory.convolution.layer import ConvLayer, Precisions
 
 SMALL = {"a": ConvLayer(4, 8, 8, 6, 6, 3, 3), "b": ConvLayer(4, 4, 8, 5, 5, 4, 4, 2, 2)}
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from jouleloop.bounds.conv_layer import RESNET50_LAYERS, RESNET50_PRECISIONS, ConvLayer, Precisions
-from jouleloop.bounds.conv_parallel import parallel_volume
 from jouleloop.cli.app import main
+from jouleloop.theory.convolution.layer import RESNET50_LAYERS, RESNET50_PRECISIONS, ConvLayer, Precisions
+from jouleloop.theory.convolution.parallel import parallel_volume
 
 CONV1 = "bounds conv --layer resnet50/conv1 --memory"
 

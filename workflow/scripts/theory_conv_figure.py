@@ -4,7 +4,7 @@ from pathlib import Path
 
 from snakemake.script import Snakemake
 
-from jouleloop.report.theory_conv import draw_figure
+from jouleloop.theory.convolution.exhibits import draw_figure
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from snakemake.script import Snakemake
 
-from jouleloop.report.theory_conv import write_table
+from jouleloop.theory.convolution.exhibits import write_table
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from snakemake.script import Snakemake
 
 from jouleloop.files import write_text
-from jouleloop.report.theory_fc import bounds_table
+from jouleloop.theory.fully_connected.figures import bounds_table
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 from snakemake.script import Snakemake
 
-from jouleloop.bounds.fc import FcLayer
-from jouleloop.bounds.fc_exact import exact_minimum
-from jouleloop.dataflows.fc import run
-from jouleloop.dataflows.fc_algorithms import bounded_inputs, fixed_inputs
-from jouleloop.dataflows.fc_best import schedule_of
-from jouleloop.report.theory_fc import draw_run
+from jouleloop.theory.fully_connected.algorithms import bounded_inputs, fixed_inputs
+from jouleloop.theory.fully_connected.best_schedule import schedule_of
+from jouleloop.theory.fully_connected.exact import exact_minimum
+from jouleloop.theory.fully_connected.figures import draw_run
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.schedule import run
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

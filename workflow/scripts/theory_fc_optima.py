@@ -4,9 +4,9 @@ from pathlib import Path
 
 from snakemake.script import Snakemake
 
-from jouleloop.dataflows.fc_table import grid, judge, table_row, to_csv
 from jouleloop.files import write_json, write_text
-from jouleloop.report.theory_fc import draw_gap
+from jouleloop.theory.fully_connected.figures import draw_gap
+from jouleloop.theory.fully_connected.optima import grid, judge, table_row, to_csv
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jouleloop.files import write_text
-from jouleloop.report.theory_gemmini import comparison_table, draw_comparison, largest_table, resnet_comparisons
+from jouleloop.theory.gemmini.exhibits import comparison_table, draw_comparison, largest_table, resnet_comparisons
 
 if TYPE_CHECKING:  # Snakemake defines the name before it runs the script.
     from snakemake.script import snakemake  # noqa: TC004

@@ -5,7 +5,7 @@ from pathlib import Path
 from snakemake.script import Snakemake
 
 from jouleloop.files import write_text
-from jouleloop.report.theory_manticore import executed_table
+from jouleloop.theory.manticore.exhibits import executed_table
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from snakemake.script import Snakemake
 
-from jouleloop.report.theory_manticore import draw_figures
+from jouleloop.theory.manticore.exhibits import draw_figures
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 from snakemake.script import Snakemake
 
-from jouleloop.bounds.manticore_printed import printed_numbers
 from jouleloop.files import write_text
-from jouleloop.report.theory_manticore import printed_table
+from jouleloop.theory.manticore.exhibits import printed_table
+from jouleloop.theory.manticore.printed import printed_numbers
 
 snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 

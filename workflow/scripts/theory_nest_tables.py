@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from jouleloop.files import write_text
-from jouleloop.report.theory_nest import agreement_table, draw_thin, examples_table, thin_table
+from jouleloop.theory.loop_nest.exhibits import agreement_table, draw_thin, examples_table, thin_table
 
 if TYPE_CHECKING:  # Snakemake defines the name before it runs the script.
     from snakemake.script import snakemake  # noqa: TC004

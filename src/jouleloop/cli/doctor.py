@@ -14,7 +14,6 @@ from rich.markup import escape
 from rich.table import Table
 
 import jouleloop
-from jouleloop.cli.console import print_json, stdout
 from jouleloop.cli.doctor_tools import accelergy_state, front_end_state, timeloop_detail
 from jouleloop.cli.project import project_config, project_root
 from jouleloop.engines.protocol import Engine
@@ -23,6 +22,7 @@ from jouleloop.engines.timeloop.engine import TimeloopEngine
 from jouleloop.engines.timeloop.programs import TimeloopPrograms
 from jouleloop.errors import JouleloopError
 from jouleloop.study.engines import timeloop_options
+from jouleloop.terminal.console import print_json, stdout
 
 _PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "seaborn", "snakemake", "statsmodels")
 _PROGRAMS = {

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from jouleloop.cli.console import print_json, stderr, stdout
 from jouleloop.cli.project import project_root
 from jouleloop.config.load import NETWORKS
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_bytes
+from jouleloop.terminal.console import print_json, stderr, stdout
 from jouleloop.workload.network_file import network_document, network_macs, write_network
 from jouleloop.workload.onnx_layers import SkippedNode, graph_layers, multiplicities
 from jouleloop.workload.onnx_read import read_graph

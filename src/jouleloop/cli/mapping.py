@@ -8,8 +8,6 @@ from typing import Annotated, Any
 import typer
 
 from jouleloop.cli import options, show
-from jouleloop.cli.console import print_json, stderr
-from jouleloop.cli.splice import spliced
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.engines.protocol import Engine, Target
 from jouleloop.engines.registry import get_engine
@@ -19,6 +17,8 @@ from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_tim
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.model.leakage import leakage_pj
+from jouleloop.terminal.console import print_json, stderr
+from jouleloop.terminal.splice import spliced
 from jouleloop.workload.problem import Problem
 
 _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.cli.console import stdout
 from jouleloop.cli.project import project_config, project_root
+from jouleloop.terminal.console import stdout
 
 
 def report(

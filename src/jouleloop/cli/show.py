@@ -6,13 +6,13 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from jouleloop.cli.console import stdout
 from jouleloop.engines.protocol import Target
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import print_nest
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.search.result import SearchResult
+from jouleloop.terminal.console import stdout
 from jouleloop.workload.problem import Problem
 
 #: No table is wider, in characters.

@@ -7,12 +7,12 @@ from typing import Annotated
 import typer
 
 from jouleloop.cli import options
-from jouleloop.cli.console import print_json, stdout
 from jouleloop.cli.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.engines.verify import Outcome, verify_folder
 from jouleloop.errors import InputError, unknown
+from jouleloop.terminal.console import print_json, stdout
 from jouleloop.workload.layer import CONV
 
 _SHOWN_CASES = 20

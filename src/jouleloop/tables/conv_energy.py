@@ -5,7 +5,10 @@ from typing import Any
 
 import pandas as pd
 
-from jouleloop.bounds.conv_energy import (
+from jouleloop.engines.protocol import Target
+from jouleloop.tables.published import read_published
+from jouleloop.tables.theory_ratio import on_chip_words
+from jouleloop.theory.convolution.energy import (
     MAC_PJ,
     ConvShape,
     buffer_words_needed,
@@ -15,9 +18,6 @@ from jouleloop.bounds.conv_energy import (
     read_once_inputs,
     write_once_outputs,
 )
-from jouleloop.engines.protocol import Target
-from jouleloop.tables.published import read_published
-from jouleloop.tables.theory_ratio import on_chip_words
 from jouleloop.workload.sweep import Sweep
 
 #: Whose measurement it is, and all columns that the variable of a sweep may refer to.
@@ -38,7 +38,7 @@ def conv_shape(row: Mapping[Any, Any], *, bias: bool = True) -> ConvShape:
 
 
 def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], sweeps: Sequence[Sweep]) -> pd.DataFrame:
-    """Return every measured convolution beside the theory of `jouleloop.bounds.conv_energy`.
+    """Return every measured convolution beside the theory of `jouleloop.theory.convolution.energy`.
 
     Layers of one group, one sample and one stride on both axes; others have no closed form there and no row. Columns:
 

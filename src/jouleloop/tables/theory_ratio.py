@@ -6,8 +6,8 @@ from fractions import Fraction
 
 import pandas as pd
 
-from jouleloop.bounds.fc_hardware import DramWords, buffer_words, measured_against_bounds
 from jouleloop.engines.protocol import Target
+from jouleloop.theory.fully_connected.hardware import DramWords, buffer_words, measured_against_bounds
 
 #: Column of the lower bound that figures draw.
 BOUND_COLUMN = "theory_lower_dram_words"

@@ -1,1 +1,0 @@
-"""The papers' algorithms executed step by step, counting every word moved."""

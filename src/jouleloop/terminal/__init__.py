@@ -1,0 +1,1 @@
+"""What a command needs of the terminal: consoles, and options that several commands share."""

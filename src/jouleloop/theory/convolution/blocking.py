@@ -1,0 +1,225 @@
+"""A blocking of the nine loops of 001 §3.2: exact block sizes, whether they fit, and the words a schedule moves.
+
+The filter loops are split as i_6 = σ_w q + r (the small-filter trick), so a block has nine sides. A block keeps one
+rectangle of each array in fast memory; blocks are visited by three nested groups of loops, and the array that does not
+depend on the innermost group stays where it is while that group runs.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from fractions import Fraction
+
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, ConvLayer, Precisions
+
+
+@dataclass(frozen=True)
+class Blocking:
+    """Sides of a block, in loop iterations (B of 001 §3.2).
+
+    Attributes
+    ----------
+    batch, in_channels, out_channels, out_width, out_height
+        b_N, b_cI, b_cO, b_wO and b_hO.
+    width_quotients, height_quotients
+        b_wF' and b_hF', over q = ⌊i_6/σ_w⌋ and ⌊i_7/σ_h⌋.
+    width_residues, height_residues
+        b_wF'' and b_hF'', over r = i_6 mod σ_w and i_7 mod σ_h.
+    """
+
+    batch: int = 1
+    in_channels: int = 1
+    out_channels: int = 1
+    out_width: int = 1
+    out_height: int = 1
+    width_quotients: int = 1
+    height_quotients: int = 1
+    width_residues: int = 1
+    height_residues: int = 1
+
+    def sides(self) -> tuple[int, ...]:
+        """Return the nine sides in the order of the attributes."""
+        return tuple(getattr(self, field.name) for field in fields(self))
+
+
+def largest_blocking(layer: ConvLayer) -> Blocking:
+    """Return the block that is the whole layer: the upper limit of every side."""
+    return Blocking(
+        layer.batch,
+        layer.in_channels,
+        layer.out_channels,
+        layer.out_width,
+        layer.out_height,
+        -(-layer.filter_width // layer.stride_width),
+        -(-layer.filter_height // layer.stride_height),
+        min(layer.stride_width, layer.filter_width),
+        min(layer.stride_height, layer.filter_height),
+    )
+
+
+def check_blocking(layer: ConvLayer, blocking: Blocking) -> None:
+    """Raise `InputError` where a side is not a whole number between 1 and what the layer has."""
+    limits = largest_blocking(layer)
+    faults = []
+    for field in fields(Blocking):
+        side, limit = getattr(blocking, field.name), getattr(limits, field.name)
+        if isinstance(side, bool) or not isinstance(side, int) or not 1 <= side <= limit:
+            faults.append(Fault("not a side of a block", None, f"blocking.{field.name}", side, f"1 … {limit}"))
+    raise_all(faults, InputError)
+
+
+def tap_tiles(taps: int, stride: int, quotients: int, residues: int) -> tuple[tuple[int, ...], ...]:
+    """Return the nonempty tiles of one filter axis, each as the number of taps per residue in the tile.
+
+    A tile holds the taps stride·q + r < ``taps`` with q and r in a range each; where the stride does not divide the
+    filter, tiles at the end hold fewer, and those with none are skipped.
+    """
+    tiles = []
+    for first_q in range(0, -(-taps // stride), quotients):
+        for first_r in range(0, min(stride, taps), residues):
+            counts = []
+            for residue in range(first_r, min(first_r + residues, stride, taps)):
+                available = len(range(residue, taps, stride))
+                count = min(first_q + quotients, available) - first_q
+                if count > 0:
+                    counts.append(count)
+            if counts:
+                tiles.append(tuple(counts))
+    return tuple(tiles)
+
+
+@dataclass(frozen=True)
+class AxisTiles:
+    """One spatial axis cut into tiles of outputs and of taps.
+
+    Attributes
+    ----------
+    output_tiles, tap_tiles
+        How many tiles there are of each.
+    input_total
+        Input cells summed over all pairs of an output tile and a tap tile.
+    input_side, filter_side, output_side
+        Cells of the largest block: input, filter, output.
+    """
+
+    output_tiles: int
+    tap_tiles: int
+    input_total: int
+    input_side: int
+    filter_side: int
+    output_side: int
+
+
+def axis_tiles(outputs: int, taps: int, stride: int, side: int, quotients: int, residues: int) -> AxisTiles:
+    """Count the tiles of one spatial axis; ``side``, ``quotients`` and ``residues`` are the block's sides on it.
+
+    A run of ``a`` outputs with ``n`` taps of one residue reads a + n − 1 input cells of that residue.
+    """
+    tiles = tap_tiles(taps, stride, quotients, residues)
+    output_tiles = -(-outputs // side)
+    total = sum(outputs + output_tiles * (count - 1) for tile in tiles for count in tile)
+    first = tiles[0]
+    return AxisTiles(
+        output_tiles, len(tiles), total, sum(side + count - 1 for count in first), sum(first), min(side, outputs)
+    )
+
+
+@dataclass(frozen=True)
+class BlockedVolume:
+    """Exactly what a blocked schedule moves between slow and fast memory, and how much fast memory it needs.
+
+    Attributes
+    ----------
+    blocking, kept
+        The block and the array that stays in fast memory through the innermost loops.
+    loaded, stored
+        Elements moved by array.
+    words
+        Everything moved, in words.
+    block_words
+        Fast memory for the largest block of the three arrays together, in words.
+    """
+
+    blocking: Blocking
+    kept: str
+    loaded: Mapping[str, int]
+    stored: Mapping[str, int]
+    words: Fraction
+    block_words: Fraction
+
+    def describe(self) -> str:
+        """Return the block in the paper's symbols, the array kept, and the memory it takes."""
+        symbols = ("N", "cI", "cO", "wO", "hO", "wF'", "hF'", "wF''", "hF''")
+        sides = " ".join(f"{symbol}={side}" for symbol, side in zip(symbols, self.blocking.sides(), strict=True))
+        return f"block {sides}; {self.kept} kept; {float(self.block_words):g} words of fast memory"
+
+
+def block_elements(layer: ConvLayer, blocking: Blocking) -> dict[str, int]:
+    """Return the elements of the largest block by array, exactly; it is the block at the origin."""
+    width, height = _both_axes(layer, blocking)
+    return {
+        INPUT: blocking.batch * blocking.in_channels * width.input_side * height.input_side,
+        FILTER: blocking.in_channels * blocking.out_channels * width.filter_side * height.filter_side,
+        OUTPUT: blocking.batch * blocking.out_channels * width.output_side * height.output_side,
+    }
+
+
+def blocked_volume(layer: ConvLayer, precisions: Precisions, blocking: Blocking, kept: str = OUTPUT) -> BlockedVolume:
+    """Return what the blocked schedule moves when ``kept`` is the array of the innermost reuse.
+
+    An array is loaded once for every tile of the loops it does not depend on, except the kept one, which is loaded
+    once. An output block is not loaded on its first visit, and is stored at the end of each visit.
+    """
+    check_blocking(layer, blocking)
+    if kept not in ARRAYS:
+        raise InputError(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
+    width, height = _both_axes(layer, blocking)
+    image_tiles = _tiles(layer.batch, blocking.batch) * width.output_tiles * height.output_tiles
+    channel_tiles = _tiles(layer.out_channels, blocking.out_channels)
+    reduction_tiles = _tiles(layer.in_channels, blocking.in_channels) * width.tap_tiles * height.tap_tiles
+    visits = {
+        INPUT: 1 if kept == INPUT else channel_tiles,
+        FILTER: 1 if kept == FILTER else image_tiles,
+        OUTPUT: 1 if kept == OUTPUT else reduction_tiles,
+    }
+    loaded = {
+        INPUT: layer.batch * layer.in_channels * width.input_total * height.input_total * visits[INPUT],
+        FILTER: layer.filter_elements * visits[FILTER],
+        OUTPUT: layer.output_elements * (visits[OUTPUT] - 1),
+    }
+    stored = {INPUT: 0, FILTER: 0, OUTPUT: layer.output_elements * visits[OUTPUT]}
+    words = sum((precisions.of(array) * (loaded[array] + stored[array]) for array in ARRAYS), Fraction())
+    block = block_elements(layer, blocking)
+    need = sum((precisions.of(array) * block[array] for array in ARRAYS), Fraction())
+    return BlockedVolume(blocking, kept, loaded, stored, words, need)
+
+
+def best_order(layer: ConvLayer, precisions: Precisions, blocking: Blocking) -> BlockedVolume:
+    """Return the volume of ``blocking`` with the innermost loops that move the fewest words."""
+    return min((blocked_volume(layer, precisions, blocking, kept) for kept in ARRAYS), key=lambda volume: volume.words)
+
+
+def _both_axes(layer: ConvLayer, blocking: Blocking) -> tuple[AxisTiles, AxisTiles]:
+    return (
+        axis_tiles(
+            layer.out_width,
+            layer.filter_width,
+            layer.stride_width,
+            blocking.out_width,
+            blocking.width_quotients,
+            blocking.width_residues,
+        ),
+        axis_tiles(
+            layer.out_height,
+            layer.filter_height,
+            layer.stride_height,
+            blocking.out_height,
+            blocking.height_quotients,
+            blocking.height_residues,
+        ),
+    )
+
+
+def _tiles(length: int, side: int) -> int:
+    return math.ceil(Fraction(length, side))

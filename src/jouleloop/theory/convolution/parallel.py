@@ -1,0 +1,261 @@
+"""Words that one of P processors receives under a processor grid, for blocking, im2col, Winograd and FFT (001 §4.2).
+
+The linear program printed in 001 §4.2 has only lower bounds on what it maximises, so its optimum is the whole layer on
+one processor (docs/errata.md). Here the grid is chosen by its purpose: the fewest words received by the busiest one.
+"""
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from jouleloop.theory.bound import Bound
+from jouleloop.theory.convolution.layer import (
+    ConvLayer,
+    Precisions,
+    memory_words,
+    processor_count,
+    window_cells,
+)
+from jouleloop.theory.convolution.volumes import (
+    WINOGRAD_TILE,
+    Memory,
+    fft_lengths,
+    lowered,
+    matrix_product_layer,
+    unit_stride,
+)
+
+DIMENSIONS = ("batch", "in_channels", "out_channels", "out_width", "out_height", "filter_width", "filter_height")
+MOST_GRIDS = 50_000
+"""Grids of one number of processors that are tried; only numbers with very many divisors have more."""
+
+PARALLEL_ALGORITHMS = ("blocking", "im2col", "winograd", "fft")
+
+
+@dataclass(frozen=True)
+class GridVolume:
+    """What the busiest processor of a grid receives and holds.
+
+    Attributes
+    ----------
+    grid
+        Processors along each of the seven loops, then along the independent copies of the problem.
+    processors
+        Processors in the grid.
+    received_words
+        Words from other processors: the block less the processor's even share of each array, and partial outputs.
+    held_words
+        Memory for the blocks of the three arrays, in words.
+    """
+
+    grid: tuple[int, ...]
+    processors: int
+    received_words: Fraction
+    held_words: Fraction
+
+
+def grid_volume(
+    layer: ConvLayer, precisions: Precisions, processors: int, grid: tuple[int, ...], *, copies: int = 1
+) -> GridVolume:
+    """Return what the processor with the largest block receives.
+
+    Every array is evenly distributed over all ``processors`` at the start, and the share of a processor lies inside its
+    block. Processors that share an output block reduce-scatter their partial sums: each receives (g − 1)/g of it.
+
+    Parameters
+    ----------
+    layer, precisions
+        The convolution and the words per element.
+    processors
+        How many processors hold the data (P), at least the product of ``grid``.
+    grid
+        Processors along the seven loops and along the copies.
+    copies
+        Independent problems of the same shape, such as frequencies.
+    """
+    *loops, copy_grid = grid
+    sides = {name: -(-getattr(layer, name) // count) for name, count in zip(DIMENSIONS, loops, strict=True)}
+    own_copies = -(-copies // copy_grid)
+    counts = dict(zip(DIMENSIONS, loops, strict=True))
+    cells = window_cells(sides["out_width"], sides["filter_width"], layer.stride_width) * window_cells(
+        sides["out_height"], sides["filter_height"], layer.stride_height
+    )
+    inputs = own_copies * sides["batch"] * sides["in_channels"] * cells
+    filters = own_copies * sides["in_channels"] * sides["out_channels"] * sides["filter_width"] * sides["filter_height"]
+    outputs = own_copies * sides["batch"] * sides["out_channels"] * sides["out_width"] * sides["out_height"]
+    sharing = counts["in_channels"] * counts["filter_width"] * counts["filter_height"]
+    received = (
+        precisions.input * (inputs - Fraction(copies * layer.input_elements, processors))
+        + precisions.filter * (filters - Fraction(copies * layer.filter_elements, processors))
+        + precisions.output * outputs * Fraction(sharing - 1, sharing)
+    )
+    held = precisions.input * inputs + precisions.filter * filters + precisions.output * outputs
+    return GridVolume(grid, math.prod(grid), received, held)
+
+
+def best_grid(
+    layer: ConvLayer,
+    precisions: Precisions,
+    processors: int,
+    memory: Memory | None = None,
+    *,
+    copies: int = 1,
+    extra_words: Callable[[tuple[int, ...]], Fraction] | None = None,
+) -> GridVolume | None:
+    """Return the grid whose busiest processor receives the fewest words, or None where no block fits in memory.
+
+    Grids of exactly P processors and of the largest power of two below P are tried, all of them; a number of
+    processors with more than `MOST_GRIDS` grids is left out, and the next power of two below taken.
+
+    Parameters
+    ----------
+    layer, precisions, processors, copies
+        As in `grid_volume`.
+    memory
+        Words of memory per processor; None where it does not limit.
+    extra_words
+        Further words received, as a function of the grid.
+    """
+    limit = None if memory is None else memory_words(memory)
+    lengths = [*(getattr(layer, name) for name in DIMENSIONS), copies]
+    best: GridVolume | None = None
+    for count in _counts(processor_count(processors), lengths):
+        for grid in _grids(count, lengths):
+            volume = grid_volume(layer, precisions, processors, grid, copies=copies)
+            if limit is not None and volume.held_words > limit:
+                continue
+            if extra_words is not None:
+                words = volume.received_words + extra_words(grid)
+                volume = GridVolume(grid, volume.processors, words, volume.held_words)
+            if best is None or volume.received_words < best.received_words:
+                best = volume
+    return best
+
+
+def parallel_volume(
+    algorithm: str, layer: ConvLayer, precisions: Precisions, processors: int, memory: Memory | None = None
+) -> GridVolume | None:
+    """Return the words the busiest processor receives for one of `PARALLEL_ALGORITHMS`; None where no block fits.
+
+    * ``blocking``: the direct convolution.
+    * ``im2col``: the matrix product on the lowered input, which is what is distributed at the start.
+    * ``winograd``, ``fft``: transformed arrays are distributed; the products of one frequency form one copy. Where the
+      copies are spread over processors, the transformed arrays are redistributed once, and for an FFT with more
+      processors than planes each plane is transformed by several of them with an exchange between passes.
+    """
+    if algorithm == "blocking":
+        return best_grid(layer, precisions, processors, memory)
+    if algorithm == "im2col":
+        return best_grid(matrix_product_layer(*lowered(layer)), precisions, processors, memory)
+    form = unit_stride(layer)
+    if algorithm == "winograd":
+        tile = WINOGRAD_TILE
+        copies = (tile + form.filter_width - 1) * (tile + form.filter_height - 1)
+        rows = form.batch * -(-form.out_width // tile) * -(-form.out_height // tile)
+        product, prices, exchanges = (
+            matrix_product_layer(rows, form.in_channels, form.out_channels),
+            precisions,
+            Fraction(0),
+        )
+    else:
+        width, height = fft_lengths(layer)
+        copies = (width // 2 + 1) * height
+        product = matrix_product_layer(form.batch, form.in_channels, form.out_channels)
+        prices = Precisions(2 * precisions.input, 2 * precisions.filter, 2 * precisions.output)
+        exchanges = _fft_exchange_words(form, prices, copies, width * height // 2, processors)
+    everything = sum(product.words(prices).values(), Fraction()) * copies
+
+    def moved_again(grid: tuple[int, ...]) -> Fraction:
+        redistributed = everything / processors * Fraction(processors - 1, processors) if grid[-1] > 1 else Fraction(0)
+        return redistributed + exchanges
+
+    return best_grid(product, prices, processors, memory, copies=copies, extra_words=moved_again)
+
+
+def parallel_volume_bounds(
+    layer: ConvLayer, precisions: Precisions, processors: int, memory: Memory
+) -> tuple[Bound, ...]:
+    """Return what every parallel algorithm attains as records; no value where no block fits in a processor's memory."""
+    result = []
+    for algorithm in PARALLEL_ALGORITHMS:
+        found = parallel_volume(algorithm, layer, precisions, processors, memory)
+        if found is None:
+            value, note = None, "no processor grid has blocks that fit in M words"
+        else:
+            value = found.received_words
+            note = f"grid {'×'.join(map(str, found.grid))}; {float(found.held_words):g} words held"
+        result.append(Bound(f"parallel_volume_{algorithm}", "001 §4.2", value, "words", (), note))
+    return tuple(result)
+
+
+def _fft_exchange_words(
+    form: ConvLayer, prices: Precisions, frequencies: int, points: int, processors: int
+) -> Fraction:
+    """Words per processor exchanged inside transforms whose points are spread over several processors."""
+    planes = {
+        "input": form.batch * form.in_channels,
+        "filter": form.in_channels * form.out_channels,
+        "output": form.batch * form.out_channels,
+    }
+    words = Fraction(0)
+    for array, count in planes.items():
+        together = min(-(-processors // count), max(1, points // 2))
+        if together > 1:
+            held_levels = math.log2(points / together)
+            rounds = math.ceil(math.log2(points) / held_levels) - 1
+            words += rounds * prices.of(array) * frequencies * count / processors
+    return words
+
+
+def _counts(processors: int, lengths: Sequence[int]) -> list[int]:
+    """Return P and the largest power of two at most P, without those of more than `MOST_GRIDS` grids."""
+    power = 1 << (processors.bit_length() - 1)
+    while _number_of_grids(power, lengths) > MOST_GRIDS:
+        power //= 2
+    exact = [processors] if processors != power and _number_of_grids(processors, lengths) <= MOST_GRIDS else []
+    return [*exact, power]
+
+
+def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
+    """Count `_grids` without listing them: ways to write ``count`` as a product of one divisor a length."""
+    divisors = _divisors(count)
+    ways = {count: 1}
+    for length in lengths[1:]:
+        after: dict[int, int] = {}
+        for rest, number in ways.items():
+            for divisor in divisors:
+                if divisor > length:
+                    break
+                if rest % divisor == 0:
+                    after[rest // divisor] = after.get(rest // divisor, 0) + number
+        ways = after
+    return sum(number for rest, number in ways.items() if rest <= lengths[0])
+
+
+def _grids(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
+    """Yield every way to write ``count`` as a product of one factor for each length, none larger than its length."""
+    divisors = _divisors(count)
+    # What the first so many lengths can take at most: a larger rest leads nowhere.
+    most = list(itertools.accumulate(lengths, operator.mul))
+
+    def choose(position: int, rest: int) -> Iterator[tuple[int, ...]]:
+        if position == 0:
+            if rest <= lengths[0]:
+                yield (rest,)
+            return
+        for divisor in divisors:
+            if divisor > lengths[position]:
+                break
+            if rest % divisor == 0 and rest // divisor <= most[position - 1]:
+                for before in choose(position - 1, rest // divisor):
+                    yield (*before, divisor)
+
+    yield from choose(len(lengths) - 1, count)
+
+
+def _divisors(number: int) -> list[int]:
+    small = [d for d in range(1, math.isqrt(number) + 1) if number % d == 0]
+    return sorted({*small, *(number // d for d in small)})

@@ -1,0 +1,273 @@
+"""Words that known ways to convolve move between slow memory and M words of fast memory (001 §3.2, Figure 2).
+
+001 names its sources but prints no formulas. Every volume here is that of a schedule that can be run:
+
+* blocking: the best integer block of `jouleloop.theory.convolution.blocking_search`, or the rounded linear program;
+* matrix multiplication, inside im2col, Winograd and FFT: an output tile stays while rows and columns stream past, the
+  schedule of Kwasniewski et al., "Red-Blue Pebbling Revisited" (SC'19, [12] of 001), which moves 2mnk/√M + mn words up
+  to rounding; or a resident tile of another array where that moves less;
+* FFT: passes of 2^e-point butterflies, the schedule for the butterfly graph in Savage, "Models of Computation", Theorem
+  11.5.4; the same leading term 2 n log n / log M as the bound of Elango (2016, [7] of 001).
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+
+from jouleloop.errors import AssumptionError, Fault
+from jouleloop.theory.bound import Bound
+from jouleloop.theory.convolution.blocking import best_order
+from jouleloop.theory.convolution.blocking_lp import solve_blocking_lp
+from jouleloop.theory.convolution.blocking_search import best_blocking
+from jouleloop.theory.convolution.layer import ConvLayer, Precisions, memory_words, sqrt_fraction
+
+Memory = int | float | Fraction | str
+WINOGRAD_TILE = 4
+ALGORITHMS = (
+    "blocking",
+    "blocking_rounded_lp",
+    "im2col",
+    "im2col_with_lowering",
+    "winograd",
+    "fft",
+    "naive",
+)
+
+
+@dataclass(frozen=True)
+class AlgorithmVolume:
+    """Words moved by one algorithm, in parts that add up to the total.
+
+    Attributes
+    ----------
+    algorithm
+        One of `ALGORITHMS`.
+    parts
+        Words by step, such as ``input transform``.
+    source
+        Where the schedule is stated.
+    note
+        What a reader wants to know of it, such as the block.
+    """
+
+    algorithm: str
+    parts: Mapping[str, Fraction]
+    source: str
+
+    note: str = ""
+
+    @property
+    def words(self) -> Fraction:
+        """All words moved."""
+        return sum(self.parts.values(), Fraction())
+
+    def as_bound(self) -> Bound:
+        """Return the volume as a record: what this algorithm attains, an upper bound of the least communication."""
+        parts = ", ".join(f"{name}: {float(words):.6g}" for name, words in self.parts.items())
+        return Bound(f"volume_{self.algorithm}", self.source, self.words, "words", (), self.note or parts)
+
+
+def matrix_product_layer(rows: int, inner: int, columns: int) -> ConvLayer:
+    """Return a product of rows × inner and inner × columns as the convolution that it is: 1 × 1, one output pixel.
+
+    Input is the left factor, Filter the right one, Output the product.
+    """
+    return ConvLayer(rows, inner, columns, 1, 1, 1, 1)
+
+
+def matrix_product_words(
+    rows: int, inner: int, columns: int, precisions: Precisions, memory: Memory, *, copies: int = 1
+) -> Fraction:
+    """Return the words of ``copies`` matrix products, each with the best resident tile that fits."""
+    return copies * best_blocking(matrix_product_layer(rows, inner, columns), precisions, memory).words
+
+
+def matrix_product_closed_form(rows: int, inner: int, columns: int, precisions: Precisions, memory: Memory) -> float:
+    """Return 2 (p_A p_B p_C)^½ mnk/√M + p_C mn: [12] of 001, Theorem 1, with the precisions of the three matrices.
+
+    With a × b outputs resident, mnk (p_A/b + p_B/a) is least under p_C ab = M at 2 mnk (p_A p_B p_C / M)^½.
+    """
+    updates = rows * inner * columns
+    size = memory_words(memory)
+    return 2 * updates * sqrt_fraction(precisions.product / size) + float(precisions.output) * rows * columns
+
+
+def lowered(layer: ConvLayer) -> tuple[int, int, int]:
+    """Return (rows, inner, columns) of the matrix product that im2col lowers the layer to."""
+    return (
+        layer.batch * layer.out_width * layer.out_height,
+        layer.in_channels * layer.filter_width * layer.filter_height,
+        layer.out_channels,
+    )
+
+
+def unit_stride(layer: ConvLayer) -> ConvLayer:
+    """Return the equivalent layer of stride one: every residue modulo the stride becomes an input channel.
+
+    Filters are padded with zeros to whole multiples of the stride. Winograd and FFT need this form (polyphase).
+    """
+    residues = min(layer.stride_width, layer.filter_width) * min(layer.stride_height, layer.filter_height)
+    return ConvLayer(
+        layer.batch,
+        layer.in_channels * residues,
+        layer.out_channels,
+        layer.out_width,
+        layer.out_height,
+        -(-layer.filter_width // layer.stride_width),
+        -(-layer.filter_height // layer.stride_height),
+    )
+
+
+def blocking_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) -> AlgorithmVolume:
+    """Return the volume of the best integer blocking that fits."""
+    best = best_blocking(layer, precisions, memory)
+    return AlgorithmVolume("blocking", {"blocks": best.words}, "001 §3.2, best integer block", best.describe())
+
+
+def rounded_lp_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) -> AlgorithmVolume:
+    """Return the volume of the linear program's blocking, rounded down, in its best loop order."""
+    volume = best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory).rounded)
+    return AlgorithmVolume(
+        "blocking_rounded_lp", {"blocks": volume.words}, "001 §3.2, linear program", volume.describe()
+    )
+
+
+def im2col_volume(
+    layer: ConvLayer, precisions: Precisions, memory: Memory, *, lowering: bool = False
+) -> AlgorithmVolume:
+    """Return the volume of im2col: the matrix product on the lowered input and, if asked, writing the lowered input."""
+    rows, inner, columns = lowered(layer)
+    parts = {"matrix product": matrix_product_words(rows, inner, columns, precisions, memory)}
+    if lowering:
+        parts["lowering"] = precisions.input * (layer.input_elements + rows * inner)
+    name = "im2col_with_lowering" if lowering else "im2col"
+    return AlgorithmVolume(name, parts, "Kwasniewski et al. 2019 ([12] of 001)")
+
+
+def winograd_volume(
+    layer: ConvLayer, precisions: Precisions, memory: Memory, *, tile: int = WINOGRAD_TILE
+) -> AlgorithmVolume:
+    """Return the volume of Winograd's F(tile × tile, r × r) with the transformed arrays kept in slow memory.
+
+    Input tiles of α = tile + r − 1 cells a side are read without reuse of their overlap, written transformed, and
+    multiplied as α² matrix products; the filter and the output are transformed likewise. Strides go to channels first.
+    """
+    form = unit_stride(layer)
+    alpha = (tile + form.filter_width - 1) * (tile + form.filter_height - 1)
+    need = alpha * max(precisions.input, precisions.filter, precisions.output)
+    if memory_words(memory) < need:
+        raise AssumptionError(
+            Fault("fast memory cannot hold one Winograd tile", None, "memory", memory, f">= {float(need):g} words")
+        )
+    tiles = form.batch * -(-form.out_width // tile) * -(-form.out_height // tile)
+    transformed = {
+        "input": alpha * tiles * form.in_channels,
+        "filter": alpha * form.in_channels * form.out_channels,
+        "output": alpha * tiles * form.out_channels,
+    }
+    parts = {
+        "input transform": precisions.input * 2 * transformed["input"],
+        "filter transform": precisions.filter * (layer.filter_elements + transformed["filter"]),
+        "matrix products": matrix_product_words(
+            tiles, form.in_channels, form.out_channels, precisions, memory, copies=alpha
+        ),
+        "output transform": precisions.output * (transformed["output"] + layer.output_elements),
+    }
+    return AlgorithmVolume("winograd", parts, "Meng and Brothers 2019 ([13] of 001) with the products of [12]")
+
+
+def fft_lengths(layer: ConvLayer) -> tuple[int, int]:
+    """Return the padded width and height of the transforms: powers of two that hold a whole input of one residue."""
+    form = unit_stride(layer)
+    width = form.out_width + form.filter_width - 1
+    height = form.out_height + form.filter_height - 1
+    return max(2, 1 << (width - 1).bit_length()), max(2, 1 << (height - 1).bit_length())
+
+
+def fft_passes(points: int, memory: Fraction, precision: Fraction) -> int:
+    """Return how often a transform of ``points`` complex values is read and written.
+
+    A pass computes e = ⌊log₂(S − 1)⌋ of the log₂ ``points`` butterfly levels, where S complex values of 2 × precision
+    words fit in memory (Savage, Theorem 11.5.4).
+
+    Raises
+    ------
+    AssumptionError
+        Where S < 3.
+    """
+    capacity = math.floor(memory / (2 * precision))
+    if capacity < 3:
+        raise AssumptionError(
+            Fault(
+                "the assumption S >= 3 complex values of the FFT schedule fails",
+                None,
+                "memory",
+                float(memory),
+                f">= {float(6 * precision):g} words",
+            )
+        )
+    levels_a_pass = (capacity - 1).bit_length() - 1
+    return max(1, -(-(points.bit_length() - 1) // levels_a_pass))
+
+
+def fft_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) -> AlgorithmVolume:
+    """Return the volume of convolution by FFT: transforms of every plane, one complex matrix product a frequency.
+
+    Real planes of w × h are kept as their half spectra of (w/2 + 1) h complex values and transformed as wh/2 complex
+    points. Strides go to channels first.
+    """
+    size = memory_words(memory)
+    form = unit_stride(layer)
+    width, height = fft_lengths(layer)
+    frequencies = (width // 2 + 1) * height
+    planes = {
+        "input": form.batch * form.in_channels,
+        "filter": form.in_channels * form.out_channels,
+        "output": form.batch * form.out_channels,
+    }
+    parts = {}
+    for array, count in planes.items():
+        precision = precisions.of(array)
+        passes = fft_passes(width * height // 2, size, precision)
+        parts[f"{array} transform"] = 2 * precision * 2 * frequencies * count * passes
+    doubled = Precisions(2 * precisions.input, 2 * precisions.filter, 2 * precisions.output)
+    parts["matrix products"] = matrix_product_words(
+        form.batch, form.in_channels, form.out_channels, doubled, size, copies=frequencies
+    )
+    return AlgorithmVolume("fft", parts, "Savage Theorem 11.5.4, Elango 2016 ([7] of 001), products of [12]")
+
+
+def naive_volume(layer: ConvLayer, precisions: Precisions) -> AlgorithmVolume:
+    """Return the volume of loop nest (1) as written with three elements of fast memory, one of each array.
+
+    Every update loads its input and its filter element; an output element stays for the two innermost loops.
+    """
+    visits = layer.updates // (layer.filter_width * layer.filter_height)
+    parts = {
+        "input": precisions.input * layer.updates,
+        "filter": precisions.filter * layer.updates,
+        "output": precisions.output * (2 * visits - layer.output_elements),
+    }
+    return AlgorithmVolume("naive", parts, "001 eq. (1)")
+
+
+def all_volumes(layer: ConvLayer, precisions: Precisions, memory: Memory) -> tuple[AlgorithmVolume, ...]:
+    """Return the volumes of every algorithm that can run with M words; those that cannot are left out."""
+    result: list[AlgorithmVolume] = []
+    if memory_words(memory) < precisions.total:
+        return ()
+    for compute in (
+        blocking_volume,
+        rounded_lp_volume,
+        im2col_volume,
+        lambda *given: im2col_volume(*given, lowering=True),
+        winograd_volume,
+        fft_volume,
+        lambda some_layer, some_precisions, _: naive_volume(some_layer, some_precisions),
+    ):
+        try:
+            result.append(compute(layer, precisions, memory))
+        except AssumptionError:
+            continue
+    return tuple(result)

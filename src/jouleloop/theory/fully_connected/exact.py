@@ -1,0 +1,100 @@
+"""The least cost 2μ + ν of a fully-connected layer over all schedules: proven, or undecided between two bounds."""
+
+from dataclasses import dataclass
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation
+from jouleloop.theory.fully_connected.search import search
+from jouleloop.theory.fully_connected.upper import Dataflow, best_upper
+
+MOST_STATES = 1_000_000
+"""Canonical states that a search may keep before it gives up."""
+
+LARGEST_SIDE = 30
+
+
+@dataclass(frozen=True)
+class ExactMinimum:
+    """The least cost of a layer, as far as it is known.
+
+    Attributes
+    ----------
+    lower, upper
+        Proven bounds on the least 2μ + ν; equal where it is decided.
+    method
+        ``resident`` (each vertex is read once, which is least), ``smaller layers`` (bound by `exact_bound`),
+        ``relaxation``, ``search``, or ``undecided``.
+    dataflow
+        The dataflow in closed form that costs ``upper``, or None where ``path`` does.
+    path
+        A schedule found by search, as (vertex read, vertex overwritten or −1).
+    expanded
+        States expanded by the search.
+    """
+
+    layer: FcLayer
+    lower: int
+    upper: int
+    method: str
+    dataflow: Dataflow | None
+    path: tuple[tuple[int, int], ...] | None = None
+    expanded: int = 0
+
+    @property
+    def decided(self) -> bool:
+        """Whether the least cost is proven."""
+        return self.lower == self.upper
+
+
+def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_table_bits: int = 23) -> ExactMinimum:
+    """Return the least 2μ + ν over all schedules that satisfy conditions 1–4 of 002 section 4.
+
+    Parameters
+    ----------
+    layer
+        n, m <= 30, and β.
+    most_states
+        How many canonical states the search may keep.
+    largest_table_bits
+        A relaxation may use a table of 2**largest_table_bits places of 19 bytes.
+
+    Raises
+    ------
+    InputError
+        Where a side is larger than 30 and not as a whole in Buffer.
+    """
+    n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
+    flow = best_upper(layer)
+    if flow.accesses == 2 * m + n:
+        return ExactMinimum(layer, flow.accesses, flow.accesses, "resident", flow)
+    if max(n, m) > LARGEST_SIDE:
+        raise InputError(
+            Fault(
+                "the exact optimum is for small layers",
+                field="inputs, outputs",
+                value=(n, m),
+                allowed=f"<= {LARGEST_SIDE}",
+            )
+        )
+    lower = count_bound(n, m, beta) if beta == 2 else recursive_bound(n, m, beta)
+    if lower == flow.accesses:
+        return ExactMinimum(layer, lower, lower, "smaller layers", flow)
+    relaxations = (output_relaxation(n, m, beta), input_relaxation(n, m, beta))
+    searchable = True
+    for relaxation in relaxations:
+        bound = relaxation.bound(largest_table_bits)
+        searchable = searchable and bound is not None
+        lower = max(lower, bound or 0)
+        if lower == flow.accesses:
+            return ExactMinimum(layer, lower, lower, "relaxation", flow)
+    if not searchable:
+        return ExactMinimum(layer, lower, flow.accesses, "undecided", flow)
+    # The dataflow is a witness for its own cost: only a cheaper schedule is of interest.
+    found = search(n, m, beta, flow.accesses - 1, most_states=most_states, relaxations=relaxations)
+    lower = max(lower, found.lower)
+    if found.cost is not None:
+        return ExactMinimum(layer, found.cost, found.cost, "search", None, found.path, found.expanded)
+    method = "search" if found.complete else "undecided"
+    return ExactMinimum(layer, lower, flow.accesses, method, flow, None, found.expanded)

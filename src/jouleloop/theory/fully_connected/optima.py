@@ -1,0 +1,174 @@
+"""The table that judges paper 002's bounds: for every small layer the exact optimum, replayed, beside each bound."""
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any
+
+from jouleloop.theory.fully_connected.best_schedule import schedule_of
+from jouleloop.theory.fully_connected.exact import exact_minimum
+from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
+from jouleloop.theory.fully_connected.schedule import run
+from jouleloop.theory.fully_connected.upper import best_fixed, best_upper, bounded_dataflow
+
+
+@dataclass(frozen=True)
+class TableRow:
+    """One layer: the least 2μ + ν (between ``lower_accesses`` and ``upper_accesses``) and what the paper says of it.
+
+    ``paper_upper`` is the cheapest of Algorithms 1 and 2 over every d, c and both roles, with ceilings; ``known_upper``
+    adds nearly equal groups and the resident side. ``output_reads`` and ``input_reads`` are counted in a replay of a
+    schedule of cost ``upper_accesses``, given as ``schedule`` where it is cheaper than ``paper_upper``.
+    """
+
+    inputs: int
+    outputs: int
+    buffer_words: int
+    lower_accesses: int
+    upper_accesses: int
+    method: str
+    output_reads: int
+    input_reads: int
+    paper_upper: int
+    known_upper: int
+    lower_bound_19: Fraction
+    lower_bound_20: Fraction
+    beta_above_2: bool
+    divides: bool
+    outputs_at_most_inputs: bool
+    inputs_large: bool
+    schedule: str
+
+    @property
+    def decided(self) -> bool:
+        """Whether the least cost is proven."""
+        return self.lower_accesses == self.upper_accesses
+
+    @property
+    def lower_assumptions_hold(self) -> bool:
+        """Whether all assumptions of 002 section 3 hold."""
+        return self.beta_above_2 and self.divides and self.outputs_at_most_inputs and self.inputs_large
+
+
+def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> TableRow:
+    """Return the row of one layer; ``limits`` go to `exact_minimum`."""
+    layer = FcLayer(inputs, outputs, buffer_words)
+    n, m, beta = inputs, outputs, buffer_words
+    exact = exact_minimum(layer, **limits)
+    replay = run(schedule_of(exact))
+    if replay.accesses != exact.upper:
+        raise AssertionError(f"the schedule costs {replay.accesses}, not {exact.upper}: {layer}")
+    paper = min(
+        flow.accesses
+        for roles in (False, True)
+        for flow in (
+            best_fixed(layer, reversed_roles=roles),
+            *(bounded_dataflow(layer, c, reversed_roles=roles) for c in range(1, beta)),
+        )
+    )
+    return TableRow(
+        inputs=n,
+        outputs=m,
+        buffer_words=beta,
+        lower_accesses=exact.lower,
+        upper_accesses=exact.upper,
+        method=exact.method,
+        output_reads=replay.output_reads,
+        input_reads=replay.input_reads,
+        paper_upper=paper,
+        known_upper=best_upper(layer).accesses,
+        lower_bound_19=lower_bound_accesses(layer),
+        lower_bound_20=lower_bound_accesses_weak(layer),
+        beta_above_2=beta > 2,
+        divides=m % (beta - 1) == 0,
+        outputs_at_most_inputs=m <= n,
+        inputs_large=2 * n > (beta - 1) * (beta - 2),
+        schedule=" ".join(map(str, replay.schedule.reads)) if exact.upper < paper else "",
+    )
+
+
+def grid(largest: int) -> Iterator[tuple[int, int, int]]:
+    """Yield every (n, m, β) with 1 <= n, m <= ``largest`` and 2 <= β <= n + m."""
+    for n in range(1, largest + 1):
+        for m in range(1, largest + 1):
+            for beta in range(2, n + m + 1):
+                yield n, m, beta
+
+
+def divisible_grid(inputs: int, outputs: int) -> Iterator[tuple[int, int, int]]:
+    """Yield every (n, m, β) with n <= ``inputs``, m <= ``outputs`` and (β − 1) dividing m, as eq. (28) asks."""
+    for m in range(1, outputs + 1):
+        for beta in range(2, m + 2):
+            if m % (beta - 1) == 0:
+                for n in range(1, inputs + 1):
+                    yield n, m, beta
+
+
+def to_csv(rows: Iterable[TableRow]) -> str:
+    """Return the rows as CSV with a header; fractions exactly, as 41/2."""
+    stream = io.StringIO()
+    names = [column.name for column in fields(TableRow)]
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(names)
+    for row in rows:
+        writer.writerow([str(getattr(row, name)) for name in names])
+    return stream.getvalue()
+
+
+def from_csv(text: str) -> list[TableRow]:
+    """Return the rows of a CSV written by `to_csv`."""
+
+    def value(column_type: object, text: str) -> Any:
+        if column_type is bool:
+            return text == "True"
+        return text if column_type is str else int(text) if column_type is int else Fraction(text)
+
+    return [
+        TableRow(**{column.name: value(column.type, record[column.name]) for column in fields(TableRow)})
+        for record in csv.DictReader(io.StringIO(text))
+    ]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a table says about the paper's bounds, each as the layers (n, m, β) concerned.
+
+    ``conjecture`` is the paper's closing one, read as: the cheapest of its dataflows is optimal.
+    """
+
+    layers: int
+    decided: int
+    assumptions_hold: int
+    lower_20_fails: tuple[tuple[int, int, int], ...]
+    lower_20_fails_under_assumptions: tuple[tuple[int, int, int], ...]
+    lower_19_fails: tuple[tuple[int, int, int], ...]
+    lower_19_fails_under_assumptions: tuple[tuple[int, int, int], ...]
+    below_paper: tuple[tuple[int, int, int], ...]
+    below_paper_divides: tuple[tuple[int, int, int], ...]
+    below_known: tuple[tuple[int, int, int], ...]
+
+
+def judge(rows: Iterable[TableRow]) -> Verdict:
+    """Compare each row's optimum with each bound; a lower bound fails where a schedule costs less."""
+    table = list(rows)
+
+    def names(chosen: Iterable[TableRow]) -> tuple[tuple[int, int, int], ...]:
+        return tuple((row.inputs, row.outputs, row.buffer_words) for row in chosen)
+
+    fails_20 = [row for row in table if row.upper_accesses < row.lower_bound_20]
+    fails_19 = [row for row in table if row.upper_accesses < row.lower_bound_19]
+    below = [row for row in table if row.upper_accesses < row.paper_upper]
+    return Verdict(
+        layers=len(table),
+        decided=sum(row.decided for row in table),
+        assumptions_hold=sum(row.lower_assumptions_hold for row in table),
+        lower_20_fails=names(fails_20),
+        lower_20_fails_under_assumptions=names(row for row in fails_20 if row.lower_assumptions_hold),
+        lower_19_fails=names(fails_19),
+        lower_19_fails_under_assumptions=names(row for row in fails_19 if row.lower_assumptions_hold),
+        below_paper=names(below),
+        below_paper_divides=names(row for row in below if row.divides),
+        below_known=names(row for row in table if row.upper_accesses < row.known_upper),
+    )

@@ -1,0 +1,372 @@
+"""A*: the least cost of a fully-connected layer over canonical states, straight from conditions 1–4 of 002 section 4.
+
+A state is the set of done pairs and what is in Buffer, without finished vertices (see `relaxation`, rules 1 and 2).
+The estimate of the remaining cost is the larger of the two counting relaxations. It is admissible but need not be
+consistent: a state is opened again when it is reached at less cost, and no state is queued below the cost in hand.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numba import njit
+from numba import uint64 as word
+
+from jouleloop.theory.fully_connected.canonical import canonical, mix, ones
+from jouleloop.theory.fully_connected.relaxation import (
+    FULL,
+    CountRelaxation,
+    cost_to_finish,
+    input_relaxation,
+    output_relaxation,
+)
+
+_TABLE_FULL = -2
+_OUT_OF_STATES = -1
+_UNREACHED = 30_000
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What a search found.
+
+    Attributes
+    ----------
+    lower
+        No schedule costs less.
+    cost
+        The least cost, or None where it is above the limit or not known.
+    path
+        Reads of a cheapest schedule as (vertex read, vertex overwritten or -1); inputs are 0 … n−1, outputs n … n+m−1.
+        Where nothing is overwritten a finished vertex may still have to be. None where ``cost`` is None.
+    expanded
+        How many states were expanded.
+    complete
+        Whether everything up to the limit was searched.
+    """
+
+    lower: int
+    cost: int | None
+    path: tuple[tuple[int, int], ...] | None
+    expanded: int
+    complete: bool
+
+
+@njit(cache=True)
+def _histograms(rows: Any, inputs: Any, outputs: Any, marks: Any, of_outputs: Any, width: Any) -> Any:
+    """Return how many vertices of one side in and out of Buffer have 0, 1, … pairs done, in fields of a word."""
+    inside = word(0)
+    outside = word(0)
+    for vertex in range(outputs if of_outputs else inputs):
+        if of_outputs:
+            count = ones(rows[vertex])
+        else:
+            count = 0
+            for y in range(outputs):
+                count += (rows[y] >> vertex) & 1
+        if count < (inputs if of_outputs else outputs):
+            unit = word(1) << word(width * count)
+            if (marks >> vertex) & 1:
+                inside += unit
+            else:
+                outside += unit
+    return inside, outside
+
+
+@njit(cache=True)
+def _estimate(
+    rows: Any,
+    inputs: Any,
+    outputs: Any,
+    in_x: Any,
+    in_y: Any,
+    beta: Any,
+    use: Any,
+    tracked_outputs: Any,
+    tracked_inputs: Any,
+) -> Any:
+    if not use:
+        return 0 if ones(in_x) == 0 and _finished(rows, inputs, outputs) else 1
+    wo, o1, o2, o3, o4, o5 = tracked_outputs
+    wi, i1, i2, i3, i4, i5 = tracked_inputs
+    inside, outside = _histograms(rows, inputs, outputs, in_y, True, wo)
+    by_outputs = cost_to_finish(inside, outside, ones(in_x), inputs, wo, beta, 1, 2, o1, o2, o3, o4, o5)
+    inside, outside = _histograms(rows, inputs, outputs, in_x, False, wi)
+    by_inputs = cost_to_finish(inside, outside, ones(in_y), outputs, wi, beta, 2, 1, i1, i2, i3, i4, i5)
+    return FULL if FULL in (by_outputs, by_inputs) else max(by_outputs, by_inputs)
+
+
+@njit(cache=True)
+def _finished(rows: Any, inputs: Any, outputs: Any) -> Any:
+    everything = (1 << inputs) - 1
+    for y in range(outputs):  # noqa: SIM110 - a compiled loop
+        if rows[y] != everything:
+            return False
+    return True
+
+
+@njit(cache=True)
+def _read(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, vertex: Any, victim: Any, after: Any) -> Any:
+    """Write the rows after the read to ``after``; return the marks with finished vertices dropped."""
+    if 0 <= victim < inputs:
+        in_x &= ~(np.int64(1) << victim)
+    elif victim >= inputs:
+        in_y &= ~(np.int64(1) << (victim - inputs))
+    for y in range(outputs):
+        after[y] = rows[y]
+    if vertex < inputs:
+        in_x |= np.int64(1) << vertex
+        for y in range(outputs):
+            if (in_y >> y) & 1:
+                after[y] |= np.int64(1) << vertex
+    else:
+        in_y |= np.int64(1) << (vertex - inputs)
+        after[vertex - inputs] |= in_x
+    everything = (np.int64(1) << inputs) - 1
+    columns = everything
+    for y in range(outputs):
+        columns &= after[y]
+        if after[y] == everything:
+            in_y &= ~(np.int64(1) << y)
+    return in_x & ~columns, in_y
+
+
+@njit(cache=True)
+def _key(rows: Any, outputs: Any, in_x: Any, in_y: Any) -> Any:
+    key = mix(word(in_x) ^ (word(in_y) << word(32)))
+    for y in range(outputs):
+        key = mix(key ^ word(rows[y]))
+    return key
+
+
+@njit(cache=True)
+def _search(
+    inputs: Any,
+    outputs: Any,
+    beta: Any,
+    limit: Any,
+    most: Any,
+    use: Any,
+    tracked_outputs: Any,
+    tracked_inputs: Any,
+    report: Any,
+    path: Any,
+) -> Any:
+    """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; ``report`` gets details."""
+    matrix = np.zeros((most, outputs), np.uint32)
+    marks = np.zeros((most, 2), np.int64)
+    cost = np.full(most, _UNREACHED, np.int16)
+    rest = np.zeros(most, np.int16)
+    parent = np.full(most, -1, np.int32)
+    move = np.zeros((most, 2), np.int8)
+    closed = np.zeros(most, np.bool_)
+    bits = 4
+    while (1 << bits) < 2 * most:
+        bits += 1
+    table = np.full(1 << bits, -1, np.int32)
+    slots = word((1 << bits) - 1)
+    entries = 4 * most
+    queue = np.zeros((entries, 3), np.int32)  # state, its cost when queued, next entry of the same bucket
+    queued = 1
+    heads = np.full(limit + 2, -1, np.int32)
+    rows = np.zeros(outputs, np.int64)
+    after = np.zeros(outputs, np.int64)
+    renamed = np.zeros(outputs, np.int64)
+    row_order = np.zeros(outputs, np.int64)
+    column_order = np.zeros(inputs, np.int64)
+    rc = np.zeros(outputs, np.uint64)
+    cc = np.zeros(inputs, np.uint64)
+    fresh = np.zeros(outputs, np.uint64)
+    everything = (np.int64(1) << inputs) - 1
+    first = _estimate(rows, inputs, outputs, 0, 0, beta, use, tracked_outputs, tracked_inputs)
+    if first == FULL:
+        return _TABLE_FULL
+    report[0] = first
+    if first > limit:
+        return limit + 1
+    states = 1
+    cost[0] = 0
+    rest[0] = first
+    queue[0, 2] = -1
+    heads[first] = 0
+    table[np.int64(_key(rows, outputs, 0, 0) & slots)] = 0
+    bucket = np.int64(first)
+    while bucket <= limit:
+        report[0] = bucket
+        entry = heads[bucket]
+        if entry < 0:
+            bucket += 1
+            continue
+        heads[bucket] = queue[entry, 2]
+        state = queue[entry, 0]
+        if closed[state] or queue[entry, 1] != cost[state]:
+            continue
+        closed[state] = True
+        report[1] += 1
+        for y in range(outputs):
+            rows[y] = matrix[state, y]
+        if _finished(rows, inputs, outputs):
+            steps = 0
+            while parent[state] >= 0:
+                path[steps, 0] = move[state, 0]
+                path[steps, 1] = move[state, 1]
+                steps += 1
+                state = parent[state]
+            report[2] = steps
+            return bucket
+        in_x = marks[state, 0]
+        in_y = marks[state, 1]
+        full = ones(in_x) + ones(in_y) >= beta
+        for victim in range(-1, inputs + outputs):
+            if full == (victim < 0):
+                if not full:
+                    break
+                continue
+            if victim >= 0:
+                present = (in_x >> victim) & 1 if victim < inputs else (in_y >> (victim - inputs)) & 1
+                if not present:
+                    continue
+            for vertex in range(inputs + outputs):
+                if vertex < inputs:
+                    if (in_x >> vertex) & 1:
+                        continue
+                    column = True
+                    for y in range(outputs):
+                        column = column and bool((rows[y] >> vertex) & 1)
+                    if column:
+                        continue
+                    price = 1
+                else:
+                    if (in_y >> (vertex - inputs)) & 1 or rows[vertex - inputs] == everything:
+                        continue
+                    price = 2
+                total = np.int64(cost[state]) + price
+                if total > limit:
+                    continue
+                new_x, new_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
+                new_x, new_y = canonical(
+                    after, inputs, outputs, new_x, new_y, renamed, row_order, column_order, rc, cc, fresh
+                )
+                place = _key(renamed, outputs, new_x, new_y) & slots
+                found = np.int64(-1)
+                while table[place] >= 0:
+                    other = table[place]
+                    if marks[other, 0] == new_x and marks[other, 1] == new_y:
+                        same = True
+                        for y in range(outputs):
+                            if matrix[other, y] != renamed[y]:
+                                same = False
+                                break
+                        if same:
+                            found = np.int64(other)
+                            break
+                    place = (place + word(1)) & slots
+                if found < 0:
+                    if states >= most:
+                        return _OUT_OF_STATES
+                    estimate = _estimate(
+                        renamed, inputs, outputs, new_x, new_y, beta, use, tracked_outputs, tracked_inputs,
+                    )  # fmt: skip
+                    if estimate == FULL:
+                        return _TABLE_FULL
+                    found = np.int64(states)
+                    states += 1
+                    table[place] = found
+                    for y in range(outputs):
+                        matrix[found, y] = renamed[y]
+                    marks[found, 0] = new_x
+                    marks[found, 1] = new_y
+                    rest[found] = estimate
+                if total < cost[found]:
+                    cost[found] = total
+                    parent[found] = state
+                    move[found, 0] = vertex
+                    move[found, 1] = victim
+                    closed[found] = False
+                    goal = max(total + rest[found], bucket)
+                    if goal <= limit:
+                        if queued >= entries:
+                            return _OUT_OF_STATES
+                        queue[queued, 0] = found
+                        queue[queued, 1] = total
+                        queue[queued, 2] = heads[goal]
+                        heads[goal] = queued
+                        queued += 1
+    return limit + 1
+
+
+def search(
+    inputs: int,
+    outputs: int,
+    buffer_words: int,
+    limit: int,
+    *,
+    most_states: int = 2_000_000,
+    relaxations: tuple[CountRelaxation, CountRelaxation] | None = None,
+    estimate: bool = True,
+) -> SearchResult:
+    """Search for a schedule of cost at most ``limit``.
+
+    Parameters
+    ----------
+    inputs, outputs, buffer_words
+        n <= 30, m <= 30 and β.
+    limit
+        Costs above it are of no interest.
+    most_states
+        How many canonical states may be kept; beyond that the answer is not complete.
+    relaxations
+        The relaxation that tracks outputs and the one that tracks inputs, where they are at hand already.
+    estimate
+        False for Dijkstra's algorithm over canonical states, as a check of the estimate.
+    """
+    by_outputs, by_inputs = relaxations or (
+        output_relaxation(inputs, outputs, buffer_words),
+        input_relaxation(inputs, outputs, buffer_words),
+    )
+    report = np.zeros(3, np.int64)
+    path = np.zeros((limit + 2, 2), np.int64)
+    room = min(most_states, 1 << 14)
+    while True:
+        report[:] = 0
+        answer = _search(
+            inputs, outputs, buffer_words, limit, room, estimate,
+            _arrays(by_outputs), _arrays(by_inputs), report, path,
+        )  # fmt: skip
+        if answer == _OUT_OF_STATES and room < most_states:
+            room = min(most_states, 16 * room)
+            continue
+        if answer != _TABLE_FULL:
+            break
+        fuller = max(by_outputs, by_inputs, key=lambda relaxation: relaxation.states / 2**relaxation.table_bits)
+        if not fuller.grow():
+            return SearchResult(int(report[0]), None, None, int(report[1]), complete=False)
+    expanded = int(report[1])
+    if answer == _OUT_OF_STATES:
+        return SearchResult(int(report[0]), None, None, expanded, complete=False)
+    if answer > limit:
+        return SearchResult(limit + 1, None, None, expanded, complete=True)
+    moves = [(int(vertex), int(victim)) for vertex, victim in path[: int(report[2])][::-1]]
+    return SearchResult(int(answer), int(answer), _in_first_names(inputs, outputs, moves), expanded, complete=True)
+
+
+def _arrays(relaxation: CountRelaxation) -> tuple[object, ...]:
+    table = (relaxation.k_in, relaxation.k_out, relaxation.k_held, relaxation.values, relaxation.used)
+    return (relaxation.width, *table)
+
+
+def _in_first_names(inputs: int, outputs: int, moves: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
+    """Return moves, each in the names of the canonical state it starts from, in the names of the first state."""
+    rows, after, renamed, row_order = (np.zeros(outputs, np.int64) for _ in range(4))
+    column_order = np.zeros(inputs, np.int64)
+    colours = (np.zeros(outputs, np.uint64), np.zeros(inputs, np.uint64), np.zeros(outputs, np.uint64))
+    name = list(range(inputs + outputs))
+    in_x = in_y = 0
+    path = []
+    for vertex, victim in moves:
+        path.append((name[vertex], name[victim] if victim >= 0 else -1))
+        in_x, in_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
+        in_x, in_y = canonical(after, inputs, outputs, in_x, in_y, renamed, row_order, column_order, *colours)
+        rows[:] = renamed
+        name = [name[old] for old in column_order] + [name[inputs + old] for old in row_order]
+    return tuple(path)

@@ -1,0 +1,1 @@
+"""Convolution tiles on Gemmini (the experiment of paper 001)."""

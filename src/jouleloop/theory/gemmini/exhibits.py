@@ -1,0 +1,98 @@
+"""Table and figure of the Gemmini tiles: the best beside the vendor's (Figure 4 of paper 001)."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from jouleloop.files import replacing
+from jouleloop.theory.gemmini.compare import PAPER_RATIO, PAPER_VENDOR_UTILIZATION, Comparison, compare
+from jouleloop.theory.gemmini.largest import largest_tiles
+from jouleloop.theory.gemmini.optimum import Objective
+from jouleloop.theory.gemmini.tile import resnet50
+
+
+def resnet_comparisons(batch: int = 1000) -> list[Comparison]:
+    """Return, for the five ResNet-50 sizes, both objectives, and the estimate with the whole image where it fits."""
+    layers = resnet50(batch)
+    results = [compare(layer, objective=objective) for objective in Objective for layer in layers]
+    results += [compare(layer, whole_image=True) for layer in layers if layer.name in {"conv4", "conv5"}]
+    return results
+
+
+def comparison_table(comparisons: Sequence[Comparison]) -> pd.DataFrame:
+    """Return a row a layer and tile: rows, estimate, traffic, utilization, beside the paper's statements."""
+    rows = []
+    for comparison in comparisons:
+        for who, facts in (("vendor", comparison.vendor), ("best", comparison.best)):
+            said = PAPER_VENDOR_UTILIZATION.get(comparison.layer.name) if who == "vendor" else None
+            rows.append(
+                {
+                    "layer": comparison.layer.name,
+                    "objective": str(comparison.objective),
+                    "whole_image": comparison.whole_image,
+                    "who": who,
+                    "tile_n_p_q_m_r_s_c": "×".join(map(str, facts.tile.sides)),
+                    "scratchpad_rows": facts.rows.scratchpad,
+                    "accumulator_rows": facts.rows.outputs,
+                    "scratchpad_utilization": float(facts.scratchpad_utilization),
+                    "scratchpad_utilization_paper": None if said is None else float(said),
+                    "accumulator_utilization": float(facts.accumulator_utilization),
+                    "estimated_rows": float(facts.estimated_rows),
+                    "estimate_over_vendor": float(facts.estimated_rows / comparison.vendor.estimated_rows),
+                    "estimate_over_vendor_paper": "0.45 to 0.85" if who == "best" else None,
+                    "traffic_words": facts.traffic.total_words,
+                    "traffic_over_vendor": facts.traffic.total_words / comparison.vendor.traffic.total_words,
+                    "tiles_evaluated": comparison.candidates if who == "best" else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def largest_table(batch: int = 1000) -> pd.DataFrame:
+    """Return how far the estimates of the largest tiles (the paper's own problem) lie apart, a row a layer."""
+    rows = []
+    for layer in resnet50(batch):
+        found = largest_tiles(layer)
+        fitting = [float(ratio) for ratio, fits in zip(found.ratios, found.fit_rows, strict=True) if fits]
+        rows.append(
+            {
+                "layer": layer.name,
+                "operations": found.operations,
+                "tiles": len(found.tiles),
+                "least_estimate_over_vendor": float(min(found.ratios)),
+                "most_estimate_over_vendor": float(max(found.ratios)),
+                "tiles_that_fit_rows": len(fitting),
+                "least_of_those": min(fitting, default=None),
+                "most_of_those": max(fitting, default=None),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def draw_comparison(comparisons: Sequence[Comparison], path: Path) -> None:
+    """Draw estimated communication over the vendor's and scratchpad utilization, layer by layer."""
+    shown = [c for c in comparisons if c.objective is Objective.ESTIMATE and not c.whole_image]
+    at = np.arange(len(shown))
+    with mpl.rc_context({"svg.hashsalt": "jouleloop", "font.size": 9}):
+        figure = Figure(figsize=(7.2, 3.2), layout="constrained")
+        left, right = figure.subplots(1, 2)
+        left.bar(at, [float(c.estimate_ratio) for c in shown], color="C0", label="best (proven)")
+        low, high = (float(share) for share in PAPER_RATIO)
+        left.axhspan(low, high, color="0.85", zorder=0, label="001: 45 % to 85 %")
+        left.axhline(1, color="k", linewidth=0.8)
+        left.set(ylabel="estimated communication / vendor's", ylim=(0, 1.35))
+        right.bar(at - 0.2, [float(c.vendor.scratchpad_utilization) for c in shown], 0.4, color="0.5", label="vendor")
+        right.bar(at + 0.2, [float(c.best.scratchpad_utilization) for c in shown], 0.4, color="C0", label="best")
+        printed = [(x, PAPER_VENDOR_UTILIZATION.get(c.layer.name)) for x, c in enumerate(shown)]
+        crosses = [(x - 0.2, float(share)) for x, share in printed if share is not None]
+        right.plot(*zip(*crosses, strict=True), "kx", label="vendor, printed in 001")
+        right.set(ylabel="scratchpad utilization", ylim=(0, 1.35))
+        for axes in (left, right):
+            axes.set_xticks(at, [c.layer.name for c in shown])
+            axes.legend(frameon=False, fontsize=7, loc="upper left", ncols=2)
+        with replacing(path) as temporary:
+            figure.savefig(temporary, format=path.suffix[1:], metadata={"Date": None})

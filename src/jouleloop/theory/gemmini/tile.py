@@ -1,0 +1,283 @@
+"""Convolution tiles on the Gemmini accelerator: rows of scratchpad and accumulator, and the communication estimate."""
+
+import math
+from dataclasses import astuple, dataclass, fields, replace
+from fractions import Fraction
+
+from jouleloop.errors import AssumptionError, Fault, raise_all, unknown
+
+_DIMENSIONS = {
+    "N": "batch",
+    "C": "in_channels",
+    "M": "out_channels",
+    "P": "out_rows",
+    "Q": "out_cols",
+    "R": "filter_rows",
+    "S": "filter_cols",
+    "stride": "stride",
+}
+
+LARGEST_SIZE = 100_000
+"""Longest loop: the search for the best tile lists the sides of every loop."""
+
+
+@dataclass(frozen=True)
+class GemminiConfig:
+    """The buffers of a Gemmini chip; the defaults are the chip of 001 Section 5.
+
+    Attributes
+    ----------
+    array_side
+        Processing elements along one side of the square array, and words in a row of both buffers.
+    scratchpad_bytes
+        Holds inputs and weights.
+    accumulator_bytes
+        Holds partial sums.
+    input_bits, accumulator_bits
+        Word widths of the two buffers.
+    double_buffered
+        Whether only half of each buffer is there for a tile.
+    """
+
+    array_side: int = 16
+    scratchpad_bytes: int = 256 * 1024
+    accumulator_bytes: int = 64 * 1024
+    input_bits: int = 8
+    accumulator_bits: int = 32
+    double_buffered: bool = True
+
+    def __post_init__(self) -> None:
+        raise_all(
+            [
+                Fault("must be at least 1", field=field.name, value=getattr(self, field.name))
+                for field in fields(self)
+                if getattr(self, field.name) < 1 and field.name != "double_buffered"
+            ],
+            AssumptionError,
+        )
+        raise_all(
+            [
+                Fault(f"the {name} holds no row", field=f"{name}_bytes", allowed="at least one row a tile")
+                for name, rows in (("scratchpad", self.scratchpad_rows), ("accumulator", self.accumulator_rows))
+                if rows < 1
+            ],
+            AssumptionError,
+        )
+
+    @property
+    def scratchpad_rows(self) -> int:
+        """Rows of the scratchpad that a tile may use."""
+        return self._rows(self.scratchpad_bytes, self.input_bits)
+
+    @property
+    def accumulator_rows(self) -> int:
+        """Rows of the accumulator that a tile may use."""
+        return self._rows(self.accumulator_bytes, self.accumulator_bits)
+
+    def _rows(self, size_bytes: int, word_bits: int) -> int:
+        rows = size_bytes * 8 // (self.array_side * word_bits)
+        return rows // 2 if self.double_buffered else rows
+
+
+@dataclass(frozen=True)
+class ConvLayer:
+    """A convolution layer, sizes in words; ``out_rows`` and ``out_cols`` are those of the output image."""
+
+    name: str
+    batch: int
+    in_channels: int
+    out_channels: int
+    out_rows: int
+    out_cols: int
+    filter_rows: int
+    filter_cols: int
+    stride: int = 1
+
+    def __post_init__(self) -> None:
+        raise_all(
+            [
+                Fault("must be at least 1", field=f"{self.name}.{key}", value=getattr(self, key))
+                for key in _DIMENSIONS.values()
+                if getattr(self, key) < 1
+            ],
+            AssumptionError,
+        )
+        raise_all(
+            [
+                Fault("too large", field=f"{self.name}.{key}", value=getattr(self, key), allowed=f"<= {LARGEST_SIZE}")
+                for key in _DIMENSIONS.values()
+                if getattr(self, key) > LARGEST_SIZE
+            ]
+        )
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """The loop bounds in the order of `ConvTile.sides`."""
+        return (
+            self.batch,
+            self.out_rows,
+            self.out_cols,
+            self.out_channels,
+            self.filter_rows,
+            self.filter_cols,
+            self.in_channels,
+        )
+
+    @property
+    def operations(self) -> int:
+        """G, multiply-accumulates of the layer."""
+        return math.prod(self.sizes)
+
+    @property
+    def downsampled(self) -> bool:
+        """Whether Gemmini skips the unused pixels of a 1 × 1 filter with stride 2 (inputs of even size)."""
+        return self.stride == 2 and self.filter_rows == self.filter_cols == 1
+
+
+@dataclass(frozen=True)
+class ConvTile:
+    """A tile of a convolution: how far each of the seven loops runs within it."""
+
+    batch: int
+    rows: int
+    cols: int
+    out_channels: int
+    filter_rows: int
+    filter_cols: int
+    in_channels: int
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The seven sides: batch, output rows, output columns, output channels, filter rows and columns, channels."""
+        return astuple(self)
+
+    @property
+    def operations(self) -> int:
+        """Multiply-accumulates of a full tile."""
+        return math.prod(self.sides)
+
+    def __str__(self) -> str:
+        return " × ".join(map(str, self.sides))
+
+
+@dataclass(frozen=True)
+class TileRows:
+    """Buffer rows that a tile allocates."""
+
+    inputs: int
+    weights: int
+    outputs: int
+
+    @property
+    def scratchpad(self) -> int:
+        """Rows of inputs and weights."""
+        return self.inputs + self.weights
+
+    def fit(self, config: GemminiConfig) -> bool:
+        """Whether the tile fits both buffers."""
+        return self.scratchpad <= config.scratchpad_rows and self.outputs <= config.accumulator_rows
+
+
+RESNET50 = (
+    ConvLayer("conv1", 1000, 3, 64, 112, 112, 7, 7, 2),
+    ConvLayer("conv2", 1000, 64, 64, 56, 56, 3, 3, 1),
+    ConvLayer("conv3", 1000, 128, 128, 28, 28, 3, 3, 1),
+    ConvLayer("conv4", 1000, 256, 256, 14, 14, 3, 3, 1),
+    ConvLayer("conv5", 1000, 512, 512, 7, 7, 3, 3, 1),
+)
+"""The five standard ResNet-50 sizes at batch 1000: conv1 and the 3 × 3 convolutions of conv2_x … conv5_x."""
+
+
+def resnet50(batch: int = 1000) -> tuple[ConvLayer, ...]:
+    """Return the five standard ResNet-50 sizes (001 Section 5) for a batch of images."""
+    return tuple(replace(layer, batch=batch) for layer in RESNET50)
+
+
+def layer_from_text(text: str) -> ConvLayer:
+    """Return the layer ``N=1,C=64,M=64,P=56,Q=56,R=3,S=3,stride=1``; what is left out is 1.
+
+    Raises
+    ------
+    AssumptionError
+        Where a name is unknown, a value no whole number or less than 1.
+    """
+    values: dict[str, int] = dict.fromkeys(_DIMENSIONS.values(), 1)
+    faults = []
+    for part in text.split(","):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if name not in _DIMENSIONS:
+            faults.append(unknown(name, _DIMENSIONS, "dimension"))
+        elif not value.isdecimal():
+            faults.append(Fault("not a whole number", field=name, value=value))
+        else:
+            values[_DIMENSIONS[name]] = int(value)
+    raise_all(faults, AssumptionError)
+    return ConvLayer("layer", **values)
+
+
+def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRows:
+    """Return the buffer rows that Gemmini's memory controller allocates for a tile.
+
+    A row holds one word of each of `GemminiConfig.array_side` channels: of one input pixel, of one weight position and
+    input channel, or of one output pixel. The input window of p output pixels and r filter positions is allocated
+    p·stride + r − 1 pixels long.
+
+    Source: 001 Section 5; ``tiled_conv_total_spad_rows`` of gemmini-rocc-tests, restated.
+    """
+    window_rows = tile.rows * layer.stride + tile.filter_rows - 1
+    window_cols = tile.cols * layer.stride + tile.filter_cols - 1
+    if layer.downsampled:
+        window_rows, window_cols = window_rows // 2, window_cols // 2
+    in_groups = -(-tile.in_channels // config.array_side)
+    out_groups = -(-tile.out_channels // config.array_side)
+    return TileRows(
+        inputs=in_groups * tile.batch * window_rows * window_cols,
+        weights=out_groups * tile.filter_rows * tile.filter_cols * tile.in_channels,
+        outputs=out_groups * tile.batch * tile.rows * tile.cols,
+    )
+
+
+def estimated_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> Fraction:
+    """Return the paper's estimated communication, in buffer rows.
+
+    "The number of scratchpad and accumulator rows allocated per tile, multiplied by the total number of operations
+    divided by the size of a tile" (001 Section 5), exactly.
+    """
+    rows = tile_rows(layer, tile, config)
+    return Fraction((rows.scratchpad + rows.outputs) * layer.operations, tile.operations)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Words that cross between DRAM and the chip over a whole layer; zero padding is counted as data."""
+
+    inputs_words: int
+    weights_words: int
+    outputs_words: int
+
+    @property
+    def total_words(self) -> int:
+        """All words, each of the width of an input: outputs leave rounded (001 Section 5)."""
+        return self.inputs_words + self.weights_words + self.outputs_words
+
+
+def traffic(layer: ConvLayer, tile: ConvTile) -> Traffic:
+    """Return the words a layer moves when every tile loads its inputs and weights, and each output leaves once.
+
+    Tiles at the edges are cut off. Only the number of tiles along each loop counts: for n_p tiles of output rows and
+    n_r of filter rows the input windows add up to n_r·stride·(P − n_p) + n_p·R rows.
+
+    Source: the machine of 001 Section 5 (reduction loops innermost, partial sums stay in the accumulator).
+    """
+    batches, rows, cols, out_groups, filter_rows, filter_cols, _ = (
+        -(-size // side) for size, side in zip(layer.sizes, tile.sides, strict=True)
+    )
+    step = 1 if layer.downsampled else layer.stride
+    window_rows = filter_rows * step * (layer.out_rows - rows) + rows * layer.filter_rows
+    window_cols = filter_cols * step * (layer.out_cols - cols) + cols * layer.filter_cols
+    weights = layer.in_channels * layer.out_channels * layer.filter_rows * layer.filter_cols
+    return Traffic(
+        layer.batch * layer.in_channels * window_rows * window_cols * out_groups,
+        weights * batches * rows * cols,
+        layer.batch * layer.out_channels * layer.out_rows * layer.out_cols,
+    )

@@ -1,0 +1,271 @@
+"""Every bound of paper 004 for one loop nest and cache as `Bound` records, and one with its constants kept."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from jouleloop.theory.bound import Assumption, Bound
+from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, closed_form, describe_form, theorem_2
+from jouleloop.theory.loop_nest.integer_tile import Fit, IntegerTile, integer_tile
+from jouleloop.theory.loop_nest.nest import (
+    ASSUME_BOUNDS,
+    ASSUME_CACHE,
+    ASSUME_USED,
+    LoopNest,
+    check_cache,
+)
+from jouleloop.theory.loop_nest.programs import HblSolution, TileSolution, hbl, tile
+from jouleloop.theory.simplex import Form
+
+ASSUME_LONG = "the loops are so long that no bound cuts the tile of LP (3.3) (004, Section 3)"
+ASSUME_SPILLS = "some array is larger than the cache; else all is read once and M is no bound (004, Section 6.3)"
+ASSUME_ONCE = "every array starts or ends in slow memory, so each of its words crosses once (004, Section 2)"
+ASSUME_OMEGA = "constant factors are dropped (Ω): |φ_j(S)| <= M for every array by itself (004, Section 2)"
+
+
+@dataclass(frozen=True)
+class NestReport:
+    """All that is known about one loop nest and cache.
+
+    Attributes
+    ----------
+    nest, cache_words
+        The question.
+    large
+        LP (3.2) and (3.3).
+    solution
+        LP (5.1) and its dual (5.5)–(5.6), with the family of optimal tiles.
+    form
+        The closed form for all bounds.
+    subset
+        The 𝒬 of Theorem 2 that reaches the least exponent.
+    subset_exponent
+        k̂ by the 2^d formula of Theorem 2.
+    tile
+        The integer tile that fits.
+    """
+
+    nest: LoopNest
+    cache_words: int
+    large: HblSolution
+    solution: TileSolution
+    form: ClosedForm
+    subset: tuple[int, ...]
+    subset_exponent: Form
+    tile: IntegerTile
+
+    @property
+    def active(self) -> Piece:
+        """The piece of the closed form that is least here."""
+        return self.form.least(self.solution.scale)
+
+
+def analyse(nest: LoopNest, cache_words: int, fit: Fit = Fit.EACH) -> NestReport:
+    """Return LPs, Theorem 2, closed form and integer tile of a nest with bounds and a cache of M words.
+
+    Raises
+    ------
+    AssumptionError
+        Where M < 2 or not even one point fits.
+    """
+    check_cache(cache_words)
+    solution = tile(nest, cache_words)
+    form = closed_form(nest)
+    exponent, subset = theorem_2(nest, solution.scale)
+    chosen = integer_tile(nest, cache_words, fit=fit, solution=solution, form=form)
+    return NestReport(nest, cache_words, hbl(nest), solution, form, subset, exponent, chosen)
+
+
+def nest_bounds(report: NestReport) -> list[Bound]:
+    """Return the bounds of a report, each with source, unit and assumptions."""
+    nest, cache = report.nest, report.cache_words
+    scale, active = report.solution.scale, report.active
+    base = (Assumption(ASSUME_USED, True), Assumption(ASSUME_BOUNDS, True), Assumption(ASSUME_CACHE, True))
+    spills = Assumption(ASSUME_SPILLS, max(nest.array_sizes_words) > cache)
+    optimum = report.solution.exponent
+    long_loops = Assumption(ASSUME_LONG, scale.sign((optimum[0] - report.large.exponent, *optimum[1:])) == 0)
+    omega = Assumption(ASSUME_OMEGA, True)
+    large = (1 - report.large.exponent, *(Fraction(1),) * len(nest.loops))
+    return [
+        Bound(
+            "hbl_exponent",
+            "004 LP (3.2), dual (3.3)",
+            report.large.exponent,
+            "log_M points",
+            (base[0],),
+            "s = " + ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, report.large.array_weights, strict=True)),
+        ),
+        Bound(
+            "communication_large_bounds",
+            "004 Section 3",
+            monomial(large, nest, cache),
+            "words",
+            (*base, long_loops, omega),
+            "∏ L_i / M^(k_HBL − 1)",
+        ),
+        Bound(
+            "tile_exponent_theorem_2",
+            "004 Theorem 2 (2^d formula)",
+            _number(report.subset_exponent, report),
+            "log_M points",
+            base,
+            f"𝒬 = {{{', '.join(nest.loops[loop] for loop in report.subset)}}}",
+        ),
+        Bound(
+            "tile_exponent_dual_lp",
+            "004 LP (5.5)–(5.6)",
+            _number((active.cache_weight, *active.loop_weights), report),
+            "log_M points",
+            base,
+            "s = "
+            + ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, active.array_weights, strict=True))
+            + "; ζ = "
+            + ", ".join(f"{x}: {z}" for x, z in zip(nest.loops, active.loop_weights, strict=True)),
+        ),
+        Bound(
+            "tile_exponent_lp",
+            "004 LP (5.1), Theorem 3",
+            _number(optimum, report),
+            "log_M points",
+            base,
+            describe_form(optimum, nest.loops),
+        ),
+        Bound(
+            "tile_volume_bound",
+            "004 Theorem 2",
+            monomial(active.form, nest, cache),
+            "operations",
+            base,
+            report.form.tile_text(),
+        ),
+        Bound(
+            "communication_lower_bound",
+            "004 Theorem 2, Section 2",
+            monomial(tuple(1 - c for c in active.form), nest, cache),
+            "words",
+            (*base, spills, omega),
+            report.form.communication_text(),
+        ),
+        Bound(
+            "array_sizes",
+            "004 Section 6.3",
+            sum(nest.array_sizes_words),
+            "words",
+            (base[0], base[1], Assumption(ASSUME_ONCE, True)),
+            "Σ_j ∏ L_i over supp(φ_j): what any schedule moves at least",
+        ),
+        Bound(
+            "communication_lower_bound_with_constants",
+            "004 Section 2 and Theorem 2, constants kept (docs/theory-projective-nests.md)",
+            communication_with_constants(report.form, nest, cache),
+            "words",
+            (*base, Assumption(ASSUME_ONCE, True)),
+            "holds for every schedule on a cache of M words in all, loads and stores counted",
+        ),
+        *_tile_records(report, base),
+    ]
+
+
+def _tile_records(report: NestReport, base: tuple[Assumption, ...]) -> list[Bound]:
+    nest, cache, chosen = report.nest, report.cache_words, report.tile
+    condition = {
+        Fit.EACH: "|φ_j(tile)| <= M for every array by itself, as in 004 Section 2",
+        Fit.SUM: "Σ_j |φ_j(tile)| <= M",
+    }[chosen.fit]
+    proof = "proven the largest" if chosen.optimal else "the largest found; not proven within the budget"
+    tiles = math.prod(-(-bound // side) for bound, side in zip(nest.bounds, chosen.sides, strict=True))
+    records = [
+        Bound(
+            "integer_tile_volume",
+            "004 Section 5, integer",
+            chosen.volume,
+            "operations",
+            base,
+            f"{' × '.join(map(str, chosen.sides))}; {condition}; {proof}",
+        ),
+        Bound(
+            "integer_tile_communication",
+            "004 Section 5, integer",
+            tiles * sum(chosen.footprints_words),
+            "words",
+            base,
+            f"upper bound: {tiles} tiles, each moving all its words: {', '.join(map(str, chosen.footprints_words))}",
+        ),
+    ]
+    for position, name in enumerate(nest.loops):
+        exponent = report.solution.tile_exponents[position]
+        records.append(
+            Bound(
+                f"tile_side.{name}",
+                "004 LP (5.1)",
+                monomial(exponent, nest, cache),
+                "iterations",
+                base,
+                f"integer tile: {chosen.sides[position]}; λ = {describe_form(exponent, nest.loops)}",
+            )
+        )
+        records.append(
+            Bound(f"integer_tile_side.{name}", "004 Section 5, integer", chosen.sides[position], "iterations", base)
+        )
+    return records
+
+
+def monomial(form: Form, nest: LoopNest, cache_words: int) -> Fraction | float:
+    """Return M^(c_0) ∏ L_i^(c_i): exact where it is rational and small enough to tell, else a float."""
+    common = math.lcm(*(exponent.denominator for exponent in form))
+    above = below = 1
+    for base, exponent in zip((cache_words, *nest.bounds), form, strict=True):
+        power = int(exponent * common)
+        if power >= 0:
+            above *= base**power
+        else:
+            below *= base**-power
+    ratio = Fraction(above, below)
+    roots = [_exact_root(value, common) for value in (ratio.numerator, ratio.denominator)]
+    if roots[0] is not None and roots[1] is not None:
+        return Fraction(roots[0], roots[1])
+    return math.exp((math.log(above) - math.log(below)) / common)
+
+
+def communication_with_constants(form: ClosedForm, nest: LoopNest, cache_words: int) -> float:
+    """Return a lower bound on words loaded plus stored by any schedule on a cache of M words, no constant dropped.
+
+    Cut a schedule into segments of T transfers. A word that a segment uses was in the cache at its start, is there at
+    its end, or is moved in it: Σ_j |φ_j(S)| <= N = 2M + T. With the HBL inequality over the arrays and the single
+    loops, |S| <= ∏ |φ_j(S)|^(s_j) ∏ L_i^(ζ_i) <= N^c ∏ (s_j / c)^(s_j) ∏ L_i^(ζ_i) for c = Σ s_j, by weighted means.
+    So at least T (∏ L_i / |S| − 1) words move, for every T and every piece (s, ζ). No schedule moves less than the
+    sizes of all arrays either.
+
+    Source: the argument of 004 Section 2 with the tile bound of Theorem 2.
+    """
+    best = float(sum(nest.array_sizes_words))
+    operations = float(nest.operations)
+    log_bounds = np.log(np.array(nest.bounds, dtype=np.float64))
+    for piece in form.pieces:
+        total = float(piece.cache_weight)
+        if total <= 1:
+            continue
+        shares = [float(weight) for weight in piece.array_weights if weight]
+        constant = sum(s * math.log(s / total) for s in shares) + float(
+            np.dot(log_bounds, [float(z) for z in piece.loop_weights])
+        )
+        for shrink in range(24):
+            transfers = 2 * cache_words / (total - 1) / 2 ** (shrink / 2)
+            segment = math.exp(total * math.log(2 * cache_words + transfers) + constant)
+            best = max(best, transfers * (operations / segment - 1))
+    return best
+
+
+def _exact_root(value: int, degree: int) -> int | None:
+    if degree == 1:
+        return value
+    if value.bit_length() > 4096:
+        return None
+    root = math.isqrt(value) if degree == 2 else round(value ** (1 / degree)) if value < 10**300 else 0
+    return root if root**degree == value else None
+
+
+def _number(form: Form, report: NestReport) -> Fraction | float:
+    return form[0] if not any(form[1:]) else report.solution.scale.value(form)

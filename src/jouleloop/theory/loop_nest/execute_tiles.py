@@ -1,0 +1,236 @@
+"""Executes a tiled projective loop nest block by block, computes its result and counts every word that crosses."""
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.theory.loop_nest.nest import LoopNest
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_POINTS_LIMIT = 10**8
+
+FloatArray = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One tile: where it starts in every loop, and the words of every array that it made move."""
+
+    corner: tuple[int, ...]
+    loads_words: tuple[int, ...]
+    stores_words: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class TiledRun:
+    """What a tiled schedule did.
+
+    Attributes
+    ----------
+    tiles
+        Tiles executed.
+    operations
+        Points of the iteration space executed, over all tiles.
+    loads_words, stores_words
+        Words moved into and out of the cache, for every array.
+    peak_words
+        The most words that the cache held at once.
+    results
+        The written arrays, for every output of the nest.
+    steps
+        The first tiles, as many as were asked for.
+    """
+
+    tiles: int
+    operations: int
+    loads_words: tuple[int, ...]
+    stores_words: tuple[int, ...]
+    peak_words: int
+    results: tuple[FloatArray, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def transfers_words(self) -> int:
+        """Words loaded plus words stored."""
+        return sum(self.loads_words) + sum(self.stores_words)
+
+
+def run_tiled(
+    nest: LoopNest,
+    sides: Sequence[int],
+    inputs: Sequence[FloatArray],
+    *,
+    order: Sequence[int] | None = None,
+    reuse: bool = True,
+    trace: int = 0,
+) -> TiledRun:
+    """Run the nest tile by tile: every output accumulates the product of the inputs.
+
+    Blocks of all arrays that a tile touches are in the cache while it runs. A block is loaded when a tile needs it and
+    the cache does not hold it; a block of an output is created without a load at its first touch, stored when it
+    leaves, loaded again when it returns.
+
+    Parameters
+    ----------
+    nest
+        The loop nest, with bounds.
+    sides
+        b_i, the sides of a tile; tiles at the edges are cut off.
+    inputs
+        One array for every array of the nest that is not an output, of the shape of its support.
+    order
+        The order of the loops over tiles, outermost first.
+    reuse
+        Whether a block that the next tile needs too stays; without, every tile moves all its words (the paper's model).
+    trace
+        How many tiles to record.
+
+    Raises
+    ------
+    InputError
+        Where sides, order or shapes do not belong to the nest, or the nest is too large to execute.
+
+    Notes
+    -----
+    Source: the tiled loop nest of 004 Section 1, the tile of 004 Section 5.
+    """
+    order = tuple(range(len(nest.loops))) if order is None else tuple(order)
+    _check(nest, sides, inputs, order)
+    machine = _Cache(nest, inputs, reuse=reuse)
+    tiles = operations = 0
+    steps = []
+    for tile in _tiles(nest, sides, order):
+        loads, stores = tuple(machine.loads), tuple(machine.stores)
+        operations += machine.execute(tile)
+        tiles += 1
+        if tiles <= trace:
+            moved = [
+                tuple(now - before for now, before in zip(counts, earlier, strict=True))
+                for counts, earlier in ((machine.loads, loads), (machine.stores, stores))
+            ]
+            steps.append(Step(tuple(part.start for part in tile), moved[0], moved[1]))
+    machine.flush()
+    return TiledRun(
+        tiles,
+        operations,
+        tuple(machine.loads),
+        tuple(machine.stores),
+        machine.peak_words,
+        tuple(machine.outputs),
+        tuple(steps),
+    )
+
+
+def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
+    """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
+    random = np.random.default_rng(seed)
+    return [
+        random.integers(-3, 4, [nest.bounds[loop] for loop in support]).astype(np.float64)
+        for array, support in enumerate(nest.supports)
+        if array not in nest.outputs
+    ]
+
+
+def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+    starts = [range(0, nest.bounds[loop], sides[loop]) for loop in order]
+    for corner in itertools.product(*starts):
+        at = dict(zip(order, corner, strict=True))
+        yield tuple(slice(at[loop], min(at[loop] + sides[loop], nest.bounds[loop])) for loop in range(len(nest.loops)))
+
+
+class _Cache:
+    """Holds one block of every array, as a copy: what was not loaded cannot be computed with."""
+
+    def __init__(self, nest: LoopNest, inputs: Sequence[FloatArray], *, reuse: bool) -> None:
+        self.nest, self.reuse = nest, reuse
+        reading = iter(inputs)
+        self.outputs = [np.full(self._shape(array), np.nan) for array in nest.outputs]
+        writing = iter(self.outputs)
+        self.memory = [next(writing) if array in nest.outputs else next(reading) for array in range(len(nest.arrays))]
+        self.stored = [np.zeros(memory.shape, dtype=np.bool_) for memory in self.memory]
+        self.where: list[tuple[slice, ...] | None] = [None] * len(nest.arrays)
+        self.blocks: list[FloatArray] = [np.empty(0)] * len(nest.arrays)
+        self.loads = [0] * len(nest.arrays)
+        self.stores = [0] * len(nest.arrays)
+        self.peak_words = 0
+        names = [_LETTERS[loop] for loop in range(len(nest.loops))]
+        self.subscripts = ["".join(names[loop] for loop in support) for support in nest.supports]
+
+    def _shape(self, array: int) -> tuple[int, ...]:
+        return tuple(self.nest.bounds[loop] for loop in self.nest.supports[array])
+
+    def execute(self, tile: tuple[slice, ...]) -> int:
+        """Bring in the blocks of a tile, run its operations and return how many there are."""
+        places = [tuple(tile[loop] for loop in support) for support in self.nest.supports]
+        for array, place in enumerate(places):
+            if not self.reuse or self.where[array] != place:
+                self.evict(array)
+        for array, place in enumerate(places):
+            if self.where[array] is None:
+                self.bring(array, place)
+        self.peak_words = max(self.peak_words, sum(block.size for block in self.blocks))
+        sizes = [part.stop - part.start for part in tile]
+        reading = [array for array in range(len(places)) if array not in self.nest.outputs]
+        operands = [self.blocks[array] for array in reading]
+        terms = [self.subscripts[array] for array in reading]
+        for array in self.nest.outputs:
+            # Loops that neither the inputs nor this output use repeat the same update.
+            known = set("".join(terms)) | set(self.subscripts[array])
+            repeats = int(np.prod([size for loop, size in enumerate(sizes) if _LETTERS[loop] not in known]))
+            ones = np.ones(self.blocks[array].shape)
+            self.blocks[array] += repeats * np.einsum(
+                ",".join([*terms, self.subscripts[array]]) + "->" + self.subscripts[array], *operands, ones
+            )
+        return int(np.prod(sizes))
+
+    def bring(self, array: int, place: tuple[slice, ...]) -> None:
+        """Load a block, or create it where it is an output that was never stored."""
+        words = self.memory[array][place].size
+        if array in self.nest.outputs and not self.stored[array][place].all():
+            if self.stored[array][place].any():
+                raise ArithmeticError("a block is stored in part")
+            self.blocks[array] = np.zeros(self.memory[array][place].shape)
+        else:
+            self.blocks[array] = self.memory[array][place].copy()
+            self.loads[array] += words
+        self.where[array] = place
+
+    def evict(self, array: int) -> None:
+        """Drop a block; store it first where it is an output."""
+        place = self.where[array]
+        if place is None:
+            return
+        if array in self.nest.outputs:
+            self.memory[array][place] = self.blocks[array]
+            self.stored[array][place] = True
+            self.stores[array] += self.blocks[array].size
+        self.where[array], self.blocks[array] = None, np.empty(0)
+
+    def flush(self) -> None:
+        """Store what is left."""
+        for array in range(len(self.nest.arrays)):
+            self.evict(array)
+
+
+def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], order: Sequence[int]) -> None:
+    if not nest.bounds or nest.operations > _POINTS_LIMIT:
+        raise InputError(Fault("the nest is too large to execute", allowed=f"at most {_POINTS_LIMIT} operations"))
+    if len(sides) != len(nest.loops) or any(
+        not 1 <= side <= bound for side, bound in zip(sides, nest.bounds, strict=True)
+    ):
+        raise InputError(
+            Fault("no tile of this nest", field="sides", value=tuple(sides), allowed="1 … L_i, one a loop")
+        )
+    if sorted(order) != list(range(len(nest.loops))):
+        raise InputError(Fault("no order of the loops", field="order", value=tuple(order)))
+    shapes = [
+        tuple(nest.bounds[loop] for loop in support)
+        for array, support in enumerate(nest.supports)
+        if array not in nest.outputs
+    ]
+    if [tuple(array.shape) for array in inputs] != shapes:
+        raise InputError(Fault("inputs of other shapes", field="inputs", allowed=str(shapes)))

@@ -1,0 +1,160 @@
+"""The linear programs of paper 004, solved exactly: tile exponents, their duals and the face of all optimal tiles."""
+
+from collections import deque
+from dataclasses import dataclass
+from fractions import Fraction
+
+from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
+from jouleloop.theory.simplex import Form, Scale, Tableau, add, constant, logarithm
+
+_FACE_BASES = 300
+
+
+@dataclass(frozen=True)
+class HblSolution:
+    """Solution of LP (3.2) and of its dual (3.3): loops so long that no bound matters.
+
+    Attributes
+    ----------
+    exponent
+        k_HBL = Σ s_j = Σ λ_i.
+    array_weights
+        s_j, one an array.
+    tile_exponents
+        λ_i = log_M b_i, one a loop.
+    """
+
+    exponent: Fraction
+    array_weights: tuple[Fraction, ...]
+    tile_exponents: tuple[Fraction, ...]
+
+
+@dataclass(frozen=True)
+class TileSolution:
+    """Solution of the tile LP (5.1) and of its dual (5.5)–(5.6), with forms in the log-bounds β_i.
+
+    Attributes
+    ----------
+    scale
+        What the β_i are.
+    exponent
+        The optimum as a form; `Scale.value` makes it a number.
+    tile_exponents
+        λ_i as forms: one optimal tile.
+    array_weights
+        s_j, the dual values of the cache constraints.
+    loop_weights
+        ζ_i, the dual values of λ_i <= β_i.
+    family
+        The vertices of the face of all optimal tiles; every convex combination is optimal too.
+    family_complete
+        Whether the vertices were enumerated to the end.
+    """
+
+    scale: Scale
+    exponent: Form
+    tile_exponents: tuple[Form, ...]
+    array_weights: tuple[Fraction, ...]
+    loop_weights: tuple[Fraction, ...]
+    family: tuple[tuple[Form, ...], ...]
+    family_complete: bool
+
+
+def hbl(nest: LoopNest) -> HblSolution:
+    """Solve LP (3.2) and its dual (3.3) exactly.
+
+    Source: 004 eqs. (3.2), (3.3). The dual solution is checked to be feasible with the same objective, which proves
+    both.
+    """
+    scale = Scale()
+    tableau = Tableau(_cache_rows(nest), [constant(1, 0)] * len(nest.arrays), scale)
+    tableau.solve()
+    weights = tableau.duals()
+    sides = tuple(form[0] for form in tableau.solution())
+    _certify(nest, weights, (Fraction(0),) * len(nest.loops))
+    if sum(sides) != sum(weights):
+        raise ArithmeticError("LP (3.2) and LP (3.3) disagree")
+    return HblSolution(sum(weights, start=Fraction(0)), weights, sides)
+
+
+def tile(nest: LoopNest, cache_words: int) -> TileSolution:
+    """Solve the tile LP (5.1) and its dual (5.5)–(5.6) for the bounds of the nest and a cache of M words.
+
+    Source: 004 eqs. (5.1), (5.5), (5.6), Theorem 3.
+    """
+    check_cache(cache_words)
+    return tile_at(nest, Scale(cache_words, nest.bounds))
+
+
+def tile_at(nest: LoopNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSolution:
+    """Solve the tile LP (5.1) and its dual (5.5)–(5.6) for the log-bounds of ``scale``, exactly.
+
+    The family of optimal tiles is enumerated over at most ``bases`` bases of the simplex method; with 1, the family is
+    the one tile that was found.
+    """
+    loops, arrays = len(nest.loops), len(nest.arrays)
+    units = [[int(row == column) for column in range(loops)] for row in range(loops)]
+    right = [constant(1, loops)] * arrays + [logarithm(loop, loops) for loop in range(loops)]
+    tableau = Tableau(_cache_rows(nest) + units, right, scale)
+    tableau.solve()
+    duals = tableau.duals()
+    weights, zeta = duals[:arrays], duals[arrays:]
+    _certify(nest, weights, zeta)
+    exponent = dual_objective(weights, zeta)
+    sides = tableau.solution()
+    total = constant(0, loops)
+    for side in sides:
+        total = add(total, side)
+    if scale.less(total, exponent) or scale.less(exponent, total):
+        raise ArithmeticError("LP (5.1) and its dual (5.5)–(5.6) disagree")
+    family, complete = _optimal_face(tableau, bases)
+    return TileSolution(scale, exponent, sides, weights, zeta, family, complete)
+
+
+def dual_objective(weights: tuple[Fraction, ...], zeta: tuple[Fraction, ...]) -> Form:
+    """Return Σ s_j + Σ β_i ζ_i as a form (004 eq. 5.5)."""
+    return (sum(weights, start=Fraction(0)), *zeta)
+
+
+def _cache_rows(nest: LoopNest) -> list[list[int]]:
+    return [[int(loop in support) for loop in range(len(nest.loops))] for support in nest.supports]
+
+
+def _certify(nest: LoopNest, weights: tuple[Fraction, ...], zeta: tuple[Fraction, ...]) -> None:
+    """Check that (s, ζ) satisfies (5.6), which makes its objective an upper bound on every tile."""
+    feasible = min((*weights, *zeta)) >= 0 and all(
+        zeta[loop] + sum(weights[array] for array in nest.users(loop)) >= 1 for loop in range(len(nest.loops))
+    )
+    if not feasible:
+        raise ArithmeticError("infeasible dual solution")
+
+
+def _optimal_face(optimum: Tableau, bases: int) -> tuple[tuple[tuple[Form, ...], ...], bool]:
+    """Return the vertices of the optimal face and whether they are all.
+
+    By complementary slackness an optimal tile is a feasible one in which every column of negative reduced cost is
+    zero. So the other columns only may enter the basis; all bases reachable that way are visited, breadth first.
+    """
+    free = [column for column in range(optimum.columns) if optimum.costs[column] == 0]
+    seen = {frozenset(optimum.basis)}
+    waiting = deque([optimum])
+    vertices: dict[tuple[float, ...], tuple[Form, ...]] = {}
+    while waiting:
+        tableau = waiting.popleft()
+        point = tableau.solution()
+        # Several bases may meet in one vertex; vertices of these small polytopes lie far apart.
+        vertices.setdefault(tuple(round(tableau.scale.value(side), 9) + 0.0 for side in point), point)
+        for column in free:
+            if column in tableau.basis:
+                continue
+            for row in tableau.leaving(column):
+                basis = frozenset((set(tableau.basis) - {tableau.basis[row]}) | {column})
+                if basis in seen:
+                    continue
+                if len(seen) >= bases:
+                    return tuple(vertices.values()), False
+                seen.add(basis)
+                neighbour = tableau.copy()
+                neighbour.pivot(row, column)
+                waiting.append(neighbour)
+    return tuple(vertices.values()), True

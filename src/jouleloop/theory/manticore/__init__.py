@@ -1,0 +1,1 @@
+"""Paper 003: layers on a Manticore chiplet."""

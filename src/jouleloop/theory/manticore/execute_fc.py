@@ -1,0 +1,148 @@
+"""Algorithms 4-5 of paper 003: a fully-connected layer computed by clusters that share out the input depth slices."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from jouleloop.theory.manticore.layer import MANTICORE, FcLayer, Machine, check_algorithm, check_stack
+from jouleloop.theory.manticore.machine import Chip, ManticoreRun, Process, Volume, Wait
+
+
+def run_fc(
+    layer: FcLayer,
+    algorithm: int,
+    inputs: Volume,
+    filters: Volume,
+    *,
+    stack: int | None = None,
+    machine: Machine = MANTICORE,
+    fetch_ahead: bool = True,
+    seed: int | None = None,
+    record: bool = False,
+) -> ManticoreRun:
+    """Execute Algorithm 4 or 5 and count what it moves.
+
+    Parameters
+    ----------
+    inputs, filters
+        Shapes (B, D_I, W_I, W_I) and (D_O, D_I, W_I, W_I).
+    stack
+        Δ_O; all of D_O in Algorithm 4, and where it is not given.
+    fetch_ahead
+        Whether the next filter is loaded before the current one is used up, as the listings have it.
+    seed
+        Shuffles which cluster goes first; the counts must not depend on it.
+    record
+        Whether to keep every event.
+
+    Returns
+    -------
+    ManticoreRun
+        ``outputs`` of shape (D_O, B).
+
+    Raises
+    ------
+    AssumptionError
+        If the stack is outside 1…D_O.
+    """
+    size = layer.output_depth if stack is None else stack
+    check_algorithm(algorithm, layer)
+    check_stack(size, algorithm, layer)
+    chip = Chip(machine, record)
+    outputs = np.zeros((layer.output_depth, layer.batch), dtype=np.result_type(inputs, filters))
+    for begin in range(0, layer.output_depth, size):
+        end = min(begin + size, layer.output_depth)
+        name = f"O[{begin}:{end}]"
+        for memory in chip.memories:
+            memory.put(name, np.zeros_like(outputs[begin:end]))
+        chip.run(
+            {
+                cluster: _cluster(chip, layer, cluster, (begin, end), inputs, filters, fetch_ahead)
+                for cluster in range(min(machine.clusters, layer.input_depth))
+            },
+            seed,
+        )
+        reduce_to_first(chip, name)
+        chip.store(0, name, outputs[begin:end])
+    return chip.finish(algorithm, size, outputs)
+
+
+def _cluster(
+    chip: Chip, layer: FcLayer, cluster: int, bounds: tuple[int, int], inputs: Volume, filters: Volume, ahead: bool
+) -> Process:
+    """Run every task of one cluster on one stack: the input depth slices CID, CID + K, CID + 2K and so on."""
+    for depth in range(cluster, layer.input_depth, chip.machine.clusters):
+        chip.start_task(cluster)
+        yield from _task(chip, cluster, depth, bounds, inputs, filters, ahead)
+
+
+def _task(
+    chip: Chip,
+    cluster: int,
+    depth: int,
+    bounds: tuple[int, int],
+    inputs: Volume,
+    filters: Volume,
+    ahead: bool,
+) -> Process:
+    """Multiply one input depth slice of the whole batch with the filters of one stack (the parallel loop's body)."""
+    memory, (begin, end) = chip.memories[cluster], bounds
+    slice_name = f"I[{depth}]"
+    private = memory[f"O[{begin}:{end}]"]
+
+    def load_filter(depth_out: int) -> None:
+        chip.load(cluster, f"F[{depth},{depth_out}]", filters[depth_out, depth])
+
+    chip.load(cluster, slice_name, inputs[:, depth])
+    if ahead:
+        load_filter(begin)
+    yield Wait(slice_name, lambda: slice_name in memory)
+    for depth_out in range(begin, end):
+        if not ahead:
+            load_filter(depth_out)
+        elif depth_out + 1 < end:
+            load_filter(depth_out + 1)
+        name = f"F[{depth},{depth_out}]"
+        private[depth_out - begin] += np.einsum("bxy,xy->b", memory[slice_name], memory[name])
+        memory.free(name)
+    chip.compute(cluster, slice_name, memory[slice_name].size * (end - begin))
+    memory.free(slice_name)
+
+
+def reduction_tree(machine: Machine) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Yield the steps of the tree reduction: a network and its simultaneous (reader, source) pairs (003 section 3.1.3).
+
+    In each network pairs of leaders are joined, then pairs of pairs, until one leader is left; it goes up one network.
+    An odd one out is joined in a later step. The readers stream, so no second volume is held.
+    """
+    span = 1
+    for network, fan_in in machine.networks:
+        step = 1
+        while step < fan_in:
+            readers = [
+                first + place * span
+                for first in range(0, machine.clusters, span * fan_in)
+                for place in range(0, fan_in - step, 2 * step)
+            ]
+            yield network, [(reader, reader + step * span) for reader in readers]
+            step *= 2
+        span *= fan_in
+
+
+def reduce_to_first(chip: Chip, name: str) -> None:
+    """Sum the private volumes ``name`` of all clusters into cluster 0 along the tree, freeing each that was read."""
+    for network, pairs in reduction_tree(chip.machine):
+        chip.round += 1
+        for reader, source in pairs:
+            array = chip.memories[source][name]
+            chip.memories[reader][name][...] += array
+            chip.exchanged[network] += array.size
+            chip.note(reader, "reduce", name, array.size, source)
+            chip.memories[source].free(name)
+
+
+def direct_fc(layer: FcLayer, inputs: Volume, filters: Volume) -> Volume:
+    """Compute the layer directly as one matrix product: the witness of the executed algorithms, shape (D_O, B)."""
+    reach = layer.input_depth * layer.input_width**2
+    product: Volume = filters.reshape(layer.output_depth, reach) @ inputs.reshape(layer.batch, reach).T
+    return product

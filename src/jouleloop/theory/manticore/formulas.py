@@ -1,0 +1,262 @@
+"""Computation, communication and their ratio for the five Manticore algorithms of paper 003, right and as printed."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+
+from jouleloop.theory.bound import Assumption, Bound
+from jouleloop.theory.manticore.layer import (
+    MANTICORE,
+    ConvLayer,
+    FcLayer,
+    Layer,
+    Machine,
+    check_algorithm,
+    check_stack,
+    check_word_bytes,
+)
+from jouleloop.theory.manticore.memory import (
+    default_stack,
+    minimum_local_words,
+    prefetching_local_words,
+    stack_limit,
+)
+
+
+@dataclass(frozen=True)
+class Traffic:
+    """Words that all clusters together move, and the multiply-accumulates (MACs) they do.
+
+    Attributes
+    ----------
+    input_words_loaded, filter_words_loaded, output_words_stored
+        Between main memory and the clusters.
+    words_exchanged
+        From cluster to cluster.
+    macs
+        Multiply-accumulates; products with a padding zero count, as they do in ``Conv()``.
+    """
+
+    input_words_loaded: int
+    filter_words_loaded: int
+    output_words_stored: int
+    words_exchanged: int
+    macs: int
+
+    @property
+    def words_loaded(self) -> int:
+        """Words loaded from main memory."""
+        return self.input_words_loaded + self.filter_words_loaded
+
+    @property
+    def main_memory_words(self) -> int:
+        """Words loaded from and stored to main memory."""
+        return self.words_loaded + self.output_words_stored
+
+
+def tasks(layer: Layer, stack: int) -> int:
+    """Return how many parallel tasks there are: ⌈D_O/Δ_O⌉ (Algorithms 1-3), D_I for each of ⌈D_O/Δ_O⌉ stacks (4-5)."""
+    stacks = -(-layer.output_depth // stack)
+    return stacks if isinstance(layer, ConvLayer) else stacks * layer.input_depth
+
+
+def macs(layer: Layer) -> int:
+    """Return the MACs of the layer: W_O² F² D_I D_O of a convolution, W_I² B D_I D_O of a fully-connected layer.
+
+    Paper 003 (2.1.1, 2.2.1) prints W_I² F² for one ``Conv()``; an output slice has W_O² elements of F² products each.
+    """
+    pairs = layer.input_depth * layer.output_depth
+    if isinstance(layer, ConvLayer):
+        return layer.output_width**2 * layer.filter_width**2 * pairs
+    return layer.input_width**2 * layer.batch * pairs
+
+
+def traffic(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Traffic:
+    """Return the exact traffic of an algorithm for any divisibility.
+
+    Algorithm 1: 003 section 2.1.3; 2: eq. (7); 3: eq. (9), (10) with whole L2 quadrants, see `quadrant_visits`;
+    4: section 3.1.3; 5: eq. (12), (13). Inter-cluster words of 4 and 5: one private output volume is read fewer than
+    there are clusters (127 D_O B on the full chiplet).
+    """
+    check_algorithm(algorithm, layer)
+    check_stack(stack, algorithm, layer)
+    depths = layer.input_depth * layer.output_depth
+    volume_words = layer.input_depth * layer.input_width**2
+    stacks = -(-layer.output_depth // stack)
+    if isinstance(layer, FcLayer):
+        return Traffic(
+            input_words_loaded=stacks * volume_words * layer.batch,
+            filter_words_loaded=depths * layer.input_width**2,
+            output_words_stored=layer.output_depth * layer.batch,
+            words_exchanged=(machine.clusters - 1) * layer.output_depth * layer.batch,
+            macs=macs(layer),
+        )
+    loads = quadrant_visits(stacks, machine) if algorithm == 3 else stacks
+    return Traffic(
+        input_words_loaded=loads * volume_words,
+        filter_words_loaded=depths * layer.filter_width**2,
+        output_words_stored=layer.output_depth * layer.output_width**2,
+        words_exchanged=(stacks - loads) * volume_words,
+        macs=macs(layer),
+    )
+
+
+def quadrant_visits(stacks: int, machine: Machine = MANTICORE) -> int:
+    """Return how often an L2 quadrant fetches the input volume in Algorithm 3: ⌈stacks/16⌉.
+
+    Tasks fill quadrants in the order of cluster IDs, so all but the last visit have 16 busy clusters. Equations (9) and
+    (10) divide by 16 without a ceiling, which is right only where 16 divides the number of stacks: the last, partly
+    filled quadrant still loads every input slice once.
+    """
+    return -(-stacks // machine.clusters_per_l2)
+
+
+def compute_to_communication(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+    """Return the CCR in MACs per word of main-memory traffic, as the paper divides it.
+
+    Algorithms 1-3: loads and stores, 003 eq. (1), (2), (8) and section 2.3.4; 4-5: loads only, eq. (11), (14).
+    """
+    moved = traffic(layer, algorithm, stack, machine)
+    words = moved.main_memory_words if isinstance(layer, ConvLayer) else moved.words_loaded
+    return Fraction(moved.macs, words)
+
+
+def flop_per_byte(ccr: Fraction, word_bytes: int) -> Fraction:
+    """Return a CCR in floating-point operations per byte; a MAC is two (003 section 1.2.2)."""
+    check_word_bytes(word_bytes)
+    return 2 * ccr / word_bytes
+
+
+def printed_macs(layer: Layer) -> int:
+    """Return the MACs as printed, W_I² F² D_I D_O for a convolution (003 sections 2.1.1 and 2.2.1)."""
+    if isinstance(layer, ConvLayer):
+        return layer.input_width**2 * layer.filter_width**2 * layer.input_depth * layer.output_depth
+    return macs(layer)
+
+
+def printed_loads(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+    """Return the words loaded as printed: eq. (10) with its fraction of a quadrant for Algorithm 3, else `traffic`."""
+    moved = traffic(layer, algorithm, stack, machine)
+    if algorithm != 3:
+        return Fraction(moved.words_loaded)
+    total = moved.input_words_loaded + moved.words_exchanged
+    return Fraction(total, machine.clusters_per_l2) + moved.filter_words_loaded
+
+
+def printed_exchange(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+    """Return the words exchanged as printed: for Algorithm 3 eq. (9), else as `traffic`."""
+    moved = traffic(layer, algorithm, stack, machine)
+    if algorithm != 3:
+        return Fraction(moved.words_exchanged)
+    total = moved.input_words_loaded + moved.words_exchanged
+    return Fraction((machine.clusters_per_l2 - 1) * total, machine.clusters_per_l2)
+
+
+def printed_ccr(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+    """Return the CCR from the printed formulas: eq. (2), (8), (8) with (10), (11), (14)."""
+    words = printed_loads(layer, algorithm, stack, machine)
+    if isinstance(layer, ConvLayer):
+        words += layer.output_depth * layer.output_width**2
+    return Fraction(printed_macs(layer)) / words
+
+
+def simplified_ccr(layer: ConvLayer) -> tuple[Fraction, Fraction, Fraction]:
+    """Return the approximations (4), (5) and (6) of Algorithm 1's CCR, each under one more assumption.
+
+    (4): W_O = W_I; (5): D_I >> 1; (6): W_I² >> F², then CCR = F².
+    """
+    inputs, taps, depth = layer.input_width**2, layer.filter_width**2, layer.input_depth
+    return (
+        Fraction(inputs * depth * taps, inputs * (depth + 1) + taps * depth),
+        Fraction(inputs * taps, inputs + taps),
+        Fraction(taps),
+    )
+
+
+_SOURCES = {
+    # algorithm: section of MACs, memory, stack limit, loads, exchange, CCR
+    1: ("2.1.1", "2.1.2", "2.1.2", "2.1.3", "2.1.3", "eq. (2)"),
+    2: ("2.2.1", "2.2.2", "2.2.2", "eq. (7)", "2.2.3", "eq. (8)"),
+    3: ("2.3.1", "2.3.2", "2.3.2", "eq. (10)", "eq. (9)", "eq. (8) with (10)"),
+    4: ("3.1.1", "3.1.2", "3.1.2", "3.1.3", "3.1.3", "eq. (11)"),
+    5: ("3.2.1", "3.2.2", "3.2.2", "eq. (12), (13)", "3.2.3", "eq. (14)"),
+}
+
+
+def _place(text: str) -> str:
+    return f"003 {text}" if text.startswith("eq.") else f"003 section {text}"
+
+
+def manticore_bounds(
+    layer: Layer,
+    algorithm: int,
+    *,
+    stack: int | None = None,
+    word_bytes: int = 4,
+    machine: Machine = MANTICORE,
+) -> tuple[Bound, ...]:
+    """Return everything that paper 003 states about one algorithm on one layer, as bounds with their assumptions.
+
+    Parameters
+    ----------
+    layer
+        A convolution for Algorithms 1-3, a fully-connected layer for 4-5.
+    stack
+        Δ_O; the largest that fits where it is not given.
+    word_bytes
+        4 for single, 8 for double precision.
+
+    Raises
+    ------
+    InputError, AssumptionError
+        If the algorithm does not compute that kind of layer, or the stack is outside 1…D_O or does not fit at all.
+    """
+    check_algorithm(algorithm, layer)
+    check_word_bytes(word_bytes)
+    limit = stack_limit(layer, algorithm, word_bytes, machine)
+    size = default_stack(layer, algorithm, word_bytes, machine) if stack is None else stack
+    moved = traffic(layer, algorithm, size, machine)
+    ccr = compute_to_communication(layer, algorithm, size, machine)
+    as_printed = printed_ccr(layer, algorithm, size, machine)
+    compute, memory, limits, loads, exchange, ratio = (_place(text) for text in _SOURCES[algorithm])
+    fits = (Assumption("Δ_O is within the stack limit of the local memory", size <= limit.slices_that_fit),)
+    buffered = (Assumption("a DMA buffer holds the slices resident in it", limit.buffers_hold_the_slices),)
+    same: tuple[Assumption, ...] = ()
+    full: tuple[Assumption, ...] = ()
+    if isinstance(layer, ConvLayer):
+        same = (Assumption("W_O = W_I", layer.output_width == layer.input_width),)
+    if algorithm == 3:
+        count = tasks(layer, size)
+        full = (Assumption("16 divides ⌈D_O/Δ_O⌉ (full L2 quadrants)", count % machine.clusters_per_l2 == 0),)
+    name = f"algorithm_{algorithm}"
+    found = [
+        Bound(f"{name}_stack", f"003 Algorithm {algorithm}", size, "slices", fits),
+        Bound(f"{name}_stack_limit", limits, limit.slices, "slices", buffered),
+        Bound(f"{name}_stack_that_fits", limits, limit.slices_that_fit, "slices", note="buffers grown where needed"),
+        Bound(f"{name}_tasks", f"003 Algorithm {algorithm}", tasks(layer, size), "tasks"),
+        Bound(f"{name}_macs", compute, moved.macs, "MAC"),
+        Bound(f"{name}_macs_printed", compute, printed_macs(layer), "MAC", same),
+        Bound(f"{name}_local_minimum", memory, minimum_local_words(layer, algorithm, size), "words", fits),
+        Bound(f"{name}_local_prefetching", memory, prefetching_local_words(layer, algorithm, size), "words", fits),
+        Bound(f"{name}_inputs_loaded", loads, moved.input_words_loaded, "words", fits),
+        Bound(f"{name}_filters_loaded", loads, moved.filter_words_loaded, "words", fits),
+        Bound(f"{name}_loaded", loads, moved.words_loaded, "words", fits),
+        Bound(f"{name}_loaded_printed", loads, printed_loads(layer, algorithm, size, machine), "words", fits + full),
+        Bound(f"{name}_stored", loads if algorithm in (1, 4) else _place("2.2.3" if algorithm < 4 else "3.2.3"),
+              moved.output_words_stored, "words", fits),
+        Bound(f"{name}_exchanged", exchange, moved.words_exchanged, "words", fits),
+        Bound(f"{name}_exchanged_printed", exchange, printed_exchange(layer, algorithm, size, machine), "words",
+              fits + full),
+        Bound(f"{name}_ccr", ratio, ccr, "MAC/word", fits),
+        Bound(f"{name}_ccr_per_byte", ratio, flop_per_byte(ccr, word_bytes), "flop/B", fits),
+        Bound(f"{name}_ccr_printed", ratio, as_printed, "MAC/word", fits + same + full),
+    ]  # fmt: skip
+    if isinstance(layer, ConvLayer) and algorithm == 1:
+        four, five, six = simplified_ccr(layer)
+        deep = Assumption("D_I >> 1 (at least 100)", layer.input_depth >= 100)
+        wide = Assumption("W_I² >> F² (at least 100 times)", layer.input_width**2 >= 100 * layer.filter_width**2)
+        found += [
+            Bound(f"{name}_ccr_same_width", "003 eq. (4)", four, "MAC/word", same),
+            Bound(f"{name}_ccr_deep", "003 eq. (5)", five, "MAC/word", (*same, deep)),
+            Bound(f"{name}_ccr_wide", "003 eq. (6)", six, "MAC/word", (*same, deep, wide)),
+        ]
+    return tuple(found)

@@ -1,0 +1,246 @@
+"""An executable Manticore chiplet: clusters as processes, local memories that fill up, counted DMA transfers."""
+
+import random
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from jouleloop.errors import AssumptionError, Fault
+from jouleloop.theory.manticore.layer import Machine
+
+Volume = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Wait:
+    """What a cluster waits for: `ready` tells when it may go on, `what` says it in words."""
+
+    what: str
+    ready: Callable[[], bool]
+
+
+Process = Generator[Wait, None, None]
+
+
+@dataclass(frozen=True)
+class Event:
+    """One action of one cluster.
+
+    Attributes
+    ----------
+    round
+        Logical time: in one round every cluster runs up to its next wait.
+    cluster, action
+        Who; and what: ``load``, ``receive``, ``compute``, ``store`` or ``reduce``.
+    operand
+        Which slice or stack, such as ``I[3]``.
+    words
+        Words moved, or MACs done by ``compute``.
+    source
+        The cluster the words come from; None for main memory.
+    """
+
+    round: int
+    cluster: int
+    action: str
+    operand: str
+    words: int
+    source: int | None = None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What one execution counted.
+
+    Attributes
+    ----------
+    input_words_loaded, filter_words_loaded, output_words_stored
+        Between main memory and the clusters.
+    words_exchanged, words_by_network
+        From cluster to cluster, in all and over each network of the tree.
+    macs, padding_macs
+        Multiply-accumulates in all, and those of them whose input is a padding zero.
+    peak_local_words
+        The most that any one cluster held at a time.
+    tasks, busy_clusters, rounds
+        Parallel tasks run, clusters that ran any, and logical time taken.
+    """
+
+    input_words_loaded: int
+    filter_words_loaded: int
+    output_words_stored: int
+    words_exchanged: int
+    words_by_network: Mapping[str, int]
+    macs: int
+    padding_macs: int
+    peak_local_words: int
+    tasks: int
+    busy_clusters: int
+    rounds: int
+
+    @property
+    def words_loaded(self) -> int:
+        """Words loaded from main memory."""
+        return self.input_words_loaded + self.filter_words_loaded
+
+
+@dataclass(frozen=True)
+class ManticoreRun:
+    """The result of an execution: the computed volume, what was counted, and the events if they were recorded."""
+
+    algorithm: int
+    stack: int
+    outputs: Volume
+    counts: Counts
+    events: tuple[Event, ...] = ()
+
+
+class LocalMemory:
+    """The scratchpad of one cluster: named arrays, their words, and the peak."""
+
+    def __init__(self) -> None:
+        self._arrays: dict[str, Volume] = {}
+        self.words = 0
+        self.peak_words = 0
+
+    def reserve(self, name: str, words: int) -> None:
+        """Make room for ``name`` before its transfer starts."""
+        self.put(name, np.empty(0), words)
+
+    def put(self, name: str, array: Volume, words: int | None = None) -> None:
+        """Hold ``array`` under ``name``, which must be new or reserved."""
+        if name not in self._arrays:
+            self.words += array.size if words is None else words
+            self.peak_words = max(self.peak_words, self.words)
+        self._arrays[name] = array
+
+    def __getitem__(self, name: str) -> Volume:
+        return self._arrays[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays and self._arrays[name].size > 0
+
+    def free(self, name: str) -> None:
+        """Give back the room of ``name``, which must have arrived."""
+        self.words -= self._arrays.pop(name).size
+
+
+@dataclass
+class Chip:
+    """Clusters, counters and the record of events of one execution."""
+
+    machine: Machine
+    record: bool = False
+    memories: list[LocalMemory] = field(init=False)
+    loaded: dict[str, int] = field(default_factory=lambda: {"I": 0, "F": 0})
+    stored_words: int = 0
+    exchanged: dict[str, int] = field(init=False)
+    macs: int = 0
+    padding_macs: int = 0
+    tasks: int = 0
+    busy: set[int] = field(default_factory=set)
+    round: int = 0
+    events: list[Event] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.memories = [LocalMemory() for _ in range(self.machine.clusters)]
+        self.exchanged = {name: 0 for name, _ in self.machine.networks}
+
+    def note(self, cluster: int, action: str, operand: str, words: int, source: int | None = None) -> None:
+        """Record an event where events are wanted."""
+        if self.record:
+            self.events.append(Event(self.round, cluster, action, operand, words, source))
+
+    def load(self, cluster: int, name: str, array: Volume) -> None:
+        """``DmaLoad`` from main memory; ``name`` starts with I or F."""
+        self.memories[cluster].put(name, array)
+        self.loaded[name[0]] += array.size
+        self.note(cluster, "load", name, array.size)
+
+    def receive(self, cluster: int, name: str, source: int) -> None:
+        """Complete a ``DmaLoad`` from the local memory of the cluster ``source``."""
+        array = self.memories[source][name]
+        self.memories[cluster].put(name, array.copy())
+        self.exchanged[self.network_between(cluster, source)] += array.size
+        self.note(cluster, "receive", name, array.size, source)
+
+    def compute(self, cluster: int, operand: str, macs: int, padding_macs: int = 0) -> None:
+        """Count multiply-accumulates."""
+        self.macs += macs
+        self.padding_macs += padding_macs
+        self.note(cluster, "compute", operand, macs)
+
+    def store(self, cluster: int, name: str, target: Volume) -> None:
+        """``DmaStore`` the array ``name`` to ``target`` in main memory and free it."""
+        array = self.memories[cluster][name]
+        target[...] = array
+        self.stored_words += array.size
+        self.note(cluster, "store", name, array.size)
+        self.memories[cluster].free(name)
+
+    def start_task(self, cluster: int) -> None:
+        """Count a parallel task."""
+        self.tasks += 1
+        self.busy.add(cluster)
+
+    def network_between(self, one: int, other: int) -> str:
+        """Name of the lowest network of the tree that joins two clusters."""
+        for name, fan_in in self.machine.networks:
+            one, other = one // fan_in, other // fan_in
+            if one == other:
+                return name
+        raise IndexError(max(one, other))  # a cluster outside the chiplet
+
+    def run(self, processes: Mapping[int, Process], seed: int | None = None) -> None:
+        """Run one process a cluster until all end; ``seed`` shuffles who goes first in every round.
+
+        Raises
+        ------
+        AssumptionError
+            If no process can go on: the schedule deadlocks. The message names who waits for what.
+        """
+        order = list(processes)
+        shuffler = None if seed is None else random.Random(seed)  # noqa: S311 - a schedule, not a secret
+        waits: dict[int, Wait | None] = dict.fromkeys(order)
+        while order:
+            if shuffler is not None:
+                shuffler.shuffle(order)
+            self.round += 1
+            moved = False
+            for cluster in tuple(order):
+                wait = waits[cluster]
+                if wait is not None and not wait.ready():
+                    continue
+                moved = True
+                try:
+                    waits[cluster] = next(processes[cluster])
+                except StopIteration:
+                    order.remove(cluster)
+            if not moved:
+                raise AssumptionError(_stuck(waits, order))
+
+    def finish(self, algorithm: int, stack: int, outputs: Volume) -> ManticoreRun:
+        """Return the result of the execution."""
+        counts = Counts(
+            input_words_loaded=self.loaded["I"],
+            filter_words_loaded=self.loaded["F"],
+            output_words_stored=self.stored_words,
+            words_exchanged=sum(self.exchanged.values()),
+            words_by_network=dict(self.exchanged),
+            macs=self.macs,
+            padding_macs=self.padding_macs,
+            peak_local_words=max(memory.peak_words for memory in self.memories),
+            tasks=self.tasks,
+            busy_clusters=len(self.busy),
+            rounds=self.round,
+        )
+        return ManticoreRun(algorithm, stack, outputs, counts, tuple(self.events))
+
+
+def _stuck(waits: Mapping[int, Wait | None], order: Sequence[int]) -> Fault:
+    told = [f"cluster {cluster} waits for {wait.what}" for cluster in sorted(order) if (wait := waits[cluster])]
+    more = "" if len(told) <= 3 else f" and {len(told) - 3} more"
+    return Fault("the schedule must not deadlock: " + "; ".join(told[:3]) + more, field="variant")

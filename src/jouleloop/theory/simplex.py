@@ -1,0 +1,286 @@
+"""The simplex method in exact arithmetic, on right-hand sides that are rational or linear in logarithms.
+
+Logarithms are compared through whole-number powers, so that every pivot, and with it every optimum, is exact.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import lru_cache
+from typing import TypeAlias
+
+from jouleloop.errors import AssumptionError, Fault, InputError
+
+_SAFE = 1e-9
+
+Number: TypeAlias = int | Fraction
+
+Form: TypeAlias = tuple[Fraction, ...]
+"""A linear form c_0 + Σ c_i β_i in the logarithms β_i = log_M L_i, as (c_0, c_1, …, c_d)."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What the β_i are: log_M L_i for whole numbers, or given rationals; it orders forms exactly.
+
+    Attributes
+    ----------
+    cache_words
+        M, the base of the logarithms; None where ``exponents`` are given instead.
+    bounds
+        L_i.
+    exponents
+        β_i as exact rationals, in place of M and L_i.
+    """
+
+    cache_words: int | None = None
+    bounds: tuple[int, ...] = ()
+    exponents: tuple[Fraction, ...] = ()
+    values: tuple[float, ...] = field(init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.cache_words is None:
+            values = [float(exponent) for exponent in self.exponents]
+        else:
+            values = [math.log(bound) / math.log(self.cache_words) for bound in self.bounds]
+        object.__setattr__(self, "values", (1.0, *values))
+
+    @property
+    def loops(self) -> int:
+        """d, the number of logarithms."""
+        return len(self.values) - 1
+
+    def value(self, form: Form) -> float:
+        """Return the form as a float."""
+        return math.fsum(float(coefficient) * value for coefficient, value in zip(form, self.values, strict=True))
+
+    def exact(self, form: Form) -> Fraction:
+        """Return the form as a fraction, where the β_i are given as ``exponents``."""
+        return sum((c * beta for c, beta in zip(form, (Fraction(1), *self.exponents), strict=True)), start=Fraction(0))
+
+    def sign(self, form: Form) -> int:
+        """Return the exact sign of a form: -1, 0 or 1.
+
+        Floats decide where they are far from zero; else M^a ∏ L_i^(b_i) is compared with 1 in whole numbers.
+        """
+        if not any(form):
+            return 0
+        if self.cache_words is None:
+            exact = self.exact(form)
+            return (exact > 0) - (exact < 0)
+        rough = self.value(form)
+        size = sum(abs(float(c)) * value for c, value in zip(form, self.values, strict=True))
+        if abs(rough) > _SAFE * max(1.0, size):
+            return 1 if rough > 0 else -1
+        return _sign_of_powers(form, (self.cache_words, *self.bounds))
+
+    def less(self, first: Form, second: Form) -> bool:
+        """Whether ``first`` is strictly less than ``second``, exactly."""
+        return self.sign(subtract(first, second)) < 0
+
+
+@lru_cache(maxsize=4096)
+def _sign_of_powers(form: Form, bases: tuple[int, ...]) -> int:
+    common = math.lcm(*(c.denominator for c in form))
+    above = below = 1
+    for coefficient, base in zip(form, bases, strict=True):
+        power = int(coefficient * common)
+        if power > 0:
+            above *= base**power
+        elif power < 0:
+            below *= base**-power
+    return (above > below) - (above < below)
+
+
+def constant(value: int | Fraction, loops: int) -> Form:
+    """Return the form of a constant."""
+    return (Fraction(value), *(Fraction(0),) * loops)
+
+
+def logarithm(loop: int, loops: int) -> Form:
+    """Return the form β_loop."""
+    return tuple(Fraction(int(position == loop + 1)) for position in range(loops + 1))
+
+
+def subtract(first: Form, second: Form) -> Form:
+    """Return ``first`` − ``second``."""
+    return tuple(a - b for a, b in zip(first, second, strict=True))
+
+
+def add(first: Form, second: Form) -> Form:
+    """Return ``first`` + ``second``."""
+    return tuple(a + b for a, b in zip(first, second, strict=True))
+
+
+def times(form: Form, factor: Fraction) -> Form:
+    """Return ``factor`` · ``form``."""
+    return tuple(c * factor for c in form)
+
+
+class Tableau:
+    """A simplex tableau of: maximise c·x over A x <= b, x >= 0, where b >= 0 are linear forms.
+
+    The coefficients are exact fractions, the right-hand sides exact forms; Bland's rule excludes cycling.
+    Columns 0 … d−1 are the variables, d … the slacks of the rows. Without ``costs`` c is 1 for every variable.
+    """
+
+    def __init__(
+        self,
+        matrix: Sequence[Sequence[Number]],
+        right: Sequence[Form],
+        scale: Scale,
+        costs: Sequence[Number] | None = None,
+    ) -> None:
+        rows = len(matrix)
+        self.variables = len(matrix[0])
+        self.columns = self.variables + rows
+        self.scale = scale
+        self.right = list(right)
+        self.rows = [
+            [Fraction(value) for value in row] + [Fraction(int(i == j)) for j in range(rows)]
+            for i, row in enumerate(matrix)
+        ]
+        gains = [1] * self.variables if costs is None else costs
+        self.costs = [Fraction(gain) for gain in gains] + [Fraction(0)] * rows
+        self.basis = list(range(self.variables, self.columns))
+
+    def copy(self) -> "Tableau":
+        """Return an independent copy."""
+        other = object.__new__(Tableau)
+        other.variables, other.columns, other.scale = self.variables, self.columns, self.scale
+        other.right, other.costs, other.basis = list(self.right), list(self.costs), list(self.basis)
+        other.rows = [list(row) for row in self.rows]
+        return other
+
+    def solve(self) -> None:
+        """Pivot until no cost is positive; raise `ArithmeticError` where the program is unbounded."""
+        while True:
+            entering = next((column for column in range(self.columns) if self.costs[column] > 0), None)
+            if entering is None:
+                return
+            leaving = self.leaving(entering)
+            if not leaving:
+                raise ArithmeticError("unbounded linear program")
+            self.pivot(min(leaving, key=lambda row: self.basis[row]), entering)
+
+    def leaving(self, entering: int) -> list[int]:
+        """Return all rows that reach the least ratio b_r / a_r for this column; none where it is unbounded."""
+        best: list[int] = []
+        least: Form = ()
+        for row, coefficients in enumerate(self.rows):
+            if coefficients[entering] <= 0:
+                continue
+            ratio = times(self.right[row], 1 / coefficients[entering])
+            order = self.scale.sign(subtract(ratio, least)) if best else -1
+            if order < 0:
+                best, least = [row], ratio
+            elif order == 0:
+                best.append(row)
+        return best
+
+    def pivot(self, row: int, column: int) -> None:
+        """Bring ``column`` into the basis in place of the basic variable of ``row``."""
+        inverse = 1 / self.rows[row][column]
+        self.rows[row] = pivot_row = [value * inverse if value else value for value in self.rows[row]]
+        self.right[row] = pivot_right = times(self.right[row], inverse)
+        filled = [position for position, value in enumerate(pivot_row) if value]
+        for other, coefficients in enumerate(self.rows):
+            factor = coefficients[column]
+            if other == row or not factor:
+                continue
+            for position in filled:
+                coefficients[position] -= factor * pivot_row[position]
+            self.right[other] = subtract(self.right[other], times(pivot_right, factor))
+        factor = self.costs[column]
+        if factor:
+            for position in filled:
+                self.costs[position] -= factor * pivot_row[position]
+        self.basis[row] = column
+
+    def solution(self) -> tuple[Form, ...]:
+        """Return the value of every variable as a form."""
+        zero = constant(0, self.scale.loops)
+        values = [zero] * self.variables
+        for row, variable in enumerate(self.basis):
+            if variable < self.variables:
+                values[variable] = self.right[row]
+        return tuple(values)
+
+    def duals(self) -> tuple[Fraction, ...]:
+        """Return the dual value of every row: minus the reduced cost of its slack."""
+        return tuple(-cost for cost in self.costs[self.variables :])
+
+
+@dataclass(frozen=True)
+class ExactOptimum:
+    """A primal and a dual solution of equal value, which proves both optimal.
+
+    Attributes
+    ----------
+    value
+        The optimal value, exact.
+    primal
+        One value per variable.
+    dual
+        One multiplier per constraint; positive only where the constraint is tight.
+    """
+
+    value: Fraction
+    primal: tuple[Fraction, ...]
+    dual: tuple[Fraction, ...]
+
+
+def minimise(
+    costs: Sequence[Number], rows: Sequence[Sequence[Number]], right_hand_sides: Sequence[Number]
+) -> ExactOptimum:
+    """Return the exact optimum of min c·x, A x >= b, x >= 0, with c >= 0.
+
+    The tableau is that of the dual, max b·y with Aᵀ y <= c and y >= 0, whose slack basis is feasible because c >= 0.
+    Both solutions are then checked from their definitions.
+
+    Raises
+    ------
+    InputError
+        Where a cost is negative or the shapes disagree.
+    AssumptionError
+        Where no x satisfies the constraints (the dual is unbounded).
+    """
+    size, count = len(costs), len(rows)
+    if any(cost < 0 for cost in costs):
+        raise InputError("costs of the linear program must not be negative")
+    if count != len(right_hand_sides) or any(len(row) != size for row in rows):
+        raise InputError("rows, right-hand sides and costs of the linear program disagree in number")
+    transposed = [[row[i] for row in rows] for i in range(size)]
+    tableau = Tableau(transposed, [constant(cost, 0) for cost in costs], Scale(), right_hand_sides)
+    try:
+        tableau.solve()
+    except ArithmeticError as error:
+        raise AssumptionError(Fault("the linear program has no feasible point")) from error
+    dual = tuple(form[0] for form in tableau.solution())
+    value = sum((b * y for b, y in zip(right_hand_sides, dual, strict=True)), start=Fraction())
+    optimum = ExactOptimum(value, tableau.duals(), dual)
+    verify(optimum, costs, rows, right_hand_sides)
+    return optimum
+
+
+def verify(
+    optimum: ExactOptimum,
+    costs: Sequence[Number],
+    rows: Sequence[Sequence[Number]],
+    right_hand_sides: Sequence[Number],
+) -> None:
+    """Check feasibility of both solutions and equality of both values; raise `AssertionError` where one fails."""
+    primal, dual = optimum.primal, optimum.dual
+    checks = (
+        all(x >= 0 for x in primal) and all(y >= 0 for y in dual),
+        all(
+            sum(a * x for a, x in zip(row, primal, strict=True)) >= b
+            for row, b in zip(rows, right_hand_sides, strict=True)
+        ),
+        all(sum(dual[j] * rows[j][i] for j in range(len(rows))) <= cost for i, cost in enumerate(costs)),
+        sum(c * x for c, x in zip(costs, primal, strict=True)) == optimum.value,
+        sum(b * y for b, y in zip(right_hand_sides, dual, strict=True)) == optimum.value,
+    )
+    if not all(checks):
+        raise AssertionError("the simplex method returned a solution that is not optimal")
