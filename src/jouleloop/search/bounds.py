@@ -210,12 +210,9 @@ def fill_bounds(case: Case, points: int) -> None:
             open_tile[point] = (stay and open_tile[point]) or ahead[level, 1 + point] < np.inf
 
 
-@nb.njit(cache=True)
-def _place_tile(case: Case, level: int, index: Ints, place: Ints) -> float:
+@nb.njit(cache=True, inline="always")
+def _place_tile(axis: Ints, divisor: Ints, inside: Ints, level: int, index: Ints, place: Ints) -> float:
     """Write what is inside and outside a tile by dimension, see `EXTENT`; return the iterations outside."""
-    axis = case.grid.axis
-    divisor = case.grid.divisor
-    inside = case.unrolled.inside
     iterations = 1.0
     for d in range(axis.shape[0]):
         place[d, TILE_SIZE] = divisor[d, index[d], VALUE]
@@ -226,7 +223,7 @@ def _place_tile(case: Case, level: int, index: Ints, place: Ints) -> float:
     return iterations
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, inline="always")
 def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
     """Write the words of a tile by data space that a level keeps; return their sum."""
     needed = 0.0
@@ -245,7 +242,7 @@ def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
     return needed
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, inline="always")
 def _first_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, outermost: bool, start: Ints) -> int:
     """Write the first start of a run of a kind that ends in a tile; return its state.
 
@@ -261,7 +258,7 @@ def _first_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int
     return state
 
 
-@nb.njit(cache=True)
+@nb.njit(cache=True, inline="always")
 def _next_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, start: Ints, state: int) -> int:
     """Advance to the next start that the tile divides, like an odometer; return its state, -1 after the last."""
     if kind < 0:
@@ -292,6 +289,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     ahead = case.tables.ahead
     slots = case.slots
     coef = case.layer.coef
+    inside = case.unrolled.inside
     side = case.unrolled.side
     rate = case.unrolled.rate
     near = case.unrolled.near[level]
@@ -311,6 +309,8 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     for v in range(spaces):
         crossed[v] = kept[v] and edge[v, PARENT] >= 0.0
     outermost = level == case.keep.shape[0] - 1
+    most_words = case.spec[child, CAPACITY]
+    least_words = case.spec[child, MIN_WORDS]
     ahead[level, 0] = np.inf
     for j in range(dims):
         if axis[j, REST] > 1:
@@ -321,9 +321,9 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
             advance(index, axis)
         if not open_tile[point]:
             continue
-        iterations = _place_tile(case, level, index, place)
+        iterations = _place_tile(axis, divisor, inside, level, index, place)
         needed = _tile_words(coef, kept, place, full)
-        if needed > case.spec[child, CAPACITY] or needed < case.spec[child, MIN_WORDS]:
+        if needed > most_words or needed < least_words:
             open_tile[point] = False
             continue
         for v in range(spaces):
@@ -354,7 +354,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                 elif side[v, j, HALO] < 0:
                     base_pj += moving_pj[v]
                 else:
-                    reach = case.unrolled.inside[level, j]
+                    reach = inside[level, j]
                     base_pj += _sliding_pj(
                         coef[v], side[v], near[v], edge[v], rate, child, v, full[v], place, reach, iterations, j
                     )

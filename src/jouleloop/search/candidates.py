@@ -4,18 +4,14 @@
 """
 
 import itertools
-from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 
 from jouleloop.mapspace.space import FREE, MapSpace
-from jouleloop.mapspace.spatial import Arrangement, Factors, Unrolling, unrollings
-from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
-from jouleloop.search.arrays import FIRST, HALO, IDLE, LAST, ORDERED, RUN, Arrangements
-
-#: Factors by level and dimension, those that cost the same made equal.
-Signature = tuple[Factors, ...]
+from jouleloop.mapspace.spatial import Arrangement, unrollings
+from jouleloop.model.arrays import DIM, MAX_LOOPS, Bools, Ints
+from jouleloop.search.arrays import HALO, IDLE, LAST, RUN, Arrangements
 
 
 class Candidates(NamedTuple):
@@ -51,7 +47,8 @@ class _Merging:
         self.space = space
         self.side = side
         levels = len(space.temporal)
-        self.apart = [bool((side[:, d, HALO] >= 0).any()) for d in range(side.shape[1])]
+        #: Dimensions that share no rank.
+        self.free = np.flatnonzero((side[:, :, HALO] < 0).all(axis=0))
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
@@ -60,38 +57,41 @@ class _Merging:
         self.origin = list(range(levels))
         for k in reversed(self.empty):
             self.origin[k] = self.origin[k + 1]
-        self.links_at = cache(self._links_at)
+        self.linking = [self._linking(level) for level in range(levels)]
 
-    def signature(self, factors: tuple[Factors, ...]) -> Signature:
-        """Return the factors that stand for all unrollings of the same bounds."""
-        reduced = list(factors)
+    def representatives(self, factors: Ints) -> Ints:
+        """Return factors that are equal for all unrollings of the same bounds, shape as given."""
+        reduced = factors.copy()
         for k in self.empty:
-            both = list(zip(reduced[k], reduced[k + 1], self.apart, strict=True))
-            reduced[k + 1] = tuple([b if keeps_apart else a * b for a, b, keeps_apart in both])
-            reduced[k] = tuple([a if keeps_apart else 1 for a, _, keeps_apart in both])
-        return tuple(reduced)
+            reduced[:, k + 1, self.free] *= reduced[:, k, self.free]
+            reduced[:, k, self.free] = 1
+        return reduced
 
-    def matters(self, signature: Signature, level: int) -> bool:
-        """Whether mesh links below a level may serve any step under an unrolling, whatever its temporal loops."""
-        return self.links_at(level, signature[level : self.origin[level] + 1])
+    def matters(self, factors: Ints) -> Bools:
+        """Whether links below a level may serve any step, whatever the temporal loops, shape (unrollings, levels)."""
+        found = np.zeros(factors.shape[:2], np.bool_)
+        for level, (here, anywhere) in enumerate(self.linking):
+            found[:, level] = (factors[:, level, here] > 1).any(axis=1)
+            found[:, level] |= (factors[:, level : self.origin[level] + 1, anywhere] > 1).any(axis=(1, 2))
+        return found
 
-    def _links_at(self, level: int, factors: tuple[Factors, ...]) -> bool:
-        here = np.array(factors[0])
+    def _linking(self, level: int) -> tuple[list[int], list[int]]:
+        """Return the dimensions that make links possible where they are unrolled at a level, and up to its origin.
+
+        A shared rank does by itself. A dimension that leaves a data space in place lets instances hold one box, so that
+        a step that stands still is handed on: at the units, which hold nothing, or where two loops of a window cancel.
+        """
+        here: set[int] = set()
+        anywhere: set[int] = set()
         for side in self.side:
             halo = side[:, HALO]
-            if (here[halo >= 0] > 1).any():
-                return True
-            idle = (side[:, IDLE] == 1) & (halo < 0)
-            if not (np.array(factors)[:, idle] > 1).any():
-                continue
-            # Instances may hold one box, so a step that stands still is handed on: at the units, which hold nothing, or
-            # where two loops of one window cancel out.
-            if level == 0:
-                return True
-            for rank in set(halo[halo >= 0].tolist()):
-                if sum(self._loops_outside(level, d) for d in np.flatnonzero(halo == rank).tolist()) > 1:
-                    return True
-        return False
+            here.update(np.flatnonzero(halo >= 0).tolist())
+            ranks = set(halo[halo >= 0].tolist())
+            if level == 0 or any(
+                sum(self._loops_outside(level, d) for d in np.flatnonzero(halo == rank).tolist()) > 1 for rank in ranks
+            ):
+                anywhere.update(np.flatnonzero((side[:, IDLE] == 1) & (halo < 0)).tolist())
+        return sorted(here), sorted(anywhere)
 
     def _loops_outside(self, level: int, d: int) -> bool:
         """Whether a dimension may have a temporal loop at a level or outside it."""
@@ -112,23 +112,25 @@ def find_candidates(space: MapSpace, kept_dims: Ints, side: Ints) -> Candidates:
     """
     levels, dims = len(space.temporal), len(space.problem.bounds)
     merging = _Merging(space, side)
-    merged: dict[Signature, list[Unrolling]] = {}
-    for unrolling in unrollings(space):
-        merged.setdefault(merging.signature(unrolling.factors), []).append(unrolling)
+    found = list(unrollings(space))
+    all_factors = np.array([unrolling.factors for unrolling in found], np.int64).reshape(len(found), levels, dims)
+    reduced = merging.representatives(all_factors)
+    groups: dict[bytes, list[int]] = {}
+    for n, row in enumerate(reduced.reshape(len(found), -1)):
+        groups.setdefault(row.tobytes(), []).append(n)
+    factors = reduced[[group[0] for group in groups.values()]]
+    matters = merging.matters(factors)
     choices: list[tuple[Arrangement, ...]] = []
-    runs = np.empty((len(merged), RUN), np.int64)
-    for u, (signature, group) in enumerate(merged.items()):
-        matters = [merging.matters(signature, level) for level in range(levels)]
-        runs[u, FIRST] = len(choices)
-        for unrolling in group if any(matters) else group[:1]:
+    runs = np.empty((len(groups), RUN), np.int64)
+    for u, (group, here) in enumerate(zip(groups.values(), matters.tolist(), strict=True)):
+        runs[u] = len(choices), 0, not here[0]
+        for n in group if any(here) else group[:1]:
             options = [
-                _distinct(arrangements) if matters[level] else arrangements[:1]
-                for level, arrangements in enumerate(unrolling.arrangements)
+                _distinct(arrangements) if matter else arrangements[:1]
+                for matter, arrangements in zip(here, found[n].arrangements, strict=True)
             ]
             choices += itertools.product(*options)
         runs[u, LAST] = len(choices)
-        runs[u, ORDERED] = int(not matters[0])
-    factors = np.array(list(merged), np.int64).reshape(len(merged), levels, dims)
     return Candidates(
         np.ascontiguousarray(factors[:, :, kept_dims]),
         runs,
