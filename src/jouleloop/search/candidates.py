@@ -116,7 +116,7 @@ def find_candidates(space: MapSpace, kept_dims: Ints, side: Ints) -> Candidates:
     all_factors = np.array([unrolling.factors for unrolling in found], np.int64).reshape(len(found), levels, dims)
     reduced = merging.representatives(all_factors)
     groups: dict[bytes, list[int]] = {}
-    for n, row in enumerate(reduced.reshape(len(found), -1)):
+    for n, row in enumerate(reduced.reshape(len(found), levels * dims)):
         groups.setdefault(row.tobytes(), []).append(n)
     factors = reduced[[group[0] for group in groups.values()]]
     matters = merging.matters(factors)
