@@ -147,7 +147,7 @@ def _one_more(rng: random.Random, space: Uber, time: float) -> Document | None:
             for d, bound in enumerate(space.bounds)
             if bound > 1 and d not in {*tiling.exact, *tiling.ignored} and tiling.least.get(d, 1) == 1
         ]
-        # One level of every dimension stays open, mostly one in time, else its factors can seldom multiply to its bound.
+        # Another level of the dimension stays open, mostly one in time, else its factors seldom multiply.
         kinds = (False,) if rng.random() < 0.9 else (False, True)
         free = [
             d for d in free if any(d not in t.exact for t in space.tilings if t is not tiling and t.spatial in kinds)
