@@ -9,8 +9,7 @@ from jouleloop.arch.read import read_architecture
 from jouleloop.columns import read_table
 from jouleloop.config.load import load_study, read_config
 from jouleloop.energy.choice import costs_of, sources_of
-from jouleloop.energy.ert import load_ert
-from jouleloop.energy.estimator import estimate_costs
+from jouleloop.energy.estimator import estimate_costs, load_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.registry import get_engine
@@ -105,7 +104,7 @@ LOADERS: dict[str, Loader] = {
         lambda p: InterpolatedEstimator.read(ROOT / "arch" / "energy", (p,)), ROOT / "arch/energy/components.yaml"
     ),
     "ONNX": Loader(read_graph, ending=".onnx"),
-    "ERT": Loader(lambda p: load_ert(p, simba().arch), RUNS / "fc_simba_1024x128.ERT.yaml"),
+    "ERT": Loader(lambda p: load_costs(simba().arch, p), RUNS / "fc_simba_1024x128.ERT.yaml"),
     "mapping": Loader(
         lambda p: read_timeloop_mapping(p, PROBLEM, simba().arch), ROOT / "mappings/examples/simba-fc-1024x128.yaml"
     ),
