@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from jouleloop.errors import AssumptionError
-from jouleloop.theory.loop_nest.exact_lp import minimise
-from jouleloop.theory.loop_nest.hbl import LoopNest, hbl_exponents, satisfies
+from jouleloop.theory.loop_nest.hbl import hbl_exponents, satisfies
 from jouleloop.theory.loop_nest.hbl_lattice import kernel, span
+from jouleloop.theory.loop_nest.nest import LoopNest
+from jouleloop.theory.simplex import minimise
 
 coefficients = st.integers(-2, 2)
 
@@ -35,7 +36,7 @@ def nests(draw, largest_rank=3):
 def test_inequality_holds_on_random_sets(nest, data):
     result = hbl_exponents(nest)
     assert result.complete
-    points = data.draw(st.sets(st.tuples(*[st.integers(0, 3)] * len(nest.indices)), min_size=1, max_size=30))
+    points = data.draw(st.sets(st.tuples(*[st.integers(0, 3)] * len(nest.loops)), min_size=1, max_size=30))
     log_product = 0.0
     for name, matrix in nest.arrays.items():
         image = {tuple(sum(a * x for a, x in zip(row, p, strict=True)) for row in matrix) for p in points}
@@ -47,7 +48,7 @@ def test_inequality_holds_on_random_sets(nest, data):
 @given(nests())
 def test_every_small_subspace_satisfies_its_constraint(nest):
     result = hbl_exponents(nest)
-    size = len(nest.indices)
+    size = len(nest.loops)
     vectors = [v for v in itertools.product(range(-2, 3), repeat=size) if any(v)]
     lines = {span([v], size) for v in vectors}
     planes = {a + b for a, b in itertools.islice(itertools.combinations(sorted(lines, key=repr), 2), 600)}

@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from jouleloop.theory.loop_nest.closed_form import closed_form, theorem_2, theorem_2_as_displayed
-from jouleloop.theory.loop_nest.exact import Scale
-from jouleloop.theory.loop_nest.nest import ProjectiveNest
+from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile, tile_at
+from jouleloop.theory.simplex import Scale
 
 
 @st.composite
-def nests(draw: st.DrawFn, most_loops: int = 6, most_arrays: int = 5) -> ProjectiveNest:
+def nests(draw: st.DrawFn, most_loops: int = 6, most_arrays: int = 5) -> LoopNest:
     loops = draw(st.integers(1, most_loops))
     arrays = draw(st.integers(1, most_arrays))
     supports = [draw(st.sets(st.integers(0, loops - 1))) for _ in range(arrays)]
     for loop in range(loops):
         if not any(loop in support for support in supports):
             supports[draw(st.integers(0, arrays - 1))].add(loop)
-    return ProjectiveNest(
+    return from_supports(
         tuple(f"x{i}" for i in range(loops)),
         (),
         tuple(f"A{j}" for j in range(arrays)),
@@ -33,13 +33,13 @@ def nests(draw: st.DrawFn, most_loops: int = 6, most_arrays: int = 5) -> Project
 exponents = st.fractions(0, 2, max_denominator=12)
 
 
-def incidence(nest: ProjectiveNest) -> np.ndarray:
+def incidence(nest: LoopNest) -> np.ndarray:
     return np.array([[loop in support for loop in range(len(nest.loops))] for support in nest.supports], dtype=float)
 
 
 @given(nests(), st.data())
 @settings(max_examples=150, deadline=None)
-def test_lp_dual_closed_form_and_theorem_2_agree_exactly(nest: ProjectiveNest, data: st.DataObject) -> None:
+def test_lp_dual_closed_form_and_theorem_2_agree_exactly(nest: LoopNest, data: st.DataObject) -> None:
     scale = Scale(exponents=tuple(data.draw(exponents) for _ in nest.loops))
     solution = tile_at(nest, scale)
     value = scale.exact(solution.exponent)
@@ -59,7 +59,7 @@ def test_lp_dual_closed_form_and_theorem_2_agree_exactly(nest: ProjectiveNest, d
 
 @given(nests(), st.data())
 @settings(max_examples=60, deadline=None)
-def test_agrees_with_an_independent_solver(nest: ProjectiveNest, data: st.DataObject) -> None:
+def test_agrees_with_an_independent_solver(nest: LoopNest, data: st.DataObject) -> None:
     scale = Scale(exponents=tuple(data.draw(exponents) for _ in nest.loops))
     matrix = incidence(nest)
     bounds = [(0, float(beta)) for beta in scale.exponents]
@@ -71,7 +71,7 @@ def test_agrees_with_an_independent_solver(nest: ProjectiveNest, data: st.DataOb
 
 @given(nests(most_loops=4, most_arrays=4), st.data())
 @settings(max_examples=25, deadline=None)
-def test_the_2_to_the_d_formula_term_by_term(nest: ProjectiveNest, data: st.DataObject) -> None:
+def test_the_2_to_the_d_formula_term_by_term(nest: LoopNest, data: st.DataObject) -> None:
     """Every subset 𝒬 literally: an LP a subset, with ζ_j = max(0, 1 − Σ ŝ) for j in 𝒬."""
     scale = Scale(exponents=tuple(data.draw(exponents) for _ in nest.loops))
     loops, arrays = len(nest.loops), len(nest.arrays)
@@ -90,7 +90,7 @@ def test_the_2_to_the_d_formula_term_by_term(nest: ProjectiveNest, data: st.Data
 
 @given(nests(most_loops=5, most_arrays=4), st.data())
 @settings(max_examples=60, deadline=None)
-def test_every_tile_of_the_family_is_optimal_and_mixtures_too(nest: ProjectiveNest, data: st.DataObject) -> None:
+def test_every_tile_of_the_family_is_optimal_and_mixtures_too(nest: LoopNest, data: st.DataObject) -> None:
     cache = data.draw(st.sampled_from([2, 7, 64, 1000, 2**16]))
     values = {name: data.draw(st.sampled_from([1, 2, 3, 8, 49, 64, 1000, 10**6])) for name in nest.loops}
     nest = nest.with_bounds(values)
@@ -106,7 +106,7 @@ def test_every_tile_of_the_family_is_optimal_and_mixtures_too(nest: ProjectiveNe
 
 @given(nests(most_loops=4, most_arrays=3), st.data())
 @settings(max_examples=30, deadline=None)
-def test_the_family_is_the_whole_optimal_face(nest: ProjectiveNest, data: st.DataObject) -> None:
+def test_the_family_is_the_whole_optimal_face(nest: LoopNest, data: st.DataObject) -> None:
     """The largest and the least of random directions over the optimal face, by an LP, are reached at its vertices."""
     scale = Scale(exponents=tuple(data.draw(exponents) for _ in nest.loops))
     solution = tile_at(nest, scale)

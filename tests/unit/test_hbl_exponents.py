@@ -6,11 +6,13 @@ from fractions import Fraction
 import pytest
 
 from jouleloop.errors import AssumptionError, InputError
-from jouleloop.theory.loop_nest.exact_lp import minimise
-from jouleloop.theory.loop_nest.hbl import HblResult, LoopNest, hbl_exponents, kernel_lattice, satisfies
+from jouleloop.theory.loop_nest.commands import parse_values
+from jouleloop.theory.loop_nest.hbl import HblResult, hbl_exponents, kernel_lattice, satisfies
 from jouleloop.theory.loop_nest.hbl_certify import Verdict, certify
 from jouleloop.theory.loop_nest.hbl_lattice import coordinate_subspace, generate_lattice, kernel, span, whole
-from jouleloop.theory.loop_nest.hbl_parse import constants_from_options, nest_from_data, parse_nest, read_nest
+from jouleloop.theory.loop_nest.nest import LoopNest
+from jouleloop.theory.loop_nest.read import nest_from_data, parse_nest, read_nest
+from jouleloop.theory.simplex import minimise
 
 HALF = Fraction(1, 2)
 INDICES = ["i1", "i2", "i3", "i4", "i5", "i6", "i7"]
@@ -202,7 +204,7 @@ def test_yaml_shapes(tmp_path):
     assert matrices.arrays == {"A": ((1, 2),), "B": ((0, 1),), "C": ((1, 0),)}
     path = tmp_path / "nest.yaml"
     path.write_text("arrays: {A: [i, 's*k'], B: [k]}\n")
-    assert read_nest(None, path, {"s": 3}).arrays["A"] == ((1, 0), (0, 3))
+    assert read_nest(None, path, {"s": 3})[0].arrays["A"] == ((1, 0), (0, 3))
     path.write_text("arrays: {A: {rows: 3}}\nloop: [i]\nconstants: {s: x}\n")
     with pytest.raises(InputError) as caught:
         read_nest(None, path, {})
@@ -214,9 +216,9 @@ def test_yaml_shapes(tmp_path):
         nest_from_data([1])
     with pytest.raises(AssumptionError, match="used by no array"):
         nest_from_data({"loops": ["i", "j"], "arrays": {"A": ["i"]}})
-    assert constants_from_options(["sw=2", "b = -1"]) == {"sw": 2, "b": -1}
+    assert parse_values(["sw=2", "b = -1"], "--let") == {"sw": 2, "b": -1}
     with pytest.raises(InputError, match="NAME=INTEGER"):
-        constants_from_options(["sw"])
+        parse_values(["sw"], "--let")
 
 
 def test_written_multiples():

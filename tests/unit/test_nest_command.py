@@ -10,7 +10,8 @@ import pytest
 from jouleloop.cli import main
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.loop_nest.bounds import analyse, nest_bounds
-from jouleloop.theory.loop_nest.nest import ProjectiveNest, from_einsum, from_yaml
+from jouleloop.theory.loop_nest.nest import from_supports
+from jouleloop.theory.loop_nest.read import from_einsum, read_nest
 
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, group: str = "bounds") -> int:
@@ -82,7 +83,7 @@ def test_yaml_gives_the_same_nest_as_einsum(tmp_path: Path) -> None:
     path.write_text(
         "loops: {i: 512, k: 64, j: 8}\narrays: {A: [i, k], B: [k, j], C: [j, i]}\noutput: C\ncache_words: 4096\n"
     )
-    nest, cache = from_yaml(path)
+    nest, cache = read_nest(None, path, projective=True)
     same = from_einsum("ik,kj->ij", {"i": 512, "k": 64, "j": 8})
     assert cache == 4096
     assert (nest.supports, nest.bounds, nest.outputs) == (same.supports, same.bounds, same.outputs)
@@ -107,7 +108,7 @@ def test_bad_yaml_is_explained(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "nest.yaml"
     path.write_text(text)
     with pytest.raises(InputError, match=message) as caught:
-        from_yaml(path)
+        read_nest(None, path, projective=True)
     assert "nest.yaml" in str(caught.value)
 
 
@@ -119,12 +120,12 @@ def test_long_names() -> None:
 
 def test_unused_loop_in_code_too() -> None:
     with pytest.raises(AssumptionError, match="used by no array"):
-        ProjectiveNest(("i", "j"), (4, 4), ("A",), ((0,),))
+        from_supports(("i", "j"), (4, 4), ("A",), ((0,),))
 
 
 def test_ten_loops_and_six_arrays_in_under_a_second() -> None:
     supports = ((0, 1, 4, 5), (1, 2, 6, 9), (0, 3, 6, 7), (2, 4, 7, 8), (0, 2, 5, 8, 9), (3, 5, 6, 8))
-    nest = ProjectiveNest(tuple("abcdefghij"), (3, 64, 7, 1000, 10**6, 5, 49, 64, 12, 300), tuple("ABCDEF"), supports)
+    nest = from_supports(tuple("abcdefghij"), (3, 64, 7, 1000, 10**6, 5, 49, 64, 12, 300), tuple("ABCDEF"), supports)
     analyse(from_einsum("ik,kj->ij", {"i": 4, "k": 4, "j": 4}), 64)  # imports and caches of the linear algebra
     started = time.perf_counter()
     bounds = {bound.name: bound for bound in nest_bounds(analyse(nest, 2**16))}

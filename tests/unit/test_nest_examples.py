@@ -7,9 +7,10 @@ import pytest
 
 from jouleloop.theory.loop_nest.bounds import analyse, monomial, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
-from jouleloop.theory.loop_nest.exact import Scale
-from jouleloop.theory.loop_nest.nest import ProjectiveNest, from_einsum
+from jouleloop.theory.loop_nest.nest import from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile, tile_at
+from jouleloop.theory.loop_nest.read import from_einsum
+from jouleloop.theory.simplex import Scale
 
 HALF = Fraction(1, 2)
 
@@ -136,7 +137,7 @@ def test_the_displayed_formula_is_right_for_up_to_three_arrays() -> None:
     for count in range(1, len(users) + 1):
         for columns in itertools.combinations(users, count):
             supports = tuple(tuple(i for i, column in enumerate(columns) if array in column) for array in range(3))
-            nest = ProjectiveNest(tuple("abcdefg"[:count]), (), ("A", "B", "C"), supports)
+            nest = from_supports(tuple("abcdefg"[:count]), (), ("A", "B", "C"), supports)
             assert not pieces_beyond_display(closed_form(nest))
 
 

@@ -1,6 +1,7 @@
 """Integer tiles against brute force, and executed schedules against the bounds they may never undercut."""
 
 import itertools
+import math
 import random
 
 import numpy as np
@@ -11,7 +12,8 @@ from jouleloop.theory.loop_nest.bounds import analyse, communication_with_consta
 from jouleloop.theory.loop_nest.closed_form import closed_form
 from jouleloop.theory.loop_nest.execute_tiles import TiledRun, random_inputs, run_tiled
 from jouleloop.theory.loop_nest.integer_tile import Fit, fits, integer_tile
-from jouleloop.theory.loop_nest.nest import ProjectiveNest, from_einsum, product
+from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
+from jouleloop.theory.loop_nest.read import from_einsum
 from jouleloop.theory.loop_nest.schedule import best_schedule, schedule_words
 
 SMALL = [
@@ -25,16 +27,16 @@ SMALL = [
 ]
 
 
-def with_sizes(expression: str, sizes: tuple[int, ...]) -> ProjectiveNest:
+def with_sizes(expression: str, sizes: tuple[int, ...]) -> LoopNest:
     nest = from_einsum(expression)
     return nest.with_bounds(dict(zip(nest.loops, sizes, strict=True)))
 
 
-def all_tiles(nest: ProjectiveNest) -> itertools.product:
+def all_tiles(nest: LoopNest) -> itertools.product:
     return itertools.product(*(range(1, bound + 1) for bound in nest.bounds))
 
 
-def run(nest: ProjectiveNest, sides: tuple[int, ...], **options: object) -> TiledRun:
+def run(nest: LoopNest, sides: tuple[int, ...], **options: object) -> TiledRun:
     return run_tiled(nest, sides, random_inputs(nest), **options)
 
 
@@ -46,7 +48,7 @@ def test_integer_tile_is_the_largest(expression: str, sizes: tuple[int, ...], ca
     found = integer_tile(nest, cache, fit=fit)
     assert found.optimal
     assert fits(nest, found.sides, cache, fit)
-    assert found.volume == max(product(sides) for sides in all_tiles(nest) if fits(nest, sides, cache, fit))
+    assert found.volume == max(math.prod(sides) for sides in all_tiles(nest) if fits(nest, sides, cache, fit))
 
 
 def test_integer_tiles_of_random_nests_are_the_largest() -> None:
@@ -57,7 +59,7 @@ def test_integer_tiles_of_random_nests_are_the_largest() -> None:
         for loop in range(loops):
             if not any(loop in support for support in supports):
                 supports[0].add(loop)
-        nest = ProjectiveNest(
+        nest = from_supports(
             tuple("abcd"[:loops]),
             tuple(chooser.randint(1, 9) for _ in range(loops)),
             tuple("ABCD"[:arrays]),
@@ -67,7 +69,7 @@ def test_integer_tiles_of_random_nests_are_the_largest() -> None:
         for fit in Fit:
             found = integer_tile(nest, cache, fit=fit)
             assert found.optimal
-            assert found.volume == max(product(s) for s in all_tiles(nest) if fits(nest, s, cache, fit))
+            assert found.volume == max(math.prod(s) for s in all_tiles(nest) if fits(nest, s, cache, fit))
 
 
 def test_a_small_budget_is_said_not_hidden() -> None:
@@ -127,7 +129,7 @@ def test_no_schedule_moves_less_than_the_bounds(expression: str, sizes: tuple[in
             least = min(least, done.transfers_words)
         # The paper's model: every tile carries all its words. Then its Ω holds with constant 1 (docs).
         carried = run(nest, sides, reuse=False)
-        touched = sum(product(words) for words in _pieces_touched(nest, sides))
+        touched = sum(math.prod(words) for words in _pieces_touched(nest, sides))
         assert carried.transfers_words >= touched
         if theorem.assumptions_hold:
             assert touched >= theorem.value * (1 - 1e-12)
@@ -135,7 +137,7 @@ def test_no_schedule_moves_less_than_the_bounds(expression: str, sizes: tuple[in
     assert least >= sum(nest.array_sizes_words)
 
 
-def _pieces_touched(nest: ProjectiveNest, sides: tuple[int, ...]) -> list[tuple[int, ...]]:
+def _pieces_touched(nest: LoopNest, sides: tuple[int, ...]) -> list[tuple[int, ...]]:
     """Words of every array, summed over all tiles: its size times the tiles in the loops it lacks."""
     return [
         tuple(

@@ -9,10 +9,8 @@ from rich.markup import escape
 
 import jouleloop
 from jouleloop.cli import (
-    bounds,
     compare,
     config,
-    dataflow,
     doctor,
     figures,
     import_onnx,
@@ -23,6 +21,7 @@ from jouleloop.cli import (
 )
 from jouleloop.errors import JouleloopError
 from jouleloop.terminal.console import stderr
+from jouleloop.theory.papers import theory_commands
 
 # Newer versions of typer bring a click of their own, older ones use the package; both give their mistakes this base.
 _MISTAKES: tuple[type[BaseException], ...] = tuple(
@@ -36,8 +35,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.add_typer(bounds.app, name="bounds")
-app.add_typer(dataflow.app, name="dataflow")
+for _name, _group in theory_commands().items():
+    app.add_typer(_group, name=_name)
 app.command("map")(mapping.map_layer)
 app.command("evaluate")(mapping.evaluate_mapping)
 app.command("verify")(verify.verify)

@@ -20,7 +20,7 @@ from jouleloop.theory.convolution.layer import RESNET50_LAYERS, RESNET50_PRECISI
 from jouleloop.theory.convolution.parallel import PARALLEL_ALGORITHMS, parallel_volume
 from jouleloop.theory.convolution.volumes import ALGORITHMS, all_volumes
 from jouleloop.theory.loop_nest.hbl import hbl_exponents
-from jouleloop.theory.loop_nest.hbl_parse import nest_from_data
+from jouleloop.theory.loop_nest.read import nest_from_data
 
 MEMORY_WORDS = tuple(2**exponent for exponent in range(6, 27))
 PROCESSORS = tuple(2**exponent for exponent in range(27))

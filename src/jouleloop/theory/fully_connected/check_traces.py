@@ -15,14 +15,10 @@ import lzma
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from numba import njit
-
-from jouleloop import jit
-
-__all__ = ["CheckedCase", "TraceError", "cases_left", "check_file", "jit", "replay_algorithm_1"]
 
 _ANY, _IN_PLACE, _NEW = 0, 1, 2
 
@@ -60,7 +56,7 @@ def replay_algorithm_1(inputs: int, outputs: int, buffer_words: int) -> int:
     """Return 2μ + ν of Algorithm 1 with d = 1 after replaying it: all pairs meet and Buffer is never exceeded."""
     group = buffer_words - 1
     held: list[tuple[str, int]] = []
-    met = set()
+    met: set[tuple[int, int]] = set()
     cost = 0
 
     def read(vertex: tuple[str, int], victim: tuple[str, int] | None) -> None:
@@ -109,7 +105,7 @@ def check_file(path: Path, outputs: range) -> Iterator[CheckedCase]:
         raise TraceError(f"no trace for {sorted(wanted)}")
 
 
-def _read_levels(stream: BinaryIO, inputs: int, sizes: list[int]) -> list[Any]:
+def _read_levels(stream: lzma.LZMAFile, inputs: int, sizes: list[int]) -> list[Any]:
     width = 2 * inputs + 2
     levels = []
     for size in sizes:
@@ -173,22 +169,22 @@ def _open_end(
         for done in range(n):
             in_buffer += state[done]
         if in_buffer < beta:
-            if not _all_reads_covered(state, after, reads, n, m, beta, accesses, input_reads, reach, _ANY):
+            if not _all_reads_covered(state, after, reads, n, m, accesses, input_reads, reach, _ANY):
                 return number
             continue
-        if not _all_reads_covered(state, after, reads, n, m, beta, accesses, input_reads, reach, _IN_PLACE):
+        if not _all_reads_covered(state, after, reads, n, m, accesses, input_reads, reach, _IN_PLACE):
             return number
         if state[2 * n] > 0:
             less = state.copy()
             less[2 * n] -= 1
-            if not _all_reads_covered(less, after, reads, n, m, beta, accesses, input_reads, reach, _NEW):
+            if not _all_reads_covered(less, after, reads, n, m, accesses, input_reads, reach, _NEW):
                 return number
         for done in range(n):
             if state[done] > 0:
                 less = state.copy()
                 less[done] -= 1
                 less[n + done] += 1
-                if not _all_reads_covered(less, after, reads, n, m, beta, accesses, input_reads, reach, _NEW + done + 1):
+                if not _all_reads_covered(less, after, reads, n, m, accesses, input_reads, reach, _NEW + done + 1):
                     return number
     return -1
 
@@ -200,7 +196,6 @@ def _all_reads_covered(
     reads: Any,
     n: Any,
     m: Any,
-    beta: Any,
     accesses: Any,
     input_reads: Any,
     reach: Any,
@@ -219,7 +214,7 @@ def _all_reads_covered(
         for done in range(1, n):
             new[done] = state[done - 1]
         new[0] = 0
-        if not _covered(new, after, reads + 1, n, m, beta, accesses, input_reads, reach):
+        if not _covered(new, after, reads + 1, n, m, accesses, input_reads, reach):
             return False
     for done in range(n):
         for place in range(2):  # 0: it is in Buffer, 1: outside
@@ -233,15 +228,13 @@ def _all_reads_covered(
             if done + held < n:
                 new[done + held] += 1
             new[2 * n + 1] += 1
-            if not _covered(new, after, reads + 1, n, m, beta, accesses, input_reads, reach):
+            if not _covered(new, after, reads + 1, n, m, accesses, input_reads, reach):
                 return False
     return True
 
 
 @njit(cache=True)
-def _covered(
-    state: Any, after: Any, reads: Any, n: Any, m: Any, beta: Any, accesses: Any, input_reads: Any, reach: Any
-) -> Any:
+def _covered(state: Any, after: Any, reads: Any, n: Any, m: Any, accesses: Any, input_reads: Any, reach: Any) -> Any:
     output_reads = state[2 * n + 1]
     missing = 0
     outside = 0

@@ -105,7 +105,7 @@ def refute(budget: Budget, most_states: int = 3_000_000) -> Refutation | None:
         room = max(1024, 16 * len(level))
         while True:
             after = np.zeros((room, 2 * n + 2), np.uint8)
-            count = _expand(level, n, m, beta, allowed, after)
+            count = _expand(level, n, beta, allowed, after)
             if count >= 0:
                 break
             room *= 4
@@ -157,7 +157,7 @@ def _allowed_pairs(budget: Budget, pairs: npt.NDArray[np.int32], reads: int) -> 
 
 
 @njit(cache=True)
-def _expand(level: Any, n: Any, m: Any, beta: Any, allowed: Any, after: Any) -> Any:
+def _expand(level: Any, n: Any, beta: Any, allowed: Any, after: Any) -> Any:
     """Write every state reached by one read that may still end within the budget; return how many, or -1 if no room."""
     count = 0
     state = np.zeros(2 * n + 2, np.uint8)
@@ -228,7 +228,8 @@ def _best(states: Labels, n: int, m: int) -> Labels:
     weight = 2 * inside.sum(axis=1) + outside.sum(axis=1) + states[:, 2 * n]
     order = np.lexsort((-weight, states[:, 2 * n + 1]))
     states, inside, outside = states[order], inside[order], outside[order]
-    return states[_undominated(inside, outside, states[:, 2 * n].copy(), states[:, 2 * n + 1].copy())]
+    best: Labels = states[_undominated(inside, outside, states[:, 2 * n].copy(), states[:, 2 * n + 1].copy())]
+    return best
 
 
 def cumulative(states: Labels, n: int, m: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:

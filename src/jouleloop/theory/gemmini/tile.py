@@ -1,10 +1,10 @@
 """Convolution tiles on the Gemmini accelerator: rows of scratchpad and accumulator, and the communication estimate."""
 
+import math
 from dataclasses import astuple, dataclass, fields, replace
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all, unknown
-from jouleloop.theory.loop_nest.nest import product
 
 _DIMENSIONS = {
     "N": "batch",
@@ -126,7 +126,7 @@ class ConvLayer:
     @property
     def operations(self) -> int:
         """G, multiply-accumulates of the layer."""
-        return product(self.sizes)
+        return math.prod(self.sizes)
 
     @property
     def downsampled(self) -> bool:
@@ -154,7 +154,7 @@ class ConvTile:
     @property
     def operations(self) -> int:
         """Multiply-accumulates of a full tile."""
-        return product(self.sides)
+        return math.prod(self.sides)
 
     def __str__(self) -> str:
         return " × ".join(map(str, self.sides))

@@ -8,17 +8,16 @@ import numpy as np
 
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, closed_form, describe_form, theorem_2
-from jouleloop.theory.loop_nest.exact import Form
 from jouleloop.theory.loop_nest.integer_tile import Fit, IntegerTile, integer_tile
 from jouleloop.theory.loop_nest.nest import (
     ASSUME_BOUNDS,
     ASSUME_CACHE,
     ASSUME_USED,
-    ProjectiveNest,
+    LoopNest,
     check_cache,
-    product,
 )
 from jouleloop.theory.loop_nest.programs import HblSolution, TileSolution, hbl, tile
+from jouleloop.theory.simplex import Form
 
 ASSUME_LONG = "the loops are so long that no bound cuts the tile of LP (3.3) (004, Section 3)"
 ASSUME_SPILLS = "some array is larger than the cache; else all is read once and M is no bound (004, Section 6.3)"
@@ -48,7 +47,7 @@ class NestReport:
         The integer tile that fits.
     """
 
-    nest: ProjectiveNest
+    nest: LoopNest
     cache_words: int
     large: HblSolution
     solution: TileSolution
@@ -63,7 +62,7 @@ class NestReport:
         return self.form.least(self.solution.scale)
 
 
-def analyse(nest: ProjectiveNest, cache_words: int, fit: Fit = Fit.EACH) -> NestReport:
+def analyse(nest: LoopNest, cache_words: int, fit: Fit = Fit.EACH) -> NestReport:
     """Return LPs, Theorem 2, closed form and integer tile of a nest with bounds and a cache of M words.
 
     Raises
@@ -176,7 +175,7 @@ def _tile_records(report: NestReport, base: tuple[Assumption, ...]) -> list[Boun
         Fit.SUM: "Σ_j |φ_j(tile)| <= M",
     }[chosen.fit]
     proof = "proven the largest" if chosen.optimal else "the largest found; not proven within the budget"
-    tiles = product(-(-bound // side) for bound, side in zip(nest.bounds, chosen.sides, strict=True))
+    tiles = math.prod(-(-bound // side) for bound, side in zip(nest.bounds, chosen.sides, strict=True))
     records = [
         Bound(
             "integer_tile_volume",
@@ -213,7 +212,7 @@ def _tile_records(report: NestReport, base: tuple[Assumption, ...]) -> list[Boun
     return records
 
 
-def monomial(form: Form, nest: ProjectiveNest, cache_words: int) -> Fraction | float:
+def monomial(form: Form, nest: LoopNest, cache_words: int) -> Fraction | float:
     """Return M^(c_0) ∏ L_i^(c_i): exact where it is rational and small enough to tell, else a float."""
     common = math.lcm(*(exponent.denominator for exponent in form))
     above = below = 1
@@ -230,7 +229,7 @@ def monomial(form: Form, nest: ProjectiveNest, cache_words: int) -> Fraction | f
     return math.exp((math.log(above) - math.log(below)) / common)
 
 
-def communication_with_constants(form: ClosedForm, nest: ProjectiveNest, cache_words: int) -> float:
+def communication_with_constants(form: ClosedForm, nest: LoopNest, cache_words: int) -> float:
     """Return a lower bound on words loaded plus stored by any schedule on a cache of M words, no constant dropped.
 
     Cut a schedule into segments of T transfers. A word that a segment uses was in the cache at its start, is there at

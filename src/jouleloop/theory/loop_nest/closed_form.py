@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.theory.highs import linprog
-from jouleloop.theory.loop_nest.exact import Form, Scale
-from jouleloop.theory.loop_nest.nest import ProjectiveNest
+from jouleloop.theory.loop_nest.nest import LoopNest
+from jouleloop.theory.simplex import Form, Scale
 
 _BASES_LIMIT = 2_000_000
 _CHUNK = 20_000
@@ -57,7 +57,7 @@ class Piece:
 class ClosedForm:
     """f(β_1, …, β_d), the log base M of the largest tile, as the minimum of its irredundant affine pieces."""
 
-    nest: ProjectiveNest
+    nest: LoopNest
     pieces: tuple[Piece, ...]
 
     def least(self, scale: Scale) -> Piece:
@@ -81,12 +81,12 @@ class ClosedForm:
         return _wrap("max", [_monomial(tuple(1 - c for c in piece.form), self.nest.loops) for piece in self.pieces])
 
 
-def closed_form(nest: ProjectiveNest) -> ClosedForm:
+def closed_form(nest: LoopNest) -> ClosedForm:
     """Return Theorem 2 as a closed form that holds for all loop bounds L_i >= 1 and all caches M >= 2.
 
     Source: 004 Theorem 2, LP (5.5)–(5.6), Section 7 (multiparametric linear program).
     """
-    rows, common = _irredundant(vertex_table(nest))
+    rows, common = _irredundant(_vertices(nest))
     pieces = []
     for row in rows:
         weights = tuple(Fraction(int(value), common) for value in row[: len(nest.arrays)])
@@ -99,7 +99,7 @@ def closed_form(nest: ProjectiveNest) -> ClosedForm:
     return ClosedForm(nest, tuple(pieces))
 
 
-def theorem_2(nest: ProjectiveNest, scale: Scale) -> tuple[Form, tuple[int, ...]]:
+def theorem_2(nest: LoopNest, scale: Scale) -> tuple[Form, tuple[int, ...]]:
     """Return k̂ of Theorem 2 by its 2^d formula, and the set 𝒬 of loops that reaches it.
 
     For every 𝒬 ⊆ [d] the best of all ŝ >= 0 that satisfy the HBL constraints of the loops outside 𝒬, as the theorem
@@ -111,7 +111,7 @@ def theorem_2(nest: ProjectiveNest, scale: Scale) -> tuple[Form, tuple[int, ...]
     return _over_subsets(nest, scale, only_hbl_solutions=False)
 
 
-def theorem_2_as_displayed(nest: ProjectiveNest, scale: Scale) -> tuple[Form, tuple[int, ...]]:
+def theorem_2_as_displayed(nest: LoopNest, scale: Scale) -> tuple[Form, tuple[int, ...]]:
     """Return k̂ by the formula displayed below Theorem 2, where ŝ_𝒬 is *the* solution of the HBL LP without rows 𝒬.
 
     Where that LP has several solutions the best is taken. Still an upper bound on the tile, but not always the least:
@@ -127,7 +127,7 @@ def pieces_beyond_display(form: ClosedForm) -> tuple[Piece, ...]:
     for the fewest rows allow the least Σ s. A piece that is not reached is strictly least for some log-bounds, and
     there the displayed formula exceeds LP (5.5)–(5.6).
     """
-    table = vertex_table(form.nest)
+    table = _vertices(form.nest)
     totals = table.weights.sum(axis=1)
     missed = []
     for piece in form.pieces:
@@ -160,20 +160,25 @@ class VertexTable:
     common: int
 
 
+def _vertices(nest: LoopNest) -> VertexTable:
+    return vertex_table(len(nest.arrays), tuple(nest.users(loop) for loop in range(len(nest.loops))))
+
+
 @lru_cache(maxsize=64)
-def vertex_table(nest: ProjectiveNest) -> VertexTable:
+def vertex_table(arrays: int, users: tuple[tuple[int, ...], ...]) -> VertexTable:
     """Return every vertex of the arrangement {s_j = 0}, {Σ_{j in R_i} s_j = 1} with s >= 0; (5.6) has no other.
+
+    ``users`` are the R_i, one a loop.
 
     Raises
     ------
     InputError
         Where there are too many arrays and loops to enumerate.
     """
-    arrays = len(nest.arrays)
     by_users: dict[tuple[int, ...], list[int]] = {}
-    for loop in range(len(nest.loops)):
-        by_users.setdefault(nest.users(loop), []).append(loop)
-    covers = np.array([[int(array in users) for array in range(arrays)] for users in by_users], dtype=np.int64)
+    for loop, using in enumerate(users):
+        by_users.setdefault(using, []).append(loop)
+    covers = np.array([[int(array in using) for array in range(arrays)] for using in by_users], dtype=np.int64)
     planes = np.vstack([np.eye(arrays, dtype=np.int64), covers])
     right = np.array([0] * arrays + [1] * len(covers), dtype=np.int64)
     if math.comb(len(planes), arrays) > _BASES_LIMIT:
@@ -266,8 +271,8 @@ def _is_least_somewhere(term: IntArray, others: IntArray) -> bool:
     return answer.fun is not None and bool(-answer.fun > _MARGIN)
 
 
-def _over_subsets(nest: ProjectiveNest, scale: Scale, *, only_hbl_solutions: bool) -> tuple[Form, tuple[int, ...]]:
-    table = vertex_table(nest)
+def _over_subsets(nest: LoopNest, scale: Scale, *, only_hbl_solutions: bool) -> tuple[Form, tuple[int, ...]]:
+    table = _vertices(nest)
     covered = table.zeta == 0
     totals = table.weights.sum(axis=1)
     candidates: dict[tuple[int, ...], tuple[int, ...]] = {}

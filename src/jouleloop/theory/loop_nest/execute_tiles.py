@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.theory.loop_nest.nest import ProjectiveNest
+from jouleloop.theory.loop_nest.nest import LoopNest
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _POINTS_LIMIT = 10**8
@@ -60,7 +60,7 @@ class TiledRun:
 
 
 def run_tiled(
-    nest: ProjectiveNest,
+    nest: LoopNest,
     sides: Sequence[int],
     inputs: Sequence[FloatArray],
     *,
@@ -125,7 +125,7 @@ def run_tiled(
     )
 
 
-def random_inputs(nest: ProjectiveNest, seed: int = 0) -> list[FloatArray]:
+def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
     """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
     random = np.random.default_rng(seed)
     return [
@@ -135,7 +135,7 @@ def random_inputs(nest: ProjectiveNest, seed: int = 0) -> list[FloatArray]:
     ]
 
 
-def _tiles(nest: ProjectiveNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[tuple[slice, ...]]:
     starts = [range(0, nest.bounds[loop], sides[loop]) for loop in order]
     for corner in itertools.product(*starts):
         at = dict(zip(order, corner, strict=True))
@@ -145,7 +145,7 @@ def _tiles(nest: ProjectiveNest, sides: Sequence[int], order: Sequence[int]) -> 
 class _Cache:
     """Holds one block of every array, as a copy: what was not loaded cannot be computed with."""
 
-    def __init__(self, nest: ProjectiveNest, inputs: Sequence[FloatArray], *, reuse: bool) -> None:
+    def __init__(self, nest: LoopNest, inputs: Sequence[FloatArray], *, reuse: bool) -> None:
         self.nest, self.reuse = nest, reuse
         reading = iter(inputs)
         self.outputs = [np.full(self._shape(array), np.nan) for array in nest.outputs]
@@ -216,7 +216,7 @@ class _Cache:
             self.evict(array)
 
 
-def _check(nest: ProjectiveNest, sides: Sequence[int], inputs: Sequence[FloatArray], order: Sequence[int]) -> None:
+def _check(nest: LoopNest, sides: Sequence[int], inputs: Sequence[FloatArray], order: Sequence[int]) -> None:
     if not nest.bounds or nest.operations > _POINTS_LIMIT:
         raise InputError(Fault("the nest is too large to execute", allowed=f"at most {_POINTS_LIMIT} operations"))
     if len(sides) != len(nest.loops) or any(

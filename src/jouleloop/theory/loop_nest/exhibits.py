@@ -11,11 +11,12 @@ from matplotlib.figure import Figure
 from jouleloop.files import replacing
 from jouleloop.theory.loop_nest.bounds import communication_with_constants, monomial
 from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
-from jouleloop.theory.loop_nest.exact import Scale
 from jouleloop.theory.loop_nest.execute_tiles import random_inputs, run_tiled
-from jouleloop.theory.loop_nest.nest import ProjectiveNest, from_einsum
+from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile_at
+from jouleloop.theory.loop_nest.read import from_einsum
 from jouleloop.theory.loop_nest.schedule import best_schedule, schedule_words
+from jouleloop.theory.simplex import Scale
 
 EXAMPLES = (
     ("matrix multiplication", "6.1", "ik,kj->ij", (48, 48, 48)),
@@ -83,7 +84,7 @@ def agreement_table(nests: int = 60, points: int = 4, seed: int = 0) -> pd.DataF
     return pd.DataFrame(rows)
 
 
-def _agreement(cases: list[tuple[ProjectiveNest, list[np.ndarray]]]) -> dict[str, int]:
+def _agreement(cases: list[tuple[LoopNest, list[np.ndarray]]]) -> dict[str, int]:
     found = {"instances": 0, "closed_form": 0, "theorem_2": 0, "theorem_2_as_displayed": 0, "nests_beyond_display": 0}
     for nest, points in cases:
         form = closed_form(nest)
@@ -122,7 +123,7 @@ def draw_thin(table: pd.DataFrame, path: Path) -> None:
             figure.savefig(temporary, format=path.suffix[1:], metadata={"Date": None})
 
 
-def _attained(nest: ProjectiveNest, cache_words: int) -> dict[str, object]:
+def _attained(nest: LoopNest, cache_words: int) -> dict[str, object]:
     """Return bounds and the executed cheapest schedule of one nest."""
     form = closed_form(nest)
     scale = Scale(cache_words, nest.bounds)
@@ -147,10 +148,10 @@ def _attained(nest: ProjectiveNest, cache_words: int) -> dict[str, object]:
     }
 
 
-def _random_nest(random: np.random.Generator, loops: int, arrays: int) -> ProjectiveNest:
+def _random_nest(random: np.random.Generator, loops: int, arrays: int) -> LoopNest:
     while True:
         uses = random.random((arrays, loops)) < random.choice([0.4, 0.5, 0.6])
         if uses.any(axis=0).all():
             break
     supports = tuple(tuple(int(loop) for loop in np.flatnonzero(row)) for row in uses)
-    return ProjectiveNest(tuple("abcdefgh"[:loops]), (), tuple("ABCDEFGH"[:arrays]), supports)
+    return from_supports(tuple("abcdefgh"[:loops]), (), tuple("ABCDEFGH"[:arrays]), supports)

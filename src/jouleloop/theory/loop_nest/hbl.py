@@ -8,88 +8,20 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
 from jouleloop.theory.bound import Assumption, Bound
-from jouleloop.theory.loop_nest.exact_lp import ExactOptimum, minimise
 from jouleloop.theory.loop_nest.hbl_certify import certify
 from jouleloop.theory.loop_nest.hbl_lattice import (
     Subspace,
     coordinate_subspace,
     generate_lattice,
     independent_axes,
-    kernel,
     restrict,
 )
+from jouleloop.theory.loop_nest.nest import LoopNest
+from jouleloop.theory.simplex import ExactOptimum, minimise
 
 LATTICE_LIMIT = 128
 SOURCE = "001 Theorem 2.4"
-
-
-@dataclass(frozen=True)
-class LoopNest:
-    """Loop indices and, per array, the integer matrix of its subscripts (an HBL datum).
-
-    Attributes
-    ----------
-    indices
-        Names of the d loops.
-    arrays
-        Array name → one row of d integer coefficients per subscript; constant offsets do not matter.
-
-    Raises
-    ------
-    InputError
-        Where a row does not have d integers, or there are no loops or no arrays.
-    AssumptionError
-        Where a loop index is used by no array, or some direction changes no subscript at all: the kernels intersect,
-        unboundedly many updates use the same elements and no exponents exist.
-    """
-
-    indices: tuple[str, ...]
-    arrays: Mapping[str, tuple[tuple[int, ...], ...]]
-
-    def __post_init__(self) -> None:
-        size = len(self.indices)
-        faults = []
-        if not size or not self.arrays:
-            faults.append(Fault("a loop nest needs at least one loop and one array"))
-        if len(set(self.indices)) != size:
-            faults.append(Fault("a loop index is named twice", None, "indices", ", ".join(self.indices)))
-        for name, matrix in self.arrays.items():
-            faults += [
-                Fault(f"each subscript needs {size} integer coefficients", None, name, list(row))
-                for row in matrix
-                if len(row) != size or any(isinstance(value, bool) for value in row)
-            ]
-        raise_all(faults, InputError)
-        for axis, index in enumerate(self.indices):
-            if not any(row[axis] for matrix in self.arrays.values() for row in matrix):
-                faults.append(Fault("the loop index is used by no array", None, "indices", index))
-        raise_all(faults, AssumptionError)
-        common = kernel([row for matrix in self.arrays.values() for row in matrix], size)
-        if common.rank:
-            raise AssumptionError(
-                Fault(
-                    "the assumption that the kernels of the subscripts intersect only in zero fails: moving along "
-                    f"{self.describe(common)} changes no subscript of any array"
-                )
-            )
-
-    def describe(self, subspace: Subspace) -> str:
-        """Return a readable basis of ``subspace``, such as ``⟨i4 − 2·i6⟩``."""
-        return "⟨" + ", ".join(self._vector(row) for row in subspace.rows) + "⟩" if subspace.rank else "{0}"
-
-    def kernels(self) -> dict[str, Subspace]:
-        """Return the kernel of every array's subscript map."""
-        return {name: kernel(matrix, len(self.indices)) for name, matrix in self.arrays.items()}
-
-    def _vector(self, row: Sequence[int]) -> str:
-        parts: list[str] = []
-        for value, index in zip(row, self.indices, strict=True):
-            if value:
-                sign = "-" if value < 0 else ("+" if parts else "")
-                parts.append(f"{sign}{index}" if abs(value) == 1 else f"{sign}{abs(value)}·{index}")
-        return " ".join(parts)
 
 
 @dataclass(frozen=True)
@@ -216,7 +148,7 @@ def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblR
     lattice_limit
         Largest number of subgroups per family before the closure is given up.
     """
-    size = len(nest.indices)
+    size = len(nest.loops)
     kernels = list(nest.kernels().values())
     groups = independent_axes(kernels, size)
     constraints: list[RankConstraint] = []
@@ -245,7 +177,7 @@ def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblR
         optimum, balanced, ranges = _solve(constraints, len(nest.arrays))
     return HblResult(
         nest,
-        tuple(tuple(nest.indices[axis] for axis in axes) for axes in groups),
+        tuple(tuple(nest.loops[axis] for axis in axes) for axes in groups),
         tuple(constraints),
         dict(zip(nest.arrays, balanced, strict=True)),
         dict(zip(nest.arrays, ranges, strict=True)),

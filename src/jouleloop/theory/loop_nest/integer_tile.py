@@ -10,9 +10,9 @@ import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form
-from jouleloop.theory.loop_nest.exact import Form
-from jouleloop.theory.loop_nest.nest import ProjectiveNest, check_cache, product
+from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
 from jouleloop.theory.loop_nest.programs import TileSolution, tile
+from jouleloop.theory.simplex import Form
 
 _SLACK = 1e-11
 _BUDGET = 800_000
@@ -58,17 +58,17 @@ class IntegerTile:
     @property
     def volume(self) -> int:
         """∏ b_i, operations of a tile."""
-        return product(self.sides)
+        return math.prod(self.sides)
 
 
-def fits(nest: ProjectiveNest, sides: Sequence[int], cache_words: int, fit: Fit) -> bool:
+def fits(nest: LoopNest, sides: Sequence[int], cache_words: int, fit: Fit) -> bool:
     """Whether a tile of these sides fits into M words."""
     footprints = nest.footprints_words(sides)
     return (max(footprints) if fit is Fit.EACH else sum(footprints)) <= cache_words
 
 
 def integer_tile(
-    nest: ProjectiveNest,
+    nest: LoopNest,
     cache_words: int,
     *,
     fit: Fit = Fit.EACH,
@@ -120,7 +120,7 @@ def integer_tile(
             for bound, exponent in zip(nest.bounds, vertex, strict=True)
         )
         search.offer(_shrunk(nest, sides, cache_words, fit))
-    if not _reaches(form.least(solution.scale).form, product(search.best) + 1, cache_words, nest.bounds):
+    if not _reaches(form.least(solution.scale).form, math.prod(search.best) + 1, cache_words, nest.bounds):
         return IntegerTile(search.best, nest.footprints_words(search.best), fit, optimal=True, evaluations=0)
     search.run()
     footprints = nest.footprints_words(search.best)
@@ -139,7 +139,7 @@ def _reaches(form: Form, volume: int, cache_words: int, bounds: tuple[int, ...])
     return reached >= wanted
 
 
-def _shrunk(nest: ProjectiveNest, sides: tuple[int, ...], cache_words: int, fit: Fit) -> tuple[int, ...]:
+def _shrunk(nest: LoopNest, sides: tuple[int, ...], cache_words: int, fit: Fit) -> tuple[int, ...]:
     """Shrink every side by one factor until the tile fits."""
     low, high = 0.0, 1.0
     if fits(nest, sides, cache_words, fit):
@@ -157,7 +157,7 @@ def _shrunk(nest: ProjectiveNest, sides: tuple[int, ...], cache_words: int, fit:
 class _Search:
     """Depth-first branch and bound over the sides, one loop after the other."""
 
-    def __init__(self, nest: ProjectiveNest, cache_words: int, fit: Fit, form: ClosedForm, budget: int) -> None:
+    def __init__(self, nest: LoopNest, cache_words: int, fit: Fit, form: ClosedForm, budget: int) -> None:
         self.nest, self.cache_words, self.fit, self.budget = nest, cache_words, fit, budget
         self.best: tuple[int, ...] = (1,) * len(nest.loops)
         self.evaluations = 0
@@ -222,7 +222,7 @@ class _Search:
         bounds = self.upper_bounds(depth, sides, candidates)
         for index in np.argsort(-bounds, kind="stable"):
             # Volumes are whole numbers: a part that cannot reach one more point is cut off.
-            if math.exp(min(bounds[index], 700.0)) * (1 + _SLACK) < product(self.best) + 1:
+            if math.exp(min(bounds[index], 700.0)) * (1 + _SLACK) < math.prod(self.best) + 1:
                 break
             sides[loop] = int(candidates[index])
             self.descend(depth + 1, sides)
@@ -230,7 +230,7 @@ class _Search:
 
     def take(self, sides: Sequence[int]) -> None:
         """Take a tile that fits as the best where it has more points."""
-        if product(sides) > product(self.best):
+        if math.prod(sides) > math.prod(self.best):
             self.best = tuple(sides)
 
     def finish(self, sides: list[int], candidates: npt.NDArray[np.int64]) -> None:

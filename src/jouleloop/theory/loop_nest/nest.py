@@ -1,15 +1,16 @@
-"""A projective loop nest: loops with bounds, and arrays each indexed by a subset of the loops (paper 004, eq. 2.1)."""
+"""A loop nest: loops, perhaps with bounds, and arrays with affine subscripts (001 Theorem 2.4; 004 eq. 2.1)."""
 
-import re
+import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field, replace
 
-from jouleloop import files
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all, unknown
+from jouleloop.files import is_whole
+from jouleloop.theory.loop_nest.hbl_lattice import Subspace, kernel
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_YAML_KEYS = ("loops", "arrays", "output", "cache_words")
+Matrix = tuple[tuple[int, ...], ...]
+"""One row of integer coefficients a subscript, one column a loop."""
+
 _ARRAY_LIMIT = 24
 _LOOP_LIMIT = 40
 _CACHE_LIMIT = 2**62
@@ -22,57 +23,89 @@ ASSUME_SUBSETS = "every array is indexed by a subset of the loops, each at most 
 
 
 @dataclass(frozen=True)
-class ProjectiveNest:
-    """Loops x_1 … x_d with bounds L_1 … L_d and arrays A_1 … A_n with supports supp(φ_j) (004, eq. 2.1).
+class LoopNest:
+    """Loops x_1 … x_d and arrays A_1 … A_n, each with the integer matrix φ_j of its subscripts.
 
     Attributes
     ----------
     loops
         Names of the d loops, in order.
+    arrays
+        Array name → one row of d coefficients per subscript; constant offsets do not matter.
     bounds
         L_i, iterations of each loop; empty where only exponents and closed forms are wanted.
-    arrays
-        Names of the n arrays.
-    supports
-        supp(φ_j): for every array the ascending positions of its loops.
     outputs
         Positions of the arrays that the nest writes; all others are only read.
 
     Raises
     ------
+    InputError
+        Where a row does not have d integers, or there are no loops or no arrays.
     AssumptionError
-        Where the nest breaks an assumption of the paper; the message names it.
+        Where a bound is less than 1, a loop index is used by no array, or some direction changes no subscript at all:
+        the kernels intersect, unboundedly many updates use the same elements and no exponents exist.
     """
 
     loops: tuple[str, ...]
-    bounds: tuple[int, ...]
-    arrays: tuple[str, ...]
-    supports: tuple[tuple[int, ...], ...]
+    arrays: Mapping[str, Matrix]
+    bounds: tuple[int, ...] = ()
     outputs: tuple[int, ...] = ()
+    _supports: tuple[tuple[int, ...] | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
+        raise_all(self._malformed())
+        raise_all(self._outside(), AssumptionError)
+        size = len(self.loops)
+        common = kernel([row for matrix in self.arrays.values() for row in matrix], size)
+        if common.rank:
+            raise AssumptionError(
+                Fault(
+                    "the assumption that the kernels of the subscripts intersect only in zero fails: moving along "
+                    f"{self.describe(common)} changes no subscript of any array"
+                )
+            )
+        object.__setattr__(self, "_supports", tuple(_support(matrix) for matrix in self.arrays.values()))
+
+    def _malformed(self) -> list[Fault]:
+        size = len(self.loops)
         faults = []
-        used = {loop for support in self.supports for loop in support}
-        faults += [
-            Fault(f"loop index {name!r} is used by no array, so the tile is unbounded in it", allowed=ASSUME_USED)
-            for position, name in enumerate(self.loops)
-            if position not in used
-        ]
-        if self.bounds and len(self.bounds) != len(self.loops):
-            faults.append(Fault(f"{len(self.bounds)} bounds for {len(self.loops)} loops", allowed="one bound a loop"))
+        if not size or not self.arrays:
+            faults.append(Fault("a loop nest needs at least one loop and one array"))
+        if len(set(self.loops)) != size:
+            faults.append(Fault("a loop index is named twice", None, "loops", ", ".join(self.loops)))
+        if self.bounds and len(self.bounds) != size:
+            faults.append(Fault(f"{len(self.bounds)} bounds for {size} loops", allowed="one bound a loop"))
+        for name, matrix in self.arrays.items():
+            faults += [
+                Fault(f"each subscript needs {size} integer coefficients", None, name, list(row))
+                for row in matrix
+                if len(row) != size or any(isinstance(value, bool) for value in row)
+            ]
+        return faults
+
+    def _outside(self) -> list[Fault]:
+        used = {position for matrix in self.arrays.values() for row in matrix for position, c in enumerate(row) if c}
+        faults = [unused_index(name) for position, name in enumerate(self.loops) if position not in used]
         faults += [
             Fault(f"the bound of loop {name!r} is too small", value=bound, allowed=ASSUME_BOUNDS)
             for name, bound in zip(self.loops, self.bounds, strict=False)
             if bound < 1
         ]
-        if len(self.arrays) != len(self.supports):
-            faults.append(Fault(f"{len(self.arrays)} arrays with {len(self.supports)} supports"))
-        if not self.loops or not self.arrays:
-            faults.append(Fault("a loop nest needs at least one loop and one array"))
-        faults += [
-            Fault(f"array {name!r} uses a loop twice or out of order", allowed=ASSUME_SUBSETS)
-            for name, support in zip(self.arrays, self.supports, strict=False)
-            if list(support) != sorted(set(support))
+        if self.operations > _OPERATIONS_LIMIT:
+            faults.append(Fault("the loop bounds are too large", allowed="at most 10^300 operations"))
+        return faults
+
+    @property
+    def supports(self) -> tuple[tuple[int, ...], ...]:
+        """supp(φ_j) of a projective nest: for every array the ascending positions of its loops.
+
+        Raises `AssumptionError` where a subscript is not one loop of its own, or the nest is too large for 004's
+        closed forms.
+        """
+        faults = [
+            Fault(f"array {name!r} {_why_not_projective(matrix)}", field=name, allowed=ASSUME_SUBSETS)
+            for (name, matrix), support in zip(self.arrays.items(), self._supports, strict=True)
+            if support is None
         ]
         if len(self.loops) > _LOOP_LIMIT or len(self.arrays) > _ARRAY_LIMIT:
             faults.append(
@@ -81,14 +114,13 @@ class ProjectiveNest:
                     allowed=f"at most {_LOOP_LIMIT} loops and {_ARRAY_LIMIT} arrays",
                 )
             )
-        if product(self.bounds) > _OPERATIONS_LIMIT:
-            faults.append(Fault("the loop bounds are too large", allowed="at most 10^300 operations"))
         raise_all(faults, AssumptionError)
+        return self._supports  # type: ignore[return-value]
 
     @property
     def operations(self) -> int:
         """∏ L_i, the number of points of the iteration space."""
-        return product(self.bounds)
+        return math.prod(self.bounds)
 
     @property
     def array_sizes_words(self) -> tuple[int, ...]:
@@ -97,16 +129,16 @@ class ProjectiveNest:
 
     def footprints_words(self, tile: Sequence[int]) -> tuple[int, ...]:
         """Words of every array that a rectangular tile b_1 × … × b_d touches: ∏ b_i over supp(φ_j)."""
-        return tuple(product(tile[loop] for loop in support) for support in self.supports)
+        return tuple(math.prod(tile[loop] for loop in support) for support in self.supports)
 
     def users(self, loop: int) -> tuple[int, ...]:
         """R_i: positions of the arrays whose support contains the loop at position ``loop``."""
         return tuple(array for array, support in enumerate(self.supports) if loop in support)
 
-    def with_bounds(self, bounds: Mapping[str, int]) -> "ProjectiveNest":
-        """Return the nest with these bounds, one a loop; raise `InputError` for missing or unknown loops."""
+    def with_bounds(self, bounds: Mapping[str, object]) -> "LoopNest":
+        """Return the nest with these bounds, one a loop; raise `AssumptionError` for missing or unknown loops."""
         faults = [
-            unused_index(name) if _NAME.match(name) else unknown(name, self.loops, "loop", field="bounds")
+            unused_index(name) if name.isidentifier() else unknown(name, self.loops, "loop", field="bounds")
             for name in bounds
             if name not in self.loops
         ]
@@ -116,29 +148,48 @@ class ProjectiveNest:
         faults += [
             Fault("a bound is not a whole number", field=f"bounds.{name}", value=value, allowed=ASSUME_BOUNDS)
             for name, value in bounds.items()
-            if not files.is_whole(value)
+            if not is_whole(value)
         ]
         raise_all(faults, AssumptionError)
-        values = tuple(int(bounds[name]) for name in self.loops)
-        return ProjectiveNest(self.loops, values, self.arrays, self.supports, self.outputs)
+        return replace(self, bounds=tuple(int(bounds[name]) for name in self.loops))  # type: ignore[call-overload]
+
+    def kernels(self) -> dict[str, Subspace]:
+        """Return the kernel of every array's subscript map."""
+        return {name: kernel(matrix, len(self.loops)) for name, matrix in self.arrays.items()}
+
+    def describe(self, subspace: Subspace) -> str:
+        """Return a readable basis of ``subspace``, such as ``⟨i4 − 2·i6⟩``."""
+        return "⟨" + ", ".join(self._vector(row) for row in subspace.rows) + "⟩" if subspace.rank else "{0}"
+
+    def _vector(self, row: Sequence[int]) -> str:
+        parts: list[str] = []
+        for value, index in zip(row, self.loops, strict=True):
+            if value:
+                sign = "-" if value < 0 else ("+" if parts else "")
+                parts.append(f"{sign}{index}" if abs(value) == 1 else f"{sign}{abs(value)}·{index}")
+        return " ".join(parts)
 
     def expression(self) -> str:
-        """Return the nest as readable text, such as ``out(i,j) += in1(i,k) in2(k,j)``."""
-
-        def term(array: int) -> str:
-            return f"{self.arrays[array]}({','.join(self.loops[loop] for loop in self.supports[array])})"
-
-        written = " ".join(term(array) for array in self.outputs) or "f"
-        read = " ".join(term(array) for array in range(len(self.arrays)) if array not in self.outputs)
+        """Return a projective nest as readable text, such as ``out(i,j) += in1(i,k) in2(k,j)``."""
+        terms = [
+            f"{name}({','.join(self.loops[loop] for loop in support)})"
+            for name, support in zip(self.arrays, self.supports, strict=True)
+        ]
+        written = " ".join(terms[array] for array in self.outputs) or "f"
+        read = " ".join(term for array, term in enumerate(terms) if array not in self.outputs)
         return f"{written} += {read}"
 
 
-def product(values: Iterable[int]) -> int:
-    """Return the product of whole numbers, exactly."""
-    result = 1
-    for value in values:
-        result *= value
-    return result
+def from_supports(
+    loops: Sequence[str],
+    bounds: Sequence[int],
+    arrays: Sequence[str],
+    supports: Iterable[Iterable[int]],
+    outputs: Sequence[int] = (),
+) -> LoopNest:
+    """Return the projective nest whose arrays are indexed by the loops at these positions."""
+    matrices = [tuple(tuple(int(loop == at) for at in range(len(loops))) for loop in support) for support in supports]
+    return LoopNest(tuple(loops), dict(zip(arrays, matrices, strict=True)), tuple(bounds), tuple(outputs))
 
 
 def check_cache(cache_words: int) -> None:
@@ -158,112 +209,14 @@ def unused_index(name: str) -> Fault:
     )
 
 
-def from_einsum(text: str, bounds: Mapping[str, int] | None = None) -> ProjectiveNest:
-    """Return the nest of an einsum string such as ``ik,kj->ij``; one letter a loop, the array after ``->`` is written.
-
-    Loops with longer names are written with spaces: ``batch in, in out -> batch out``.
-
-    Raises
-    ------
-    InputError
-        Where the text is no einsum string.
-    AssumptionError
-        Where the nest breaks an assumption of 004; the message names it.
-    """
-    head, arrow, tail = text.partition("->")
-    spaced = any(len(part.split()) > 1 for part in text.replace("->", ",").split(","))
-    operands = [_indices(part, text, spaced=spaced) for part in head.split(",")]
-    if arrow and ("->" in tail or "," in tail):
-        raise InputError(Fault("an einsum string has one output", value=text, allowed="such as ik,kj->ij"))
-    names = [f"in{number}" for number in range(1, len(operands) + 1)]
-    outputs: tuple[int, ...] = ()
-    if arrow:
-        outputs = (len(operands),)
-        operands.append(_indices(tail, text, spaced=spaced))
-        names.append("out")
-    if not any(operands):
-        raise InputError(Fault("an einsum string needs at least one index", value=text, allowed="such as ik,kj->ij"))
-    loops = list(dict.fromkeys(index for operand in operands for index in operand))
-    nest = ProjectiveNest(tuple(loops), (), tuple(names), _positions(loops, names, operands), outputs)
-    return nest if bounds is None else nest.with_bounds(bounds)
+def _support(matrix: Matrix) -> tuple[int, ...] | None:
+    """Return the positions of the loops that are the subscripts, or None where one is no loop of its own."""
+    if _why_not_projective(matrix):
+        return None
+    return tuple(sorted(row.index(1) for row in matrix))
 
 
-def from_yaml(path: Path) -> tuple[ProjectiveNest, int | None]:
-    """Return the nest in a YAML file, and the cache size M in words where the file gives one.
-
-    Keys: ``loops`` (name: bound; or a list of names), ``arrays`` (name: list of loop names), ``output`` (a name or
-    a list of names, optional) and ``cache_words`` (optional).
-    """
-    data = files.read_yaml(path)
-    try:
-        return _from_data(data)
-    except InputError as error:
-        raise error.at(path) from error
-
-
-def _from_data(data: object) -> tuple[ProjectiveNest, int | None]:
-    if not isinstance(data, dict):
-        raise InputError(Fault("a loop nest is a mapping", allowed=", ".join(_YAML_KEYS)))
-    faults = [unknown(str(key), _YAML_KEYS, "key") for key in data if key not in _YAML_KEYS]
-    loops, arrays = data.get("loops"), data.get("arrays")
-    if not isinstance(loops, (dict, list)) or not loops or not all(_is_name(name) for name in loops):
-        faults.append(Fault("loops are a mapping of names to bounds, or a list of names", field="loops"))
-    if (
-        not isinstance(arrays, dict)
-        or not arrays
-        or not all(_is_name(name) and isinstance(indices, list) for name, indices in arrays.items())
-    ):
-        faults.append(Fault("arrays are a mapping of names to lists of loops", field="arrays"))
-    cache = data.get("cache_words")
-    if cache is not None and not files.is_whole(cache):
-        faults.append(Fault("not a whole number", field="cache_words", value=cache, allowed=ASSUME_CACHE))
-    raise_all(faults)
-    assert isinstance(loops, (dict, list))  # noqa: S101 - checked above, said again for the type checker
-    assert isinstance(arrays, dict)  # noqa: S101
-    written = data.get("output", [])
-    written = [written] if isinstance(written, str) else written
-    if not isinstance(written, list):
-        raise InputError(Fault("is a name or a list of names", field="output", value=written))
-    faults += [unknown(str(name), arrays, "array", field="output") for name in written if name not in arrays]
-    faults += [
-        unknown(str(index), (str(loop) for loop in loops), "loop", field=f"arrays.{name}")
-        for name, indices in arrays.items()
-        for index in indices
-        if index not in loops
-    ]
-    raise_all(faults)
-    names, order = list(arrays), list(loops)
-    nest = ProjectiveNest(
-        tuple(order),
-        (),
-        tuple(names),
-        _positions(order, names, [arrays[name] for name in names]),
-        tuple(names.index(name) for name in written),
-    )
-    if isinstance(loops, dict):
-        nest = nest.with_bounds(loops)
-    return nest, None if cache is None else int(cache)
-
-
-def _positions(
-    loops: Sequence[str], names: Sequence[str], operands: Sequence[Sequence[str]]
-) -> tuple[tuple[int, ...], ...]:
-    repeated = [
-        Fault(f"array {name!r} uses a loop twice", field=name, value=" ".join(operand), allowed=ASSUME_SUBSETS)
-        for name, operand in zip(names, operands, strict=True)
-        if len(set(operand)) < len(operand)
-    ]
-    raise_all(repeated, AssumptionError)
-    return tuple(tuple(sorted(loops.index(index) for index in operand)) for operand in operands)
-
-
-def _indices(part: str, text: str, *, spaced: bool) -> list[str]:
-    indices = part.split() if spaced else list(part.strip())
-    for index in indices:
-        if not _NAME.match(index):
-            raise InputError(Fault(f"{index!r} is no loop index", value=text, allowed="letters, such as ik,kj->ij"))
-    return indices
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(_NAME.match(value))
+def _why_not_projective(matrix: Matrix) -> str:
+    if any(sorted(row) != [0] * (len(row) - 1) + [1] for row in matrix):
+        return "has a subscript that is not one loop"
+    return "uses a loop twice" if len(set(matrix)) < len(matrix) else ""

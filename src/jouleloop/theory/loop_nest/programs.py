@@ -4,8 +4,8 @@ from collections import deque
 from dataclasses import dataclass
 from fractions import Fraction
 
-from jouleloop.theory.loop_nest.exact import Form, Scale, Tableau, add, constant, logarithm
-from jouleloop.theory.loop_nest.nest import ProjectiveNest, check_cache
+from jouleloop.theory.loop_nest.nest import LoopNest, check_cache
+from jouleloop.theory.simplex import Form, Scale, Tableau, add, constant, logarithm
 
 _FACE_BASES = 300
 
@@ -60,7 +60,7 @@ class TileSolution:
     family_complete: bool
 
 
-def hbl(nest: ProjectiveNest) -> HblSolution:
+def hbl(nest: LoopNest) -> HblSolution:
     """Solve LP (3.2) and its dual (3.3) exactly.
 
     Source: 004 eqs. (3.2), (3.3). The dual solution is checked to be feasible with the same objective, which proves
@@ -77,7 +77,7 @@ def hbl(nest: ProjectiveNest) -> HblSolution:
     return HblSolution(sum(weights, start=Fraction(0)), weights, sides)
 
 
-def tile(nest: ProjectiveNest, cache_words: int) -> TileSolution:
+def tile(nest: LoopNest, cache_words: int) -> TileSolution:
     """Solve the tile LP (5.1) and its dual (5.5)–(5.6) for the bounds of the nest and a cache of M words.
 
     Source: 004 eqs. (5.1), (5.5), (5.6), Theorem 3.
@@ -86,7 +86,7 @@ def tile(nest: ProjectiveNest, cache_words: int) -> TileSolution:
     return tile_at(nest, Scale(cache_words, nest.bounds))
 
 
-def tile_at(nest: ProjectiveNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSolution:
+def tile_at(nest: LoopNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSolution:
     """Solve the tile LP (5.1) and its dual (5.5)–(5.6) for the log-bounds of ``scale``, exactly.
 
     The family of optimal tiles is enumerated over at most ``bases`` bases of the simplex method; with 1, the family is
@@ -116,11 +116,11 @@ def dual_objective(weights: tuple[Fraction, ...], zeta: tuple[Fraction, ...]) ->
     return (sum(weights, start=Fraction(0)), *zeta)
 
 
-def _cache_rows(nest: ProjectiveNest) -> list[list[int]]:
+def _cache_rows(nest: LoopNest) -> list[list[int]]:
     return [[int(loop in support) for loop in range(len(nest.loops))] for support in nest.supports]
 
 
-def _certify(nest: ProjectiveNest, weights: tuple[Fraction, ...], zeta: tuple[Fraction, ...]) -> None:
+def _certify(nest: LoopNest, weights: tuple[Fraction, ...], zeta: tuple[Fraction, ...]) -> None:
     """Check that (s, ζ) satisfies (5.6), which makes its objective an upper bound on every tile."""
     feasible = min((*weights, *zeta)) >= 0 and all(
         zeta[loop] + sum(weights[array] for array in nest.users(loop)) >= 1 for loop in range(len(nest.loops))

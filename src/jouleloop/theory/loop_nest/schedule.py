@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
-from jouleloop.theory.loop_nest.nest import ProjectiveNest
+from jouleloop.theory.loop_nest.nest import LoopNest
 
 _SCHEDULES_LIMIT = 20_000_000
 
@@ -26,7 +26,7 @@ class Schedule:
     candidates: int
 
 
-def schedule_words(nest: ProjectiveNest, sides: Sequence[int], order: Sequence[int]) -> int:
+def schedule_words(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> int:
     """Return the words that `jouleloop.theory.loop_nest.execute_tiles.run_tiled` moves with reuse, without running it.
 
     A block stays while only loops inside the innermost loop that indexes it advance. So an array moves as often as
@@ -35,7 +35,7 @@ def schedule_words(nest: ProjectiveNest, sides: Sequence[int], order: Sequence[i
     return int(_words(nest, np.array([sides], dtype=np.int64), tuple(order))[0])
 
 
-def best_schedule(nest: ProjectiveNest, cache_words: int) -> Schedule:
+def best_schedule(nest: LoopNest, cache_words: int) -> Schedule:
     """Return the schedule of fewest words whose blocks fit together into M words, among all tiles and orders.
 
     Of all sides with the same number of tiles the shortest stands for all: it moves as much and needs the least room.
@@ -68,7 +68,7 @@ def best_schedule(nest: ProjectiveNest, cache_words: int) -> Schedule:
     return best
 
 
-def _words(nest: ProjectiveNest, tiles: IntArray, order: tuple[int, ...]) -> IntArray:
+def _words(nest: LoopNest, tiles: IntArray, order: tuple[int, ...]) -> IntArray:
     counts = -(-np.array(nest.bounds, dtype=np.int64) // tiles)
     total = np.zeros(len(tiles), dtype=np.int64)
     for array, (support, size) in enumerate(zip(nest.supports, nest.array_sizes_words, strict=True)):

@@ -1,4 +1,7 @@
-"""Exact linear programs whose right-hand sides are logarithms: comparisons are decided by whole-number powers."""
+"""The simplex method in exact arithmetic, on right-hand sides that are rational or linear in logarithms.
+
+Logarithms are compared through whole-number powers, so that every pivot, and with it every optimum, is exact.
+"""
 
 import math
 from collections.abc import Sequence
@@ -7,7 +10,11 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import TypeAlias
 
+from jouleloop.errors import AssumptionError, Fault, InputError
+
 _SAFE = 1e-9
+
+Number: TypeAlias = int | Fraction
 
 Form: TypeAlias = tuple[Fraction, ...]
 """A linear form c_0 + Σ c_i β_i in the logarithms β_i = log_M L_i, as (c_0, c_1, …, c_d)."""
@@ -112,13 +119,19 @@ def times(form: Form, factor: Fraction) -> Form:
 
 
 class Tableau:
-    """A simplex tableau of: maximise Σ x over A x <= b, x >= 0, where A is 0/1 and b >= 0 are linear forms.
+    """A simplex tableau of: maximise c·x over A x <= b, x >= 0, where b >= 0 are linear forms.
 
     The coefficients are exact fractions, the right-hand sides exact forms; Bland's rule excludes cycling.
-    Columns 0 … d−1 are the variables, d … the slacks of the rows.
+    Columns 0 … d−1 are the variables, d … the slacks of the rows. Without ``costs`` c is 1 for every variable.
     """
 
-    def __init__(self, matrix: Sequence[Sequence[int]], right: Sequence[Form], scale: Scale) -> None:
+    def __init__(
+        self,
+        matrix: Sequence[Sequence[Number]],
+        right: Sequence[Form],
+        scale: Scale,
+        costs: Sequence[Number] | None = None,
+    ) -> None:
         rows = len(matrix)
         self.variables = len(matrix[0])
         self.columns = self.variables + rows
@@ -128,7 +141,8 @@ class Tableau:
             [Fraction(value) for value in row] + [Fraction(int(i == j)) for j in range(rows)]
             for i, row in enumerate(matrix)
         ]
-        self.costs = [Fraction(1)] * self.variables + [Fraction(0)] * rows
+        gains = [1] * self.variables if costs is None else costs
+        self.costs = [Fraction(gain) for gain in gains] + [Fraction(0)] * rows
         self.basis = list(range(self.variables, self.columns))
 
     def copy(self) -> "Tableau":
@@ -140,7 +154,7 @@ class Tableau:
         return other
 
     def solve(self) -> None:
-        """Pivot until no cost is positive; the constraints of this module bound every variable, so it ends."""
+        """Pivot until no cost is positive; raise `ArithmeticError` where the program is unbounded."""
         while True:
             entering = next((column for column in range(self.columns) if self.costs[column] > 0), None)
             if entering is None:
@@ -196,3 +210,77 @@ class Tableau:
     def duals(self) -> tuple[Fraction, ...]:
         """Return the dual value of every row: minus the reduced cost of its slack."""
         return tuple(-cost for cost in self.costs[self.variables :])
+
+
+@dataclass(frozen=True)
+class ExactOptimum:
+    """A primal and a dual solution of equal value, which proves both optimal.
+
+    Attributes
+    ----------
+    value
+        The optimal value, exact.
+    primal
+        One value per variable.
+    dual
+        One multiplier per constraint; positive only where the constraint is tight.
+    """
+
+    value: Fraction
+    primal: tuple[Fraction, ...]
+    dual: tuple[Fraction, ...]
+
+
+def minimise(
+    costs: Sequence[Number], rows: Sequence[Sequence[Number]], right_hand_sides: Sequence[Number]
+) -> ExactOptimum:
+    """Return the exact optimum of min c·x, A x >= b, x >= 0, with c >= 0.
+
+    The tableau is that of the dual, max b·y with Aᵀ y <= c and y >= 0, whose slack basis is feasible because c >= 0.
+    Both solutions are then checked from their definitions.
+
+    Raises
+    ------
+    InputError
+        Where a cost is negative or the shapes disagree.
+    AssumptionError
+        Where no x satisfies the constraints (the dual is unbounded).
+    """
+    size, count = len(costs), len(rows)
+    if any(cost < 0 for cost in costs):
+        raise InputError("costs of the linear program must not be negative")
+    if count != len(right_hand_sides) or any(len(row) != size for row in rows):
+        raise InputError("rows, right-hand sides and costs of the linear program disagree in number")
+    transposed = [[row[i] for row in rows] for i in range(size)]
+    tableau = Tableau(transposed, [constant(cost, 0) for cost in costs], Scale(), right_hand_sides)
+    try:
+        tableau.solve()
+    except ArithmeticError as error:
+        raise AssumptionError(Fault("the linear program has no feasible point")) from error
+    dual = tuple(form[0] for form in tableau.solution())
+    value = sum((b * y for b, y in zip(right_hand_sides, dual, strict=True)), start=Fraction())
+    optimum = ExactOptimum(value, tableau.duals(), dual)
+    verify(optimum, costs, rows, right_hand_sides)
+    return optimum
+
+
+def verify(
+    optimum: ExactOptimum,
+    costs: Sequence[Number],
+    rows: Sequence[Sequence[Number]],
+    right_hand_sides: Sequence[Number],
+) -> None:
+    """Check feasibility of both solutions and equality of both values; raise `AssertionError` where one fails."""
+    primal, dual = optimum.primal, optimum.dual
+    checks = (
+        all(x >= 0 for x in primal) and all(y >= 0 for y in dual),
+        all(
+            sum(a * x for a, x in zip(row, primal, strict=True)) >= b
+            for row, b in zip(rows, right_hand_sides, strict=True)
+        ),
+        all(sum(dual[j] * rows[j][i] for j in range(len(rows))) <= cost for i, cost in enumerate(costs)),
+        sum(c * x for c, x in zip(costs, primal, strict=True)) == optimum.value,
+        sum(b * y for b, y in zip(right_hand_sides, dual, strict=True)) == optimum.value,
+    )
+    if not all(checks):
+        raise AssertionError("the simplex method returned a solution that is not optimal")

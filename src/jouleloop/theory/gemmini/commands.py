@@ -5,9 +5,9 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
-from jouleloop.cli.bounds import app
 from jouleloop.errors import raise_all, unknown
 from jouleloop.terminal.console import print_table, stdout
+from jouleloop.theory.commands import BOUNDS
 from jouleloop.theory.gemmini.compare import (
     PAPER_RATIO,
     PAPER_VENDOR_UTILIZATION,
@@ -22,8 +22,8 @@ from jouleloop.theory.printing import print_bounds
 _KIB = 1024
 
 
-@app.command("gemmini")
-def gemmini_command(
+@BOUNDS.command("gemmini")
+def print_gemmini_bounds(
     layers: Annotated[
         list[str] | None,
         typer.Argument(help="ResNet-50 layers conv1 … conv5; all five where none is named."),

@@ -1,0 +1,222 @@
+"""``jouleloop bounds fc``, ``bounds fc-table`` and ``dataflow fc``: a fully-connected layer in paper 002's model."""
+
+import lzma
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import write_text
+from jouleloop.terminal.console import print_json, stdout
+from jouleloop.theory.commands import BOUNDS, DATAFLOW
+from jouleloop.theory.fully_connected.algorithms import schedule
+from jouleloop.theory.fully_connected.best_schedule import schedule_of, schedule_of_dataflow
+from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
+from jouleloop.theory.fully_connected.check_traces import TraceError, check_file
+from jouleloop.theory.fully_connected.divisible import PROVEN_OUTPUTS, prove, write_traces
+from jouleloop.theory.fully_connected.exact import LARGEST_SIDE, MOST_STATES, exact_minimum
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.optima import divisible_grid, grid, judge, table_row, to_csv
+from jouleloop.theory.fully_connected.schedule import run
+from jouleloop.theory.fully_connected.text import draw_text
+from jouleloop.theory.fully_connected.upper import Dataflow, balanced_dataflow, best_upper
+from jouleloop.theory.printing import print_bounds
+
+
+@BOUNDS.command("fc")
+def print_fc_bounds(
+    inputs: Annotated[int, typer.Option("--inputs", "-n", help="n, the number of inputs.")],
+    outputs: Annotated[int, typer.Option("--outputs", "-m", help="m, the number of outputs.")],
+    buffer: Annotated[int, typer.Option("--buffer", "-B", help="β, words of Buffer for inputs and outputs.")],
+    bits: Annotated[int, typer.Option("--bits", "-b", help="b, bits of a word.")] = 8,
+    partition: Annotated[int, typer.Option("--partition", "-d", help="d, words of Buffer for inputs.")] = 1,
+    bound: Annotated[int, typer.Option("--bound", "-c", help="c of Algorithm 2, the most inputs in Buffer.")] = 1,
+    output_reads: Annotated[int | None, typer.Option("--output-reads", help="μ for eq. (5), in reads.")] = None,
+    input_reads: Annotated[int | None, typer.Option("--input-reads", help="ν for eq. (5), in reads.")] = None,
+    mac_energy: Annotated[float | None, typer.Option("--mac-energy", help="C_b of eq. (3), in pJ.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Solve for the least 2μ + ν (small layers).")] = False,
+    schedule: Annotated[bool, typer.Option("--schedule", help="With --exact, also give the schedule found.")] = False,
+    states: Annotated[
+        int, typer.Option("--states", help="With --exact, how many states a search may keep.")
+    ] = MOST_STATES,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
+) -> None:
+    """Bounds on the energy of a fully-connected layer (paper 002)."""
+    layer = FcLayer(inputs, outputs, buffer, bits)
+    if (output_reads is None) != (input_reads is None):
+        raise InputError(Fault("μ and ν go together", field="--output-reads, --input-reads"))
+    if schedule and not exact:
+        raise InputError(Fault("a schedule needs --exact", field="--schedule"))
+    if states < 1:
+        raise InputError(Fault("not a positive number of states", field="--states", value=states))
+    reads = None if output_reads is None or input_reads is None else (output_reads, input_reads)
+    rows = all_bounds(layer, partition=partition, inputs_bound=bound, reads=reads, mac_energy_pj=mac_energy)
+    found = None
+    if exact:
+        found = exact_minimum(layer, most_states=states)
+        rows += exact_bounds(found)
+    if as_json:
+        records: list[dict[str, Any]] = [row.as_json() for row in rows]
+        if found is not None:
+            for record in records:
+                if record["name"].startswith("exact_"):
+                    record["decided"] = found.decided
+                    record["method"] = found.method
+                    if schedule and not record["name"].startswith("exact_lower"):
+                        record["schedule"] = [str(read) for read in schedule_of(found).reads]
+        print_json(records)
+        return
+    print_bounds(
+        rows, as_json=False, title=f"Fully-connected layer n = {inputs}, m = {outputs}, β = {buffer}, b = {bits}"
+    )
+    if found is not None:
+        verdict = f"decided by {found.method}" if found.decided else "undecided"
+        stdout.print(f"exact: {verdict}, 2μ + ν in {found.lower} … {found.upper}")
+    if found is not None and schedule:
+        stdout.print(draw_text(run(schedule_of(found))), highlight=False, markup=False)
+
+
+_SHORT = {"most_states": 20_000, "largest_table_bits": 18}
+"""Limits for layers too large to be searched in full: what the bounds do not close stays undecided."""
+
+
+@BOUNDS.command("fc-table")
+def print_fc_table_bounds(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Write the table here, as CSV.")],
+    largest: Annotated[int, typer.Option("--largest", help="All n, m up to this and all β up to n + m.")] = 8,
+    divisible: Annotated[
+        tuple[int, int] | None,
+        typer.Option(
+            help="Most inputs and most outputs, such as 20 16: instead, all layers up to these with (β − 1) dividing m."
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+) -> None:
+    """Solve every layer with n, m up to a size exactly and judge paper 002's bounds by it."""
+    if not 1 <= largest <= 12:
+        raise InputError(Fault("no size for the exact table", field="--largest", value=largest, allowed="1 … 12"))
+    if divisible is not None and not (min(divisible) >= 1 and max(divisible) <= LARGEST_SIDE):
+        allowed = f"1 … {LARGEST_SIDE}"
+        raise InputError(Fault("no sizes for the exact table", field="--divisible", value=divisible, allowed=allowed))
+    if divisible is None:
+        rows = [table_row(*layer) for layer in grid(largest)]
+    else:
+        rows = [table_row(*layer, **_SHORT) for layer in divisible_grid(*divisible)]
+    write_text(output, to_csv(rows))
+    verdict = dict(vars(judge(rows)))
+    if as_json:
+        print_json(verdict)
+        return
+    for name, value in verdict.items():
+        stdout.print(f"{name}: {value if isinstance(value, int) else len(value)}", highlight=False)
+        if isinstance(value, tuple) and value:
+            stdout.print("  " + " ".join(str(layer).replace(" ", "") for layer in value), highlight=False)
+
+
+@BOUNDS.command("fc-divisible")
+def prove_divisible(
+    traces: Annotated[Path, typer.Argument(help="The file of traces, LZMA.")],
+    outputs: Annotated[int, typer.Option("--outputs", "-m", help="All m up to this.")] = PROVEN_OUTPUTS,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the file with the separate checker instead of writing it.")
+    ] = False,
+) -> None:
+    """Prove that eq. (28) of paper 002 is optimal for every n and (β − 1) | m, with a trace for each case left."""
+    if not 1 <= outputs <= LARGEST_SIDE:
+        raise InputError(Fault("no size to prove", field="--outputs", value=outputs, allowed=f"1 … {LARGEST_SIDE}"))
+    if check:
+        try:
+            cases = list(check_file(traces, range(1, outputs + 1)))
+        except (TraceError, OSError, ValueError, IndexError, EOFError, lzma.LZMAError) as error:
+            raise InputError(Fault("the traces prove nothing", field=str(traces), value=str(error))) from error
+        states = sum(case.states for case in cases)
+        stdout.print(f"{len(cases)} cases, {states} states checked: eq. (28) is optimal for m <= {outputs}, n >= β")
+        return
+    found = list(write_traces(traces, (case for m in range(1, outputs + 1) for case in prove(m))))
+    stdout.print(f"{len(found)} cases, {sum(case.states for case in found)} states written to {traces}")
+
+
+class Algorithm(StrEnum):
+    """The dataflows that can be run."""
+
+    FIXED = "fixed"
+    BOUNDED = "bounded"
+    BALANCED = "balanced"
+    BEST = "best"
+    EXACT = "exact"
+
+
+MOST_PAIRS = 250_000
+
+
+@DATAFLOW.command("fc")
+def print_fc_run(
+    inputs: Annotated[int, typer.Option("--inputs", "-n", help="n, the number of inputs.")],
+    outputs: Annotated[int, typer.Option("--outputs", "-m", help="m, the number of outputs.")],
+    buffer: Annotated[int, typer.Option("--buffer", "-B", help="β, words of Buffer for inputs and outputs.")],
+    algorithm: Annotated[
+        Algorithm,
+        typer.Option(
+            "--algorithm",
+            "-a",
+            help="fixed: 002 Algorithm 1; bounded: Algorithm 2; balanced: nearly equal groups; best: cheapest known; "
+            "exact: a proven or best schedule found by search (small layers).",
+        ),
+    ] = Algorithm.FIXED,
+    kept: Annotated[
+        int | None, typer.Option("--keep", "-d", help="d of Algorithm 1 or c of Algorithm 2, in words (default 1).")
+    ] = None,
+    reversed_roles: Annotated[
+        bool, typer.Option("--reverse", help="Exchange the roles of inputs and outputs.")
+    ] = False,
+    picture: Annotated[Path | None, typer.Option("--picture", help="Write a picture (.svg or .png) here.")] = None,
+    draw: Annotated[bool, typer.Option("--draw/--no-draw", help="Print every step and the drawing.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print counts and reads as one JSON object.")] = False,
+) -> None:
+    """Run a dataflow of a fully-connected layer (paper 002), check conditions 1–4 at every step and draw it."""
+    layer = FcLayer(inputs, outputs, buffer)
+    if layer.pairs > MOST_PAIRS:
+        raise InputError(Fault("too many pairs to run step by step", value=layer.pairs, allowed=f"<= {MOST_PAIRS}"))
+    if algorithm in (Algorithm.BEST, Algorithm.EXACT, Algorithm.BALANCED) and kept is not None:
+        raise InputError(Fault(f"--keep has no meaning for {algorithm}", field="--keep", value=kept))
+    if algorithm in (Algorithm.BEST, Algorithm.EXACT) and reversed_roles:
+        raise InputError(Fault(f"--reverse has no meaning for {algorithm}: both roles are tried", field="--reverse"))
+    if algorithm is Algorithm.EXACT:
+        plan = schedule_of(exact_minimum(layer))
+    elif algorithm is Algorithm.BEST:
+        plan = schedule_of_dataflow(best_upper(layer), inputs, outputs, buffer)
+    elif algorithm is Algorithm.BALANCED:
+        flow: Dataflow = balanced_dataflow(layer, reversed_roles=reversed_roles)
+        plan = schedule_of_dataflow(flow, inputs, outputs, buffer)
+    else:
+        plan = schedule(algorithm, inputs, outputs, buffer, 1 if kept is None else kept, reversed_roles=reversed_roles)
+    result = run(plan)
+    if picture is not None:
+        from jouleloop.theory.fully_connected.figures import draw_run  # noqa: PLC0415 - matplotlib is slow to import
+
+        draw_run(result, picture)
+    if as_json:
+        print_json(
+            {
+                "title": plan.title,
+                "inputs": inputs,
+                "outputs": outputs,
+                "buffer_words": buffer,
+                "output_reads": result.output_reads,
+                "input_reads": result.input_reads,
+                "reads": result.reads,
+                "accesses": result.accesses,
+                "weight_reads": result.weight_reads,
+                "largest_inputs": result.largest_inputs,
+                "largest_outputs": result.largest_outputs,
+                "conditions_hold": True,
+                "schedule": [str(read) for read in plan.reads],
+            }
+        )
+        return
+    text = draw_text(result) if draw else "\n".join(draw_text(result).splitlines()[:3])
+    typer.echo(text)
+    if picture is not None:
+        stdout.print(f"picture: {picture}", highlight=False, markup=False)

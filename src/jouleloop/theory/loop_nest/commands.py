@@ -1,0 +1,270 @@
+"""``jouleloop bounds hbl``, ``bounds nest`` and ``dataflow nest``: the communication of loop nests."""
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from rich.table import Table
+
+from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.terminal.console import print_json, print_table, stdout
+from jouleloop.theory.bound import Bound
+from jouleloop.theory.commands import BOUNDS, DATAFLOW
+from jouleloop.theory.loop_nest.bounds import NestReport, analyse, communication_with_constants, nest_bounds
+from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, describe_form
+from jouleloop.theory.loop_nest.execute_tiles import TiledRun, random_inputs, run_tiled
+from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
+from jouleloop.theory.loop_nest.integer_tile import Fit
+from jouleloop.theory.loop_nest.nest import LoopNest
+from jouleloop.theory.loop_nest.programs import hbl
+from jouleloop.theory.loop_nest.read import read_nest
+from jouleloop.theory.loop_nest.schedule import best_schedule
+from jouleloop.theory.printing import print_bounds
+
+
+def parse_values(options: Iterable[str], option: str) -> dict[str, int]:
+    """Return the whole numbers that texts such as ``i=512`` and ``i=512,k=16`` give to names.
+
+    Raises
+    ------
+    InputError
+        Where a part is something else, or a name has two values.
+    """
+    result: dict[str, int] = {}
+    faults = []
+    for part in (part for text in options for part in text.split(",")):
+        match = re.fullmatch(r"\s*([^\W\d]\w*)\s*=\s*([+-]?\d+)\s*", part)
+        if match is None:
+            faults.append(Fault("not a name and its whole number", option, value=part, allowed="NAME=INTEGER"))
+        elif match[1] in result:
+            faults.append(Fault("is given twice", option, match[1], part))
+        else:
+            result[match[1]] = int(match[2])
+    raise_all(faults)
+    return result
+
+
+@BOUNDS.command("hbl")
+def print_hbl_bounds(
+    nest: Annotated[
+        str | None,
+        # Backslashes: rich would take what is in brackets for a style.
+        typer.Argument(help=r"Accesses such as 'I\[n,c,2*x+r] F\[c,k,r] O\[n,k,x]', or an einsum such as 'ik,kj->ij'."),
+    ] = None,
+    yaml_file: Annotated[Path | None, typer.Option("--yaml", help="Read the loop nest from this YAML file.")] = None,
+    let: Annotated[list[str] | None, typer.Option(help="Value of a name in subscripts, such as sw=2.")] = None,
+    constraints: Annotated[bool, typer.Option("--constraints", help="Print every rank constraint instead.")] = False,
+    lattice_limit: Annotated[int, typer.Option(help="Give up closing a lattice at this many subgroups.", min=1)] = (
+        LATTICE_LIMIT
+    ),
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+) -> None:
+    """Exponents s_j with the least sum such that |V| <= Π |φ_j(V)|^s_j for every set V of updates (001 Theorem 2.4)."""
+    loop_nest, _ = read_nest(nest, yaml_file, parse_values(let or [], "--let"))
+    result = hbl_exponents(loop_nest, lattice_limit=lattice_limit)
+    if not constraints:
+        print_bounds(result.bounds(), as_json=as_json, title="Hölder–Brascamp–Lieb exponents")
+    elif as_json:
+        print_json(result.constraint_records())
+    else:
+        _print_constraints(result)
+
+
+def _print_constraints(result: HblResult) -> None:
+    records = result.constraint_records()
+    table = Table(title=f"Rank constraints, {len(result.distinct)} distinct", title_justify="left")
+    for heading in records[0]:
+        table.add_column(heading)
+    for record in records:
+        table.add_row(*(str(value) for value in record.values()))
+    print_table(table)
+
+
+_DEFAULT_CACHE_WORDS = 65536
+
+
+@BOUNDS.command("nest")
+def print_nest_bounds(
+    expression: Annotated[
+        str | None,
+        typer.Argument(
+            help="The loop nest as an einsum string, such as 'ik,kj->ij'; longer names: 'b in, in o -> b o'."
+        ),
+    ] = None,
+    bounds: Annotated[
+        str | None,
+        typer.Option(help="Loop bounds in iterations, such as i=512,k=512,j=16. Without: only the closed form."),
+    ] = None,
+    cache: Annotated[
+        int | None,
+        typer.Option("--cache", "-M", help=f"Cache size M in words; {_DEFAULT_CACHE_WORDS} by default."),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option(help="The loop nest as YAML: loops, arrays, output, cache_words. Instead of an einsum string."),
+    ] = None,
+    fit: Annotated[
+        Fit,
+        typer.Option(help="What fits: each array by itself in M words (the paper's), or the sum of all in M words."),
+    ] = Fit.EACH,
+    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects instead of a table.")] = False,
+) -> None:
+    """Bound the words a projective loop nest moves, and find the tile that attains the bound (paper 004)."""
+    nest, file_cache = read_nest(expression, file, projective=True)
+    if bounds is not None:
+        nest = nest.with_bounds(parse_values([bounds], "--bounds"))
+    title = f"{nest.expression()}"
+    if not nest.bounds:
+        form = closed_form(nest)
+        print_bounds(_without_bounds(nest, form), as_json=as_json, title=title)
+        if not as_json:
+            _print_closed_form(form)
+        return
+    cache_words = next(value for value in (cache, file_cache, _DEFAULT_CACHE_WORDS) if value is not None)
+    report = analyse(nest, cache_words, fit)
+    sizes = ", ".join(f"{loop}={bound}" for loop, bound in zip(nest.loops, nest.bounds, strict=True))
+    print_bounds(nest_bounds(report), as_json=as_json, title=f"{title}; {sizes}; M = {cache_words} words")
+    if not as_json:
+        _print_closed_form(report.form)
+        _print_tiles(report)
+
+
+def _without_bounds(nest: LoopNest, form: ClosedForm) -> list[Bound]:
+    large = hbl(nest)
+    weights = ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, large.array_weights, strict=True))
+    return [
+        Bound("hbl_exponent", "004 LP (3.2), dual (3.3)", large.exponent, "log_M points", note=f"s = {weights}"),
+        Bound("tile_exponent_closed_form", "004 Theorem 2", None, "log_M points", note=form.exponent_text()),
+        Bound("tile_volume_closed_form", "004 Theorem 2", None, "operations", note=form.tile_text()),
+        Bound("communication_closed_form", "004 Theorem 2", None, "words", note=form.communication_text()),
+    ]
+
+
+def _print_closed_form(form: ClosedForm) -> None:
+    stdout.print("For all bounds L_i >= 1 and caches M, with β_i = log_M L_i (constant factors dropped):")
+    for name, text in (
+        ("tile exponent ", form.exponent_text()),
+        ("tile volume  <=", form.tile_text()),
+        ("communication >=", form.communication_text()),
+    ):
+        stdout.print(f"  {name} {escape(text)}", soft_wrap=True, highlight=False)
+
+
+def _print_tiles(report: NestReport) -> None:
+    loops = report.nest.loops
+    family = report.solution.family
+    more = "" if report.solution.family_complete else " (more exist)"
+    stdout.print(
+        f"Optimal tiles of LP (5.1): the convex combinations of λ = ({', '.join(loops)}) in{more}", highlight=False
+    )
+    for vertex in family:
+        text = ", ".join(describe_form(side, loops) for side in vertex)
+        values = " × ".join(f"{report.cache_words ** report.solution.scale.value(side):.6g}" for side in vertex)
+        stdout.print(f"  ({text}): {values}", soft_wrap=True, highlight=False)
+    tile = report.tile
+    proof = "proven the largest" if tile.optimal else "largest found, not proven"
+    stdout.print(
+        f"Integer tile ({tile.fit}): {' × '.join(map(str, tile.sides))} = {tile.volume} operations, {proof}; "
+        f"words {json.dumps(dict(zip(report.nest.arrays, tile.footprints_words, strict=True)))}",
+        soft_wrap=True,
+        highlight=False,
+    )
+
+
+@DATAFLOW.command("nest")
+def print_nest_run(
+    expression: Annotated[
+        str | None, typer.Argument(help="The loop nest as an einsum string, such as 'ik,kj->ij'.")
+    ] = None,
+    bounds: Annotated[str | None, typer.Option(help="Loop bounds in iterations, such as i=24,k=24,j=24.")] = None,
+    tile: Annotated[
+        str | None,
+        typer.Option(
+            help="Sides of the tile in iterations, such as i=4,k=1,j=6. Without: the cheapest tile and order."
+        ),
+    ] = None,
+    order: Annotated[
+        str | None, typer.Option(help="Loops over tiles, outermost first, such as i,j,k; as written by default.")
+    ] = None,
+    cache: Annotated[int, typer.Option("--cache", "-M", help="Cache size M in words, for all blocks together.")] = 256,
+    file: Annotated[Path | None, typer.Option(help="The loop nest as YAML, instead of an einsum string.")] = None,
+    reuse: Annotated[
+        bool, typer.Option(help="Keep a block that the next tile needs too; else every tile moves all its words.")
+    ] = True,
+    steps: Annotated[int, typer.Option(help="How many tiles to list.", min=0)] = 12,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+) -> None:
+    """Run a tiled loop nest on random numbers and print every word that crossed."""
+    nest, _ = read_nest(expression, file, projective=True)
+    if bounds is not None:
+        nest = nest.with_bounds(parse_values([bounds], "--bounds"))
+    if not nest.bounds:
+        raise InputError(Fault("give the loop bounds to run the nest", "--bounds", allowed="such as i=24,k=24,j=24"))
+    if tile is None:
+        if order is not None:
+            raise InputError(Fault("an order without a tile", "--order", value=order, allowed="together with --tile"))
+        best = best_schedule(nest, cache)
+        sides, loops = best.sides, best.order
+    else:
+        sides = nest.with_bounds(parse_values([tile], "--tile")).bounds
+        loops = _order(nest, order)
+    done = run_tiled(nest, sides, random_inputs(nest), order=loops, reuse=reuse, trace=steps)
+    if done.peak_words > cache:
+        raise InputError(
+            Fault(
+                "the blocks of this tile do not fit the cache", "--tile", value=done.peak_words, allowed=f"<= {cache}"
+            )
+        )
+    bound = communication_with_constants(closed_form(nest), nest, cache) if cache >= 2 else None
+    if as_json:
+        print_json(_record(nest, sides, loops, done, bound))
+    else:
+        _print(nest, sides, loops, done, bound)
+
+
+def _order(nest: LoopNest, text: str | None) -> tuple[int, ...]:
+    if text is None:
+        return tuple(range(len(nest.loops)))
+    names = [name.strip() for name in text.split(",")]
+    raise_all([unknown(name, nest.loops, "loop", source="--order") for name in names if name not in nest.loops])
+    return tuple(nest.loops.index(name) for name in names)
+
+
+def _record(
+    nest: LoopNest, sides: tuple[int, ...], order: tuple[int, ...], done: TiledRun, bound: float | None
+) -> dict[str, object]:
+    return {
+        "tile": dict(zip(nest.loops, sides, strict=True)),
+        "order": [nest.loops[loop] for loop in order],
+        "tiles": done.tiles,
+        "operations": done.operations,
+        "loads_words": dict(zip(nest.arrays, done.loads_words, strict=True)),
+        "stores_words": dict(zip(nest.arrays, done.stores_words, strict=True)),
+        "transfers_words": done.transfers_words,
+        "peak_words": done.peak_words,
+        "lower_bound_words": bound,
+    }
+
+
+def _print(nest: LoopNest, sides: tuple[int, ...], order: tuple[int, ...], done: TiledRun, bound: float | None) -> None:
+    loops = ", ".join(nest.loops[loop] for loop in order)
+    title = f"{nest.expression()}: {done.tiles} tiles of {' × '.join(map(str, sides))}, loops over tiles {loops}"
+    stdout.print(title, soft_wrap=True, highlight=False, markup=False)
+    table = Table()
+    for heading in ("tile at", *nest.arrays):
+        table.add_column(heading, justify="right")
+    for step in done.steps:
+        words = zip(step.loads_words, step.stores_words, strict=True)
+        moved = [" ".join(([f"+{load}"] if load else []) + ([f"-{store}"] if store else [])) for load, store in words]
+        table.add_row(", ".join(f"{x}={at}" for x, at in zip(nest.loops, step.corner, strict=True)), *moved)
+    if done.tiles > len(done.steps):
+        table.add_row("…", *("" for _ in nest.arrays))
+    for name, counts in (("loaded (words)", done.loads_words), ("stored (words)", done.stores_words)):
+        table.add_row(name, *(f"{count:,}" for count in counts))
+    print_table(table)
+    against = "" if bound is None else f"; no schedule moves fewer than {bound:,.1f}"
+    stdout.print(f"{done.transfers_words:,} words moved, {done.peak_words:,} in the cache at most{against}.")
