@@ -8,8 +8,9 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from differential.case import Case
 from jouleloop.engines.timeloop_outputs import read_evaluation, read_mapping
+
+from differential.case import Case
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.workload.timeloop_problem import problem_from
