@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-import pandas as pd
-
+from jouleloop.columns import read_table
 from jouleloop.config.load import load_study
 from jouleloop.report.figures_energy import dram_bound_figure
 from jouleloop.report.style import save_figure
 from jouleloop.study.runlog import logged
 from jouleloop.tables.growth import describe
+from jouleloop.tables.layouts import THEORY_RATIO
 from jouleloop.tables.theory_ratio import BOUND_COLUMN
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
-    table = pd.read_csv(snakemake.input[0])
+    table, _ = read_table(Path(snakemake.input[0]), THEORY_RATIO)
     for sweep in study.tested:
         if sweep.name in snakemake.params.sweeps:
             figure = dram_bound_figure(table, describe(sweep), BOUND_COLUMN)

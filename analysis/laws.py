@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
+from jouleloop.columns import read_table, write_table
 from jouleloop.config.load import load_study
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.runlog import logged
 from jouleloop.tables.laws import law_tables
-from jouleloop.tables.write import read_parquet, write_csv
+from jouleloop.tables.layouts import ENERGIES, LAW_POINTS, LAW_TERMS, LAWS
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
-    energies, _ = read_parquet(Path(snakemake.input[0]))
+    energies, provenance = read_table(Path(snakemake.input[0]), ENERGIES)
     tables = law_tables(energies, jobs_of(study.config), study.tested)
-    write_csv(Path(snakemake.output.laws), tables.laws)
-    write_csv(Path(snakemake.output.points), tables.points)
-    write_csv(Path(snakemake.output.terms), tables.terms)
+    for layout, table in ((LAWS, tables.laws), (LAW_POINTS, tables.points), (LAW_TERMS, tables.terms)):
+        write_table(Path("results") / layout.file, table, layout, provenance)

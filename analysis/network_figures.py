@@ -2,16 +2,17 @@
 
 from pathlib import Path
 
-import pandas as pd
-
+from jouleloop.columns import read_table
 from jouleloop.config.load import load_study
 from jouleloop.report.study_figures import draw_network
 from jouleloop.study.runlog import logged
+from jouleloop.tables.layouts import NETWORKS
 
 with logged(snakemake.log[0]):
     config = load_study(snakemake.config).config
+    networks, _ = read_table(Path(snakemake.input[0]), NETWORKS)
     draw_network(
-        pd.read_csv(snakemake.input[0]),
+        networks,
         snakemake.wildcards.network,
         list(config.architectures),
         Path("results/figures"),

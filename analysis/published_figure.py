@@ -2,14 +2,15 @@
 
 from pathlib import Path
 
-import pandas as pd
-
+from jouleloop.columns import read_table
 from jouleloop.config.load import load_study
 from jouleloop.report.study_figures import draw_published
 from jouleloop.study.runlog import logged
+from jouleloop.tables.layouts import PUBLISHED
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
     sweep = next(sweep for sweep in study.tested if sweep.name == snakemake.wildcards.sweep)
     folder, formats = Path("results/figures"), study.config.outputs.figure_formats
-    draw_published(pd.read_csv(snakemake.input[0]), sweep, folder, formats)
+    published, _ = read_table(Path(snakemake.input[0]), PUBLISHED)
+    draw_published(published, sweep, folder, formats)

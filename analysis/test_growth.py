@@ -2,16 +2,15 @@
 
 from pathlib import Path
 
-import pandas as pd
-
+from jouleloop.columns import read_table
 from jouleloop.config.load import load_study
 from jouleloop.study.runlog import logged
 from jouleloop.tables.growth import analyse, write_analysis
-from jouleloop.tables.write import read_parquet
+from jouleloop.tables.layouts import ENERGIES, THEORY_RATIO
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
-    energies, _ = read_parquet(Path(snakemake.input.energies))
-    theory = pd.read_csv(snakemake.input.theory)
+    energies, provenance = read_table(Path(snakemake.input.energies), ENERGIES)
+    theory, _ = read_table(Path(snakemake.input.theory), THEORY_RATIO)
     analysis = analyse(energies, study.tested, study.config.statistics, theory)
-    write_analysis(analysis, Path(snakemake.output.fits).parent)
+    write_analysis(analysis, Path("results"), provenance)

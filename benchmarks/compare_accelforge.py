@@ -4,7 +4,6 @@
 """
 
 import sys
-from pathlib import Path
 
 import pandas as pd
 
@@ -12,7 +11,6 @@ from jouleloop.cli.project import load_target
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SEMANTICS, Target
-from jouleloop.tables.write import write_csv
 from jouleloop.workload.layer import CONV, parse_layer
 
 SIZES = (  # noqa: SIM905 - easier to read
@@ -60,7 +58,7 @@ def main() -> None:
         for size, imperfect in [(size, False) for size in SIZES] + [(size, True) for size in IMPERFECT]:
             rows.append(row(name, constraints, target, size, imperfect))
             print(*rows[-1].values(), sep="  ", flush=True)
-            write_csv(Path(sys.argv[1]), pd.DataFrame(rows))
+            pd.DataFrame(rows).to_csv(sys.argv[1], index=False)
 
 
 if __name__ == "__main__":

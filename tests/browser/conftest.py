@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from jouleloop.columns import write_table
 from jouleloop.config.load import load_study
 from jouleloop.report.html.page import write_report
 from jouleloop.report.html.sources import read_tables
@@ -18,8 +19,8 @@ from jouleloop.stats.options import StatisticsOptions
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
 from jouleloop.tables.growth import analyse, write_analysis
+from jouleloop.tables.layouts import NETWORKS
 from jouleloop.tables.networks import network_table
-from jouleloop.tables.write import write_csv
 
 ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "results" / "screenshots"
@@ -71,7 +72,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     folder = project / "results"
     energies, _ = write_energies(study, ResultStore(folder / "store"), folder)
     write_analysis(analyse(energies, study.tested, study.config.statistics), folder)
-    write_csv(folder / "networks.csv", network_table(energies, study.networks))
+    write_table(folder / "networks", network_table(energies, study.networks), NETWORKS)
     report = folder / "report.html"
     write_report(read_tables(folder, StatisticsOptions(), root=project), report)
     return Run(folder, report, energies)

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from jouleloop.columns import read_table, write_parquet
 from jouleloop.errors import InputError
 from jouleloop.report.html.mappings import loops_of
 from jouleloop.report.html.numbers import compact, number, percent, quantity
@@ -22,10 +23,10 @@ from jouleloop.stats.analysis import analyse_table
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import write_analysis
-from jouleloop.tables.write import read_parquet, write_csv, write_parquet
+from jouleloop.tables.layouts import ANY, ENERGIES, LAW_POINTS, LAWS, SEARCH_NOISE, THEORY_RATIO
 
 OPTIONS = StatisticsOptions()
-ANALYSIS = ("verdicts.csv", "fits.csv", "residuals.csv", "left_out.csv")
+ANALYSIS = ("verdicts", "fits", "residuals", "left_out")
 
 
 @pytest.fixture
@@ -35,11 +36,11 @@ def folder(run: Any, tmp_path: Path) -> Path:
 
 def changed(folder: Path, change: Any) -> None:
     """Write the table of energies again after ``change``."""
-    table, provenance = read_parquet(folder / "energies.parquet")
+    table, provenance = read_table(folder / "energies.parquet", ENERGIES)
     attributes = dict(table.attrs)
     table = change(table)
     table.attrs.update(attributes)
-    write_parquet(folder / "energies.parquet", table, provenance)
+    write_parquet(folder / "energies.parquet", table, ANY, provenance)
 
 
 def page_of(folder: Path, **options: Any) -> str:
@@ -116,7 +117,7 @@ def test_markup_in_names_is_escaped(run: Any, folder: Path) -> None:
     # A table made elsewhere may hold any name.
     name = "</script><script>alert(1)</script>"
     changed(folder, lambda table: table.assign(sweep=table["sweep"].replace("named", name)))
-    table, _ = read_parquet(folder / "energies.parquet")
+    table, _ = read_table(folder / "energies.parquet", ENERGIES)
     table = table[table["sweep"] != "net"]
     sweeps = [SweepDescription("growing", "C", "linear"), SweepDescription(name, "C", "linear", "<b>x</b>")]
     write_analysis(analyse_table(table, sweeps), folder)
@@ -128,7 +129,7 @@ def test_markup_in_names_is_escaped(run: Any, folder: Path) -> None:
 
 
 def test_rows_without_a_mapping_are_counted_and_named(folder: Path) -> None:
-    energies = [name for name in read_parquet(folder / "energies.parquet")[0].columns if name.endswith("_pj")]
+    energies = [name for name in read_table(folder / "energies.parquet", ENERGIES)[0].columns if name.endswith("_pj")]
 
     def fail(table: pd.DataFrame) -> pd.DataFrame:
         lost = (table["sweep"] == "growing") & (table["C"] == 128) & (table["architecture"] == "simba")
@@ -138,7 +139,8 @@ def test_rows_without_a_mapping_are_counted_and_named(folder: Path) -> None:
 
     changed(folder, fail)
     for name in ANALYSIS:
-        (folder / name).unlink()
+        (folder / f"{name}.csv").unlink()
+        (folder / f"{name}.parquet").unlink()
     page = page_of(folder)
     assert "GlobalBuffer is &lt;too&gt; small" in page
     assert re.search(r"1 row is <code>no_mapping</code>", page)
@@ -148,11 +150,12 @@ def test_rows_without_a_mapping_are_counted_and_named(folder: Path) -> None:
 
 def test_the_statistics_are_made_where_they_are_missing(run: Any, folder: Path) -> None:
     for name in ANALYSIS:
-        (folder / name).unlink()
+        (folder / f"{name}.csv").unlink()
+        (folder / f"{name}.parquet").unlink()
     own = re.compile(r'<ul class="files">.*?</ul>', re.DOTALL)
     assert own.sub("", page_of(folder)) == own.sub("", run.report.read_text())
-    table, _ = read_parquet(folder / "energies.parquet")
-    write_parquet(folder / "energies.parquet", table, {})
+    table, _ = read_table(folder / "energies.parquet", ENERGIES)
+    write_parquet(folder / "energies.parquet", table, ENERGIES)
     assert "cannot be tested without its layer file" in faults(folder)
 
 
@@ -179,19 +182,19 @@ def test_the_summary_of_the_run_is_shown(folder: Path) -> None:
     section = page[page.index('<section id="run"') : page.index('<section id="provenance"')]
     for text in ("Slowest", "&lt;i&gt;slow&lt;/i&gt;", "1.25", "No mapping", ">35<", "r-1"):
         assert text in section
-    assert 'id="run"' not in page_of(folder, optional=("timings.csv",))
+    assert 'id="run"' not in page_of(folder, optional=("networks",))
     (folder / "summary.json").write_text("[1]")
     assert "not a summary of a run" in faults(folder)
 
 
 def test_bounds_and_laws_are_shown_where_the_run_has_them(folder: Path) -> None:
-    table, _ = read_parquet(folder / "energies.parquet")
+    table, _ = read_table(folder / "energies.parquet", ENERGIES)
     points = table[table["sweep"] == "growing"][["architecture", "sweep", "layer", "data_pj"]]
     bounds = points.assign(theory_lower_data_pj=0.5 * points["data_pj"]).drop(columns="data_pj")
-    write_csv(folder / "theory_ratio.csv", bounds)
+    write_parquet(folder / "theory_ratio.parquet", bounds, THEORY_RATIO)
     law = {"architecture": "simba", "sweep": "growing", "law": "A", "points": 12, "formula_data": "3 mn + <2> n"}
-    write_csv(folder / "laws.csv", pd.DataFrame([law]))
-    write_csv(folder / "law_points.csv", points.assign(law="A"))
+    write_parquet(folder / "laws.parquet", pd.DataFrame([law]), LAWS)
+    write_parquet(folder / "law_points.parquet", points.assign(law="A"), LAW_POINTS)
     page = page_of(folder, again=True)
     data = data_of(page)
     group = next(g for g in data["sweeps"][0]["groups"] if g["architecture"] == "simba")
@@ -214,7 +217,7 @@ def test_the_search_noise_is_shown_where_the_run_has_it(folder: Path) -> None:
         | {"quadratic_p_heuristic": np.nan, "verdict_proven": "exact", "verdict_heuristic": "exact"},
     ]
     assert 'id="search-noise"' not in page_of(folder)
-    write_csv(folder / "search_noise.csv", pd.DataFrame(noise))
+    write_parquet(folder / "search_noise.parquet", pd.DataFrame(noise), SEARCH_NOISE)
     page = page_of(folder)
     section = page[page.index('<section id="search-noise"') : page.index('<section id="coverage"')]
     for shown in (
@@ -259,7 +262,8 @@ def test_mixed_tables_are_shown_when_asked_for(folder: Path) -> None:
 
 def test_part_of_the_statistics_is_an_error(folder: Path) -> None:
     (folder / "fits.csv").unlink()
-    assert "fits.csv: no such file" in faults(folder)
+    (folder / "fits.parquet").unlink()
+    assert "fits.parquet: no such file" in faults(folder)
     (folder / "fits.csv").write_text("sweep\n1\n")
     assert "column 'c1' is missing" in faults(folder)
 
@@ -292,7 +296,7 @@ def many_points(folder: Path, count: int) -> ReportTables:
         }
         parts.append(part.assign(**more))
     table = pd.concat(parts, ignore_index=True)
-    write_parquet(folder / "energies.parquet", table, {})
+    write_parquet(folder / "energies.parquet", table, ENERGIES)
     options = OPTIONS.model_copy(update={"responses": ["data", "total"]})
     write_analysis(analyse_table(table, [SweepDescription("many", "C", "linear")], options), folder)
     return read_tables(folder, OPTIONS)

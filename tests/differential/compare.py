@@ -35,6 +35,8 @@ class Comparison:
     def record(self) -> dict[str, Any]:
         """Return a line of the results file."""
         found = features(self.case) + ([] if self.real.mapping is None else used(self.case, self.real.mapping))
+        if self.real.links:
+            found.append("optimum: words from neighbours")
         return {
             "name": self.case.name,
             "verdict": self.verdict,

@@ -7,8 +7,8 @@ from differential.hardware import draw_architecture, draw_energies
 from differential.limits import draw_constraints, tighten
 from differential.problems import draw_problem
 
-#: What is drawn: everything, or convolutions on hierarchies that fan out.
-KINDS = ("general", "windows")
+#: What is drawn: everything; convolutions on hierarchies that fan out; loops that must be unrolled over several levels.
+KINDS = ("general", "windows", "arrays")
 
 
 def draw_case(seed: int, kind: str = "general", limit: int = 4000) -> Case:
@@ -23,9 +23,11 @@ def draw_case(seed: int, kind: str = "general", limit: int = 4000) -> Case:
         objective = rng.choices(("energy", "delay", "edp"), (7, 1, 2))[0]
         semantics = rng.choices(("timeloop-3.0.3", "timeloop-2023-04"), (3, 1))[0]
         bare = Case(f"{kind}-{seed}", arch, problem, {}, {}, objective, semantics)
-        ert = draw_energies(rng, components(bare))
+        ert = draw_energies(rng, components(bare), kind)
         bare = Case(**{**bare.as_json(), "ert": ert})
         constraints = draw_constraints(rng, bare)
-        case = tighten(rng, Case(**{**bare.as_json(), "constraints": constraints}), limit)
+        case = tighten(
+            rng, Case(**{**bare.as_json(), "constraints": constraints}), limit, time=0.8 if kind == "arrays" else 0.5
+        )
         if case is not None:
             return case

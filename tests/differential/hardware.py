@@ -11,13 +11,17 @@ _COSTS = (0, 0, 0.0, 1, 1, 2, 3.5, 10, 10, 74.1442, 75.2148, 0.25083, 100, 0.1, 
 
 
 def draw_architecture(rng: random.Random, kind: str) -> Document:
-    """Return a hierarchy of one to four storage levels; ``windows`` fans out nearly always."""
-    levels = rng.choices((1, 2, 3, 4), (1, 8, 8, 4))[0]
+    """Return a hierarchy of one to four storage levels; ``windows`` fans out nearly always, ``arrays`` twice."""
+    levels = rng.choices((1, 2, 3, 4), (0, 4, 8, 6) if kind == "arrays" else (1, 8, 8, 4))[0]
     fans = [_fan(rng, kind) for _ in range(levels)]
     while _units(fans) > 48:
         fans[rng.randrange(levels)] = (1, 1)
     if kind == "windows" and _units(fans) == 1:
         fans[rng.randrange(levels)] = (rng.choice((2, 3, 4)), 1)
+    if kind == "arrays":
+        for index in rng.sample(range(levels), 2):
+            if fans[index] == (1, 1):
+                fans[index] = (rng.choice((2, 2, 3, 4)), 1)
     x = y = 1
     tree: Document = {"version": 0.3}
     node = tree
@@ -45,7 +49,7 @@ def _units(fans: list[tuple[int, int]]) -> int:
 
 
 def _fan(rng: random.Random, kind: str) -> tuple[int, int]:
-    share = (3, 5, 1, 2) if kind == "windows" else (8, 5, 2, 3)
+    share = {"general": (8, 5, 2, 3), "windows": (3, 5, 1, 2), "arrays": (3, 5, 1, 2)}[kind]
     what = rng.choices(("none", "x", "y", "xy"), share)[0]
     if what == "none":
         return (1, 1)
@@ -78,7 +82,7 @@ def _storage(rng: random.Random, index: int, levels: int, instances: int) -> Doc
         attributes["block-size"] = block
         attributes["cluster-size"] = cluster
     if not outermost or (levels > 1 and rng.random() < 0.05):
-        tight = rng.choice((1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 16, 24, 32, 48, 60, 64, 100, 200, 1000))
+        tight = rng.choice((1, 2, 3, 4, 5, 6, 8, 12, 16, 16, 24, 32, 48, 60, 60, 60, 64, 100, 100, 200, 1000))
         if outermost:
             tight = 5000
         key = rng.choice(("depth", "depth", "depth", "entries", "memory_depth"))
@@ -97,9 +101,10 @@ def _storage(rng: random.Random, index: int, levels: int, instances: int) -> Doc
     return {"name": _NAMES[index], "class": klass, "attributes": attributes}
 
 
-def draw_energies(rng: random.Random, parts: list[Document]) -> Document:
+def draw_energies(rng: random.Random, parts: list[Document], kind: str = "general") -> Document:
     """Return an energy reference table for ``parts`` (see `differential.case.components`)."""
-    style = rng.choices(("falling", "any", "equal", "zeros"), (4, 6, 1, 2))[0]
+    weights = (3, 3, 1, 6) if kind == "arrays" else (4, 6, 1, 2)
+    style = rng.choices(("falling", "any", "equal", "zeros"), weights)[0]
     tables = []
     for index, part in enumerate(parts):
         if index == len(parts) - 1:
@@ -119,7 +124,7 @@ def _actions(rng: random.Random, style: str, index: int) -> dict[str, float]:
         read = rng.choice((512, 200, 100, 100) if index == 0 else (60, 10, 6) if index == 1 else (2, 1, 1, 0.25083, 0))
         write = rng.choice((read, read, read * 1.1))
     elif style == "zeros":
-        read, write = rng.choice((0, 0, 0, 1, 100)), rng.choice((0, 0, 0, 1, 100))
+        read, write = rng.choice((0, 0, 0, 1, 10, 100)), rng.choice((0, 0, 0, 1, 1, 100))
     else:
         read, write = rng.choice(_COSTS), rng.choice(_COSTS)
     return {"read": read, "write": write} if rng.random() < 0.03 else {"read": read, "write": write, "update": write}

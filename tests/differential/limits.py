@@ -83,10 +83,11 @@ def draw_order(rng: random.Random, dims: list[str]) -> str:
     return "".join(order[:inner] if kind == "both" else []) + "_" + "".join(order[outer:])
 
 
-def tighten(rng: random.Random, case: Case, limit: int) -> Case | None:
+def tighten(rng: random.Random, case: Case, limit: int, time: float = 0.5) -> Case | None:
     """Return the case with more constraints, until at most ``limit`` mappings are left; None where none are.
 
-    What is added: tensors kept or bypassed, factors of 1, whole orders, splits.
+    What is added: tensors kept or bypassed, factors of 1, whole orders, splits; a share of ``time`` of it to temporal
+    loops where there is a choice, so that a large share leaves loops to be unrolled.
     """
     for _ in range(400):
         try:
@@ -98,7 +99,7 @@ def tighten(rng: random.Random, case: Case, limit: int) -> Case | None:
             return None
         if size <= limit:
             return case
-        more = _one_more(rng, space)
+        more = _one_more(rng, space, time)
         if more is None:
             continue
         section = rng.choice(("architecture_constraints", "mapspace_constraints"))
@@ -130,8 +131,9 @@ def _merge(constraints: Document, section: str, more: Document) -> None:
     constraints[section]["targets"].append(more)
 
 
-def _one_more(rng: random.Random, space: Uber) -> Document | None:
-    tiling = rng.choice(space.tilings)
+def _one_more(rng: random.Random, space: Uber, time: float) -> Document | None:
+    spatial = rng.random() > time and any(t.spatial for t in space.tilings)
+    tiling = rng.choice([t for t in space.tilings if t.spatial == spatial])
     name, kind = space.levels[tiling.storage], "spatial" if tiling.spatial else "temporal"
     choice = rng.random()
     open_bits = [(level, s) for s, row in enumerate(space.bypass) for level, flag in enumerate(row) if flag == "X"]
@@ -145,8 +147,11 @@ def _one_more(rng: random.Random, space: Uber) -> Document | None:
             for d, bound in enumerate(space.bounds)
             if bound > 1 and d not in {*tiling.exact, *tiling.ignored} and tiling.least.get(d, 1) == 1
         ]
-        # One level of every dimension stays open, else the factors cannot multiply to its bound.
-        free = [d for d in free if sum(d not in t.exact for t in space.tilings) > 1]
+        # Another level of the dimension stays open, mostly one in time, else its factors seldom multiply.
+        kinds = (False,) if rng.random() < 0.9 else (False, True)
+        free = [
+            d for d in free if any(d not in t.exact for t in space.tilings if t is not tiling and t.spatial in kinds)
+        ]
         if not free:
             return None
         return {"target": name, "type": kind, "factors": f"{space.dimensions[rng.choice(free)]}=1"}

@@ -147,12 +147,13 @@ _KINDS = {
         (_matmul, 3),
         (_odd, 4),
     ),
+    "arrays": ((_convolution, 5), (_one_axis, 2), (_two_axes, 3), (_depthwise, 1), (_fully_connected, 1)),
     "windows": ((_convolution, 4), (_one_axis, 3), (_two_axes, 3), (_depthwise, 1)),
 }
 
 
 def draw_problem(rng: random.Random, kind: str) -> Document:
-    """Return a random problem; ``windows`` draws convolutions only."""
+    """Return a random problem; ``windows`` draws convolutions only, ``arrays`` mostly."""
     makers = _KINDS[kind]
     maker = rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
     return maker(rng)

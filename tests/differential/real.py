@@ -8,9 +8,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from jouleloop.engines.timeloop_outputs import read_evaluation, read_mapping
-
 from differential.case import Case
+from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.workload.timeloop_problem import problem_from
@@ -19,7 +18,8 @@ from jouleloop.workload.timeloop_problem import problem_from
 HOMES = {"timeloop-3.0.3": "timeloop-3.0.3/bin", "timeloop-2023-04": "timeloop-2023-04/bin"}
 _SIZE = re.compile(r"Mapspace Dimension \[(\w+)\] Size: (\d+)")
 _VALID = re.compile(r"\[\d+\] INVALID (\d+) (\d+) ")
-_SCRATCH = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+#: Files of a moment are written here.
+SCRATCH = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,10 @@ class Outcome:
     ----------
     status
         ``ok``, ``no_mapping``, ``refused`` (with its reason), ``failed`` (crash or time limit).
+    valid
+        Valid mappings that were visited.
+    links
+        Whether neighbours hand words on to each other in the optimum.
     """
 
     status: str
@@ -38,6 +42,7 @@ class Outcome:
     reason: str = ""
     mapping: Mapping | None = None
     valid: int = 0
+    links: bool = False
 
     def value(self, objective: str) -> float:
         """Return what is minimised."""
@@ -61,7 +66,7 @@ def run_mapper(case: Case, home: Path, seconds: float = 60, *, as_given: bool = 
     as_given
         Whether to give it the constraints as they are, see `differential.case.unhindered`.
     """
-    folder = Path(tempfile.mkdtemp(prefix="differential-", dir=_SCRATCH))
+    folder = Path(tempfile.mkdtemp(prefix="differential-", dir=SCRATCH))
     try:
         files = case.write(folder, for_mapper=not as_given)
         environment = {k: v for k, v in os.environ.items() if not k.startswith("TIMELOOP_")}
@@ -95,7 +100,8 @@ def run_mapper(case: Case, home: Path, seconds: float = 60, *, as_given: bool = 
             mapping = read_mapping(folder, "timeloop-mapper")
         except JouleloopError as error:
             return Outcome("failed", reason=f"output: {error}")
-        return Outcome("ok", evaluation.energy_pj, evaluation.cycles, mapping=mapping, valid=counted[1])
+        links = any(one.link_transfers for spaces in evaluation.networks.values() for one in spaces.values())
+        return Outcome("ok", evaluation.energy_pj, evaluation.cycles, "", mapping, counted[1], links)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -6,10 +6,10 @@ from functools import cache
 from pathlib import Path
 
 from jouleloop.arch.read import read_architecture
+from jouleloop.columns import read_table
 from jouleloop.config.load import load_study, read_config
 from jouleloop.energy.choice import costs_of, sources_of
-from jouleloop.energy.ert import load_ert
-from jouleloop.energy.estimator import estimate_costs
+from jouleloop.energy.estimator import estimate_costs, load_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.registry import get_engine
@@ -20,8 +20,8 @@ from jouleloop.mapping.nest import read_map_txt
 from jouleloop.mapspace.read import read_constraints, read_mapper
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.tables.layouts import ANY
 from jouleloop.tables.published import read_published
-from jouleloop.tables.write import read_parquet
 from jouleloop.theory.loop_nest.read import read_loop_nest
 from jouleloop.workload.layer import CONV, parse_layer
 from jouleloop.workload.onnx_read import read_graph
@@ -104,7 +104,7 @@ LOADERS: dict[str, Loader] = {
         lambda p: InterpolatedEstimator.read(ROOT / "arch" / "energy", (p,)), ROOT / "arch/energy/components.yaml"
     ),
     "ONNX": Loader(read_graph, ending=".onnx"),
-    "ERT": Loader(lambda p: load_ert(p, simba().arch), RUNS / "fc_simba_1024x128.ERT.yaml"),
+    "ERT": Loader(lambda p: load_costs(simba().arch, p), RUNS / "fc_simba_1024x128.ERT.yaml"),
     "mapping": Loader(
         lambda p: read_timeloop_mapping(p, PROBLEM, simba().arch), ROOT / "mappings/examples/simba-fc-1024x128.yaml"
     ),
@@ -116,6 +116,6 @@ LOADERS: dict[str, Loader] = {
     "configuration": Loader(lambda p: load_study(read_config(p), ROOT), ROOT / "config/config.yaml"),
     "cases": Loader(_verify, ending=".json"),
     "loop nest": Loader(lambda p: read_loop_nest(None, p, {})),
-    "table": Loader(read_parquet, ending=".parquet"),
+    "table": Loader(lambda path: read_table(path, ANY), ending=".parquet"),
     "store": Loader(_store, ending=".parquet"),
 }

@@ -8,9 +8,10 @@ import pytest
 from typer.testing import CliRunner
 
 from jouleloop.cli.app import app
+from jouleloop.columns import write_csv, write_parquet
 from jouleloop.errors import InputError
-from jouleloop.tables.compare import compare_tables, read_table
-from jouleloop.tables.write import write_csv, write_parquet
+from jouleloop.tables.compare import compare_tables, read_any
+from jouleloop.tables.layouts import ANY
 
 RUN = CliRunner()
 
@@ -106,11 +107,11 @@ def test_faults() -> None:
 
 
 def test_csv_and_parquet_of_one_table_are_equal(tmp_path: Path) -> None:
-    write_csv(tmp_path / "a.csv", table())
-    write_parquet(tmp_path / "a.parquet", table(), {})
+    write_csv(tmp_path / "a.csv", table(), ANY)
+    write_parquet(tmp_path / "a.parquet", table(), ANY)
     # A mapping that begins with a minus sign is disarmed in the CSV.
     assert "'-a" in (tmp_path / "a.csv").read_text()
-    assert not compare_tables(read_table(tmp_path / "a.csv"), read_table(tmp_path / "a.parquet"), text=True).differ
+    assert not compare_tables(read_any(tmp_path / "a.csv"), read_any(tmp_path / "a.parquet"), text=True).differ
 
 
 @pytest.mark.parametrize("name", ["none.csv", "none.parquet", "table.txt", "broken.parquet"])
@@ -118,13 +119,13 @@ def test_no_table(tmp_path: Path, name: str) -> None:
     (tmp_path / "table.txt").write_text("a,b\n")
     (tmp_path / "broken.parquet").write_text("a,b\n")
     with pytest.raises(InputError):
-        read_table(tmp_path / name)
+        read_any(tmp_path / name)
 
 
 def test_command(tmp_path: Path) -> None:
     paths = [str(tmp_path / name) for name in ("a.csv", "b.csv")]
-    write_csv(Path(paths[0]), table())
-    write_csv(Path(paths[1]), table(total_pj=[100.0, 200.0, 330.0]))
+    write_csv(Path(paths[0]), table(), ANY)
+    write_csv(Path(paths[1]), table(total_pj=[100.0, 200.0, 330.0]), ANY)
     assert RUN.invoke(app, ["compare", paths[0], paths[0]]).exit_code == 0
     shown = RUN.invoke(app, ["compare", *paths])
     assert shown.exit_code == 1

@@ -11,7 +11,7 @@ import yaml
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.cacti import CactiGrid, OutsideGrid
-from jouleloop.energy.ert import built_in_energy_pj, load_ert, read_ert, to_ert
+from jouleloop.energy.ert import built_in_energy_pj, read_ert, to_ert
 from jouleloop.energy.estimator import Estimate, Refusal, TableEstimator, estimate_costs, load_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import EnergyTableError
@@ -50,7 +50,7 @@ def test_three_ways_to_the_same_costs(name: str, interpolated: InterpolatedEstim
     arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
     table = ENERGY / f"{name}-45nm-accelergy03.yaml"
     from_table = load_costs(arch, table)
-    from_ert = load_ert(RUNS / f"fc_{name}_1024x128.ERT.yaml", arch)
+    from_ert = load_costs(arch, RUNS / f"fc_{name}_1024x128.ERT.yaml")
     from_estimators = [estimate_costs(arch, [TableEstimator.read(table)]), estimate_costs(arch, [interpolated])]
     for costs in (from_ert, *from_estimators):
         assert costs.as_dict()["levels"] == from_table.as_dict()["levels"]
@@ -61,7 +61,7 @@ def test_written_ert_reads_back(tmp_path: Path) -> None:
     arch = read_architecture(ROOT / "arch" / "simba.yaml")
     costs = load_costs(arch, ENERGY / "simba-45nm-accelergy03.yaml")
     (tmp_path / "ERT.yaml").write_text(yaml.safe_dump(to_ert(arch, costs)))
-    again = load_ert(tmp_path / "ERT.yaml", arch)
+    again = load_costs(arch, tmp_path / "ERT.yaml")
     assert again.as_dict()["levels"] == costs.as_dict()["levels"]
     assert again.compute_pj == costs.compute_pj
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from jouleloop.columns import read_table, write_csv, write_parquet
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import EngineError, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
@@ -31,8 +32,8 @@ from jouleloop.study.provenance import provenance
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.energies import energies_table
+from jouleloop.tables.layouts import ANY, ENERGIES
 from jouleloop.tables.networks import TOTAL, network_table
-from jouleloop.tables.write import read_parquet, write_csv, write_parquet
 from jouleloop.workload.layer import Layer, parse_layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
@@ -154,8 +155,8 @@ def test_tables_do_not_depend_on_chunks(tmp_path: Path) -> None:
         for chunk in reversed(cut(layers, count)):
             run_chunk(job(), chunk, store)
         table, _ = energies_table({"eyeriss": job()}, [points], store)
-        write_csv(tmp_path / f"{count}.csv", table)
-        write_parquet(tmp_path / f"{count}.parquet", table, provenance({"eyeriss": job()}, [points]))
+        write_csv(tmp_path / f"{count}.csv", table, ENERGIES)
+        write_parquet(tmp_path / f"{count}.parquet", table, ENERGIES, provenance({"eyeriss": job()}, [points]))
         texts.add(((tmp_path / f"{count}.csv").read_bytes(), (tmp_path / f"{count}.parquet").read_bytes()))
     assert len(texts) == 1
 
@@ -283,22 +284,22 @@ def test_a_folder_that_cannot_be_written(tmp_path: Path) -> None:
 def test_parquet_keeps_provenance_and_version(tmp_path: Path) -> None:
     table, _ = energies_table({"eyeriss": job()}, [sweep("fc:2x4")], ResultStore(tmp_path))
     source = provenance({"eyeriss": job()}, [sweep("fc:2x4")])
-    write_parquet(tmp_path / "t.parquet", table, source)
-    again, found = read_parquet(tmp_path / "t.parquet")
+    write_parquet(tmp_path / "t.parquet", table, ANY, source)
+    again, found = read_table(tmp_path / "t.parquet", ANY)
     pd.testing.assert_frame_equal(again, table)
     assert again.attrs["table_version"] == 1
     assert found == json.loads(json.dumps(source))
     assert found["architectures"]["eyeriss"]["energy_table"]
     with pytest.raises(InputError, match="no such file"):
-        read_parquet(tmp_path / "none.parquet")
+        read_table(tmp_path / "none.parquet", ANY)
     (tmp_path / "half.parquet").write_bytes((tmp_path / "t.parquet").read_bytes()[:500])
     with pytest.raises(InputError, match="not a Parquet table"):
-        read_parquet(tmp_path / "half.parquet")
+        read_table(tmp_path / "half.parquet", ANY)
 
 
 @pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "=cmd|' /C calc'!A0"])
 def test_no_cell_is_a_formula(tmp_path: Path, text: str) -> None:
-    write_csv(tmp_path / "t.csv", pd.DataFrame({"layer": [text], "value": [-1.5]}))
+    write_csv(tmp_path / "t.csv", pd.DataFrame({"layer": [text], "value": [-1.5]}), ANY)
     again = pd.read_csv(tmp_path / "t.csv")
     assert str(again["layer"][0])[0] == "'"
     assert again["value"][0] == -1.5

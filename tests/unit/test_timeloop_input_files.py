@@ -28,7 +28,7 @@ ARCH = Architecture(
     (
         StorageLevel("DRAM", "s.DRAM", "DRAM", None, 16, block_words=4),
         StorageLevel("L1", "s.L1", "SRAM", 400, 16, 2, read_bandwidth_words=2.5, multiple_buffering=2.0),
-        StorageLevel("Reg", "s.PE.Reg", "regfile", 8, 24, 1, 3, 4, 2),
+        StorageLevel("Reg", "s.PE.Reg", "regfile", 8, 24, 1, 2, 4, 2),
     ),
     ComputeLevel("mac", "s.PE.mac", "intmac", 8, 4, 2),
 )
@@ -58,7 +58,7 @@ def test_architecture() -> None:
     assert local[1]["attributes"]["entries"] == 400
     assert local[1]["attributes"]["read_bandwidth"] == 2.5
     assert local[1]["attributes"]["multiple-buffering"] == 2.0
-    assert local[2]["attributes"]["cluster-size"] == 3
+    assert local[2]["attributes"]["cluster-size"] == 2
     assert local[3]["attributes"] == {"datawidth": 8, "meshX": 4, "meshY": 2}
 
 

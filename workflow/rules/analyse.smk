@@ -2,12 +2,7 @@ rule theory_ratio:
     input:
         "results/energies.parquet",
     output:
-        report(
-            "results/theory_ratio.csv",
-            caption="../report/theory_ratio.rst",
-            category="Tables",
-            labels={"table": "theory"},
-        ),
+        table("theory_ratio", title="theory"),
     log:
         "results/logs/theory_ratio.log",
     conda:
@@ -22,22 +17,12 @@ rule test_growth:
     input:
         list(SOURCES.values()),
         energies="results/energies.parquet",
-        theory="results/theory_ratio.csv",
+        theory="results/theory_ratio.parquet",
     output:
-        fits=report(
-            "results/fits.csv",
-            caption="../report/fits.rst",
-            category="Tables",
-            labels={"table": "fits"},
-        ),
-        verdicts=report(
-            "results/verdicts.csv",
-            caption="../report/verdicts.rst",
-            category="Tables",
-            labels={"table": "verdicts"},
-        ),
-        residuals="results/residuals.csv",
-        left_out="results/left_out.csv",
+        table("fits"),
+        table("verdicts"),
+        multiext("results/residuals", ".parquet", ".csv"),
+        multiext("results/left_out", ".parquet", ".csv"),
         words="results/verdicts.txt",
     log:
         "results/logs/test_growth.log",
@@ -56,14 +41,9 @@ rule laws:
         "results/energies.parquet",
         list(SOURCES.values()),
     output:
-        laws=report(
-            "results/laws.csv",
-            caption="../report/laws.rst",
-            category="Tables",
-            labels={"table": "laws"},
-        ),
-        points="results/law_points.csv",
-        terms="results/law_terms.csv",
+        table("laws"),
+        multiext("results/law_points", ".parquet", ".csv"),
+        multiext("results/law_terms", ".parquet", ".csv"),
     log:
         "results/logs/laws.log",
     conda:
@@ -80,13 +60,8 @@ rule search_noise:
         "results/energies.parquet",
         list(SOURCES.values()),
     output:
-        verdicts=report(
-            "results/search_noise.csv",
-            caption="../report/search_noise.rst",
-            category="Tables",
-            labels={"table": "search noise"},
-        ),
-        energies="results/search_noise_energies.csv",
+        table("search_noise"),
+        multiext("results/search_noise_energies", ".parquet", ".csv"),
     log:
         "results/logs/search_noise.log",
     conda:

@@ -32,6 +32,7 @@ rule architecture_sweep:
         "results/energies.parquet",
         lambda wildcards: VARIANT_SOURCES[wildcards.variant_sweep],
     output:
+        parquet="results/architecture/{variant_sweep}.parquet",
         table=report(
             "results/architecture/{variant_sweep}.csv",
             caption="../report/architecture.rst",

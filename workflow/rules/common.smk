@@ -139,6 +139,14 @@ PUBLISHED_FILES = (
     if COMPARED
     else []
 )
+# What the HTML report is made of.
+REPORTED = [
+    *("energies", "fits", "verdicts", "residuals", "left_out"),
+    *("theory_ratio", "laws", "law_points"),
+    *(["search_noise"] if SEARCH_NOISE else []),
+    *(["published"] if COMPARED else []),
+    *(["networks"] if NETWORKS else []),
+]
 # For captions: how many layers every sweep has.
 LAYER_COUNTS = ", ".join(f"{sweep.name} {len(sweep.points)}" for sweep in STUDY.tested)
 FC_SWEEPS = [
@@ -254,6 +262,17 @@ def layers_of(wildcards):
     return next(
         len(sweep.points) for sweep in STUDY.tested if sweep.name == wildcards.sweep
     )
+
+
+def table(name, title=None, caption=None):
+    """Return the files of one table: Parquet, which rules hand to each other, and the CSV that Snakemake's report shows."""
+    shown = report(
+        f"results/{name}.csv",
+        caption=f"../report/{caption or name}.rst",
+        category="Tables",
+        labels={"table": title or name.replace("_", " ")},
+    )
+    return [f"results/{name}.parquet", shown]
 
 
 def shown(figure, pattern, architectures=ARCHITECTURES, caption=None, **where):

@@ -39,18 +39,8 @@ rule crosscheck:
             "results/confirm/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=CHUNKS
         ),
     output:
-        csv=report(
-            "results/crosscheck.csv",
-            caption="../report/crosscheck.rst",
-            category="Tables",
-            labels={"table": "cross-check with Timeloop, points"},
-        ),
-        summary=report(
-            "results/crosscheck_summary.csv",
-            caption="../report/crosscheck.rst",
-            category="Tables",
-            labels={"table": "cross-check with Timeloop, fields"},
-        ),
+        table("crosscheck", title="cross-check with Timeloop, points"),
+        table("crosscheck_summary", "cross-check with Timeloop, fields", "crosscheck"),
         page=report(
             "results/crosscheck.html",
             caption="../report/crosscheck.rst",

@@ -49,8 +49,8 @@ rule sweep_figures:
 
 rule law_figures:
     input:
-        laws="results/laws.csv",
-        points="results/law_points.csv",
+        laws="results/laws.parquet",
+        points="results/law_points.parquet",
     output:
         [
             file
@@ -78,7 +78,7 @@ rule law_figures:
 
 rule dram_bound_figures:
     input:
-        "results/theory_ratio.csv",
+        "results/theory_ratio.parquet",
     output:
         [
             file

@@ -5,12 +5,7 @@ rule networks:
     input:
         "results/energies.parquet",
     output:
-        csv=report(
-            "results/networks.csv",
-            caption="../report/networks.rst",
-            category="Tables",
-            labels={"table": "networks"},
-        ),
+        table("networks"),
     log:
         "results/logs/networks.log",
     conda:
@@ -23,7 +18,7 @@ rule networks:
 
 rule network_figures:
     input:
-        "results/networks.csv",
+        "results/networks.parquet",
     output:
         report(
             expand(

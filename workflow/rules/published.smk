@@ -6,7 +6,7 @@ rule compare_published:
         target_files,
         sweeps=PUBLISHED,
     output:
-        "results/published/{arch}.csv",
+        "results/published/{arch}.parquet",
     log:
         "results/logs/compare_published/{arch}.log",
     conda:
@@ -23,20 +23,10 @@ rule compare_published:
 
 rule published:
     input:
-        expand("results/published/{arch}.csv", arch=PUBLISHED_ARCHITECTURES),
+        expand("results/published/{arch}.parquet", arch=PUBLISHED_ARCHITECTURES),
     output:
-        csv=report(
-            "results/published.csv",
-            caption="../report/published.rst",
-            category="Tables",
-            labels={"table": "published"},
-        ),
-        summary=report(
-            "results/published_summary.csv",
-            caption="../report/published.rst",
-            category="Tables",
-            labels={"table": "published, counted"},
-        ),
+        table("published"),
+        table("published_summary", title="published, counted", caption="published"),
     log:
         "results/logs/published.log",
     conda:
@@ -49,7 +39,7 @@ rule published:
 
 rule published_figures:
     input:
-        "results/published.csv",
+        "results/published.parquet",
         lambda wildcards: SOURCES[wildcards.sweep],
     output:
         report(

@@ -6,13 +6,7 @@ rule energies:
         chunks=expand("results/map/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=PLAN),
         variants=VARIANT_CHUNKS,
     output:
-        parquet="results/energies.parquet",
-        csv=report(
-            "results/energies.csv",
-            caption="../report/energies.rst",
-            category="Tables",
-            labels={"table": "energies"},
-        ),
+        table("energies"),
         timings="results/timings.csv",
         summary="results/summary.json",
         sources="results/energy_sources.csv",

@@ -6,12 +6,7 @@ rule theory_conv_energy:
         "results/energies.parquet",
         [SOURCES[sweep] for sweep in CONV_SWEEPS],
     output:
-        table=report(
-            "results/theory_conv_energy.csv",
-            caption="../report/theory_conv_energy.rst",
-            category="Tables",
-            labels={"table": "convolutions and theory"},
-        ),
+        table("theory_conv_energy", title="convolutions and theory"),
         figures=report(
             expand(
                 "results/figures/{sweep}/theory.{format}",

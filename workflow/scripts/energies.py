@@ -10,6 +10,6 @@ from jouleloop.tables.collect import study_summary, write_energies
 
 with logged(snakemake.log[0]):
     store = ResultStore(Path(snakemake.params.store))
-    table, timings = write_energies(load_study(snakemake.config), store, Path(snakemake.output.parquet).parent)
+    table, timings = write_energies(load_study(snakemake.config), store, Path("results"))
     chunks = map(Path, [*snakemake.input.chunks, *snakemake.input.variants])
     write_summary(Path(snakemake.output.summary), study_summary(table, timings, chunks, LOGS))

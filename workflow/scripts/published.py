@@ -2,13 +2,14 @@
 
 from pathlib import Path
 
+from jouleloop.columns import write_parquet
 from jouleloop.config.load import Study, load_study
 from jouleloop.mapspace.read import SETS
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.runlog import logged
 from jouleloop.study.store import ResultStore
+from jouleloop.tables.layouts import PUBLISHED_PART
 from jouleloop.tables.published import compare_published
-from jouleloop.tables.write import write_csv
 from jouleloop.workload.sweep import load_sweep
 
 with logged(snakemake.log[0]):
@@ -23,6 +24,5 @@ with logged(snakemake.log[0]):
         entry = config.architectures[name].model_copy(update={"set": which})
         jobs |= {which: jobs_of(config.model_copy(update={"architectures": {name: entry}}))[name]}
     sweeps = [load_sweep(Path(path)) for path in snakemake.input.sweeps]
-    write_csv(
-        Path(snakemake.output[0]), compare_published(name, jobs, sweeps, ResultStore(Path(snakemake.params.store)))
-    )
+    table = compare_published(name, jobs, sweeps, ResultStore(Path(snakemake.params.store)))
+    write_parquet(Path(snakemake.output[0]), table, PUBLISHED_PART)

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from jouleloop.columns import read_table, write_table
 from jouleloop.config.load import load_study
 from jouleloop.report.figures_conv_energy import conv_energy_figure
 from jouleloop.report.style import save_figure
@@ -9,15 +10,15 @@ from jouleloop.study.plan import jobs_of
 from jouleloop.study.runlog import logged
 from jouleloop.tables.conv_energy import conv_energy_table
 from jouleloop.tables.growth import describe
-from jouleloop.tables.write import read_parquet, write_csv
+from jouleloop.tables.layouts import ENERGIES, THEORY_CONV_ENERGY
 from jouleloop.workload.layer import CONV
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
-    energies, _ = read_parquet(Path(snakemake.input[0]))
+    energies, provenance = read_table(Path(snakemake.input[0]), ENERGIES)
     targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study.config).items()}
     table = conv_energy_table(energies, targets, study.tested)
-    write_csv(Path(snakemake.output.table), table)
+    write_table(Path("results") / THEORY_CONV_ENERGY.file, table, THEORY_CONV_ENERGY, provenance)
     for sweep in study.tested:
         if sweep.kind == "conv":
             figure = conv_energy_figure(table, describe(sweep))

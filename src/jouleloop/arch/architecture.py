@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from jouleloop.arch.attributes import canonical
 from jouleloop.errors import Fault, raise_all
 
 Attribute = str | int | float | bool | None
@@ -35,6 +36,8 @@ class StorageLevel:
         Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering.
     attributes
         Attributes as given, for energy estimators.
+    timeloop_class
+        Class by which Timeloop knows it where that is not ``klass``, which estimators read.
     """
 
     name: str
@@ -52,11 +55,23 @@ class StorageLevel:
     multiple_buffering: float = 1.0
     min_utilization: float = 0.0
     attributes: Mapping[str, Attribute] = field(default_factory=dict, hash=False)
+    timeloop_class: str = ""
 
     @property
     def instances(self) -> int:
         """Number of physical instances."""
         return self.mesh_x * self.mesh_y
+
+    @property
+    def is_dram(self) -> bool:
+        """Whether Timeloop takes it for a DRAM."""
+        return "DRAM" in (self.timeloop_class or self.klass) or self.attributes.get("technology") == "DRAM"
+
+    @property
+    def reduces(self) -> bool:
+        """Whether it adds up what it receives; where not, outputs travel twice (``HardwareReductionSupported``)."""
+        stated = canonical(self.attributes).get("reduction_supported")
+        return not self.is_dram if stated is None else bool(stated)
 
     @property
     def capacity_bits(self) -> int | None:
@@ -99,6 +114,9 @@ class Architecture:
         Storage level that carries the fan-out of each container of a v0.4 file, by the container's name.
     components
         Definitions of compound components that stood in the same file, for energy estimators.
+    plain
+        Whether it stood in a file that Timeloop 3.0.3 reads itself (v0.3), so that mappings and constraints must be
+        written in words that Timeloop knows, not only its front end (v0.4).
 
     Raises
     ------
@@ -112,6 +130,7 @@ class Architecture:
     constraints: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
     fanout_names: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     components: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
+    plain: bool = field(default=False, hash=False, compare=False)
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []
@@ -127,6 +146,12 @@ class Architecture:
                     faults.append(
                         Fault(f"{axis} is not a multiple of the {axis} {a} of {outer.name}", self.name, inner.name, b)
                     )
+        if self.compute.name in names:
+            faults.append(Fault("a storage level and the compute level have one name", self.name, value=names[-1]))
+        for level in self.levels:
+            if level.instances % level.cluster_size:
+                text = f"clusters do not divide the {level.instances} instances of {level.name}"
+                faults.append(Fault(text, self.name, f"{level.name}.cluster_size", level.cluster_size, "a divisor"))
         raise_all(faults)
 
     @cached_property

@@ -4,6 +4,7 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
+from jouleloop.arch.attributes import BY_NAME, canonical_name
 from jouleloop.arch.documents import TAG, Quoted
 from jouleloop.arch.parameters import SIZES
 from jouleloop.arch.tree_v03 import split_name
@@ -47,7 +48,7 @@ def change(data: Any, variant: Variant) -> Any:
         elif name == VARIABLES:
             _set_variable(result, path, key, value, faults)
         elif name == EVERY:
-            stating = [node for _, node in nodes if key in _place(node, key, old)]
+            stating = [node for _, node in nodes if _spelled(_place(node, key, old), key) in _place(node, key, old)]
             if not stating:
                 faults.append(Fault(f"no node states the attribute {key}", None, path, nearest=_near(nodes, key, old)))
             for node in stating:
@@ -58,7 +59,11 @@ def change(data: Any, variant: Variant) -> Any:
                 faults.append(unknown(name, dict.fromkeys(own for own, _ in nodes), "node", field=path))
             for node in found:
                 place = _place(node, key, old)
-                if key not in place and key not in KNOWN and not (old and key == "instances"):
+                if (
+                    _spelled(place, key) not in place
+                    and canonical_name(key) not in KNOWN
+                    and not (old and key == "instances")
+                ):
                     known = sorted({*map(str, place), *KNOWN})
                     faults.append(unknown(key, known, "attribute", field=path))
                 _set(node, key, value, old)
@@ -86,6 +91,15 @@ def _place(node: dict[str, Any], key: str, old: bool) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
+def _spelled(place: dict[str, Any], key: str) -> str:
+    """Return the key by which a node states an attribute, or else the spelling of it that Timeloop knows."""
+    wanted = canonical_name(key)
+    known = BY_NAME.get(wanted)
+    spellings = known.spellings if known else ()
+    found = [*(mine for mine in place if canonical_name(str(mine)) == wanted), key, *spellings]
+    return next((name for name in found if name in place or name in spellings), key)
+
+
 def _set(node: dict[str, Any], key: str, value: Value, old: bool) -> None:
     if old and key == "instances":
         name = str(node.get("name", "")).partition("[")[0]
@@ -93,6 +107,7 @@ def _set(node: dict[str, Any], key: str, value: Value, old: bool) -> None:
         return
     where = "spatial" if key in _MESH and not old else "attributes"
     place = dict(_place(node, key, old))
+    key = _spelled(place, key)
     if value is None:
         place.pop(key, None)
     else:

@@ -4,9 +4,11 @@ Source: Timeloop ``src/model/buffer.cpp`` (``BufferLevel::ParseSpecs``) and ``sr
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from jouleloop.arch.architecture import Attribute, ComputeLevel, StorageLevel
+from jouleloop.arch.attributes import BY_NAME, COMPUTE, KNOWN, STORAGE, canonical_name, is_harmless
 from jouleloop.errors import Fault
 from jouleloop.files import is_whole
 
@@ -26,47 +28,41 @@ _BLOCK = ("block_size", "n_words")
 _WIDTH = ("width", "memory_width", "data_storage_width")
 _DEPTH = ("depth", "memory_depth", "data_storage_depth")
 
-#: Attributes that set sizes, shares and bandwidths of a level.
-SIZES = (
-    *_WORD_BITS,
-    *_BLOCK,
-    *_WIDTH,
-    *_DEPTH,
-    "entries",
-    "sizeKB",
-    "cluster_size",
-    "bandwidth",
-    "read_bandwidth",
-    "write_bandwidth",
-    "shared_bandwidth",
-    "multiple_buffering",
-    "min_utilization",
-)
-
-#: Attributes that change what is counted in a way the model does not follow, and the values that do no harm.
-_UNSUPPORTED: dict[str, tuple[object, ...]] = {
-    "network_fill_latency": (0, None),
-    "network_drain_latency": (0, None),
-    "reduction_supported": (True, 1, None),
-    "allow_overbooking": (False, 0, None),
-    "metadata_storage_width": (0, None),
-    "metadata_storage_depth": (0, None),
-    "metadata_datawidth": (0, None),
-    "concordant_compressed_tile_traversal": (False, 0, None),
-    "tile_partition_supported": (False, 0, None),
-    "decompression_supported": (False, 0, None),
-    "compression_supported": (False, 0, None),
-    "per_dataspace_bandwidth_consumption_scale": (None,),
-    "network_read": (None,),
-    "network_fill": (None,),
-    "network_drain": (None,),
-    "network_update": (None,),
-}
+#: Attributes that set sizes, shares and bandwidths of a level, hyphens as underscores.
+SIZES = tuple(dict.fromkeys(canonical_name(spelling) for known in KNOWN if known.sizes for spelling in known.spellings))
 
 
-def canonical(attributes: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the attributes with hyphens in their names as underscores."""
-    return {str(key).replace("-", "_"): value for key, value in attributes.items()}
+@dataclass(frozen=True)
+class Component:
+    """One storage or compute node as an architecture file states it.
+
+    Attributes
+    ----------
+    klass
+        Class by which Timeloop knows what it is.
+    model
+        Class by which estimators know it: the subclass where one is given.
+    attributes
+        What Timeloop reads.
+    inherited
+        What estimators read besides: attributes that a v0.3 tree hands down to them, but not to Timeloop.
+    exact_spelling
+        Whether only Timeloop's own spellings count; the front end of v0.4 knows hyphens and underscores alike.
+    """
+
+    name: str
+    path: str
+    klass: str
+    model: str
+    attributes: Mapping[str, Any]
+    mesh: tuple[int, int]
+    inherited: Mapping[str, Any] = field(default_factory=dict)
+    exact_spelling: bool = False
+
+    @property
+    def is_dram(self) -> bool:
+        """Whether Timeloop takes it for a DRAM."""
+        return "DRAM" in self.klass or self.attributes.get("technology") == "DRAM"
 
 
 def kind_of(klass: str) -> str | None:
@@ -80,13 +76,42 @@ def kind_of(klass: str) -> str | None:
 class _Reader:
     """Looks attributes up by their spellings and collects what is wrong with them."""
 
-    def __init__(self, where: str, source: str, attributes: Mapping[str, Any]) -> None:
-        self.where, self.source = where, source
-        self.attributes = canonical(attributes)
+    def __init__(self, component: Component, kind: str) -> None:
+        self.where = f"{component.name}.attributes"
         self.faults: list[Fault] = []
+        self.attributes: dict[str, Any] = {}
+        for key, value in component.attributes.items():
+            name = canonical_name(str(key))
+            before = self.attributes.get(name)
+            if value is not None and before is not None and before != value:
+                self.fault("is given twice with different values", str(key), value, str(before))
+            if value is not None or name not in self.attributes:
+                self.attributes[name] = value
+        self._refuse(kind)
+        if component.exact_spelling:
+            self._refuse_spellings(component, kind)
 
     def fault(self, message: str, key: str = "", value: object = None, allowed: str | None = None) -> None:
-        self.faults.append(Fault(message, self.source, f"{self.where}.{key}" if key else self.where, value, allowed))
+        self.faults.append(Fault(message, "", f"{self.where}.{key}" if key else self.where, value, allowed))
+
+    def _refuse(self, kind: str) -> None:
+        """Add a fault for every attribute that would change the counts and that the model does not follow."""
+        for key, value in self.attributes.items():
+            known = BY_NAME.get(key)
+            if known is None or not known.refused or kind not in known.kinds or is_harmless(known, value):
+                continue
+            allowed = " or ".join(str(good) for good in known.harmless) or "no such attribute"
+            self.fault(known.refused, key, value, allowed)
+
+    def _refuse_spellings(self, component: Component, kind: str) -> None:
+        """Add a fault for every attribute that counts and whose spelling Timeloop 3.0.3 would pass over."""
+        for key in component.attributes:
+            known = BY_NAME.get(canonical_name(str(key)))
+            if known is None or not known.counted or kind not in known.kinds or key in known.spellings:
+                continue
+            if not any(spelling in component.attributes for spelling in known.spellings):
+                text = "Timeloop 3.0.3 does not read this spelling"
+                self.fault(text, str(key), component.attributes[key], " or ".join(known.spellings))
 
     def whole(self, keys: Iterable[str], minimum: int = 1) -> int | None:
         for key in keys:
@@ -111,52 +136,19 @@ class _Reader:
         return None
 
 
-def storage_level(
-    name: str,
-    path: str,
-    klass: str,
-    attributes: Mapping[str, Any],
-    mesh: tuple[int, int],
-    *,
-    source: str,
-    faults: list[Fault],
-) -> StorageLevel | None:
-    """Return the storage level that Timeloop makes of these attributes; add what is wrong to ``faults``.
+def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | None:
+    """Return the storage level that Timeloop makes of a component; add what is wrong to ``faults``.
 
     Size in words = ``entries``, or ``depth`` times the block size, or ``sizeKB`` * 8192 / word bits; without any of
     them it is unlimited. Where a width is given, block size = width / (word bits * cluster size), or the cluster size
     follows from a given block size.
     """
-    read = _Reader(f"{name}.attributes", source, attributes)
+    read = _Reader(component, STORAGE)
     word_bits = read.whole(_WORD_BITS) or DEFAULT_WORD_BITS
-    block_given, cluster_given = read.whole(_BLOCK), read.whole(("cluster_size",))
-    block, cluster = block_given or 1, cluster_given or 1
-    width = read.whole(_WIDTH)
-    if width is not None and not read.faults:
-        key = next(k for k in _WIDTH if read.attributes.get(k) is not None)
-        if width % (word_bits * block):
-            read.fault(f"is no multiple of {word_bits} bits a word times {block} words a block", key, width)
-        elif block_given and cluster_given:
-            if block * word_bits * cluster != width:
-                text = f"block size {block} * word bits {word_bits} * cluster size {cluster} is not the width"
-                read.fault(text, key, width, str(block * word_bits * cluster))
-        elif block_given:
-            cluster = width // (word_bits * block)
-        else:
-            if width % (word_bits * cluster):
-                read.fault(f"is no multiple of {word_bits} bits a word times cluster size {cluster}", key, width)
-            block = max(width // cluster // word_bits, 1)
-    is_dram = "DRAM" in klass or read.attributes.get("technology") == "DRAM"
-    if is_dram and cluster != 1:
+    block, cluster = _block_and_cluster(read, word_bits)
+    if component.is_dram and cluster != 1:
         read.fault("a DRAM cannot be clustered", "cluster_size", cluster, "1")
-    capacity = read.whole(("entries",))
-    if capacity is None:
-        depth = read.whole(_DEPTH)
-        kilobytes = read.whole(("sizeKB",))
-        if depth is not None:
-            capacity = None if is_dram and depth >= UNLIMITED_DEPTH else depth * block
-        elif kilobytes is not None:
-            capacity = kilobytes * 1024 * 8 // word_bits
+    capacity = _capacity_words(read, component, word_bits, block)
     bandwidth = read.real(("bandwidth",))
     half = None if bandwidth is None else bandwidth / 2
     buffering = read.real(("multiple_buffering",)) or 1.0
@@ -168,53 +160,79 @@ def storage_level(
         read.fault("needs a level of limited size", "min_utilization", utilization)
     if capacity is not None and not read.faults and int(capacity / buffering) < 1:
         read.fault("leaves no room for a single word", "multiple_buffering", buffering)
-    refuse_unsupported(read)
+    stated = read.attributes.get("vector_access_energy")
+    if stated is not None and (isinstance(stated, bool) or not isinstance(stated, (int, float)) or not stated >= 0):
+        read.fault("must be an energy in pJ", "vector_access_energy", stated, "0 or more")
+    reduces = read.attributes.get("reduction_supported")
+    if reduces is not None and not isinstance(reduces, bool):
+        read.fault("must be true or false", "reduction_supported", reduces)
     faults += read.faults
     if read.faults:
         return None
     return StorageLevel(
-        name,
-        path,
-        klass,
+        component.name,
+        component.path,
+        component.model,
         capacity,
         word_bits,
         block,
         cluster,
-        *mesh,
+        *component.mesh,
         read_bandwidth_words=read.real(("read_bandwidth",)) or half,
         write_bandwidth_words=read.real(("write_bandwidth",)) or half,
         shared_bandwidth_words=read.real(("shared_bandwidth",)),
         multiple_buffering=buffering,
         min_utilization=float(utilization),
-        attributes=plain(attributes),
+        attributes=plain({**component.inherited, **component.attributes}),
+        timeloop_class="" if component.klass == component.model else component.klass,
     )
 
 
-def compute_level(
-    name: str,
-    path: str,
-    klass: str,
-    attributes: Mapping[str, Any],
-    mesh: tuple[int, int],
-    *,
-    source: str,
-    faults: list[Fault],
-) -> ComputeLevel | None:
-    """Return the compute level that Timeloop makes of these attributes; add what is wrong to ``faults``."""
-    read = _Reader(f"{name}.attributes", source, attributes)
+def _block_and_cluster(read: _Reader, word_bits: int) -> tuple[int, int]:
+    """Return words a block and instances a cluster; what of the two is not given follows from a given width."""
+    block_given, cluster_given = read.whole(_BLOCK), read.whole(("cluster_size",))
+    block, cluster = block_given or 1, cluster_given or 1
+    width = read.whole(_WIDTH)
+    if width is None or read.faults:
+        return block, cluster
+    key = next(k for k in _WIDTH if read.attributes.get(k) is not None)
+    if width % (word_bits * block):
+        read.fault(f"is no multiple of {word_bits} bits a word times {block} words a block", key, width)
+    elif block_given and cluster_given:
+        if block * word_bits * cluster != width:
+            text = f"block size {block} * word bits {word_bits} * cluster size {cluster} is not the width"
+            read.fault(text, key, width, str(block * word_bits * cluster))
+    elif block_given:
+        cluster = width // (word_bits * block)
+    elif width % (word_bits * cluster):
+        read.fault(f"is no multiple of {word_bits} bits a word times cluster size {cluster}", key, width)
+    else:
+        block = width // cluster // word_bits
+    return block, cluster
+
+
+def _capacity_words(read: _Reader, component: Component, word_bits: int, block: int) -> int | None:
+    entries, depth, kilobytes = read.whole(("entries",)), read.whole(_DEPTH), read.whole(("sizeKB",))
+    if kilobytes is not None and (entries is not None or depth is not None):
+        other = next(k for k in ("entries", *_DEPTH) if read.attributes.get(k) is not None)
+        text = f"the size is given twice, here and by {other}: Timeloop ends with an error"
+        read.fault(text, "sizeKB", kilobytes, "one of the two")
+    if entries is not None:
+        return entries
+    if depth is not None:
+        return None if component.is_dram and depth >= UNLIMITED_DEPTH else depth * block
+    return None if kilobytes is None else kilobytes * 1024 * 8 // word_bits
+
+
+def compute_level(component: Component, faults: list[Fault]) -> ComputeLevel | None:
+    """Return the compute level that Timeloop makes of a component; add what is wrong to ``faults``."""
+    read = _Reader(component, COMPUTE)
     word_bits = read.whole(_WORD_BITS) or DEFAULT_WORD_BITS
-    refuse_unsupported(read)
     faults += read.faults
-    return None if read.faults else ComputeLevel(name, path, klass, word_bits, *mesh, attributes=plain(attributes))
-
-
-def refuse_unsupported(read: _Reader) -> None:
-    """Add a fault for every attribute that would change the counts and that the model does not follow."""
-    for key, harmless in _UNSUPPORTED.items():
-        value = read.attributes.get(key)
-        if value in harmless or value == {}:
-            continue
-        read.fault("is not supported by the model", key, value)
+    if read.faults:
+        return None
+    given = plain({**component.inherited, **component.attributes})
+    return ComputeLevel(component.name, component.path, component.model, word_bits, *component.mesh, attributes=given)
 
 
 def plain(attributes: Mapping[str, Any]) -> dict[str, Attribute]:

@@ -8,7 +8,7 @@ from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.change import change
 from jouleloop.arch.documents import load_document
 from jouleloop.arch.tree_v03 import read_tree
-from jouleloop.arch.tree_v04 import read_nodes
+from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.workload.variants import UNCHANGED, Variant
 
@@ -122,6 +122,7 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
         constraints=tuple(found_nodes.constraints),
         fanout_names=found_nodes.fanout_names,
         components=component_classes(data) or (),
+        plain="nodes" not in top,
     )
 
 
@@ -157,6 +158,10 @@ def _check(
         faults.append(Fault(f"has {len(compute)} compute levels ({names})", None, "architecture", allowed="1"))
     if len(compute) == 1 and nodes[-1] is not compute[0]:
         faults.append(Fault("compute must be the innermost component", None, compute[0].name))
+    for level in levels[1:]:
+        if level.capacity_words is None and not level.is_dram and level.klass != DUMMY_CLASS:
+            text = "has no size, and Timeloop knows none but a DRAM without one"
+            faults.append(Fault(text, None, level.name, level.klass, "depth, entries or sizeKB"))
     if not levels:
         faults.append(Fault("has no storage", None, "architecture"))
     elif "DRAM" not in levels[0].klass and levels[0].capacity_words is not None:

@@ -3,11 +3,12 @@
 import re
 from typing import Any
 
+from jouleloop.arch.attributes import BY_NAME, canonical, canonical_name, is_harmless
 from jouleloop.arch.expressions import ExpressionError
 from jouleloop.arch.parameters import (
     COMPUTE_CLASSES,
     STORAGE_CLASSES,
-    canonical,
+    Component,
     compute_level,
     kind_of,
     storage_level,
@@ -29,6 +30,9 @@ def read_tree(top: dict[str, Any], faults: list[Fault]) -> Nodes:
     ``src/model/engine.cpp``/``buffer.cpp``: without a mesh all instances lie along X).
     """
     nodes = Nodes()
+    if top.get("local"):
+        text = "stands outside all trees, where Timeloop does not read it; move it into the subtree"
+        faults.append(Fault(text, None, "architecture.local"))
     _walk(top, [], {}, 1, nodes, faults, "architecture")
     return nodes
 
@@ -84,6 +88,8 @@ def _local(
         return
     faults += [unknown(str(key), _LOCAL_KEYS, "key", field=where) for key in item if key not in _LOCAL_KEYS]
     if item.get("enabled") is False:
+        text = "cannot be switched off: Timeloop counts it all the same; leave the component out"
+        faults.append(Fault(text, None, f"{where}.enabled", False))
         return
     split = split_name(str(item.get("name", "")))
     if split is None:
@@ -103,6 +109,8 @@ def _local(
             attributes[key] = names(key)
         except ExpressionError as error:
             faults.append(Fault(str(error), None, f"{name}.attributes.{key}", value))
+    faults += _handed_down(name, inherited, own, kind)
+    own = {key: attributes[key] for key in own}
     if kind == "network":
         faults.append(Fault("networks are not supported by the model", None, f"{name}.class", klass))
         return
@@ -110,15 +118,35 @@ def _local(
         allowed = "a name that contains one of " + ", ".join((*STORAGE_CLASSES, *COMPUTE_CLASSES))
         faults.append(Fault("unknown class of component", None, f"{name}.class", klass, allowed))
         return
-    mesh = _mesh(name, canonical(attributes), instances, faults)
+    mesh = _mesh(name, canonical(own), instances, faults)
     if mesh is None:
         return
     full = ".".join([*path, str(item["name"])])
     model = str(item.get("subclass") or klass)
     build = storage_level if kind == "storage" else compute_level
-    level = build(name, full, model, attributes, mesh, source="", faults=faults)
+    component = Component(name, full, str(klass), model, own, mesh, inherited, exact_spelling=True)
+    level = build(component, faults)
     if level is not None:
         nodes.levels.append(level)
+
+
+def _handed_down(name: str, inherited: dict[str, Any], own: dict[str, Any], kind: str | None) -> list[Fault]:
+    """Return a fault for every attribute around a component that counts only for estimators.
+
+    Source: Timeloop ``src/model/topology.cpp``, ``ParseTreeSpecs`` reads the component's own attributes alone; only
+    Accelergy hands those of the tree down.
+    """
+    faults = []
+    stated = {canonical_name(str(key)) for key in own}
+    for key, value in inherited.items():
+        known = BY_NAME.get(canonical_name(str(key)))
+        if known is None or kind not in known.kinds or value is None or key == "technology":
+            continue
+        matters = known.counted or (bool(known.refused) and not is_harmless(known, value))
+        if matters and not any(canonical_name(spelling) in stated for spelling in known.spellings):
+            text = f"stands around {name}, and Timeloop does not hand it down; state it on the component"
+            faults.append(Fault(text, None, f"{name}.attributes.{key}", value))
+    return faults
 
 
 def _mesh(name: str, attributes: dict[str, Any], instances: int, faults: list[Fault]) -> tuple[int, int] | None:

@@ -10,6 +10,7 @@ from jouleloop.arch.expressions import ExpressionError, UnknownName, evaluate, i
 from jouleloop.arch.parameters import (
     COMPUTE_CLASSES,
     STORAGE_CLASSES,
+    Component,
     compute_level,
     kind_of,
     storage_level,
@@ -257,7 +258,7 @@ class _Walk:
             self.faults.append(Fault("unknown class of component", None, f"{name}.class", str(klass), allowed))
             return
         build = storage_level if kind == "storage" else compute_level
-        level = build(name, path, model, attributes, self.mesh, source="", faults=self.faults)
+        level = build(Component(name, path, klass, model, attributes, self.mesh), self.faults)
         if level is not None:
             self.nodes.levels.append(level)
 

@@ -40,11 +40,11 @@ def compare(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of tables.")] = False,
 ) -> None:
     """Tell where two tables agree: rows of one only, equal, lower and higher values; exit code 1 where they differ."""
-    from jouleloop.tables.compare import compare_tables, read_table  # noqa: PLC0415 - pandas is slow to import
+    from jouleloop.tables.compare import compare_tables, read_any  # noqa: PLC0415 - pandas is slow to import
 
     found = compare_tables(
-        read_table(first),
-        read_table(second),
+        read_any(first),
+        read_any(second),
         on=_names(on),
         only=_names(only),
         ignore=_names(ignore),

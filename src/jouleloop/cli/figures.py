@@ -6,9 +6,10 @@ from typing import Annotated
 import typer
 
 from jouleloop.cli.project import project_root
+from jouleloop.columns import read_table
 from jouleloop.config.load import load_study, read_config
 from jouleloop.errors import InputError, raise_all, unknown
-from jouleloop.tables.write import read_parquet
+from jouleloop.tables.layouts import ENERGIES
 from jouleloop.terminal.console import stdout
 
 
@@ -23,7 +24,7 @@ def figures(
     """Draw growth and breakdown of every sweep, and Figure 4 of paper 002, from the table of energies."""
     root = project_root()
     study = load_study(read_config(root / "config" / "config.yaml"), root)
-    energies, _ = read_parquet(results / "energies.parquet")
+    energies, _ = read_table(results / "energies.parquet", ENERGIES)
     present = {str(name) for name in energies["sweep"].unique()}
     sweeps = [sweep for sweep in study.tested if sweep.name in present]
     architectures = [str(name) for name in energies["architecture"].unique()]

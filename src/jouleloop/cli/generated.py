@@ -1,4 +1,4 @@
-"""What is generated from the definitions of the keys: JSON schemas for editors, and the table of keys in the docs."""
+"""What is generated from definitions: JSON schemas for editors, and the tables of keys and columns in the docs."""
 
 import json
 import typing
@@ -9,9 +9,21 @@ from pydantic import BaseModel
 
 from jouleloop.config.model import Config
 from jouleloop.study.summary import RunSummary
+from jouleloop.tables.layouts import LAYOUTS
 from jouleloop.workload.sweep_schema import NetworkFile, SweepFile
 
 _BEGIN, _END = "<!-- generated: keys -->", "<!-- end of generated keys -->"
+
+_TABLES_HEAD = """\
+# The tables of a study
+
+`jouleloop config --write-schema` makes this page from `jouleloop/tables/layouts.py` and `jouleloop/stats/columns.py`.
+
+Rules hand Parquet to each other. The CSV beside it is an export: same rows, same order, without the columns marked
+*Parquet only*. `<…>` stands for any text, so one line may define several columns. Types: text; whole (numbers that may
+be missing); number; truth; any (its values decide). Names of layers are text whatever they look like: `1`, `NA` and
+`-small` are read as they were written.
+"""
 
 #: The generated schemas by file name.
 SCHEMAS: dict[str, type[BaseModel]] = {
@@ -91,4 +103,18 @@ def generated_files(root: Path) -> dict[Path, str]:
         (root / "docs" / "run-summary.md", RunSummary),
     ):
         files[path] = with_table(path.read_text(encoding="utf-8"), model)
+    files[root / "docs" / "tables.md"] = tables_page()
     return files
+
+
+def tables_page() -> str:
+    """Return docs/tables.md: the columns of every table of a study."""
+    parts = [_TABLES_HEAD]
+    for layout in LAYOUTS:
+        parts.append(f"## `{layout.file}`\n\nA row: {layout.meaning[0].lower()}{layout.meaning[1:]}\n")
+        rows = []
+        for column in layout.columns:
+            meaning = column.meaning if column.exported else f"{column.meaning} Parquet only."
+            rows.append(f"| `{column.name}` | {column.kind} | {column.unit} | {meaning} |")
+        parts.append("\n".join(["| column | type | unit | meaning |", "|---|---|---|---|", *rows]) + "\n")
+    return "\n".join(parts)

@@ -24,14 +24,11 @@ from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
 from jouleloop.files import is_file, read_yaml
 from jouleloop.study.compute import Job
-from jouleloop.study.provenance import provenance
 from jouleloop.study.runlog import log_to
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import Searches, summary_text, write_summary
 from jouleloop.study.variants import distinct_points, run_points
-from jouleloop.tables.collect import summary_of
-from jouleloop.tables.energies import energies_table, sources_table
-from jouleloop.tables.write import write_csv, write_parquet
+from jouleloop.tables.collect import summary_of, write_energy_tables
 from jouleloop.terminal.console import stderr, stdout
 from jouleloop.terminal.splice import spliced
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
@@ -79,11 +76,7 @@ def sweep(
     started = time.monotonic()
     with log_to(output / "logs" / "sweep.log" if verbose else None):
         searches = _search(points, jobs, store)
-        table, timings = energies_table(jobs, [points], store)
-    write_parquet(output / "energies.parquet", table, provenance(jobs, [points]))
-    write_csv(output / "energies.csv", table)
-    write_csv(output / "timings.csv", timings)
-    write_csv(output / "energy_sources.csv", sources_table(jobs, [points]))
+        table, timings = write_energy_tables(jobs, [points], store, output)
     if points.attributes:
         # Drawing needs matplotlib, which is slow to import.
         from jouleloop.report.study_figures import draw_architecture_sweep  # noqa: PLC0415

@@ -6,14 +6,21 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture, StorageLevel
-from jouleloop.arch.tree_v04 import DUMMY_CLASS
-from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.energy.tables import COMPUTE_ACTIONS
+from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml
 
 _EXPONENT = re.compile(r"\d+(\.\d*)?[eE][-+]?\d{1,3}")
-_RANGE = re.compile(r"\[\d+\.\.\d+\]")
+
+#: Components whose table Timeloop takes for the energy of all wires, and the action that it looks up there.
+_WIRES, _TRANSFER = ("wire", "Wire"), "transfer_random"
+
+#: Actions by which Timeloop charges a storage level's reads, fills and updates: the first that its table has.
+STORAGE_ACTIONS: Mapping[str, tuple[str, ...]] = {
+    "read": ("random_read", "read"),
+    "fill": ("random_fill", "write"),
+    "update": ("random_update", "random_fill", "write"),
+}
 
 
 def read_ert(path: Path) -> dict[str, dict[str, float]]:
@@ -22,7 +29,10 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
     Raises
     ------
     EnergyTableError
-        Where the file holds no energy reference table of version 0.2, 0.3 or 0.4.
+        Where the file holds no energy reference table of version 0.2, 0.3 or 0.4, two components have one name, or
+        wires cost energy.
+
+    Source: Timeloop ``src/model/topology.cpp``, ``ParseAccelergyERT``.
     """
     data = read_yaml(path)
     top = data.get("ERT") if isinstance(data, Mapping) else None
@@ -33,6 +43,7 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
         raise EnergyTableError(Fault("unsupported version", str(path), "ERT.version", version, "0.2, 0.3, 0.4"))
     faults: list[Fault] = []
     result: dict[str, dict[str, float]] = {}
+    names: dict[str, str] = {}
     if isinstance(tables, Mapping):
         tables = [
             {"name": name, "actions": [{"name": a, **e} for a, given in actions.items() for e in _listed(given)]}
@@ -45,7 +56,12 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
         if not isinstance(component, Mapping) or not isinstance(component.get("actions"), list):
             faults.append(Fault("needs a name and actions", str(path), f"ERT.tables[{index}]"))
             continue
-        actions = result.setdefault(short_name(str(component.get("name"))), {})
+        full = str(component.get("name"))
+        name = short_name(full)
+        if names.setdefault(name, full) != full:
+            text = f"stands for {name} as {names[name]} does; Timeloop takes parts of both tables"
+            faults.append(Fault(text, str(path), f"ERT.tables[{index}].name", full, "one table a name"))
+        actions = result.setdefault(name, {})
         for action in component["actions"]:
             energy: Any = action.get("energy") if isinstance(action, Mapping) else None
             energy = _number(energy)
@@ -53,8 +69,15 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
             if wrong or "name" not in action:
                 faults.append(Fault("is no action with an energy in pJ", str(path), f"ERT.tables[{index}]", action))
                 continue
-            name = str(action["name"])
-            actions[name] = max(actions.get(name, 0.0), float(energy))
+            done = str(action["name"])
+            actions[done] = max(actions.get(done, 0.0), float(energy))
+    for name in _WIRES:
+        transfer_pj = result.pop(name, {_TRANSFER: 0.0}).get(_TRANSFER)
+        if transfer_pj is None:
+            faults.append(Fault(f"has no action {_TRANSFER}: Timeloop ends with an error", str(path), f"ERT.{name}"))
+        elif transfer_pj:
+            where = f"ERT.{name}.{_TRANSFER}"
+            faults.append(Fault("energy of wires is not counted by the model", str(path), where, transfer_pj, "0"))
     raise_all(faults, EnergyTableError)
     return result
 
@@ -69,60 +92,14 @@ def _listed(given: Any) -> list[Mapping[str, Any]]:
 
 
 def short_name(full: str) -> str:
-    """Return the component's own name from ``system.PE[0..3].buffer[0..1]``."""
-    return _RANGE.sub("", full).split(".")[-1]
+    """Return the level that Timeloop charges with the table of ``system.PE[0..3].buffer[0..1]``: here ``buffer``.
 
-
-def load_ert(path: Path, arch: Architecture) -> EnergyCosts:
-    """Return the energies that Timeloop 3.0.3 charges with an energy reference table.
-
-    The largest entry of each action counts; reads use ``read``, fills and updates ``write``, compute the first of
-    `COMPUTE_ACTIONS`. A storage level whose table has neither keeps the number of Timeloop's built-in technology model.
-
-    Raises
-    ------
-    EnergyTableError
-        Where a component has no table, or charges updates and fills differently.
-
-    Source: Timeloop ``src/model/topology.cpp``, ``ParseAccelergyERT``; ``src/model/buffer.cpp``,
-    ``UpdateOpEnergyViaERT``.
+    Source: Timeloop ``src/model/topology.cpp``, ``ParseAccelergyERT``, which takes a last range off only where that
+    starts with one digit.
     """
-    tables = read_ert(path)
-    faults: list[Fault] = []
-    levels: list[LevelEnergy] = []
-    for level in arch.levels:
-        actions = tables.get(level.name)
-        if level.klass == DUMMY_CLASS and actions is None:
-            levels.append(LevelEnergy(level.name, 0.0, 0.0, "stores nothing"))
-        elif actions is None:
-            allowed = ", ".join(sorted(tables))
-            faults.append(Fault("has no energy reference table", str(path), level.name, allowed=allowed))
-        else:
-            levels.append(_level(level, actions, path, faults))
-    unit = tables.get(arch.compute.name, {})
-    action = next((name for name in COMPUTE_ACTIONS if name in unit), None)
-    if action is None:
-        allowed = ", ".join(COMPUTE_ACTIONS)
-        faults.append(Fault("has no energy of a computation", str(path), arch.compute.name, allowed=allowed))
-    raise_all(faults, EnergyTableError)
-    return EnergyCosts(path.stem, tuple(levels), unit[action or ""], f"{path.name}: {arch.compute.name} {action}")
-
-
-def _level(level: StorageLevel, actions: Mapping[str, float], path: Path, faults: list[Fault]) -> LevelEnergy:
-    write = actions.get("write", actions.get("update"))
-    if "update" in actions and "write" in actions and actions["update"] != actions["write"]:
-        text = (
-            f"charges {actions['update']} pJ an update and {actions['write']} pJ a fill; the model charges both alike"
-        )
-        faults.append(Fault(text, str(path), level.name))
-    source, leak = f"{path.name}: {level.name}", actions.get("leak", 0.0)
-    if "read" not in actions or write is None:
-        built_in = built_in_energy_pj(level)
-        source += " (Timeloop's built-in technology model, for want of the actions read and write)"
-        return LevelEnergy(
-            level.name, actions.get("read", built_in), built_in if write is None else write, source, leak
-        )
-    return LevelEnergy(level.name, actions["read"], write, source, leak)
+    dots = full.rfind("..")
+    stem = full[: max(dots - 2, 0)] if dots >= 0 and full.rfind(".") == dots + 1 else full
+    return stem.rpartition(".")[2]
 
 
 def built_in_energy_pj(level: StorageLevel) -> float:
@@ -133,7 +110,7 @@ def built_in_energy_pj(level: StorageLevel) -> float:
 
     Source: Timeloop ``pat-public/src/pat/pat.cpp``, ``SRAMEnergy`` and ``DRAMEnergy``.
     """
-    if "DRAM" in level.klass:
+    if level.is_dram:
         return 200.0 * level.word_bits * level.block_words / 16
     if not level.capacity_words:
         return 0.0

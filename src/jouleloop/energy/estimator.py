@@ -9,7 +9,7 @@ from typing import Protocol
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.energy.ert import built_in_energy_pj, read_ert
+from jouleloop.energy.ert import STORAGE_ACTIONS, built_in_energy_pj, read_ert
 from jouleloop.energy.tables import COMPUTE_ACTIONS, EnergyTable, read_table, stated_energy
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml
@@ -19,11 +19,18 @@ Node = StorageLevel | ComputeLevel
 
 @dataclass(frozen=True)
 class Estimate:
-    """Energy in pJ of each action of one component, where it comes from, and what the estimator warned of."""
+    """Energy in pJ of each action of one component, where it comes from, and what the estimator warned of.
+
+    Attributes
+    ----------
+    file
+        File that holds the energies; empty where they are computed.
+    """
 
     energy_pj: Mapping[str, float]
     source: str
     warnings: tuple[str, ...] = ()
+    file: str = ""
 
 
 @dataclass(frozen=True)
@@ -93,7 +100,13 @@ class ErtEstimator:
 
     name: str
     energy_pj: Mapping[str, Mapping[str, float]]
+    file: str = ""
     kind: str = "tables"
+
+    @classmethod
+    def read(cls, path: Path) -> "ErtEstimator":
+        """Return the estimator for the table in a file."""
+        return cls(path.name.removesuffix(path.suffix), read_ert(path), str(path))
 
     def digest(self) -> str:
         """Return a hash of the table's content."""
@@ -106,18 +119,13 @@ class ErtEstimator:
         found = self.energy_pj.get(node.name)
         if found is None:
             return Refusal(f"no component of that name; it has {', '.join(sorted(self.energy_pj))}")
-        if found.get("update", 0.0) != found.get("write", found.get("update", 0.0)):
-            return Refusal(f"{found['update']} pJ an update, {found['write']} pJ a fill: the model charges both alike")
-        write = {"write": found["update"]} if "update" in found and "write" not in found else {}
-        return Estimate({**found, **write}, f"{self.name}: {node.name}")
+        return Estimate(found, f"{self.name}: {node.name}", file=self.file)
 
 
 def read_estimator(path: Path) -> TableEstimator | ErtEstimator:
     """Return the estimator for a file with a reference table of ours, or an ERT as Accelergy writes it."""
     data = read_yaml(path)
-    if isinstance(data, Mapping) and "ERT" in data:
-        return ErtEstimator(path.name.removesuffix(path.suffix), read_ert(path))
-    return TableEstimator.read(path)
+    return ErtEstimator.read(path) if isinstance(data, Mapping) and "ERT" in data else TableEstimator.read(path)
 
 
 def estimate_costs(
@@ -125,8 +133,9 @@ def estimate_costs(
 ) -> EnergyCosts:
     """Return the energies of an architecture, each component from the first estimator that knows it.
 
-    Reads are charged as ``read``, fills and updates as ``write``; a storage level whose estimate has neither is charged
-    what Timeloop charges then, the number of its built-in technology model. Compute is the first of `COMPUTE_ACTIONS`.
+    A storage level is charged its reads, fills and updates by the first of their `STORAGE_ACTIONS` that is known;
+    where it has none, by what Timeloop charges then, the number of its built-in technology model. Compute is the first
+    of `COMPUTE_ACTIONS`. No other action costs anything in Timeloop.
 
     Parameters
     ----------
@@ -136,7 +145,11 @@ def estimate_costs(
     Raises
     ------
     EnergyTableError
-        Where no estimator knows a component: every one is listed with what each estimator said.
+        Where no estimator knows a component: every one is listed with what each estimator said; or where an update of
+        a level costs another energy than a fill, which the model charges alike.
+
+    Source: Timeloop ``include/model/topology.hpp``, ``storageOperationMappings``; ``src/model/buffer.cpp``,
+    ``UpdateOpEnergyViaERT``.
     """
     faults: list[Fault] = []
     levels: list[LevelEnergy] = []
@@ -160,7 +173,7 @@ def estimate_costs(
 
 
 def load_costs(arch: Architecture, table_path: Path) -> EnergyCosts:
-    """Return the energies of an architecture from one reference table.
+    """Return the energies of an architecture from one reference table, ours or Accelergy's.
 
     Raises
     ------
@@ -168,7 +181,7 @@ def load_costs(arch: Architecture, table_path: Path) -> EnergyCosts:
         Where the file is no such table, or components have no entry; each is listed with the entries nearest to it.
     """
     try:
-        return estimate_costs(arch, [TableEstimator.read(table_path)])
+        return estimate_costs(arch, [read_estimator(table_path)])
     except EnergyTableError as error:
         raise error.at(table_path) from error
 
@@ -212,10 +225,17 @@ def _level(
     if answer is None:
         return None
     estimate, kind = answer
-    read, write = estimate.energy_pj.get("read"), estimate.energy_pj.get("write")
-    source, leak = estimate.source, estimate.energy_pj.get("leak", 0.0)
-    if read is None or write is None:
-        built_in = built_in_energy_pj(level)
-        source += " (without read and write, so Timeloop's built-in technology model)"
-        read, write = built_in if read is None else read, built_in if write is None else write
-    return LevelEnergy(level.name, read, write, source, leak, kind)
+    charged = {
+        operation: next((estimate.energy_pj[name] for name in names if name in estimate.energy_pj), None)
+        for operation, names in STORAGE_ACTIONS.items()
+    }
+    source, built_in = estimate.source, built_in_energy_pj(level)
+    absent = [operation for operation, energy_pj in charged.items() if energy_pj is None]
+    if absent:
+        names = ", ".join(f"{operation}s" for operation in absent)
+        source += f" (no action for {names}, so Timeloop's built-in technology model)"
+    read, fill, update = (built_in if energy_pj is None else energy_pj for energy_pj in charged.values())
+    if update != fill:
+        text = f"another energy than a fill's, {fill} pJ: the model charges both alike"
+        faults.append(Fault(text, estimate.file or estimate.source, f"{level.name}.random_update", update, str(fill)))
+    return LevelEnergy(level.name, read, fill, source, estimate.energy_pj.get("leak", 0.0), kind)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from jouleloop.arch.parameters import canonical
+from jouleloop.arch.attributes import canonical
 from jouleloop.energy.cacti import CactiGrid, SramEnergy
 from jouleloop.energy.compound import Library
 from jouleloop.energy.estimator import Estimate, Node, Refusal

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
-from jouleloop.arch.parameters import canonical
+from jouleloop.arch.attributes import canonical
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
 from jouleloop.energy.costs import LevelEnergy
 from jouleloop.errors import EnergyTableError, Fault, raise_all, unknown

@@ -1,8 +1,9 @@
 """Reads the one-line form of a mapping, as tables hold it: ``DRAM P57 Q57 | GLB M4X``."""
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from collections.abc import Mapping as Table
+from typing import Any
 
 from jouleloop.errors import Fault, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
@@ -42,3 +43,14 @@ def parse_compact(text: str, keep: Table[str, Collection[str]]) -> Mapping:
     if faults:
         raise MappingError(faults)
     return Mapping(tuple(levels))
+
+
+def kept_text(levels: Iterable[Table[str, Any]]) -> str:
+    """Return what the levels of a stored mapping keep, as one line: ``DRAM Inputs+Weights | GLB Inputs``."""
+    return " | ".join(" ".join([level["level"], "+".join(sorted(level["keep"]))]).strip() for level in levels)
+
+
+def parse_kept(text: str) -> dict[str, frozenset[str]]:
+    """Return the data spaces that each level keeps, from what `kept_text` wrote."""
+    parts = [part.partition(" ") for part in text.split(" | ")] if text else []
+    return {level: frozenset(filter(None, spaces.split("+"))) for level, _, spaces in parts}

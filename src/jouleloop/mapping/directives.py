@@ -1,7 +1,7 @@
 """The small languages inside Timeloop's directives: factors, permutations and lists of data spaces."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,6 +9,37 @@ from jouleloop.errors import Fault, unknown
 from jouleloop.files import is_whole
 
 _FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*?)\s*(<=|>=|==|=|<|>)?\s*(-?\d+)\s*")
+
+
+#: Types of directives that the front end of v0.4 alone knows.
+_FRONT_END_TYPES = ("dataspace",)
+#: What Timeloop itself passes over, or ends with an error at, in a text of factors or of a permutation.
+_FRONT_END_TEXT = {"factors": re.compile(r"[<>](?!=)"), "permutation": re.compile(r"[,*]")}
+
+
+def front_end_faults(directive: Mapping[str, Any], front_end_keys: Sequence[str], where: str) -> list[Fault]:
+    """Return a fault for all that only the front end of v0.4 reads in a directive, and Timeloop 3.0.3 itself does not.
+
+    Timeloop looks factors and permutations up as texts and passes over lists (``src/mapping/parser.cpp``,
+    ``src/mapping/constraints.cpp``).
+    """
+    faults: list[Fault] = []
+    if directive.get("type") in _FRONT_END_TYPES:
+        faults.append(Fault("is no type that Timeloop 3.0.3 knows", None, where, directive["type"], "datatype, bypass"))
+    for key in front_end_keys:
+        if key in directive:
+            faults.append(Fault(f"Timeloop 3.0.3 does not read {key}", None, where, directive[key], "no such key"))
+    for key, strange in _FRONT_END_TEXT.items():
+        value = directive.get(key)
+        if isinstance(value, (list, tuple, Mapping)) and value:
+            text = f"{key} must be a text: Timeloop 3.0.3 passes over a list"
+            faults.append(
+                Fault(text, None, where, value, "such as C=4 M<=16" if key == "factors" else "such as RSC_PQ")
+            )
+        elif isinstance(value, str) and strange.search(value.split("#")[0]):
+            known = "=, <= and >=" if key == "factors" else "letters and _"
+            faults.append(Fault(f"{key} is no text that Timeloop 3.0.3 reads", None, where, value, known))
+    return faults
 
 
 @dataclass

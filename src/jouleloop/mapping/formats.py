@@ -10,7 +10,7 @@ from jouleloop.arch.documents import load_document
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
 from jouleloop.errors import Fault, JouleloopError, MappingError, raise_all, unknown
 from jouleloop.files import is_whole
-from jouleloop.mapping.directives import parse_factors, parse_names, parse_permutation, parse_split
+from jouleloop.mapping.directives import front_end_faults, parse_factors, parse_names, parse_permutation, parse_split
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapping.nest import Nest, parse_map_txt, print_nest, read_map_txt, tile_words
 from jouleloop.mapping.validate import check_mapping
@@ -136,6 +136,8 @@ class _Directives:
             for key, value in item.items()
             if key not in ("target", "type", "version", *_KEYS[kind]) and value not in (None, [], "")
         ]
+        if self.arch.plain:
+            self.faults += front_end_faults(item, (), where)
         if kind == "bypass":
             kept = parse_names(item.get("keep"), self.spaces, f"{where}.keep", self.faults)
             bypassed = parse_names(item.get("bypass"), self.spaces, f"{where}.bypass", self.faults)
@@ -143,6 +145,10 @@ class _Directives:
             if both:
                 self.faults.append(Fault(f"both keeps and bypasses {', '.join(both)}", None, where))
             self.keep[level] = (self.keep[level] | set(kept)) - set(bypassed)
+            return
+        if kind == "spatial" and self.arch.fanout[self.arch.level_names.index(level)] == (1, 1):
+            text = "is spatial, but nothing fans out there: Timeloop ends with an error"
+            self.faults.append(Fault(text, None, where, level, "a level with a fan-out"))
             return
         if (level, kind) in self.factors:
             self.faults.append(Fault("gives the loops of this level a second time", None, where))

@@ -9,7 +9,14 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.documents import load_document
 from jouleloop.arch.read import OTHER_SECTIONS
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
-from jouleloop.mapping.directives import Factors, parse_factors, parse_names, parse_permutation, parse_split
+from jouleloop.mapping.directives import (
+    Factors,
+    front_end_faults,
+    parse_factors,
+    parse_names,
+    parse_permutation,
+    parse_split,
+)
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
@@ -37,6 +44,16 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "bypass": ("keep", "bypass", "keep_only", "bypass_only", "bypass_except"),
 }
 _KEYS["spatial"] = (*_KEYS["temporal"], "split")
+
+#: Keys that the front end of v0.4 alone knows.
+_FRONT_END_KEYS = (
+    "factors_only",
+    "no_iteration_over_dataspaces",
+    "must_iterate_over_dataspaces",
+    "keep_only",
+    "bypass_only",
+    "bypass_except",
+)
 
 #: What a target may say that changes the counts and that the model does not follow.
 _UNSUPPORTED = (
@@ -252,6 +269,10 @@ def _one(
     if name not in arch.level_names:
         faults.append(unknown(name, (*arch.level_names, *arch.fanout_names), "target", field=where))
         return
+    if kind == "spatial" and arch.fanout[arch.level_names.index(name)] == (1, 1):
+        text = "is spatial, but nothing fans out there: Timeloop ends with an error"
+        faults.append(Fault(text, None, where, name, "a level with a fan-out"))
+        return
     for key in target:
         if key in ("target", "type", "version"):
             continue
@@ -260,6 +281,8 @@ def _one(
                 faults.append(Fault(f"{key} is not supported by the model", None, where, target[key]))
         elif key not in _KEYS[kind]:
             faults.append(unknown(str(key), _KEYS[kind], "key", field=where))
+    if arch.plain:
+        faults += front_end_faults(target, _FRONT_END_KEYS, where)
     level = levels.setdefault(name, _Level())
     if kind == "bypass":
         _data_spaces(target, where, level, [space.name for space in shape.data_spaces], faults)

@@ -6,14 +6,29 @@ import numpy as np
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.errors import Fault, MappingError
+from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, SPEC, TEMPORAL, Floats, LayerArrays, NestArrays
 from jouleloop.workload.problem import Problem
 
 
 def encode_layer(problem: Problem) -> LayerArrays:
-    """Return the arrays of a problem."""
+    """Return the arrays of a problem.
+
+    Raises
+    ------
+    InputError
+        Where a dimension moves a data space along two ranks: Timeloop then sends the exact difference of two boxes that
+        overlap at a corner, and the kernels know only boxes that overlap along one rank.
+    """
+    faults = []
+    for space in problem.data_spaces:
+        ranks = [{term.dimension for term in rank} for rank in space.projection]
+        for dimension in sorted({d for rank in ranks for d in rank if sum(d in other for other in ranks) > 1}):
+            if problem.bound[dimension] > 1:
+                text = "a dimension in two ranks of one data space is not supported by the model"
+                faults.append(Fault(text, problem.name, f"{space.name}.projection", dimension, "one rank a dimension"))
+    raise_all(faults, InputError)
     return LayerArrays(
         problem.projection_array,
         np.array([space.read_write for space in problem.data_spaces], np.bool_),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numba as nb
 import numpy as np
 
-from jouleloop.arch.architecture import Architecture
+from jouleloop.arch.architecture import Architecture, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError
 from jouleloop.mapping.mapping import Mapping
@@ -18,13 +18,12 @@ from jouleloop.model.arrays import (
     GROUPS,
     INSTANCES,
     LINKS,
-    MULTICAST,
+    MIN_WORDS,
     PARTITION,
     READS,
     REDUCTIONS,
     TILE,
     UPDATES,
-    WORDS,
     Floats,
     Ints,
     LayerArrays,
@@ -77,7 +76,7 @@ def evaluate_mapping(
     semantics
         Which Timeloop is followed: ``timeloop-3.0.3`` or ``timeloop-2023-04`` (first output fills counted).
     check_capacity
-        Whether a tile that does not fit its level is an error.
+        Whether tiles that do not fit their level, or fill less of it than it asks for, are an error.
 
     Raises
     ------
@@ -104,6 +103,11 @@ def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: Wo
             faults.append(
                 Fault(f"tiles of {needed} words do not fit", field=level.name, allowed=f"at most {limit:.0f} words")
             )
+        least = spec[index, MIN_WORDS]
+        if needed < least:
+            text = f"tiles of {needed} words fill too little"
+            allowed = f"at least {least:g} words, min-utilization {level.min_utilization:g}"
+            faults.append(Fault(text, field=level.name, allowed=allowed))
     if faults:
         raise MappingError(faults)
 
@@ -147,7 +151,7 @@ def _evaluation(
         levels.append(LevelStats(level.name, int(work.status[index, CYCLES]), float(work.throttle[index]), data))
         if work.status[index, FANOUT] > 1:
             networks[f"{names[position]}<==>{names[position + 1]}"] = {
-                space: _network(problem, work, index, v) for v, space in enumerate(spaces)
+                space: _network(problem, level, work, index, v) for v, space in enumerate(spaces)
             }
     computes = steps * units
     return Evaluation(
@@ -164,10 +168,14 @@ def _evaluation(
     )
 
 
-def _network(problem: Problem, work: WorkArrays, index: int, v: int) -> NetworkStats:
+def _network(problem: Problem, level: StorageLevel, work: WorkArrays, index: int, v: int) -> NetworkStats:
+    """Return the traffic of a data space below a level; source: Timeloop ``src/model/network-legacy.cpp``."""
+    written = problem.data_spaces[v].read_write
+    # A level that cannot add reads outputs back and sends them out again, but for the first time.
+    times, spared = (2, work.access[index, v, PARTITION]) if written and not level.reduces else (1, 0)
     groups = work.groups[index, v, : work.access[index, v, GROUPS]]
-    ingress = tuple(sorted((int(m), int(s), float(w)) for m, s, w in groups if w > 0))
-    reductions = float(sum((g[MULTICAST] - 1) * g[WORDS] for g in groups)) if problem.data_spaces[v].read_write else 0.0
+    ingress = tuple(sorted((int(m), int(s), times * float(w) - spared) for m, s, w in groups if w > 0))
+    reductions = float(sum((multicast - 1) * words for multicast, _, words in ingress)) if written else 0.0
     return NetworkStats(int(work.status[index, FANOUT]), ingress, float(work.flow[index, v, LINKS]), reductions)
 
 

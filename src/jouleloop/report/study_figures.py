@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from jouleloop.columns import write_table
 from jouleloop.report.figures import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS, figure4, growth_figure
 from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.figures_energy import breakdown_figure
@@ -15,9 +16,9 @@ from jouleloop.report.style import save_figure
 from jouleloop.stats.analysis import Analysis
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import analyse, describe, rows_of
+from jouleloop.tables.layouts import VARIANTS
 from jouleloop.tables.published import read_published
 from jouleloop.tables.variants import variants_table
-from jouleloop.tables.write import write_csv
 from jouleloop.workload.sweep import Sweep
 
 
@@ -91,9 +92,9 @@ def draw_architecture_sweep(
     An architecture on which no point has a mapping gets no figure; the table says why.
     """
     table = variants_table(energies, sweep)
-    path = results / "architecture" / f"{sweep.name}.csv"
-    write_csv(path, table)
-    paths = [path]
+    stem = results / "architecture" / sweep.name
+    write_table(stem, table, VARIANTS)
+    paths = [stem.with_name(f"{stem.name}.csv")]
     for name in dict.fromkeys(table["architecture"]):
         if (table[table["architecture"] == name]["status"] == "ok").any():
             figure = architecture_figure(energies, sweep, str(name))

@@ -1,20 +1,23 @@
 """The tables of a study: energies, timings and the summary of the run, written from the store."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from jouleloop.columns import write_csv, write_table
 from jouleloop.config.load import Study
 from jouleloop.files import read_json
+from jouleloop.study.compute import Job
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.provenance import provenance
 from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import RunSummary, Searches, searches_of, summarise
 from jouleloop.tables.energies import energies_table, sources_table
-from jouleloop.tables.write import write_csv, write_parquet
+from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, TIMINGS
+from jouleloop.workload.sweep import Sweep
 
 LOG = logging.getLogger("jouleloop")
 
@@ -23,15 +26,20 @@ def write_energies(
     study: Study, store: ResultStore, folder: Path, *, root: Path = Path()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``; return energies and timings."""
-    jobs = jobs_of(study.config, root)
-    sweeps = (*study.sweeps, *study.architecture_sweeps)
-    table, timings = energies_table(jobs, sweeps, store)
-    write_parquet(folder / "energies.parquet", table, provenance(jobs, sweeps))
-    write_csv(folder / "energies.csv", table)
-    write_csv(folder / "timings.csv", timings)
-    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps))
+    found = write_energy_tables(jobs_of(study.config, root), (*study.sweeps, *study.architecture_sweeps), store, folder)
     for path in store.damaged:
         LOG.warning("%s: damaged, its points were computed again; the file can be removed", path)
+    return found
+
+
+def write_energy_tables(
+    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore, folder: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Do the same for ``sweeps`` that are searched by ``jobs``."""
+    table, timings = energies_table(jobs, sweeps, store)
+    write_table(folder / ENERGIES.file, table, ENERGIES, provenance(jobs, sweeps))
+    write_csv(folder / "timings.csv", timings, TIMINGS)
+    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
     return table, timings
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from jouleloop.columns import read_table
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.names import plain_cell
-from jouleloop.tables.write import read_parquet
+from jouleloop.tables.layouts import ANY, LAYOUTS
 
 #: Columns that tell rows apart wherever they stand, in this order.
 _IDENTITY = (
@@ -98,30 +98,16 @@ class TableComparison:
         return {"differ": self.differ, **asdict(self)}
 
 
-def read_table(path: Path) -> pd.DataFrame:
-    """Return the table in a Parquet or CSV file.
+def read_any(path: Path) -> pd.DataFrame:
+    """Return the table in a Parquet or CSV file, whichever it is.
 
     Raises
     ------
     InputError
         Where the file is no such table.
     """
-    if path.suffix == ".parquet":
-        table, _ = read_parquet(path)
-        return table
-    if path.suffix != ".csv":
-        raise InputError(Fault("not a table of results", str(path), allowed="a file that ends in .parquet or .csv"))
-    try:
-        table = pd.read_csv(path, low_memory=False)
-    except FileNotFoundError as error:
-        raise InputError(Fault("no such file", str(path))) from error
-    except (OSError, ValueError) as error:
-        raise InputError(Fault(f"not a CSV table: {error}", str(path))) from error
-    table.columns = pd.Index([str(plain_cell(name)) for name in table.columns])
-    for name in table.columns:
-        if not pd.api.types.is_numeric_dtype(table[name].dtype):
-            table[name] = table[name].map(plain_cell)
-    return table
+    known = {layout.file: layout for layout in LAYOUTS}
+    return read_table(path, known.get(path.stem, ANY))[0]
 
 
 def compare_tables(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pandas as pd
 
+from jouleloop.columns import write_table
 from jouleloop.config.load import Study
 from jouleloop.engines.agreement import QUANTITIES, Pair, compare_evaluations, joint_verdict
 from jouleloop.engines.protocol import Engine
@@ -17,7 +18,7 @@ from jouleloop.study.confirm import confirming_engine, confirming_job, run_confi
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.energies import layer_rows
-from jouleloop.tables.write import write_csv
+from jouleloop.tables.layouts import CROSSCHECK, CROSSCHECK_SUMMARY
 from jouleloop.workload.sweep import Sweep
 
 #: Columns of the verdict on each quantity.
@@ -29,8 +30,8 @@ def write_crosscheck(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write ``crosscheck.csv`` and ``crosscheck_summary.csv`` into ``folder``; return both tables."""
     points, summary = crosscheck_table(jobs_of(study.config, root), confirming_engine(study), study.sweeps, store)
-    write_csv(folder / "crosscheck.csv", points)
-    write_csv(folder / "crosscheck_summary.csv", summary)
+    write_table(folder / CROSSCHECK.file, points, CROSSCHECK)
+    write_table(folder / CROSSCHECK_SUMMARY.file, summary, CROSSCHECK_SUMMARY)
     return points, summary
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pandas as pd
 
 from jouleloop.errors import Fault, JouleloopError, raise_all
+from jouleloop.mapping.compact import kept_text
 from jouleloop.search.result import SearchResult
 from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import Job, Record, run_chunk
@@ -123,7 +124,7 @@ def _impossible(job: Job, error: JouleloopError) -> Record:
     """Return the columns of a point on a variant of the architecture that cannot be."""
     reason = "; ".join(str(fault) for fault in error.faults)
     result = SearchResult("invalid", reason, engine=job.engine.name, objective=job.objective)
-    return {**_short(result.as_json(), job), "estimator": ""}
+    return {**_short(result.as_json(), job), "estimator": "", "key": ""}
 
 
 def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
@@ -145,7 +146,7 @@ def _read_short(job: Job, keys: Iterable[str], store: ResultStore, own: Sequence
     batches = [pd.DataFrame(columns=pd.Index(["seconds"]))]
     records = store.read(keys)
     while batch := list(itertools.islice(records, _BATCH)):
-        rows = [_filled(_short(record, job), own) for _, record in batch]
+        rows = [{**_filled(_short(record, job), own), "key": key} for key, record in batch]
         batches.append(_typed(pd.DataFrame(rows, index=[key for key, _ in batch])))
     return pd.concat(batches[1:] or batches)
 
@@ -157,6 +158,7 @@ def _short(record: Record, job: Job) -> Record:
         "status": record["status"],
         "reason": record["reason"],
         "mapping": record["mapping_compact"] or "",
+        "kept": kept_text(record["mapping"] or ()),
         "optimal": bool(record["optimal"]),
         "mapspace_size": float(record["mapspace_size"]),
         "visited": int(record["visited"]),
@@ -200,7 +202,18 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[
         *("architecture", "sweep", "layer", *_SIZES, "groups", "input_size", "macs", "count"),
         *(("variant", *attributes) if attributes else ()),
         *("status", "reason"),
-        *("total_pj", "data_pj", "compute_pj", *energies, *words, "cycles", "utilization", "mapping", "optimal"),
+        *(
+            "total_pj",
+            "data_pj",
+            "compute_pj",
+            *energies,
+            *words,
+            "cycles",
+            "utilization",
+            "mapping",
+            "kept",
+            "optimal",
+        ),
         *(
             "lower_bound_pj",
             "mapspace_size",
@@ -211,6 +224,7 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[
             "objective",
             "semantics",
             "constraints",
+            "key",
         ),
     ]
     table = _typed(table.reindex(columns=columns))

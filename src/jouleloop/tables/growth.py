@@ -1,20 +1,22 @@
 """The sweeps of a study as the statistics want them described, and the tables that the statistics write."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
+from jouleloop.columns import write_table
 from jouleloop.config.load import Study
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import write_text
 from jouleloop.stats.analysis import Analysis, analyse_table
 from jouleloop.stats.cases import SweepDescription
+from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.energies import layer_table
-from jouleloop.tables.write import write_csv
 from jouleloop.workload.sweep import Sweep
 
 _POINT = ["architecture", "sweep", "layer"]
@@ -91,11 +93,14 @@ def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
     return joined
 
 
-def write_analysis(analysis: Analysis, folder: Path) -> None:
-    """Write fits, verdicts, residuals and what was left out as CSV, and the verdicts in words, into ``folder``."""
-    write_csv(folder / "fits.csv", analysis.fits)
-    write_csv(folder / "verdicts.csv", analysis.verdicts)
-    write_csv(folder / "residuals.csv", analysis.residuals)
-    write_csv(folder / "left_out.csv", analysis.left_out)
+def write_analysis(analysis: Analysis, folder: Path, provenance: Mapping[str, Any] | None = None) -> None:
+    """Write fits, verdicts, residuals and what was left out, and the verdicts in words, into ``folder``."""
+    for layout, table in (
+        (FITS, analysis.fits),
+        (VERDICTS, analysis.verdicts),
+        (RESIDUALS, analysis.residuals),
+        (LEFT_OUT, analysis.left_out),
+    ):
+        write_table(folder / layout.file, table, layout, provenance)
     text = "\n\n".join(f"{name}\n{'-' * len(name)}\n{words}" for name, words in analysis.paragraphs.items())
     write_text(folder / "verdicts.txt", text + "\n")

@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from jouleloop.engines.protocol import Target
-from jouleloop.mapping.compact import parse_compact
+from jouleloop.mapping.compact import parse_compact, parse_kept
 from jouleloop.model.symbolic import Symbol, symbolic_energies
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.laws import (
@@ -175,7 +174,7 @@ class _Group:
 
     def _point(self, sweep: Sweep, row: dict[str, Any], problem: Problem) -> _Point:
         target = self.job.target.for_shape(problem.shape)
-        mapping = parse_compact(str(row["mapping"]), _keep(target, row))
+        mapping = parse_compact(str(row["mapping"]), parse_kept(str(row["kept"])))
         bounds = [b for level in mapping.levels for b in (*_bounds(level.temporal), *_bounds(level.spatial))]
         values = [*problem.coefficients, *bounds]
         skeleton = re.sub(r"\d+", "", str(row["mapping"])) + problem.shape.name
@@ -282,21 +281,6 @@ class _Group:
 
 def _bounds(loops: Sequence[tuple[Any, ...]]) -> list[int]:
     return [loop[1] for loop in loops]
-
-
-def _keep(target: Target, row: Mapping[str, Any]) -> dict[str, frozenset[str]]:
-    """Return what is stored where: what the constraints allow and what has an energy, or must be kept."""
-    keep = {}
-    for level in target.arch.levels:
-        limits = target.constraints.level(level.name)
-        names = ("Weights", "Inputs", "Outputs")
-        keep[level.name] = frozenset(
-            name
-            for name in names
-            if name not in limits.bypass
-            and (name in limits.keep or row.get(f"{level.name}_{name.lower()}_pj", 0.0) > 0)
-        )
-    return keep
 
 
 def _reproduced(nest: NestLaws, values: Sequence[int], row: Mapping[str, Any], tolerance: float) -> bool:

@@ -71,6 +71,10 @@ def problem_from(data: Any, *, name: str = "", allow_dilation: bool = False) -> 
     for dimension in shape.dimensions:
         if dimension not in instance:
             faults.append(Fault("has no bound", None, f"problem.instance.{dimension}"))
+    for key, default in shape.coefficients:
+        if "dilation" in key.lower() and key not in instance and default != 1 and not allow_dilation:
+            text = "dilation is not supported by the model"
+            faults.append(Fault(text, None, f"problem.shape.coefficients.{key}", default, "1"))
     if not faults:
         faults += _contradictions(shape, instance, {**dict(shape.coefficients), **bounds, **coefficients})
     raise_all(faults)
@@ -161,12 +165,22 @@ def _shape(value: Any, faults: list[Fault]) -> ProblemShape | None:
         default = item.get("default", 1) if isinstance(item, Mapping) else None
         if not isinstance(item, Mapping) or not isinstance(item.get("name"), str) or not is_whole(default):
             faults.append(Fault("needs a name and a whole default", None, f"{where}.coefficients[{index}]", item))
+        elif int(default or 0) < 1:
+            text = "must be a positive whole number"
+            faults.append(Fault(text, None, f"{where}.coefficients[{index}].default", default))
+            coefficients.append((item["name"], 1))
         else:
             coefficients.append((item["name"], int(default or 0)))
     spaces = shape.get("data_spaces")
     if not isinstance(spaces, list) or not spaces:
         faults.append(Fault("must be a list", None, f"{where}.data_spaces", spaces))
         return None
+    dash = "-" if "data-spaces" in value else "_"
+    for index, item in enumerate(spaces):
+        key = f"read{'_' if dash == '-' else '-'}write"
+        if isinstance(item, Mapping) and key in item:
+            text = f"is not read beside data{dash}spaces, so the data space would not be written"
+            faults.append(Fault(text, None, f"{where}.data{dash}spaces[{index}].{key}", item[key], f"read{dash}write"))
     found = [
         _space(item, f"{where}.data_spaces[{i}]", dimensions, coefficients, faults) for i, item in enumerate(spaces)
     ]

@@ -8,10 +8,8 @@ from typing import Any
 import pandas as pd
 
 from jouleloop.study.store import ResultStore
-from jouleloop.workload.layer import Layer
 
 SPACES = ("Weights", "Inputs", "Outputs")
-_SIZES = ("C", "M", "R", "S", "N", "P", "Q", "w_stride", "h_stride", "groups")
 _COUNTS = ("tile_words", "instances", "reads", "fills", "updates")
 
 
@@ -45,17 +43,13 @@ def loops_of(mappings: Iterable[Any]) -> Loops:
     return Loops(levels, tuple(texts))
 
 
-def stored_accesses(
-    points: pd.DataFrame, timings: pd.DataFrame | None, store: Path | None
-) -> dict[int, list[list[list[int]]]]:
+def stored_accesses(points: pd.DataFrame, store: Path | None) -> dict[int, list[list[list[int]]]]:
     """Return tile sizes and accesses by the index of a point, for those whose result is stored.
 
     Parameters
     ----------
     points
-        Rows of the table of energies.
-    timings
-        Table with the key of every result, by architecture and canonical layer.
+        Rows of the table of energies, with the ``key`` of their results.
     store
         Folder of the results.
 
@@ -65,31 +59,16 @@ def stored_accesses(
         For every level outermost first, for every data space kept there: its position in `SPACES`, and per instance the
         tile [words], the instances used, and reads, fills and updates [words].
     """
-    if timings is None or store is None or not {"architecture", "layer", "key"} <= set(timings.columns):
+    if store is None or "key" not in points.columns:
         return {}
-    known = {(str(a), str(n)): str(k) for a, n, k in timings[["architecture", "layer", "key"]].itertuples(index=False)}
     wanted: dict[str, list[int]] = {}
-    if not {"architecture", *_SIZES} <= set(points.columns):
-        return {}
-    for index, architecture, *sizes in points[["architecture", *_SIZES]].itertuples():
-        for name in _names(dict(zip(_SIZES, sizes, strict=True))):
-            key = known.get((str(architecture), name))
-            if key is not None:
-                wanted.setdefault(key, []).append(int(index))
-                break
+    for index, key in zip(points.index, points["key"], strict=True):
+        wanted.setdefault(str(key), []).append(int(index))
     found: dict[int, list[list[list[int]]]] = {}
     for key, record in ResultStore(store).read(wanted):
         if record.get("evaluation"):
-            accesses = _accesses(record["evaluation"])
-            found |= dict.fromkeys(wanted[key], accesses)
+            found |= dict.fromkeys(wanted[key], _accesses(record["evaluation"]))
     return found
-
-
-def _names(sizes: Mapping[str, Any]) -> list[str]:
-    """Return the canonical names that the layer of these sizes may have."""
-    plain: dict[str, Any] = {key: int(value) for key, value in sizes.items()}
-    flat = all(plain[key] == 1 for key in ("R", "S", "P", "Q", "w_stride", "h_stride", "groups"))
-    return [Layer(kind, **plain).spec() for kind in (("fc", "conv") if flat else ("conv",))]
 
 
 def _accesses(evaluation: Mapping[str, Any]) -> list[list[list[int]]]:

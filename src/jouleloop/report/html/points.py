@@ -71,7 +71,7 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
     charted = sum(len(group.points) for group in groups)
     share = min(1.0, limits.accesses / charted) if charted else 1.0
     chosen = pd.concat([group.rows.loc[group.spread(share)] for group in groups]) if groups else tables.energies[:0]
-    accesses = stored_accesses(chosen, tables.timings, tables.store)
+    accesses = stored_accesses(chosen, tables.store)
     shared: dict[int, int] = {}  # the same mapping found by several sweeps is embedded once
     listed: list[Any] = []
     for index in chosen.index:

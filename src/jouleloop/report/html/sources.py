@@ -8,23 +8,23 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jouleloop.config.load import NETWORKS
+from jouleloop.columns import Layout, read_table
+from jouleloop.config.load import NETWORKS as NETWORK_FILES
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json
+from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.table import TABLE_VERSION, check_table
 from jouleloop.study.provenance import file_hash
-from jouleloop.tables.write import read_parquet
+from jouleloop.tables.layouts import ENERGIES, LAW_POINTS, LAWS, NETWORKS, PUBLISHED, SEARCH_NOISE, THEORY_RATIO
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
-ENERGIES = "energies.parquet"
-ANALYSIS = ("verdicts.csv", "fits.csv", "residuals.csv", "left_out.csv")
+ANALYSIS = (VERDICTS, FITS, RESIDUALS, LEFT_OUT)
 """What `jouleloop.tables.growth.write_analysis` writes; the report needs all of them or makes them itself."""
-OPTIONAL = (
-    *("networks.csv", "published.csv", "timings.csv", "summary.json"),
-    *("theory_ratio.csv", "laws.csv", "law_points.csv", "search_noise.csv"),
-)
-"""What the report shows where it is there."""
+FURTHER = (NETWORKS, PUBLISHED, THEORY_RATIO, LAWS, LAW_POINTS, SEARCH_NOISE)
+SUMMARY = "summary.json"
+OPTIONAL = (*(layout.file for layout in FURTHER), SUMMARY)
+"""What the report shows where it is there: tables by name, and the summary of the run."""
 
 _GROUP = ["sweep", "architecture", "engine", "energy_table"]
 _POINT = ["architecture", "sweep", "layer"]
@@ -43,7 +43,7 @@ class ReportTables:
         The statistics of the same table.
     sweeps
         Layer files that the provenance names and that have not changed since, by the name of the sweep.
-    networks, published, timings, laws, law_points, search_noise
+    networks, published, laws, law_points, search_noise
         Further tables; None where the run has not made them.
     summary
         What ``summary.json`` says of the run; None without.
@@ -64,7 +64,6 @@ class ReportTables:
     sweeps: Mapping[str, Sweep]
     networks: pd.DataFrame | None = None
     published: pd.DataFrame | None = None
-    timings: pd.DataFrame | None = None
     laws: pd.DataFrame | None = None
     law_points: pd.DataFrame | None = None
     search_noise: pd.DataFrame | None = None
@@ -93,7 +92,7 @@ def read_tables(
     root
         What the paths of layer files in the provenance are relative to.
     optional
-        Which of the `OPTIONAL` files to read where they exist.
+        Which of `OPTIONAL` to read where they exist.
     again
         Make the statistics here even where their tables exist.
 
@@ -103,28 +102,31 @@ def read_tables(
         For missing, unreadable or older tables, mixed engines or energy tables (unless allowed), and statistics that
         were made from another table of energies.
     """
-    energies, provenance = read_parquet(folder / ENERGIES)
+    source = folder / f"{ENERGIES.file}.parquet"
+    energies, provenance = read_table(source, ENERGIES)
     try:
         check_table(energies, options)
     except InputError as error:
-        raise error.at(folder / ENERGIES) from error
+        raise error.at(source) from error
     sweeps, notes = _sweeps(provenance, root)
-    further = [name for name in OPTIONAL if name in optional and (folder / name).is_file()]
-    read = {name.removesuffix(".csv"): _read_csv(folder / name) for name in further if name.endswith(".csv")}
-    energies = _with_bounds(energies, read.pop("theory_ratio", None), folder / "theory_ratio.csv")
-    present = [name for name in ANALYSIS if (folder / name).is_file()]
+    further = {layout.file: _file(folder, layout) for layout in FURTHER if layout.file in optional}
+    read = {layout.file: _read(further[layout.file], layout) for layout in FURTHER if further.get(layout.file)}
+    energies = _with_bounds(energies, read.pop(THEORY_RATIO.file, None), folder / THEORY_RATIO.file)
+    present = [layout for layout in ANALYSIS if _file(folder, layout)]
     if again or not present:
-        analysis = _analysed(energies, sweeps, options, folder / ENERGIES)
+        analysis = _analysed(energies, sweeps, options, source)
     elif len(present) < len(ANALYSIS):
-        raise_all([Fault("no such file: has the run finished?", str(folder / n)) for n in ANALYSIS if n not in present])
+        lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
+        raise_all([Fault("no such file: has the run finished?", path) for path in lacking])
     if not again and present:
-        analysis = {name.removesuffix(".csv"): _read_csv(folder / name) for name in ANALYSIS}
+        analysis = {layout.file: _read(_file(folder, layout), layout) for layout in ANALYSIS}
         _check_analysis(analysis, energies, folder)
-    summary = read_json(folder / "summary.json") if "summary.json" in further else None
+    summary = read_json(folder / SUMMARY) if SUMMARY in optional and (folder / SUMMARY).is_file() else None
     if summary is not None and not isinstance(summary, dict):
-        raise InputError(Fault("not a summary of a run: an object is wanted", str(folder / "summary.json")))
+        raise InputError(Fault("not a summary of a run: an object is wanted", str(folder / SUMMARY)))
     store = folder / "store"
-    names = ["energies.csv", ENERGIES, *ANALYSIS, "verdicts.txt", *further]
+    shown = [f"{ENERGIES.file}.csv", source.name, *(f"{layout.file}.csv" for layout in ANALYSIS), "verdicts.txt"]
+    shown += [f"{name}.csv" if name != SUMMARY else name for name in OPTIONAL if name in optional]
     return ReportTables(
         energies,
         provenance,
@@ -132,10 +134,22 @@ def read_tables(
         summary=summary,
         store=store if store.is_dir() else None,
         notes=tuple(notes),
-        links=tuple(folder / name for name in names if (folder / name).is_file()),
+        links=tuple(folder / name for name in shown if (folder / name).is_file()),
         **analysis,
         **read,
     )
+
+
+def _file(folder: Path, layout: Layout) -> Path | None:
+    """Return the file of a table: Parquet, or the CSV of a folder that holds no more."""
+    files = (folder / f"{layout.file}.{ending}" for ending in ("parquet", "csv"))
+    return next((path for path in files if path.is_file()), None)
+
+
+def _read(path: Path | None, layout: Layout) -> pd.DataFrame:
+    if path is None:
+        raise InputError(Fault("no such file: has the run finished?", layout.file))
+    return read_table(path, layout)[0]
 
 
 def _with_bounds(energies: pd.DataFrame, bounds: pd.DataFrame | None, source: Path) -> pd.DataFrame:
@@ -162,7 +176,9 @@ def _sweeps(provenance: Mapping[str, Any], root: Path) -> tuple[dict[str, Sweep]
             elif file_hash(path) != digest:
                 notes.append(f"{source} has changed since the run: nothing of sweep {name} but its tables is shown.")
             else:
-                found[name] = load_network(path) if path.resolve().parent.name == NETWORKS.name else load_sweep(path)
+                found[name] = (
+                    load_network(path) if path.resolve().parent.name == NETWORK_FILES.name else load_sweep(path)
+                )
     return found, notes
 
 
@@ -180,7 +196,7 @@ def _analysed(
     from jouleloop.tables.growth import analyse  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     found = analyse(energies, tested, options)
-    return {name.removesuffix(".csv"): getattr(found, name.removesuffix(".csv")) for name in ANALYSIS}
+    return {layout.file: getattr(found, layout.file) for layout in ANALYSIS}
 
 
 def _check_analysis(analysis: Mapping[str, pd.DataFrame], energies: pd.DataFrame, folder: Path) -> None:
@@ -192,7 +208,7 @@ def _check_analysis(analysis: Mapping[str, pd.DataFrame], energies: pd.DataFrame
         "left_out": {*_GROUP, "response", "layer", "status", "reason"},
     }
     faults = [
-        Fault(f"column {column!r} is missing: a table of an older version? Run again", str(folder / f"{name}.csv"))
+        Fault(f"column {column!r} is missing: a table of an older version? Run again", str(folder / name))
         for name, columns in wanted.items()
         for column in sorted(columns - set(analysis[name].columns))
     ]
@@ -202,12 +218,12 @@ def _check_analysis(analysis: Mapping[str, pd.DataFrame], energies: pd.DataFrame
         raise InputError(
             Fault(
                 "made from an energies table of another version: run again",
-                str(folder / "verdicts.csv"),
+                str(folder / "verdicts"),
                 value=verdicts["table_version"].iloc[0],
                 allowed=f"version {TABLE_VERSION}",
             )
         )
-    other = Fault(f"not made from {ENERGIES} beside it: run again, or test again with --again", str(folder))
+    other = Fault("not made from energies.parquet beside it: run again, or test again with --again", str(folder))
     tested = {str(name) for name in verdicts["sweep"].unique()}
     if not tested <= {str(name) for name in energies["sweep"].unique()}:
         raise InputError(other)
@@ -221,14 +237,3 @@ def _check_analysis(analysis: Mapping[str, pd.DataFrame], energies: pd.DataFrame
         values = ok[ok["sweep"].isin(tested)][response]
         if len(measured) and len(measured) != int(values.notna().sum()):
             raise InputError(other)
-
-
-def _read_csv(path: Path) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, keep_default_na=False, na_values=[""])
-    except (OSError, ValueError) as error:
-        raise InputError(Fault(f"not a table: {error}", str(path))) from error
-    for name in table.columns[[pd.api.types.is_string_dtype(dtype) for dtype in table.dtypes]]:
-        # The apostrophe that keeps a spreadsheet from running a cell is no part of a name.
-        table[name] = table[name].str.replace(r"^'(?=[=+\-@|])", "", regex=True)
-    return table

@@ -1,0 +1,246 @@
+"""Typed tables: what every column holds, and the one writer and reader of their CSV and Parquet files.
+
+Steps of the pipeline hand Parquet to each other, which keeps types, missing values and provenance. CSV is an export for
+people and spreadsheets; it can be read back, because the definition of a column says whether ``1``, ``NA`` or an empty
+cell is text, a number or nothing.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import replacing
+from jouleloop.names import plain_cell, safe_cell
+
+Kind = Literal["text", "whole", "number", "truth", "any"]
+
+_VERSION = b"table_version"
+_PROVENANCE = b"provenance"
+_TRUTH = {"True": True, "False": False, "": None}
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, or a family of columns.
+
+    Attributes
+    ----------
+    name
+        As in the table; ``<…>`` stands for any text, so that ``<level>_<data space>_pj`` is a family.
+    kind
+        ``text``, ``whole`` (numbers that may be missing), ``number``, ``truth``; ``any`` is decided by the values.
+    unit
+        Such as ``pJ``, ``words``; empty for text and shares.
+    meaning
+        One sentence for the reader of the table.
+    exported
+        Whether the CSV has it; Parquet has all.
+    """
+
+    name: str
+    kind: Kind
+    unit: str
+    meaning: str
+    exported: bool = True
+
+    @property
+    def is_family(self) -> bool:
+        """Whether it stands for several columns."""
+        return "<" in self.name
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(".+".join(map(re.escape, re.split(r"<[^>]+>", self.name))), re.DOTALL)
+
+    def covers(self, name: str) -> bool:
+        """Whether ``name`` is this column or one of the family."""
+        return self._pattern.fullmatch(name) is not None
+
+
+@dataclass(frozen=True)
+class Layout:
+    """The columns of one table.
+
+    Attributes
+    ----------
+    file
+        Its file below ``results/`` without ending; ``<…>`` where there are several.
+    meaning
+        What a row is.
+    open
+        Whether it may hold columns that nothing defines; their values decide what they are.
+    """
+
+    file: str
+    meaning: str
+    columns: tuple[Column, ...]
+    open: bool = False
+    _known: dict[str, Column] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_known", {column.name: column for column in self.columns if not column.is_family})
+
+    def column(self, name: str) -> Column | None:
+        """Return what defines the column ``name``: itself before any family; None where nothing does."""
+        families = (column for column in self.columns if column.is_family and column.covers(name))
+        found = self._known.get(name) or next(families, None)
+        return Column(name, "any", "", "") if found is None and self.open else found
+
+
+def write_table(stem: Path, table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None = None) -> None:
+    """Write ``<stem>.parquet`` and ``<stem>.csv``."""
+    write_parquet(stem.with_name(f"{stem.name}.parquet"), table, layout, provenance)
+    write_csv(stem.with_name(f"{stem.name}.csv"), table, layout)
+
+
+def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None = None) -> None:
+    """Write ``table`` whole or not at all, each column in its type, ``provenance`` as JSON in the file's metadata.
+
+    Raises
+    ------
+    ValueError
+        For a column that the layout does not define, or values that are not of its kind.
+    """
+    typed = pd.DataFrame({name: _typed(table[name], _defined(layout, str(name)).kind) for name in table.columns})
+    arrow = pa.Table.from_pandas(typed.set_axis(table.columns, axis="columns"), preserve_index=False)
+    extra = {
+        _VERSION: str(table.attrs.get("table_version", "")).encode(),
+        _PROVENANCE: json.dumps(dict(provenance or {}), sort_keys=True).encode(),
+    }
+    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **extra})
+    with replacing(path) as temporary:
+        pq.write_table(arrow, temporary, compression="zstd")
+
+
+def write_csv(path: Path, table: pd.DataFrame, layout: Layout) -> None:
+    """Write ``table`` whole or not at all; text that a spreadsheet would run as a formula is disarmed.
+
+    Raises
+    ------
+    ValueError
+        For a column that the layout does not define.
+    """
+    safe = table[[name for name in table.columns if _defined(layout, str(name)).exported]].copy()
+    for name in safe.columns:
+        if pd.api.types.is_object_dtype(safe[name].dtype) or pd.api.types.is_string_dtype(safe[name].dtype):
+            safe[name] = safe[name].map(safe_cell)
+    safe.columns = pd.Index([safe_cell(str(name)) for name in safe.columns])
+    with replacing(path) as temporary:
+        safe.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def read_table(path: Path, layout: Layout) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the table in a Parquet or CSV file and its provenance, which CSV has none of.
+
+    Raises
+    ------
+    InputError
+        Where the file is no such table.
+    """
+    if path.suffix == ".parquet":
+        return _read_parquet(path)
+    if path.suffix != ".csv":
+        raise InputError(Fault("not a table of results", str(path), allowed="a file that ends in .parquet or .csv"))
+    return _read_csv(path, layout), {}
+
+
+def _read_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    try:
+        arrow = pq.read_table(path)
+    except FileNotFoundError as error:
+        raise InputError(Fault("no such file: has the run finished?", str(path))) from error
+    except (OSError, pa.ArrowException) as error:
+        raise InputError(Fault(f"not a Parquet table: {error}", str(path))) from error
+    table: pd.DataFrame = arrow.to_pandas()
+    metadata = arrow.schema.metadata or {}
+    version = metadata.get(_VERSION, b"").decode()
+    if version:
+        table.attrs["table_version"] = int(version) if version.isdigit() else version
+    return table, json.loads(metadata.get(_PROVENANCE, b"{}"))
+
+
+def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
+    try:
+        cells = pd.read_csv(path, dtype=str, keep_default_na=False)
+        cells.columns = pd.Index([str(plain_cell(name)) for name in cells.columns])
+        found = {}
+        for name in cells.columns:
+            column = layout.column(str(name))
+            found[name] = _from_text(cells[name], "any" if column is None else column.kind)
+    except FileNotFoundError as error:
+        raise InputError(Fault("no such file", str(path))) from error
+    except (OSError, ValueError) as error:
+        raise InputError(Fault(f"not a CSV table: {error}", str(path))) from error
+    return pd.DataFrame(found, columns=cells.columns)
+
+
+def _defined(layout: Layout, name: str) -> Column:
+    column = layout.column(name)
+    if column is None:
+        raise ValueError(f"{layout.file}: no definition of the column {name!r}")
+    return column
+
+
+def _typed(values: "pd.Series[Any]", kind: Kind) -> "pd.Series[Any]":
+    """Return ``values`` in the type of their kind; a type that suits already stays."""
+    types = pd.api.types
+    if kind == "text" and not types.is_string_dtype(values.dtype):
+        return pd.Series([None if _lacks(v) else str(v) for v in values], index=values.index, dtype="str")
+    if kind == "number" and not types.is_float_dtype(values.dtype):
+        return pd.to_numeric(values.astype(object)).astype("float64")
+    if kind == "whole" and not types.is_integer_dtype(values.dtype):
+        return pd.Series([_whole(value) for value in values], index=values.index, dtype="Int64")
+    if kind == "truth" and not types.is_bool_dtype(values.dtype):
+        return values.astype("boolean")
+    return values
+
+
+def _lacks(value: Any) -> bool:
+    return bool(pd.isna(value))
+
+
+def _whole(value: Any) -> int | None:
+    if _lacks(value):
+        return None
+    if int(value) != value:
+        raise ValueError(f"not a whole number: {value!r}")
+    return int(value)
+
+
+def _from_text(cells: "pd.Series[str]", kind: Kind) -> "pd.Series[Any]":
+    """Return the cells of one column of a CSV in the type of its kind; empty cells of numbers are missing."""
+    if kind == "text":
+        return cells.map(plain_cell).astype("str")
+    if kind == "truth":
+        return cells.map(_TRUTH).astype("boolean" if (cells == "").any() else "bool")
+    if kind == "any":
+        kind = _kind_of(cells)
+        return _from_text(cells, kind)
+    numbers = pd.Series([float(cell) if cell else float("nan") for cell in cells], index=cells.index, dtype="float64")
+    if kind == "number":
+        return numbers
+    return pd.Series([int(cell) if cell else None for cell in cells], index=cells.index, dtype="Int64")
+
+
+def _kind_of(cells: Iterable[str]) -> Kind:
+    """Return of which kind the cells of an undefined column are."""
+    given = {cell for cell in cells if cell}
+    if given and given <= set(_TRUTH):
+        return "truth"
+    if all(re.fullmatch(r"-?\d+", cell) for cell in given):
+        return "whole" if given else "number"
+    try:
+        for cell in given:
+            float(cell)
+    except ValueError:
+        return "text"
+    return "number"

@@ -1,0 +1,98 @@
+"""Typed tables: what is written is read back, from Parquet and from CSV, whatever the names look like."""
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from jouleloop.columns import Column, Layout, read_table, write_csv, write_parquet, write_table
+from jouleloop.errors import InputError
+from jouleloop.tables.layouts import ANY, ENERGIES, LAYOUTS
+
+NAMES = ["1", "02", "NA", "nan", "None", "", "-small", "=1+1", "'quoted", "1e3", "True", "a,b", 'say "x"', "ä"]
+LAYOUT = Layout(
+    "mine",
+    "A point.",
+    (
+        Column("layer", "text", "", "Name."),
+        Column("cycles", "whole", "cycles", "Cycles."),
+        Column("total_pj", "number", "pJ", "Energy."),
+        Column("optimal", "truth", "", "Proven."),
+        Column("<level>_pj", "number", "pJ", "Energy of a level."),
+        Column("key", "text", "", "Key.", exported=False),
+    ),
+)
+
+
+def points() -> pd.DataFrame:
+    n = len(NAMES)
+    return pd.DataFrame(
+        {
+            "layer": NAMES,
+            "cycles": pd.array([2**60 + 1, None, *range(n - 2)], dtype="Int64"),
+            "total_pj": [0.1 + 0.2, float("nan"), *([1e-300] * (n - 2))],
+            "optimal": [True] * n,
+            "NA_pj": [1.5] * n,
+            "key": NAMES[::-1],
+        }
+    )
+
+
+def test_parquet_and_csv_say_the_same(tmp_path: Path) -> None:
+    write_table(tmp_path / "mine", points(), LAYOUT, {"of": "x"})
+    typed, provenance = read_table(tmp_path / "mine.parquet", LAYOUT)
+    assert provenance == {"of": "x"}
+    assert typed["layer"].tolist() == typed["key"].tolist()[::-1] == NAMES
+    exported, _ = read_table(tmp_path / "mine.csv", LAYOUT)
+    assert list(exported.columns) == list(typed.columns[:-1])
+    pd.testing.assert_frame_equal(exported, typed.drop(columns="key"), check_dtype=False)
+    assert exported["cycles"][0] == 2**60 + 1
+    assert exported["cycles"].isna().tolist()[:3] == [False, True, False]
+
+
+def test_no_cell_of_a_spreadsheet_is_run(tmp_path: Path) -> None:
+    write_csv(tmp_path / "mine.csv", points(), LAYOUT)
+    text = (tmp_path / "mine.csv").read_text()
+    assert "'-small" in text
+    assert "\n=1" not in text
+
+
+def test_a_column_that_nothing_defines_is_not_written(tmp_path: Path) -> None:
+    table = points().assign(energy=1.0)
+    for write in (write_csv, write_parquet):
+        with pytest.raises(ValueError, match="mine: no definition of the column 'energy'"):
+            write(tmp_path / "mine", table, LAYOUT)
+    assert list(tmp_path.iterdir()) == []
+    write_table(tmp_path / "any", table, ANY)
+    assert read_table(tmp_path / "any.csv", ANY)[0]["layer"].tolist() == NAMES
+
+
+def test_values_of_another_kind_are_not_written(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="not a whole number"):
+        write_parquet(tmp_path / "mine.parquet", points().assign(cycles=0.5), LAYOUT)
+
+
+@pytest.mark.parametrize("text", ["layer,cycles\na,many\n", "layer,cycles\na,1.5\n", 'layer,cycles\n"a,1\n'])
+def test_a_csv_that_is_no_such_table(tmp_path: Path, text: str) -> None:
+    (tmp_path / "mine.csv").write_text(text)
+    with pytest.raises(InputError, match="not a CSV table"):
+        read_table(tmp_path / "mine.csv", LAYOUT)
+
+
+def test_a_name_wins_over_a_family_and_the_first_family_wins() -> None:
+    found = ENERGIES.column("lower_bound_pj")
+    assert found is not None
+    assert not found.is_family
+    variant = ENERGIES.column("shared_glb.depth")
+    assert variant is not None
+    assert variant.kind == "any"
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda layout: layout.file)
+def test_every_column_is_described_once(layout: Layout) -> None:
+    names = [column.name for column in layout.columns]
+    assert len(set(names)) == len(names)
+    for column in layout.columns:
+        assert column.meaning.endswith((".", ")")), column.name
+        assert not column.name.endswith("_pj") or column.unit == "pJ", column.name
+        assert not column.name.endswith("_words") or column.unit == "words", column.name
