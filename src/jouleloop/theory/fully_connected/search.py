@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as word
 
+from jouleloop.jit import njit
 from jouleloop.theory.fully_connected.canonical import canonical, mix, ones
 from jouleloop.theory.fully_connected.relaxation import (
     FULL,
