@@ -194,9 +194,11 @@ def print_fc_run(
         plan = schedule(algorithm, inputs, outputs, buffer, 1 if kept is None else kept, reversed_roles=reversed_roles)
     result = run(plan)
     if picture is not None:
-        from jouleloop.theory.fully_connected.figures import draw_run  # noqa: PLC0415 - matplotlib is slow to import
+        # matplotlib is slow to import
+        from jouleloop.theory.drawing import write_figure  # noqa: PLC0415
+        from jouleloop.theory.fully_connected.figures import draw_run  # noqa: PLC0415
 
-        draw_run(result, picture)
+        write_figure(draw_run(result), picture)
     if as_json:
         print_json(
             {
