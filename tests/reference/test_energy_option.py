@@ -1,4 +1,4 @@
-"""Energy reference tables that Accelergy wrote, of the authors and of the exercises, through the option ``--energy``."""
+"""Energy reference tables by Accelergy, the authors' and the exercises', through the option ``--energy``."""
 
 import json
 from pathlib import Path
