@@ -104,7 +104,7 @@ class _Reader:
             self.fault(known.refused, key, value, allowed)
 
     def _refuse_spellings(self, component: Component, kind: str) -> None:
-        """Drop every attribute that counts and whose spelling Timeloop 3.0.3 passes over; a fault where that matters."""
+        """Drop every attribute in a spelling that Timeloop 3.0.3 passes over; add a fault where that matters."""
         for key, value in component.attributes.items():
             known = BY_NAME.get(canonical_name(str(key)))
             if known is None or not known.counted or kind not in known.kinds or key in known.spellings:

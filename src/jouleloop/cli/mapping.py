@@ -131,7 +131,7 @@ def _read_mapping(path: Path, problem: Problem, target: Target) -> Mapping:
                 raise_all([_NO_MAPPING])
             return from_levels(levels, problem, target.arch)
         spaces = frozenset(space.name for space in problem.data_spaces)
-        # Timeloop keeps whatever a mapping does not bypass; beside a v0.4 file the constraints may say what it bypasses.
+        # Timeloop keeps whatever a mapping does not bypass; beside a v0.4 file the constraints may say so instead.
         constraints = None if target.arch.plain else target.constraints
         keep = {
             level: spaces - (constraints.level(level).bypass if constraints else frozenset())
