@@ -154,6 +154,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     capacity = _capacity_words(read, component, word_bits, block)
     bandwidth = read.real(("bandwidth",))
     half = None if bandwidth is None else bandwidth / 2
+    reads, writes, shared = (read.real((f"{kind}_bandwidth",)) for kind in ("read", "write", "shared"))
     buffering = read.real(("multiple_buffering",)) or 1.0
     utilization = read.attributes.get("min_utilization") or 0.0
     if isinstance(utilization, bool) or not isinstance(utilization, (int, float)) or not 0 <= utilization <= 1:
@@ -181,9 +182,9 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         block,
         cluster,
         *component.mesh,
-        read_bandwidth_words=read.real(("read_bandwidth",)) or half,
-        write_bandwidth_words=read.real(("write_bandwidth",)) or half,
-        shared_bandwidth_words=read.real(("shared_bandwidth",)),
+        read_bandwidth_words=reads or half,
+        write_bandwidth_words=writes or half,
+        shared_bandwidth_words=shared,
         multiple_buffering=buffering,
         min_utilization=float(utilization),
         attributes=plain({**component.inherited, **component.attributes}),
