@@ -93,3 +93,6 @@ def use_cache_folder() -> None:
 
 
 use_cache_folder()
+
+njit = numba.njit
+"""Taken from here where nothing else in a room would import this module before numba compiles."""
