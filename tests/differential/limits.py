@@ -147,8 +147,11 @@ def _one_more(rng: random.Random, space: Uber, time: float) -> Document | None:
             for d, bound in enumerate(space.bounds)
             if bound > 1 and d not in {*tiling.exact, *tiling.ignored} and tiling.least.get(d, 1) == 1
         ]
-        # One level of every dimension stays open, else the factors cannot multiply to its bound.
-        free = [d for d in free if sum(d not in t.exact for t in space.tilings) > 1]
+        # Another level of the dimension stays open, mostly one in time, else its factors seldom multiply.
+        kinds = (False,) if rng.random() < 0.9 else (False, True)
+        free = [
+            d for d in free if any(d not in t.exact for t in space.tilings if t is not tiling and t.spatial in kinds)
+        ]
         if not free:
             return None
         return {"target": name, "type": kind, "factors": f"{space.dimensions[rng.choice(free)]}=1"}

@@ -18,7 +18,14 @@ from jouleloop.theory.convolution.bounds import (
     small_filter_factor,
 )
 from jouleloop.theory.convolution.crossover import LARGE, SMALL, parallel_terms, single_processor_terms
-from jouleloop.theory.convolution.layer import RESNET50_LAYERS, ConvLayer, Precisions, named_layer, window_cells
+from jouleloop.theory.convolution.layer import (
+    Precisions,
+    input_elements,
+    input_elements_printed,
+    named_layer,
+    window_cells,
+)
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 
 ONE = Precisions()
 
@@ -58,9 +65,9 @@ def test_constant_is_continuous_where_the_triangle_condition_turns():
 def test_terms_by_hand():
     # N=2, cI=3, cO=4, 5×6 outputs, 3×2 filter, strides 1 and 2: G = 2·3·4·5·6·3·2 = 4320.
     layer = ConvLayer(2, 3, 4, 5, 6, 3, 2, 1, 2)
-    assert layer.updates == 4320
-    assert layer.input_elements == 2 * 3 * 7 * 12
-    assert layer.input_elements_printed == 2 * 3 * 8 * 14
+    assert layer.macs == 4320
+    assert input_elements(layer) == 2 * 3 * 7 * 12
+    assert input_elements_printed(layer) == 2 * 3 * 8 * 14
     found = single_processor_bounds(layer, precisions(1, "1/2", 2), 16)
     assert find_bound(found, "compulsory_traffic").value == 504 + Fraction(72, 2) + 2 * 240
     assert find_bound(found, "compulsory_traffic_as_printed").value == 672 + 36 + 480

@@ -13,7 +13,7 @@ from jouleloop.theory.convolution.blocking_search import best_blocking
 from jouleloop.theory.convolution.bounds import bound_value, parallel_bounds
 from jouleloop.theory.convolution.execute_blocking import direct_convolution, execute_blocking, sample_operands
 from jouleloop.theory.convolution.execute_fft import execute_fft
-from jouleloop.theory.convolution.layer import RESNET50_LAYERS, RESNET50_PRECISIONS, ConvLayer, Precisions
+from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions
 from jouleloop.theory.convolution.parallel import (
     DIMENSIONS,
     PARALLEL_ALGORITHMS,
@@ -36,6 +36,7 @@ from jouleloop.theory.convolution.volumes import (
     unit_stride,
     winograd_volume,
 )
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 
 MIXED = Precisions(Fraction(1), Fraction(1, 2), Fraction(2))
 

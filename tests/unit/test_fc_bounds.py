@@ -3,10 +3,11 @@ from fractions import Fraction
 import pytest
 
 from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.dram import DramWords
 from jouleloop.theory.fully_connected import formulas as fc
 from jouleloop.theory.fully_connected.bounds import all_bounds
 from jouleloop.theory.fully_connected.formulas import FcLayer
-from jouleloop.theory.fully_connected.hardware import DramWords, buffer_words, measured_against_bounds
+from jouleloop.theory.fully_connected.hardware import buffer_words, measured_against_bounds
 from jouleloop.theory.fully_connected.partitioned import best_partitioned, partitioned_accesses, solve_partitioned
 from jouleloop.theory.fully_connected.upper import best_upper, compare_roles
 from jouleloop.theory.fully_connected.witness import least_accesses

@@ -3,6 +3,7 @@ import itertools
 import pytest
 
 from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.drawing import write_figure
 from jouleloop.theory.fully_connected import formulas as fc
 from jouleloop.theory.fully_connected.algorithms import balanced_groups, bounded_inputs, fixed_inputs, resident
 from jouleloop.theory.fully_connected.best_schedule import schedule_of_dataflow
@@ -131,9 +132,9 @@ def test_drawing_shows_when_each_pair_meets(tmp_path):
     assert "y1 2| 4- 5-" in text
     assert "y2 3| 4- 5-" in text
     for name in ("flow.svg", "flow.png"):
-        draw_run(result, tmp_path / name)
+        write_figure(draw_run(result), tmp_path / name)
         again = tmp_path / f"again-{name}"
-        draw_run(result, again)
+        write_figure(draw_run(result), again)
         assert (tmp_path / name).read_bytes() == again.read_bytes()
     with pytest.raises(InputError, match="format"):
-        draw_run(result, tmp_path / "flow.txt")
+        write_figure(draw_run(result), tmp_path / "flow.txt")

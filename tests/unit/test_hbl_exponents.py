@@ -8,10 +8,10 @@ import pytest
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.loop_nest.commands import parse_values
 from jouleloop.theory.loop_nest.hbl import HblResult, hbl_exponents, kernel_lattice, satisfies
-from jouleloop.theory.loop_nest.hbl_certify import Verdict, certify
+from jouleloop.theory.loop_nest.hbl_certify import RankProof, certify
 from jouleloop.theory.loop_nest.hbl_lattice import coordinate_subspace, generate_lattice, kernel, span, whole
 from jouleloop.theory.loop_nest.nest import LoopNest
-from jouleloop.theory.loop_nest.read import nest_from_data, parse_nest, read_nest
+from jouleloop.theory.loop_nest.read import nest_from_data, parse_nest, read_loop_nest
 from jouleloop.theory.simplex import minimise
 
 HALF = Fraction(1, 2)
@@ -154,7 +154,7 @@ def test_exponents_are_proven_where_the_lattice_does_not_end(text, total, limit)
 
 
 def test_what_is_neither_closed_nor_proven_is_reported(monkeypatch):
-    monkeypatch.setattr("jouleloop.theory.loop_nest.hbl.certify", lambda *_: Verdict(proven=False))
+    monkeypatch.setattr("jouleloop.theory.loop_nest.hbl.certify", lambda *_: RankProof(proven=False))
     result = hbl_exponents(parse_nest(INFINITE[0][0]), lattice_limit=10)
     assert not result.complete
     assert not any(bound.assumptions_hold for bound in result.bounds())
@@ -204,14 +204,14 @@ def test_yaml_shapes(tmp_path):
     assert matrices.arrays == {"A": ((1, 2),), "B": ((0, 1),), "C": ((1, 0),)}
     path = tmp_path / "nest.yaml"
     path.write_text("arrays: {A: [i, 's*k'], B: [k]}\n")
-    assert read_nest(None, path, {"s": 3})[0].arrays["A"] == ((1, 0), (0, 3))
+    assert read_loop_nest(None, path, {"s": 3})[0].arrays["A"] == ((1, 0), (0, 3))
     path.write_text("arrays: {A: {rows: 3}}\nloop: [i]\nconstants: {s: x}\n")
     with pytest.raises(InputError) as caught:
-        read_nest(None, path, {})
+        read_loop_nest(None, path, {})
     assert len(caught.value.faults) == 3
     assert all(str(path) in str(fault) for fault in caught.value.faults)
     with pytest.raises(InputError, match="either"):
-        read_nest(None, None, {})
+        read_loop_nest(None, None, {})
     with pytest.raises(InputError, match="'arrays'"):
         nest_from_data([1])
     with pytest.raises(AssumptionError, match="used by no array"):

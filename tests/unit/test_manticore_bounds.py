@@ -16,7 +16,7 @@ from jouleloop.theory.manticore.formulas import (
     simplified_ccr,
     traffic,
 )
-from jouleloop.theory.manticore.layer import MANTICORE, ConvLayer, FcLayer, Machine
+from jouleloop.theory.manticore.layer import MANTICORE, Machine, conv_layer, fc_layer
 from jouleloop.theory.manticore.memory import default_stack, minimum_local_words, stack_limit
 from jouleloop.theory.manticore.printed import TYPICAL_CONV, forgotten_depth_ccr, printed_numbers, typical_fc
 
@@ -72,13 +72,13 @@ def test_stack_limits_follow_from_memory_and_dma_buffers(layer, algorithm, word_
 
 
 def test_wide_slices_outgrow_the_dma_buffers():
-    wide = ConvLayer(64, 8, 8, 3, 1, 1)
+    wide = conv_layer(64, 8, 8, 3, 1, 1)
     limit = stack_limit(wide, 2, 4)
     # Two slices of 64² words of 4 B are 32 KiB: the paper's 96 KiB shrink to 80 KiB, 5 output slices instead of 6.
     assert not limit.buffers_hold_the_slices
     assert (limit.slices, limit.slices_that_fit) == (6, 5)
     with pytest.raises(AssumptionError, match="one output depth slice must fit"):
-        default_stack(ConvLayer(256, 2, 2, 3, 1, 1), 2, 4)
+        default_stack(conv_layer(256, 2, 2, 3, 1, 1), 2, 4)
 
 
 def test_space_formulas_of_the_text():
@@ -88,7 +88,7 @@ def test_space_formulas_of_the_text():
 
 
 def test_printed_fractions_of_a_quadrant_are_right_only_for_full_quadrants():
-    layer = ConvLayer(4, 5, 64, 3, 1, 1)
+    layer = conv_layer(4, 5, 64, 3, 1, 1)
     full, partial = traffic(layer, 3, 2), traffic(layer, 3, 3)  # 32 and 22 stacks
     assert printed_loads(layer, 3, 2) == full.words_loaded
     assert printed_exchange(layer, 3, 2) == full.words_exchanged
@@ -97,7 +97,7 @@ def test_printed_fractions_of_a_quadrant_are_right_only_for_full_quadrants():
 
 
 def test_printed_macs_overcount_a_strided_convolution_by_the_stride_squared():
-    layer = ConvLayer(32, 4, 4, 2, 2, 0)
+    layer = conv_layer(32, 4, 4, 2, 2, 0)
     bounds = {bound.name: bound for bound in manticore_bounds(layer, 2, stack=4)}
     assert bounds["algorithm_2_macs"].value * 4 == bounds["algorithm_2_macs_printed"].value
     assert bounds["algorithm_2_macs"].assumptions_hold
@@ -113,11 +113,11 @@ def test_approximations_are_ordered_and_close_for_the_typical_layer():
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: ConvLayer(4, 1, 1, 5), "F <= W_I"),
-        (lambda: ConvLayer(4, 1, 1, 3, 2), "must be whole"),
-        (lambda: ConvLayer(0, 1, 1, 1, 0), "positive whole number"),
-        (lambda: ConvLayer(4, 1, 1, 3, padding=-1), "P must be"),
-        (lambda: FcLayer(1, 1, 1, 0), "batch"),
+        (lambda: conv_layer(4, 1, 1, 5), "F <= W_I"),
+        (lambda: conv_layer(4, 1, 1, 3, 2), "must be whole"),
+        (lambda: conv_layer(0, 1, 1, 1, 0), "positive whole number"),
+        (lambda: conv_layer(4, 1, 1, 3, padding=-1), "P must be"),
+        (lambda: fc_layer(1, 1, 1, 0), "batch"),
         (lambda: Machine(clusters_per_l1=0), "clusters_per_l1"),
         (lambda: manticore_bounds(TYPICAL_CONV, 4), "no such algorithm"),
         (lambda: manticore_bounds(TYPICAL_CONV, 2, stack=129), "Δ_O <= D_O"),
@@ -133,7 +133,7 @@ def test_errors_name_the_assumption(make, named):
 
 def test_all_faults_of_a_layer_are_reported():
     with pytest.raises(InputError) as caught:
-        ConvLayer(0, -1, 1, 1)
+        conv_layer(0, -1, 1, 1)
     assert {fault.field for fault in caught.value.faults} == {"input_width", "input_depth"}
 
 

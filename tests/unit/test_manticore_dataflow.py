@@ -7,16 +7,19 @@ import pytest
 
 from jouleloop.cli import app as cli_app
 from jouleloop.errors import AssumptionError, InputError
+from jouleloop.theory.drawing import write_figure
+from jouleloop.theory.exhibits import exhibits
 from jouleloop.theory.manticore.execute import random_volumes, run_checked
 from jouleloop.theory.manticore.execute_conv import padding_macs, run_conv
-from jouleloop.theory.manticore.exhibits import draw_figures, draw_svg, draw_text
+from jouleloop.theory.manticore.figures import draw_schedule
 from jouleloop.theory.manticore.formulas import traffic
-from jouleloop.theory.manticore.layer import ConvLayer, FcLayer
+from jouleloop.theory.manticore.layer import conv_layer, fc_layer
+from jouleloop.theory.manticore.text import draw_text
 
 
 @pytest.mark.parametrize("input_depth", [16, 17, 32])
 def test_printed_algorithm_3_deadlocks_however_much_is_kept(input_depth):
-    layer = ConvLayer(1, input_depth, 16, 1)
+    layer = conv_layer(1, input_depth, 16, 1)
     inputs, filters = random_volumes(layer)
     with pytest.raises(AssumptionError, match="deadlock: cluster 0 waits for I\\[1\\] from cluster 15"):
         run_conv(layer, 3, inputs, filters, variant="printed", lend_slices=input_depth)
@@ -24,7 +27,7 @@ def test_printed_algorithm_3_deadlocks_however_much_is_kept(input_depth):
 
 def test_receiving_from_the_successor_works_for_sixteen_slices_only_with_one_lent_slice():
     for input_depth, lend_slices, works in ((16, 1, True), (32, 1, False), (32, 15, False), (32, 16, True)):
-        layer = ConvLayer(1, input_depth, 16, 1)
+        layer = conv_layer(1, input_depth, 16, 1)
         inputs, filters = random_volumes(layer)
         if works:
             counts = run_conv(layer, 3, inputs, filters, variant="successor", lend_slices=lend_slices).counts
@@ -36,21 +39,21 @@ def test_receiving_from_the_successor_works_for_sixteen_slices_only_with_one_len
 
 
 def test_printed_algorithm_3_needs_a_first_slice_for_every_cluster():
-    layer = ConvLayer(1, 8, 16, 1)
+    layer = conv_layer(1, 8, 16, 1)
     inputs, filters = random_volumes(layer)
     with pytest.raises(AssumptionError, match="D_I > 8"):
         run_conv(layer, 3, inputs, filters, variant="successor")
 
 
 def test_padding_products_are_those_that_reach_outside():
-    layer = ConvLayer(3, 1, 1, 3, 1, 1)
+    layer = conv_layer(3, 1, 1, 3, 1, 1)
     # Of 9 windows of 9 taps a corner keeps 4, an edge 6, the centre all 9 inside the 3 x 3 slice.
     assert padding_macs(layer) == 81 - (4 * 4 + 4 * 6 + 9)
     assert run_checked(layer, 1).run.counts.padding_macs == 32
 
 
 def test_floating_point_volumes_are_computed_too():
-    layer = ConvLayer(6, 3, 5, 3, 1, 1)
+    layer = conv_layer(6, 3, 5, 3, 1, 1)
     inputs, filters = (volume.astype(np.float32) / 8 for volume in random_volumes(layer))
     run = run_conv(layer, 2, inputs, filters, stack=2)
     assert run.outputs.dtype == np.float32
@@ -60,25 +63,25 @@ def test_floating_point_volumes_are_computed_too():
 
 def test_too_large_a_layer_is_refused():
     with pytest.raises(InputError, match="too many MACs"):
-        run_checked(FcLayer(100, 1000, 1000, 10), 4)
+        run_checked(fc_layer(100, 1000, 1000, 10), 4)
 
 
 def test_drawings_show_where_slices_come_from(tmp_path):
-    checked = run_checked(ConvLayer(4, 6, 4, 1), 3, stack=1, record=True)
+    checked = run_checked(conv_layer(4, 6, 4, 1), 3, stack=1, record=True)
     lines = draw_text(checked.run.events).splitlines()
     assert lines[1].split()[:2] == ["0", "M0"]
     assert "N1" in lines[1].split()
     first, second = tmp_path / "a.svg", tmp_path / "b.svg"
-    draw_svg(checked.run.events, first, "title")
-    draw_svg(checked.run.events, second, "title")
+    for path in (first, second):
+        write_figure(draw_schedule(checked.run.events, "title"), path)
     assert first.read_bytes() == second.read_bytes()
     assert b"<svg" in first.read_bytes()
 
 
 def test_figures_are_written(tmp_path):
-    paths = [tmp_path / name for name in ("ccr.svg", "conv.svg", "fc.svg")]
-    draw_figures(*paths)
-    assert all(path.stat().st_size > 5000 for path in paths)
+    for name in ("ccr", "algorithm_3", "algorithm_5"):
+        exhibits()[f"manticore/{name}.svg"].make(tmp_path / f"{name}.svg")
+        assert (tmp_path / f"{name}.svg").stat().st_size > 5000
 
 
 def call(monkeypatch, capsys, *words: str) -> tuple[int, str, str]:

@@ -11,7 +11,7 @@ from jouleloop.cli import main
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.loop_nest.bounds import analyse, nest_bounds
 from jouleloop.theory.loop_nest.nest import from_supports
-from jouleloop.theory.loop_nest.read import from_einsum, read_nest
+from jouleloop.theory.loop_nest.read import from_einsum, read_loop_nest
 
 
 def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, group: str = "bounds") -> int:
@@ -83,7 +83,7 @@ def test_yaml_gives_the_same_nest_as_einsum(tmp_path: Path) -> None:
     path.write_text(
         "loops: {i: 512, k: 64, j: 8}\narrays: {A: [i, k], B: [k, j], C: [j, i]}\noutput: C\ncache_words: 4096\n"
     )
-    nest, cache = read_nest(None, path, projective=True)
+    nest, cache = read_loop_nest(None, path, projective=True)
     same = from_einsum("ik,kj->ij", {"i": 512, "k": 64, "j": 8})
     assert cache == 4096
     assert (nest.supports, nest.bounds, nest.outputs) == (same.supports, same.bounds, same.outputs)
@@ -108,7 +108,7 @@ def test_bad_yaml_is_explained(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "nest.yaml"
     path.write_text(text)
     with pytest.raises(InputError, match=message) as caught:
-        read_nest(None, path, projective=True)
+        read_loop_nest(None, path, projective=True)
     assert "nest.yaml" in str(caught.value)
 
 

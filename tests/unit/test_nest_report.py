@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
-from jouleloop.theory.gemmini.exhibits import comparison_table, draw_comparison, resnet_comparisons
-from jouleloop.theory.loop_nest.exhibits import agreement_table, draw_thin, examples_table, thin_table
+from jouleloop.theory.drawing import write_figure
+from jouleloop.theory.gemmini.figures import draw_comparison
+from jouleloop.theory.gemmini.tables import comparison_table
+from jouleloop.theory.loop_nest.figures import draw_thin
+from jouleloop.theory.loop_nest.tables import agreement_table, examples_table, thin_table
 
 
 def test_nest_tables_and_figure(tmp_path: Path) -> None:
@@ -13,8 +16,9 @@ def test_nest_tables_and_figure(tmp_path: Path) -> None:
     # At L_3 = 1 the large-bound formula lies below the matrix itself, which Theorem 2 counts in full.
     first = thin.iloc[0]
     assert first["large_bounds_words"] < first["theorem_2_words"] == 48 * 48
-    draw_thin(thin, tmp_path / "thin.svg")
-    draw_thin(thin, tmp_path / "again.svg")
+    thin.to_csv(tmp_path / "thin.csv")
+    for name in ("thin.svg", "again.svg"):
+        write_figure(draw_thin(tmp_path / "thin.csv"), tmp_path / name)
     assert (tmp_path / "thin.svg").read_bytes() == (tmp_path / "again.svg").read_bytes()
     examples = examples_table()
     assert len(examples) == 6
@@ -30,12 +34,12 @@ def test_agreement_table_counts_the_counterexample() -> None:
 
 
 def test_gemmini_table_and_figure(tmp_path: Path) -> None:
-    comparisons = resnet_comparisons(batch=64)
-    table = comparison_table(comparisons)
+    table = comparison_table(batch=64)
     best = table[(table["who"] == "best") & (table["objective"] == "estimate") & ~table["whole_image"]]
     assert list(best["layer"]) == ["conv1", "conv2", "conv3", "conv4", "conv5"]
     assert (best["estimate_over_vendor"] <= 1).all()
     traffic = table[(table["who"] == "best") & (table["objective"] == "traffic")]
     assert (traffic["traffic_words"].to_numpy() <= best["traffic_words"].to_numpy()).all()
-    draw_comparison(comparisons, tmp_path / "tiles.svg")
+    table.to_csv(tmp_path / "tiles.csv")
+    write_figure(draw_comparison(tmp_path / "tiles.csv"), tmp_path / "tiles.svg")
     assert (tmp_path / "tiles.svg").stat().st_size > 1000

@@ -3,21 +3,19 @@
 import math
 
 import pandas as pd
-import pytest
 
-from jouleloop.errors import InputError
-from jouleloop.theory.convolution.exhibits import (
+from jouleloop.theory.convolution.figures import draw_memory, draw_processors
+from jouleloop.theory.convolution.layer import Precisions
+from jouleloop.theory.convolution.tables import (
     crossing_table,
-    draw_figure,
-    draw_memory_figure,
-    draw_processor_figure,
     executed_table,
     exponent_table,
     memory_table,
     processor_table,
-    write_table,
 )
-from jouleloop.theory.convolution.layer import ConvLayer, Precisions
+from jouleloop.theory.drawing import write_figure
+from jouleloop.theory.exhibits import exhibits
+from jouleloop.theory.layers import ConvLayer
 
 SMALL = {"a": ConvLayer(4, 8, 8, 6, 6, 3, 3), "b": ConvLayer(4, 4, 8, 5, 5, 4, 4, 2, 2)}
 
@@ -31,8 +29,9 @@ def test_memory_table_and_figure(tmp_path):
     blocking = table[table["algorithm"] == "blocking"].groupby("layer")["volume_words"]
     assert blocking.apply(lambda words: words.is_monotonic_decreasing).all()
     first, second = tmp_path / "first.svg", tmp_path / "second.svg"
-    draw_memory_figure(table, first)
-    draw_memory_figure(table, second)
+    table.to_csv(tmp_path / "memory.csv")
+    for path in (first, second):
+        write_figure(draw_memory(tmp_path / "memory.csv"), path)
     assert first.read_bytes() == second.read_bytes()
     assert b"Theorem 2.1" in first.read_bytes()
 
@@ -44,7 +43,8 @@ def test_processor_table_and_figure(tmp_path):
     assert len(bounded)
     assert bounded["ratio_to_bound"].ge(1).all()
     assert all(math.isnan(v) for v in table[table["lower_bound_words"] <= 0]["ratio_to_bound"])
-    draw_processor_figure(table, tmp_path / "figure.svg")
+    table.to_csv(tmp_path / "processors.csv")
+    write_figure(draw_processors(tmp_path / "processors.csv"), tmp_path / "figure.svg")
     assert (tmp_path / "figure.svg").stat().st_size > 10_000
 
 
@@ -59,11 +59,5 @@ def test_other_tables(tmp_path):
     assert (run["executed_words"] == run["closed_form_words"]).all()
     assert run["ratio_to_bound"].ge(1).all()
     assert (run["peak_words"] <= run["memory_words"]).all()
-    write_table("exponents", tmp_path / "table.csv")
+    exhibits()["conv/exponents.csv"].make(tmp_path / "table.csv")
     assert len(pd.read_csv(tmp_path / "table.csv")) == 11 + 7 + 3
-    memory_table(SMALL, Precisions(), [64]).to_csv(tmp_path / "memory.csv")
-    draw_figure("memory", tmp_path / "memory.csv", tmp_path / "memory.svg")
-    with pytest.raises(InputError, match="unknown table"):
-        write_table("exponent", tmp_path / "x.csv")
-    with pytest.raises(InputError, match="unknown figure"):
-        draw_figure("memories", tmp_path / "memory.csv", tmp_path / "x.svg")

@@ -5,8 +5,9 @@ import sys
 import pytest
 
 from jouleloop.cli.app import main
-from jouleloop.theory.convolution.layer import RESNET50_LAYERS, RESNET50_PRECISIONS, ConvLayer, Precisions
+from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions
 from jouleloop.theory.convolution.parallel import parallel_volume
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 
 CONV1 = "bounds conv --layer resnet50/conv1 --memory"
 

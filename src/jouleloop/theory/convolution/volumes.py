@@ -20,7 +20,8 @@ from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.blocking import best_order
 from jouleloop.theory.convolution.blocking_lp import solve_blocking_lp
 from jouleloop.theory.convolution.blocking_search import best_blocking
-from jouleloop.theory.convolution.layer import ConvLayer, Precisions, memory_words, sqrt_fraction
+from jouleloop.theory.convolution.layer import Precisions, input_elements, memory_words, sqrt_fraction
+from jouleloop.theory.layers import ConvLayer
 
 Memory = int | float | Fraction | str
 WINOGRAD_TILE = 4
@@ -140,7 +141,7 @@ def im2col_volume(
     rows, inner, columns = lowered(layer)
     parts = {"matrix product": matrix_product_words(rows, inner, columns, precisions, memory)}
     if lowering:
-        parts["lowering"] = precisions.input * (layer.input_elements + rows * inner)
+        parts["lowering"] = precisions.input * (input_elements(layer) + rows * inner)
     name = "im2col_with_lowering" if lowering else "im2col"
     return AlgorithmVolume(name, parts, "Kwasniewski et al. 2019 ([12] of 001)")
 
@@ -243,10 +244,10 @@ def naive_volume(layer: ConvLayer, precisions: Precisions) -> AlgorithmVolume:
 
     Every update loads its input and its filter element; an output element stays for the two innermost loops.
     """
-    visits = layer.updates // (layer.filter_width * layer.filter_height)
+    visits = layer.macs // (layer.filter_width * layer.filter_height)
     parts = {
-        "input": precisions.input * layer.updates,
-        "filter": precisions.filter * layer.updates,
+        "input": precisions.input * layer.macs,
+        "filter": precisions.filter * layer.macs,
         "output": precisions.output * (2 * visits - layer.output_elements),
     }
     return AlgorithmVolume("naive", parts, "001 eq. (1)")
