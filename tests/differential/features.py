@@ -1,7 +1,6 @@
 """What a case has, by reading its documents; and what its optimum uses."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from differential.case import Case, components, fanouts, targets
 from differential.uber import Uber
@@ -153,8 +152,3 @@ def table(rows: Iterable[tuple[list[str], str]]) -> str:
         cells = (f"{counts[name].get(column, 0):>{max(len(column), 7) + 2}}" for column in columns)
         lines.append(f"{name:{width}}" + "".join(cells))
     return "\n".join(lines)
-
-
-def summary(record: dict[str, Any]) -> tuple[list[str], str]:
-    """Return the features and the verdict of a stored result."""
-    return record["features"], record["verdict"]
