@@ -1,15 +1,12 @@
-"""Write measured DRAM words of the convolution sweeps beside the theory of their energy, and draw them."""
+"""Write measured DRAM words of the convolution sweeps beside the theory of their energy."""
 
 from pathlib import Path
 
 from jouleloop.columns import read_table, write_table
 from jouleloop.config.load import load_study
-from jouleloop.report.figures_conv_energy import conv_energy_figure
-from jouleloop.report.style import save_figure
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.runlog import logged
 from jouleloop.tables.conv_energy import conv_energy_table
-from jouleloop.tables.growth import describe
 from jouleloop.tables.layouts import ENERGIES, THEORY_CONV_ENERGY
 from jouleloop.workload.layer import CONV
 
@@ -19,7 +16,3 @@ with logged(snakemake.log[0]):
     targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study.config).items()}
     table = conv_energy_table(energies, targets, study.tested)
     write_table(Path("results") / THEORY_CONV_ENERGY.file, table, THEORY_CONV_ENERGY, provenance)
-    for sweep in study.tested:
-        if sweep.kind == "conv":
-            figure = conv_energy_figure(table, describe(sweep))
-            save_figure(figure, Path("results/figures") / sweep.name, study.config.outputs.figure_formats)
