@@ -167,6 +167,9 @@ def _targets(value: Any, where: str, faults: list[Fault]) -> list[Any]:
             for key in value
             if key not in ("targets", "version", "template")
         ]
+    if isinstance(value, dict) and value.get("template", "uber") != "uber":
+        text = "this kind of mapspace is not supported by the model"
+        faults.append(Fault(text, None, f"{where}.template", value["template"], "uber"))
     if targets is None:
         return []
     if not isinstance(targets, list):
