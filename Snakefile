@@ -13,15 +13,15 @@ include: "workflow/rules/common.smk"
 
 
 onstart:
-    begin()
+    PLAN.begin()
 
 
 onsuccess:
-    end()
+    PLAN.end()
 
 
 onerror:
-    end()
+    PLAN.end()
 
 
 localrules:
@@ -31,16 +31,7 @@ localrules:
 
 rule all:
     input:
-        "results/energies.parquet",
-        GROWTH_FILES,
-        FIGURES,
-        SEARCH_NOISE,
-        ARCHITECTURE_FILES,
-        NETWORK_FILES,
-        PUBLISHED_FILES,
-        CONV_FILES,
-        SPECS,
-        CROSSCHECK if STUDY.config.confirm else [],
+        PLAN.targets,
     message:
         "Everything is in results/"
 
@@ -50,14 +41,10 @@ rule energies_only:
         "results/energies.parquet",
 
 
-include: "workflow/rules/specs.smk"
-include: "workflow/rules/timeloop.smk"
 include: "workflow/rules/map.smk"
-include: "workflow/rules/tables.smk"
+include: "workflow/rules/timeloop.smk"
 include: "workflow/rules/crosscheck.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/figures.smk"
-include: "workflow/rules/architecture.smk"
 include: "workflow/rules/report.smk"
-include: "workflow/rules/further_figures.smk"
 include: "workflow/rules/theory.smk"

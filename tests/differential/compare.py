@@ -1,53 +1,54 @@
 """Both programs on one case, and what their answers say of each other."""
 
 import math
-import time
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from differential.case import Case
-from differential.features import features, used
 from differential.native import run_search
-from differential.real import Outcome, run_mapper
+from differential.real import Outcome
+from differential.runs import features_of, to_record
 
 #: Energies are sums of floating-point numbers, taken in another order.
 TOLERANCE = 1e-9
 
+#: What a verdict says; the first four are findings.
+VERDICTS = {
+    "unsound": "the real mapper finds less, or a mapping where we find none",
+    "wider": "we find less, or a mapping where the real mapper finds none",
+    "crash": "we end with what is no message",
+    "real refused": "we take what Timeloop refuses",
+    "equal": "the same optimum",
+    "refused": "we name what we do not follow",
+    "both refuse": "neither takes it",
+    "real failed": "the real mapper crashed or was too slow",
+}
+FINDINGS = tuple(VERDICTS)[:4]
+
 
 @dataclass(frozen=True)
 class Comparison:
-    """The answers to one case.
-
-    Attributes
-    ----------
-    verdict
-        ``equal``; ``unsound`` where the real mapper finds less (or a mapping where we find none); ``wider`` where we
-        find less; ``refused`` where we name what we do not follow; ``crash``; ``real refused`` and ``real failed``.
-    """
+    """The answers to one case; ``verdict`` is one of `VERDICTS`."""
 
     case: Case
-    verdict: str
     real: Outcome
     native: Outcome
-    seconds: tuple[float, float]
+    verdict: str
 
     def record(self) -> dict[str, Any]:
-        """Return a line of the results file."""
-        found = features(self.case) + ([] if self.real.mapping is None else used(self.case, self.real.mapping))
-        if self.real.links:
-            found.append("optimum: words from neighbours")
+        """Return a line of the results file: a run of the real mapper and what we say of it."""
         return {
-            "name": self.case.name,
             "verdict": self.verdict,
-            "objective": self.case.objective,
-            "semantics": self.case.semantics,
-            "real": answer(self.real, self.case.objective),
             "native": answer(self.native, self.case.objective),
-            "valid": self.real.valid,
-            "seconds": [round(s, 3) for s in self.seconds],
-            "features": found,
+            "features": features_of(self.case, self.real),
+            **to_record(self.case, self.real),
         }
+
+    def line(self) -> str:
+        """Return the comparison on one line."""
+        case, objective = self.case, self.case.objective
+        ours, theirs = answer(self.native, objective), answer(self.real, objective)
+        return f"{case.name}: {self.verdict} ({objective}, {case.semantics}): ours {ours}, real {theirs}"
 
 
 def answer(outcome: Outcome, objective: str) -> Any:
@@ -55,13 +56,10 @@ def answer(outcome: Outcome, objective: str) -> Any:
     return outcome.value(objective) if outcome.status == "ok" else f"{outcome.status}: {outcome.reason}"[:300]
 
 
-def compare(case: Case, home: Path, seconds: float = 60) -> Comparison:
-    """Run both programs on ``case``."""
-    start = time.perf_counter()
-    real = run_mapper(case, home, seconds)
-    middle = time.perf_counter()
+def compare(case: Case, real: Outcome) -> Comparison:
+    """Search ``case`` and compare with the answer of the real mapper."""
     native = run_search(case)
-    return Comparison(case, judge(case, real, native), real, native, (middle - start, time.perf_counter() - middle))
+    return Comparison(case, real, native, judge(case, real, native))
 
 
 def judge(case: Case, real: Outcome, native: Outcome) -> str:

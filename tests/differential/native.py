@@ -5,43 +5,46 @@ import tempfile
 from pathlib import Path
 
 from differential.case import Case
-from differential.real import _SCRATCH, Outcome
+from differential.real import SCRATCH, Outcome
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.read import read_constraints
+from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import read_problem
 
 
-def run_search(case: Case) -> Outcome:
-    """Return the optimum of the native search; ``refused`` where it says that it does not follow the case."""
-    folder = Path(tempfile.mkdtemp(prefix="differential-", dir=_SCRATCH))
+def load(case: Case) -> tuple[Problem, Target]:
+    """Return problem and target as this package reads them from the files of a case.
+
+    Raises
+    ------
+    JouleloopError
+        Where it says that it does not follow the case.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="differential-", dir=SCRATCH))
     try:
         case.write(folder)
-        return search_folder(folder, case.objective, case.semantics)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def search_folder(folder: Path, objective: str = "energy", semantics: str = "timeloop-3.0.3") -> Outcome:
-    """Return what ``jouleloop map`` finds with the files of a folder."""
-    try:
         problem = read_problem(folder / "problem.yaml")
         arch = read_architecture(folder / "arch.yaml")
         costs = costs_of(arch, sources_of(folder / "ert.yaml"))
         constraints = read_constraints(folder / "constraints.yaml", arch, shape=problem.shape)
-        target = Target(arch, costs, constraints, semantics)
-    except JouleloopError as error:
-        return Outcome("refused", reason=str(error))
-    except Exception as error:
-        return Outcome("failed", reason=repr(error))
+        return problem, Target(arch, costs, constraints, case.semantics)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def run_search(case: Case) -> Outcome:
+    """Return the optimum of the native search; ``refused`` where it says that it does not follow the case."""
     try:
-        result = NativeEngine().search(problem, target, objective=(objective,))
+        problem, target = load(case)
+        result = NativeEngine().search(problem, target, objective=(case.objective,))
     except JouleloopError as error:
         return Outcome("refused", reason=str(error))
     except Exception as error:
+        # A crash is a finding.
         return Outcome("failed", reason=repr(error))
     if result.evaluation is None:
         status = {"invalid": "refused", "no_mapping": "no_mapping"}.get(result.status, "failed")

@@ -18,7 +18,8 @@ from jouleloop.workload.timeloop_problem import problem_from
 HOMES = {"timeloop-3.0.3": "timeloop-3.0.3/bin", "timeloop-2023-04": "timeloop-2023-04/bin"}
 _SIZE = re.compile(r"Mapspace Dimension \[(\w+)\] Size: (\d+)")
 _VALID = re.compile(r"\[\d+\] INVALID (\d+) (\d+) ")
-_SCRATCH = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
+#: Files of a moment are written here.
+SCRATCH = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def run_mapper(case: Case, home: Path, seconds: float = 60, *, as_given: bool = 
     as_given
         Whether to give it the constraints as they are, see `differential.case.unhindered`.
     """
-    folder = Path(tempfile.mkdtemp(prefix="differential-", dir=_SCRATCH))
+    folder = Path(tempfile.mkdtemp(prefix="differential-", dir=SCRATCH))
     try:
         files = case.write(folder, for_mapper=not as_given)
         environment = {k: v for k, v in os.environ.items() if not k.startswith("TIMELOOP_")}

@@ -22,7 +22,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.layouts import ANY
 from jouleloop.tables.published import read_published
-from jouleloop.theory.loop_nest.read import read_nest
+from jouleloop.theory.loop_nest.read import read_loop_nest
 from jouleloop.workload.layer import CONV, parse_layer
 from jouleloop.workload.onnx_read import read_graph
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
@@ -115,7 +115,7 @@ LOADERS: dict[str, Loader] = {
     "problem": Loader(read_problem, REFERENCE / "exercises/problem.yaml"),
     "configuration": Loader(lambda p: load_study(read_config(p), ROOT), ROOT / "config/config.yaml"),
     "cases": Loader(_verify, ending=".json"),
-    "loop nest": Loader(lambda p: read_nest(None, p, {})),
+    "loop nest": Loader(lambda p: read_loop_nest(None, p, {})),
     "table": Loader(lambda path: read_table(path, ANY), ending=".parquet"),
     "store": Loader(_store, ending=".parquet"),
 }

@@ -11,7 +11,8 @@ from jouleloop.theory.convolution.blocking import ARRAYS, Blocking, blocked_volu
 from jouleloop.theory.convolution.blocking_search import best_blocking
 from jouleloop.theory.convolution.bounds import bound_value, single_processor_bounds
 from jouleloop.theory.convolution.execute_blocking import execute_blocking
-from jouleloop.theory.convolution.layer import ConvLayer, Precisions
+from jouleloop.theory.convolution.layer import Precisions, standing_assumptions
+from jouleloop.theory.layers import ConvLayer
 
 sizes = st.integers(1, 4)
 words = st.sampled_from([Fraction(1, 4), Fraction(1, 3), Fraction(1), Fraction(2), Fraction(5)])
@@ -34,7 +35,7 @@ def test_best_blocking_is_feasible_optimal_and_above_the_bounds(layer, precision
             for kept in ARRAYS
         )
         assert best.words == min(volume.words for volume in volumes if volume.block_words <= memory)
-    assume(all(held.holds for held in layer.assumptions() if "_O" in held.text))
+    assume(all(held.holds for held in standing_assumptions(layer) if "_O" in held.text))
     found = single_processor_bounds(layer, precisions, memory)
     for name in ("single_processor_lower_bound", "lower_bound_outputs_start_at_zero"):
         assert float(best.words) >= bound_value(found, name) * (1 - 1e-12)

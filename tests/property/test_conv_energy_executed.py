@@ -9,31 +9,32 @@ from scipy.signal import correlate2d
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.convolution.energy import (
     DATAFLOWS,
-    ConvShape,
     buffer_words_needed,
     compulsory_words,
     conv_energy_bounds,
+    layer_of_maps,
     lower_bound_words,
-    macs,
+    mac_pj,
     maps_in_buffer,
     read_once_inputs,
-    theory_columns,
+    used_along,
     write_once_outputs,
 )
 from jouleloop.theory.convolution.execute_energy import random_layer, run_read_once_inputs, run_write_once_outputs
+from jouleloop.theory.layers import ConvLayer
 
 CLOSED = {"write-once-outputs": write_once_outputs, "read-once-inputs": read_once_inputs}
 EXECUTED = {"write-once-outputs": run_write_once_outputs, "read-once-inputs": run_read_once_inputs}
 
 
 @st.composite
-def shapes(draw: st.DrawFn) -> ConvShape:
+def shapes(draw: st.DrawFn) -> ConvLayer:
     kernel = draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
     output = draw(st.tuples(st.integers(1, 4), st.integers(1, 4)))
     stride = draw(st.integers(1, 5))
     reach = [(p - 1) * stride + r for p, r in zip(output, kernel, strict=True)]
     sizes = [draw(st.integers(max(1, a - 2 * (r - 1)), a + 2)) for a, r in zip(reach, kernel, strict=True)]
-    return ConvShape(
+    return layer_of_maps(
         draw(st.integers(1, 5)), draw(st.integers(1, 5)), *kernel, *output, stride, *sizes, draw(st.booleans())
     )
 
@@ -41,7 +42,7 @@ def shapes(draw: st.DrawFn) -> ConvShape:
 @given(shapes(), st.sampled_from(DATAFLOWS), st.integers(1, 5))
 @settings(max_examples=250, deadline=None)
 def test_executed_words_and_capacity_equal_the_closed_forms(shape, dataflow, maps):
-    assume(maps <= (shape.outputs if dataflow == "write-once-outputs" else shape.channels))
+    assume(maps <= (shape.out_channels if dataflow == "write-once-outputs" else shape.in_channels))
     inputs, weights, biases = random_layer(shape)
     run = EXECUTED[dataflow](shape, inputs, weights, biases, maps=maps)
     needed = buffer_words_needed(shape, dataflow, maps)
@@ -54,21 +55,21 @@ def test_executed_words_and_capacity_equal_the_closed_forms(shape, dataflow, map
     assert run.buffer.total_words == closed.total
     assert run.buffer.peak_words == needed
     assert run.buffer.words == 0
-    used = shape.used_along("height")[1] * shape.used_along("width")[1]
-    assert run.buffer.macs == shape.channels * shape.outputs * used <= macs(shape)
+    used = used_along(shape, "height")[1] * used_along(shape, "width")[1]
+    assert run.buffer.macs == shape.in_channels * shape.out_channels * used <= shape.macs
     assert np.array_equal(run.outputs, direct(shape, inputs, weights, biases))
     assert compulsory_words(shape) <= lower_bound_words(shape, max(3, needed)) <= closed.total
 
 
-def direct(shape: ConvShape, inputs: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
+def direct(shape: ConvLayer, inputs: np.ndarray, weights: np.ndarray, biases: np.ndarray) -> np.ndarray:
     pads = []
     for axis in ("height", "width"):
         before = shape.padding_before(axis)
-        pads.append((before, max(0, shape.reach(axis) - shape.input_size(axis)) - before))
+        pads.append((before, max(0, shape.reach(axis) - getattr(shape, f"in_{axis}")) - before))
     padded = np.pad(inputs, ((0, 0), *pads))[:, : shape.reach("height"), : shape.reach("width")]
     full = [
-        sum(correlate2d(padded[c], weights[m, c], mode="valid") for c in range(shape.channels)) + biases[m]
-        for m in range(shape.outputs)
+        sum(correlate2d(padded[c], weights[m, c], mode="valid") for c in range(shape.in_channels)) + biases[m]
+        for m in range(shape.out_channels)
     ]
     return np.array(full)[:, :: shape.stride, :: shape.stride]
 
@@ -85,20 +86,20 @@ def test_more_buffer_never_costs_more(shape, buffer_words):
 
 
 def test_everything_in_buffer_moves_every_word_once():
-    shape = ConvShape(4, 6, 3, 3, 5, 5)
+    shape = layer_of_maps(4, 6, 3, 3, 5, 5)
     for dataflow, maps in zip(DATAFLOWS, (6, 4), strict=True):
         assert CLOSED[dataflow](shape, buffer_words_needed(shape, dataflow, maps)).total == compulsory_words(shape)
 
 
 def test_a_stride_beyond_the_kernel_skips_words():
     # Three windows of one word every third word: 3 of 7 rows and columns are used.
-    shape = ConvShape(1, 1, 1, 1, 3, 3, 3, bias=False)
-    assert shape.input_map_words == 49
+    shape = layer_of_maps(1, 1, 1, 1, 3, 3, 3, bias=False)
+    assert shape.input_map_elements == 49
     assert compulsory_words(shape) == 1 + 9 + 9
 
 
 def test_bounds_tell_what_does_not_fit():
-    shape = ConvShape(3, 64, 11, 11, 55, 55, 4)
+    shape = layer_of_maps(3, 64, 11, 11, 55, 55, 4)
     rows = {bound.name: bound for bound in conv_energy_bounds(shape, bits=16, buffer_words=4000)}
     assert rows["write_once_outputs_total"].value == 64 * 364 + 64 * 3 * 227**2 + 64 * 3025
     assert rows["read_once_inputs_total"].value is None
@@ -106,32 +107,27 @@ def test_bounds_tell_what_does_not_fit():
     assert float(rows["computation_energy"].value) == pytest.approx(2.2 * 70276800)
 
 
-def test_columns_are_those_of_the_bounds():
-    shape = ConvShape(3, 64, 11, 11, 55, 55, 4, 224, 224)
-    row = theory_columns(shape, bits=8)
-    # Base layer of the published sweeps: 64·364 weights, 64·3·224² inputs, 64·55² outputs.
-    assert row["theory_write_once_outputs_words"] == 9850688
-    assert row["theory_read_once_inputs_bits"] == 8 * (64 * 364 + 3 * 224**2 + 5 * 64 * 55**2)
-    assert row["theory_computation_pj"] == pytest.approx(0.56 * 70276800)
-    small = theory_columns(shape, bits=24, buffer_words=4000)
-    assert small["theory_computation_pj"] is None
-    assert small["theory_read_once_inputs_words"] is None
-    assert small["theory_lower_bound_words"] == lower_bound_words(shape, 4000)
+def test_the_base_layer_of_the_published_sweeps():
+    """64·364 weights, 64·3·224² inputs, 64·55² outputs."""
+    shape = layer_of_maps(3, 64, 11, 11, 55, 55, 4, 224, 224)
+    assert write_once_outputs(shape).total == 9850688
+    assert read_once_inputs(shape).total == 64 * 364 + 3 * 224**2 + 5 * 64 * 55**2
+    assert float(mac_pj(8) * shape.macs) == pytest.approx(0.56 * 70276800)
 
 
 @pytest.mark.parametrize(
     ("make", "named"),
     [
-        (lambda: ConvShape(0, 1, 1, 1, 1, 1), "positive whole number"),
-        (lambda: ConvShape(1, 1, 3, 3, 2, 2, 1, 1, 0), None),
-        (lambda: ConvShape(1, 1, 2, 2, 9, 9, 1, 7, 0), "every window must see"),
-        (lambda: ConvShape(1, 1, 1, 1, 1, 1, 0), "stride"),
-        (lambda: conv_energy_bounds(ConvShape(1, 1, 1, 1, 1, 1), bits=0), "b >= 1"),
-        (lambda: lower_bound_words(ConvShape(1, 1, 1, 1, 1, 1), 2), "β >= 3"),
-        (lambda: write_once_outputs(ConvShape(1, 1, 3, 3, 2, 2), 13), "Buffer must hold"),
-        (lambda: maps_in_buffer(ConvShape(1, 1, 1, 1, 1, 1), "row-stationary", 9), "no such dataflow"),
+        (lambda: layer_of_maps(0, 1, 1, 1, 1, 1), "positive integer"),
+        (lambda: layer_of_maps(1, 1, 3, 3, 2, 2, 1, 1, 0), None),
+        (lambda: layer_of_maps(1, 1, 2, 2, 9, 9, 1, 7, 0), "every window must see"),
+        (lambda: layer_of_maps(1, 1, 1, 1, 1, 1, 0), "stride"),
+        (lambda: conv_energy_bounds(layer_of_maps(1, 1, 1, 1, 1, 1), bits=0), "b >= 1"),
+        (lambda: lower_bound_words(layer_of_maps(1, 1, 1, 1, 1, 1), 2), "β >= 3"),
+        (lambda: write_once_outputs(layer_of_maps(1, 1, 3, 3, 2, 2), 13), "Buffer must hold"),
+        (lambda: maps_in_buffer(layer_of_maps(1, 1, 1, 1, 1, 1), "row-stationary", 9), "no such dataflow"),
         (
-            lambda: run_write_once_outputs(s := ConvShape(1, 1, 1, 1, 1, 1), *random_layer(s), maps=2),
+            lambda: run_write_once_outputs(s := layer_of_maps(1, 1, 1, 1, 1, 1), *random_layer(s), maps=2),
             "one and all maps",
         ),
     ],
@@ -142,4 +138,4 @@ def test_errors_name_the_assumption(make, named):
         return
     with pytest.raises(InputError, match=named) as caught:
         make()
-    assert issubclass(caught.type, AssumptionError) or named in ("positive whole number", "stride")
+    assert issubclass(caught.type, AssumptionError) or named in ("positive integer", "stride")

@@ -5,12 +5,13 @@ import itertools
 
 import pytest
 
-from jouleloop.theory.convolution.energy import ConvShape, lower_bound_words
+from jouleloop.theory.convolution.energy import layer_of_maps, lower_bound_words
+from jouleloop.theory.layers import ConvLayer
 
 State = tuple[frozenset, frozenset, frozenset]
 
 
-def minimum_words(shape: ConvShape, buffer_words: int) -> int:
+def minimum_words(shape: ConvLayer, buffer_words: int) -> int:
     """Least words moved by any schedule: Dijkstra over (Buffer contents, MACs done, outputs changed since read).
 
     Accumulators begin at zero without a read (the layer has no bias); everything else enters by a read; a changed
@@ -20,12 +21,12 @@ def minimum_words(shape: ConvShape, buffer_words: int) -> int:
     macs = frozenset(
         (("x", c, p * shape.stride + r, q * shape.stride + s), ("w", m, c, r, s), ("y", m, p, q))
         for c, m, p, q, r, s in itertools.product(
-            range(shape.channels),
-            range(shape.outputs),
-            range(shape.output_height),
-            range(shape.output_width),
-            range(shape.kernel_height),
-            range(shape.kernel_width),
+            range(shape.in_channels),
+            range(shape.out_channels),
+            range(shape.out_height),
+            range(shape.out_width),
+            range(shape.filter_height),
+            range(shape.filter_width),
         )
     )
     words = sorted({word for mac in macs for word in mac})
@@ -75,24 +76,24 @@ CASES = [
 @pytest.mark.parametrize("case", CASES)
 @pytest.mark.parametrize("buffer_words", [3, 4, 5, 12])
 def test_no_schedule_moves_less_than_the_lower_bound(case, buffer_words):
-    shape = ConvShape(*case, bias=False)
+    shape = layer_of_maps(*case, bias=False)
     assert lower_bound_words(shape, buffer_words) <= minimum_words(shape, buffer_words)
 
 
 def test_two_outputs_that_share_overlapping_windows():
-    shape = ConvShape(1, 2, 1, 2, 1, 2, 1, bias=False)
+    shape = layer_of_maps(1, 2, 1, 2, 1, 2, 1, bias=False)
     assert lower_bound_words(shape, 3) <= minimum_words(shape, 3)
 
 
 def test_the_lower_bound_is_attained_where_everything_fits():
-    shape = ConvShape(1, 1, 1, 2, 1, 3, 1, bias=False)
+    shape = layer_of_maps(1, 1, 1, 2, 1, 3, 1, bias=False)
     assert minimum_words(shape, 12) == lower_bound_words(shape, 12) == 2 + 4 + 3
 
 
 def test_the_pair_argument_is_active_for_a_small_buffer():
     # Fully connected, 3 x 4: 12 pairs, at most 2 by each arrival, so 6 arrivals, fewer than 3 inputs and 4 outputs;
     # 5 x 5: 25 pairs and 13 arrivals, more than 5 inputs and 5 outputs.
-    shape = ConvShape(3, 4, 1, 1, 1, 1, 1, bias=False)
+    shape = layer_of_maps(3, 4, 1, 1, 1, 1, 1, bias=False)
     assert lower_bound_words(shape, 3) == 12 + max(6, 3 + 4)
-    wide = ConvShape(5, 5, 1, 1, 1, 1, 1, bias=False)
+    wide = layer_of_maps(5, 5, 1, 1, 1, 1, 1, bias=False)
     assert lower_bound_words(wide, 3) == 25 + 13 > 25 + 5 + 5

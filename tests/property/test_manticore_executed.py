@@ -8,6 +8,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.signal import correlate2d
 
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import random_volumes
 from jouleloop.theory.manticore.execute_conv import direct_conv, run_conv
 from jouleloop.theory.manticore.execute_fc import direct_fc, reduction_tree, run_fc
@@ -21,7 +22,7 @@ from jouleloop.theory.manticore.formulas import (
     tasks,
     traffic,
 )
-from jouleloop.theory.manticore.layer import ConvLayer, FcLayer, Machine
+from jouleloop.theory.manticore.layer import Machine, conv_layer, fc_layer
 from jouleloop.theory.manticore.machine import Counts
 from jouleloop.theory.manticore.memory import minimum_local_words, prefetching_local_words
 
@@ -34,13 +35,13 @@ def conv_layers(draw: st.DrawFn) -> ConvLayer:
     output_width = draw(st.integers(1, 5))
     input_width = (output_width - 1) * stride + filter_width - 2 * padding
     assume(input_width >= 1)
-    return ConvLayer(input_width, draw(st.integers(1, 11)), draw(st.integers(1, 40)), filter_width, stride, padding)
+    return conv_layer(input_width, draw(st.integers(1, 11)), draw(st.integers(1, 40)), filter_width, stride, padding)
 
 
 @st.composite
 def conv_cases(draw: st.DrawFn) -> tuple[ConvLayer, int, int]:
     layer, algorithm = draw(conv_layers()), draw(st.sampled_from((1, 2, 3)))
-    return layer, algorithm, 1 if algorithm == 1 else draw(st.integers(1, min(layer.output_depth, 7)))
+    return layer, algorithm, 1 if algorithm == 1 else draw(st.integers(1, min(layer.out_channels, 7)))
 
 
 def assert_same_words(counts: Counts, expected: Traffic) -> None:
@@ -67,19 +68,19 @@ def test_convolution_counts_equal_the_closed_forms(case, machine, fetch_ahead, o
     if algorithm < 3 or tasks(layer, stack) % machine.clusters_per_l2 == 0:
         assert counts.words_loaded == printed_loads(layer, algorithm, stack, machine)
         assert counts.words_exchanged == printed_exchange(layer, algorithm, stack, machine)
-    if layer.output_width == layer.input_width:
+    if layer.out_width == layer.in_width:
         assert counts.macs == printed_macs(layer)
     space = prefetching_local_words if fetch_ahead else minimum_local_words
     if algorithm < 3:
         assert counts.peak_local_words == space(layer, algorithm, stack)
     else:
         # The lending buffer fills only where a slice waits for its borrower.
-        lent = layer.input_width**2
+        lent = layer.in_width**2
         assert space(layer, algorithm, stack) - lent <= counts.peak_local_words <= space(layer, algorithm, stack)
 
 
 @given(
-    st.builds(FcLayer, st.integers(1, 4), st.integers(1, 20), st.integers(1, 12), st.integers(1, 5)),
+    st.builds(fc_layer, st.integers(1, 4), st.integers(1, 20), st.integers(1, 12), st.integers(1, 5)),
     st.sampled_from((4, 5)),
     st.integers(1, 12),
     MACHINES,
@@ -88,7 +89,7 @@ def test_convolution_counts_equal_the_closed_forms(case, machine, fetch_ahead, o
 )
 @settings(max_examples=200, deadline=None)
 def test_fully_connected_counts_equal_the_closed_forms(layer, algorithm, stack, machine, fetch_ahead, order_seed):
-    size = layer.output_depth if algorithm == 4 else min(stack, layer.output_depth)
+    size = layer.out_channels if algorithm == 4 else min(stack, layer.out_channels)
     inputs, filters = random_volumes(layer)
     run = run_fc(
         layer, algorithm, inputs, filters, stack=size, machine=machine, fetch_ahead=fetch_ahead, seed=order_seed
@@ -107,7 +108,7 @@ def test_fully_connected_counts_equal_the_closed_forms(layer, algorithm, stack, 
 @given(st.integers(1, 4), st.integers(1, 20), st.integers(1, 12))
 @settings(max_examples=40, deadline=None)
 def test_a_fully_connected_layer_is_a_convolution_with_a_filter_as_wide_as_the_input(width, depth_in, depth_out):
-    conv, fc = ConvLayer(width, depth_in, depth_out, width), FcLayer(width, depth_in, depth_out)
+    conv, fc = conv_layer(width, depth_in, depth_out, width), fc_layer(width, depth_in, depth_out)
     inputs, filters = random_volumes(conv)
     by_conv, by_fc = run_conv(conv, 1, inputs, filters), run_fc(fc, 4, inputs[np.newaxis], filters)
     assert np.array_equal(by_conv.outputs[:, 0, 0], by_fc.outputs[:, 0])
@@ -121,8 +122,8 @@ def test_direct_convolution_agrees_with_scipy(layer):
     inputs, filters = random_volumes(layer)
     outputs = direct_conv(layer, inputs, filters)
     padded = np.pad(inputs, ((0, 0), *(2 * [(layer.padding, layer.padding)])))
-    for depth_out in (0, layer.output_depth - 1):
-        full = sum(correlate2d(padded[d], filters[depth_out, d], mode="valid") for d in range(layer.input_depth))
+    for depth_out in (0, layer.out_channels - 1):
+        full = sum(correlate2d(padded[d], filters[depth_out, d], mode="valid") for d in range(layer.in_channels))
         assert np.array_equal(outputs[depth_out], full[:: layer.stride, :: layer.stride])
 
 
@@ -141,7 +142,7 @@ def test_reduction_tree_joins_every_cluster_once(machine):
 
 @pytest.mark.parametrize("algorithm", [4, 5])
 def test_one_reduction_on_the_full_chiplet_reads_127_volumes_in_seven_steps(algorithm):
-    layer = FcLayer(1, 3, 2, 3)
+    layer = fc_layer(1, 3, 2, 3)
     inputs, filters = random_volumes(layer)
     counts = run_fc(layer, algorithm, inputs, filters).counts
     # 003 section 3.1.3: three reads in each of 32 L1, 8 L2 and 2 L3 quadrants, one between the two L3 quadrants.

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.theory.convolution.energy import ConvShape, macs, write_once_outputs
+from jouleloop.theory.convolution.energy import layer_of_maps, write_once_outputs
+from jouleloop.theory.layers import ConvLayer
 
 FOLDER = Path(__file__).parent / "published"
 OUTPUT_WIDTH_BY_STRIDE = {1: 214, 2: 108, 3: 72, 4: 55, 5: 44}
@@ -18,7 +19,7 @@ def rows(arch: str, sweep: str) -> list[tuple[int, int, int]]:
         return [(int(row[0]), int(row[4]), int(row[5])) for row in csv.reader(stream, delimiter=";")]
 
 
-def shape(sweep: str, parameter: int, input_size: int) -> ConvShape:
+def shape(sweep: str, parameter: int, input_size: int) -> ConvLayer:
     outputs, kernel, width, stride = 64, 11, 55, 4
     if sweep == "d":
         outputs = parameter
@@ -28,7 +29,7 @@ def shape(sweep: str, parameter: int, input_size: int) -> ConvShape:
         kernel, width = parameter, OUTPUT_WIDTH_BY_KERNEL[parameter]
     else:
         stride, width = parameter, OUTPUT_WIDTH_BY_STRIDE[parameter]
-    return ConvShape(3, outputs, kernel, kernel, width, width, stride, input_size, input_size)
+    return layer_of_maps(3, outputs, kernel, kernel, width, width, stride, input_size, input_size)
 
 
 def test_all_248_rows_are_there():
@@ -38,7 +39,7 @@ def test_all_248_rows_are_there():
 @pytest.mark.parametrize(("arch", "sweep"), FILES)
 def test_macs_are_reproduced(arch, sweep):
     for parameter, expected, _ in rows(arch, sweep):
-        assert macs(shape(sweep, parameter, 0 if sweep != "inputs" else parameter)) == expected
+        assert shape(sweep, parameter, 0 if sweep != "inputs" else parameter).macs == expected
 
 
 @pytest.mark.parametrize(("arch", "sweep"), FILES)

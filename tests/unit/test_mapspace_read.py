@@ -7,10 +7,13 @@ import pytest
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.errors import InputError
 from jouleloop.mapspace.read import build_constraints, inline_constraints, read_constraints, read_mapper
+from jouleloop.mapspace.space import FREE, build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
-from jouleloop.workload.layer import CONV
+from jouleloop.search.optimise import search_mapspace
+from jouleloop.workload.layer import CONV, Layer
 
 ROOT = Path(__file__).parents[2]
 
@@ -87,6 +90,11 @@ def test_permutations(permutation: Any, inner: str, outer: str, simba: Architect
 
 
 GB = {"target": "GlobalBuffer"}
+#: Leaves the search no choice of what to keep.
+KEEPS = [
+    {"target": name, "type": "bypass", "keep": ["Weights", "Inputs", "Outputs"]}
+    for name in ("GlobalBuffer", "PEInputBuffer", "PEWeightBuffer", "PEAccuBuffer", "PEWeightRegs")
+]
 
 
 @pytest.mark.parametrize(
@@ -98,8 +106,6 @@ GB = {"target": "GlobalBuffer"}
         ([{**GB, "type": "temporal", "factors": "C=8 C<=4"}], "contradicts"),
         ([{**GB, "type": "temporal", "factors": "C>=8 C<=4"}], "contradicts"),
         ([{**GB, "type": "temporal", "factors": "C<=4"}, {**GB, "type": "temporal", "factors": "C=8"}], "contradicts"),
-        ([{**GB, "type": "temporal", "factors": "C=0"}, {**GB, "type": "spatial", "factors": "C=0"}], "whole of C"),
-        ([{**GB, "type": "spatial", "factors": "C=32"}], "fan-out is 16 x 1"),
         ([{**GB, "type": "temporal", "factors": "K=1"}], "unknown dimension"),
         ([{**GB, "type": "temporal", "factors": "C=5,3"}], "imperfect factors"),
         ([{**GB, "type": "temporal", "permutation": "CC"}], "names C twice"),
@@ -150,3 +156,35 @@ architecture:
     assert dummy.spatial.split == 1
     assert set(dummy.temporal.factors.values()) == {1}
     assert dummy.bypass == {"Inputs", "Outputs", "Weights"}
+
+
+def test_a_spatial_factor_above_the_dimension_is_ignored(simba: Architecture) -> None:
+    """Timeloop warns and leaves the dimension open, so only with a layer's bounds is a factor too many for a mesh."""
+    target = {"target": "PEInputBuffer", "type": "spatial", "factors": "M=99"}
+    constraints = build_constraints([*KEEPS, target], simba, CONV, name="one")
+    space = build_mapspace(Layer("fc", C=4, M=4).problem(), simba, constraints)
+    slot = space.spatial[simba.level_names[::-1].index("PEInputBuffer")]
+    assert slot is not None
+    assert slot.fixed[CONV.dimensions.index("M")] == FREE
+
+
+def test_spatial_factors_beyond_a_fan_out_leave_no_mapping(simba: Architecture) -> None:
+    target = {**GB, "type": "spatial", "factors": "C=8 M=4"}
+    constraints = build_constraints([*KEEPS, target], simba, CONV, name="one")
+    space = build_mapspace(Layer("fc", C=8, M=8).problem(), simba, constraints)
+    costs = costs_of(simba, sources_of(ROOT / "arch/energy/simba-45nm-accelergy03.yaml"))
+    result = search_mapspace(space, costs)
+    assert result.status == "no_mapping"
+    assert "GlobalBuffer (fan-out 16 x 1) has to unroll" in result.reason
+
+
+@pytest.mark.parametrize(("bound", "fits"), [(1, True), (4, False)])
+def test_a_whole_dimension_at_two_levels_must_be_one(bound: int, fits: bool, simba: Architecture) -> None:
+    targets = [{**GB, "type": kind, "factors": "M=0"} for kind in ("temporal", "spatial")]
+    constraints = build_constraints([*KEEPS, *targets], simba, CONV, name="one")
+    problem = Layer("fc", C=4, M=bound).problem()
+    if fits:
+        assert build_mapspace(problem, simba, constraints).index_factorizations > 0
+    else:
+        with pytest.raises(InputError, match="M = 4 is not divisible by the product of its constrained factors, 16"):
+            build_mapspace(problem, simba, constraints)

@@ -15,7 +15,7 @@ rule theory_ratio:
 
 rule test_growth:
     input:
-        list(SOURCES.values()),
+        PLAN.sources.values(),
         energies="results/energies.parquet",
         theory="results/theory_ratio.parquet",
     output:
@@ -29,7 +29,7 @@ rule test_growth:
     conda:
         "../envs/jouleloop.yaml"
     params:
-        statistics=STUDY.config.statistics.model_dump(),
+        statistics=PLAN.statistics,
     message:
         "Testing the growth of every sweep"
     script:
@@ -39,7 +39,7 @@ rule test_growth:
 rule laws:
     input:
         "results/energies.parquet",
-        list(SOURCES.values()),
+        PLAN.sources.values(),
     output:
         table("laws"),
         multiext("results/law_points", ".parquet", ".csv"),
@@ -58,7 +58,7 @@ rule laws:
 rule search_noise:
     input:
         "results/energies.parquet",
-        list(SOURCES.values()),
+        PLAN.sources.values(),
     output:
         table("search_noise"),
         multiext("results/search_noise_energies", ".parquet", ".csv"),
@@ -68,8 +68,72 @@ rule search_noise:
         "../envs/jouleloop.yaml"
     params:
         store="results/store",
-        statistics=STUDY.config.statistics.model_dump(),
+        statistics=PLAN.statistics,
     message:
         "Comparing verdicts on proven optima with those of a search within 0.1 %"
     script:
         "../../analysis/search_noise.py"
+
+
+rule architecture_sweep:
+    input:
+        "results/energies.parquet",
+        lambda wildcards: PLAN.variant_sources[wildcards.variant_sweep],
+    output:
+        table("architecture/{variant_sweep}", "{variant_sweep}", "architecture"),
+    log:
+        "results/logs/architecture_sweep/{variant_sweep}.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Comparing the variants of {wildcards.variant_sweep}"
+    script:
+        "../../analysis/architecture_sweep.py"
+
+
+rule networks:
+    input:
+        "results/energies.parquet",
+    output:
+        table("networks"),
+    log:
+        "results/logs/networks.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Adding the layers of the networks up"
+    script:
+        "../../analysis/networks.py"
+
+
+rule published:
+    input:
+        PLAN.published_files,
+    output:
+        table("published"),
+        table("published_summary", "published, counted", "published"),
+    log:
+        "results/logs/published.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Joining the comparisons with published energies"
+    script:
+        "../../analysis/published.py"
+
+
+# Measured convolutions beside the theory of their energy (the model that paper 002 builds on).
+rule theory_conv_energy:
+    input:
+        "results/energies.parquet",
+        PLAN.sources.values(),
+    output:
+        table("theory_conv_energy", "convolutions and theory"),
+    log:
+        "results/logs/theory_conv_energy.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Putting theory beside the measured convolutions"
+    script:
+        "../../analysis/theory_conv_energy.py"

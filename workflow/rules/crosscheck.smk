@@ -4,13 +4,13 @@ localrules:
 
 rule cross_check:
     input:
-        CROSSCHECK,
+        PLAN.crosscheck,
 
 
 rule confirm_chunk:
     input:
         "results/map/{arch}-{chunk}.json",
-        timeloop_runs,
+        lambda wildcards: PLAN.timeloop_runs(wildcards.arch, wildcards.chunk),
     output:
         "results/confirm/{arch}-{chunk}.json",
     log:
@@ -24,7 +24,9 @@ rule confirm_chunk:
         mem_mb=1000,
         runtime=240,
     params:
-        options=confirm_options,
+        options=lambda wildcards: checked(
+            lambda: PLAN.confirm_options(wildcards.arch, wildcards.chunk)
+        ),
         layers="results/chunks/{chunk}.txt",
         store="results/store",
     message:
@@ -35,9 +37,7 @@ rule confirm_chunk:
 
 rule crosscheck:
     input:
-        chunks=expand(
-            "results/confirm/{arch}-{chunk}.json", arch=ARCHITECTURES, chunk=CHUNKS
-        ),
+        chunks=PLAN.confirm_files,
     output:
         table("crosscheck", title="cross-check with Timeloop, points"),
         table("crosscheck_summary", "cross-check with Timeloop, fields", "crosscheck"),

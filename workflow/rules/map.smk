@@ -1,8 +1,32 @@
+# Layers, searches and specifications: what makes results.
+
+
+rule list_layers:
+    input:
+        PLAN.sources.values(),
+    output:
+        expand("results/layers/{sweep}.csv", sweep=PLAN.sources),
+    log:
+        "results/logs/list_layers.log",
+    # First of all: it finds mistakes that only the statistics can see.
+    priority: 1
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        sources=PLAN.source_digests,
+    message:
+        "Listing the layers of all sweeps"
+    script:
+        "../scripts/list_layers.py"
+
+
 rule map_chunk:
     input:
         # What a chunk depends on is in its parameters, by content: no edit that leaves it as it is starts its job.
-        lambda wildcards: ancient(target_files(wildcards)),
-        lambda wildcards: ancient(searched_by_timeloop(wildcards)),
+        lambda wildcards: ancient(PLAN.target_files(wildcards.arch)),
+        lambda wildcards: ancient(
+            PLAN.searched_by_timeloop(wildcards.arch, wildcards.chunk)
+        ),
     output:
         "results/map/{arch}-{chunk}.json",
     log:
@@ -16,10 +40,97 @@ rule map_chunk:
         mem_mb=1000,
         runtime=240,
     params:
-        options=lambda wildcards: chunk_options(wildcards.arch, wildcards.chunk),
+        options=lambda wildcards: PLAN.chunk_options(wildcards.arch, wildcards.chunk),
         layers="results/chunks/{chunk}.txt",
         store="results/store",
     message:
         "Searching chunk {wildcards.chunk} on {wildcards.arch}"
     script:
         "../scripts/map_chunk.py"
+
+
+rule map_variants:
+    input:
+        lambda wildcards: PLAN.target_files(wildcards.arch),
+        # Which points a chunk has is in its parameters, by content.
+        ancient(PLAN.variant_sources.values()),
+    output:
+        "results/map/variants/{arch}-{chunk}.json",
+    log:
+        "results/logs/map_variants/{arch}-{chunk}.log",
+    benchmark:
+        "results/logs/map_variants/{arch}-{chunk}.benchmark.tsv"
+    conda:
+        "../envs/jouleloop.yaml"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=240,
+    params:
+        options=lambda wildcards: PLAN.variant_options(wildcards.arch, wildcards.chunk),
+        store="results/store",
+    message:
+        "Searching chunk {wildcards.chunk} of the variants of {wildcards.arch}"
+    script:
+        "../scripts/map_variants.py"
+
+
+rule energies:
+    input:
+        expand("results/layers/{sweep}.csv", sweep=PLAN.sources),
+        PLAN.target_files(),
+        PLAN.variant_sources.values(),
+        chunks=PLAN.chunk_files,
+        variants=PLAN.variant_files,
+    output:
+        table("energies"),
+        timings="results/timings.csv",
+        summary="results/summary.json",
+        sources="results/energy_sources.csv",
+    log:
+        "results/logs/energies.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        store="results/store",
+    message:
+        "Writing the table of energies"
+    script:
+        "../scripts/energies.py"
+
+
+# Published points, under the semantics and every set of constraints of the published runs.
+rule compare_published:
+    input:
+        lambda wildcards: PLAN.target_files(wildcards.arch),
+        sweeps=PLAN.published_sources,
+    output:
+        "results/published/{arch}.parquet",
+    log:
+        "results/logs/compare_published/{arch}.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        semantics="timeloop-2023-04",
+        options=lambda wildcards: PLAN.search_options(wildcards.arch),
+        store="results/store",
+    message:
+        "Comparing published energies on {wildcards.arch}"
+    script:
+        "../scripts/published.py"
+
+
+rule write_specs:
+    input:
+        lambda wildcards: PLAN.target_files(wildcards.arch),
+        sweep=lambda wildcards: PLAN.sources[wildcards.sweep],
+    output:
+        directory("results/specs/{arch}/{sweep}"),
+    log:
+        "results/logs/write_specs/{arch}-{sweep}.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Writing Timeloop inputs of {wildcards.sweep} on {wildcards.arch}"
+    script:
+        "../scripts/write_specs.py"

@@ -1,11 +1,10 @@
 rule report_html:
     input:
         "results/energies.csv",
-        expand("results/{table}.parquet", table=REPORTED),
+        PLAN.reported_files,
         "results/verdicts.txt",
         "results/summary.json",
-        NETWORK_FILES,
-        list(SOURCES.values()),
+        PLAN.sources.values(),
     output:
         "results/report.html",
     log:
@@ -13,7 +12,7 @@ rule report_html:
     conda:
         "../envs/jouleloop.yaml"
     params:
-        statistics=STUDY.config.statistics.model_dump(),
+        statistics=PLAN.statistics,
         # Only what this rule waits for: what an earlier run has left is no part of the page.
         optional=lambda wildcards, input: [
             Path(path).name.removesuffix(".parquet") for path in input

@@ -1,20 +1,48 @@
-# The papers' own figures and tables: `snakemake theory` makes them, the default target does not.
+# The papers' own tables and figures: `snakemake theory` makes them, the default target does not.
 
 
-include: "theory_fc.smk"
-include: "theory_conv.smk"
-include: "theory_nest.smk"
-include: "theory_manticore.smk"
+from jouleloop.theory.exhibits import exhibits
+
+EXHIBITS = exhibits()
 
 
 localrules:
     theory,
 
 
+rule theory_exhibit:
+    input:
+        lambda wildcards: [
+            f"results/theory/{file}" for file in EXHIBITS[wildcards.exhibit].needs
+        ],
+    output:
+        "results/theory/{exhibit}",
+    log:
+        "results/logs/theory/{exhibit}.log",
+    wildcard_constraints:
+        exhibit="|".join(EXHIBITS),
+    conda:
+        "../envs/jouleloop.yaml"
+    message:
+        "Making {wildcards.exhibit}"
+    script:
+        "../scripts/theory_exhibit.py"
+
+
 rule theory:
     input:
-        rules.theory_fc.input,
-        rules.theory_conv.input,
-        rules.theory_manticore.input,
-        rules.theory_nest.output,
-        rules.theory_gemmini.output,
+        expand("results/theory/{exhibit}", exhibit=EXHIBITS),
+
+
+for _folder in dict.fromkeys(file.partition("/")[0] for file in EXHIBITS):
+
+    rule:
+        name:
+            f"theory_{_folder}"
+        localrule: True
+        input:
+            [
+                f"results/theory/{file}"
+                for file in EXHIBITS
+                if file.startswith(f"{_folder}/")
+            ],

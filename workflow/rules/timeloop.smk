@@ -4,7 +4,7 @@
 
 rule request_timeloop:
     input:
-        lambda wildcards: ancient(request_needs(wildcards)),
+        lambda wildcards: ancient(PLAN.request_needs(wildcards.arch, wildcards.chunk)),
     output:
         "results/timeloop/{arch}-{chunk}.requests",
     log:
@@ -16,7 +16,7 @@ rule request_timeloop:
         mem_mb=1000,
         runtime=240,
     params:
-        options=lambda wildcards: chunk_options(wildcards.arch, wildcards.chunk),
+        options=lambda wildcards: PLAN.chunk_options(wildcards.arch, wildcards.chunk),
         layers="results/chunks/{chunk}.txt",
         store="results/store",
     message:
@@ -35,8 +35,8 @@ rule run_timeloop:
     benchmark:
         "results/logs/run_timeloop/{arch}-{chunk}.benchmark.tsv"
     container:
-        STUDY.config.timeloop.container
-    threads: STUDY.config.timeloop.threads
+        PLAN.config.timeloop.container
+    threads: PLAN.config.timeloop.threads
     resources:
         mem_mb=2000,
         runtime=1440,

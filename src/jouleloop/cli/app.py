@@ -21,7 +21,7 @@ from jouleloop.cli import (
 )
 from jouleloop.errors import JouleloopError
 from jouleloop.terminal.console import stderr
-from jouleloop.theory.papers import theory_commands
+from jouleloop.theory.commands import theory_commands
 
 # Newer versions of typer bring a click of their own, older ones use the package; both give their mistakes this base.
 _MISTAKES: tuple[type[BaseException], ...] = tuple(

@@ -7,54 +7,71 @@ import typer
 
 from jouleloop.cli.project import project_root
 from jouleloop.columns import read_table
-from jouleloop.config.load import load_study, read_config
-from jouleloop.errors import InputError, raise_all, unknown
+from jouleloop.config.load import Study, load_study, read_config
+from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.report.registry import FIGURE4_SWEEPS, FIGURES, FigureKind
 from jouleloop.tables.layouts import ENERGIES
-from jouleloop.terminal.console import stdout
+from jouleloop.terminal.console import stderr, stdout
+
+_FORMATS = ("png", "svg", "pdf")
 
 
 def figures(
     results: Annotated[Path, typer.Argument(help="Folder with energies.parquet.")] = Path("results"),
-    only: Annotated[str | None, typer.Option("--only", help="Draw this sweep's figures only, or figure4.")] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", help="Draw the figures of this sweep or network, or of this kind, only.")
+    ] = None,
     arch: Annotated[str | None, typer.Option("--arch", help="Draw this architecture only.")] = None,
     formats: Annotated[
         str | None, typer.Option("--formats", help="File formats, such as png,svg,pdf; as configured without it.")
     ] = None,
 ) -> None:
-    """Draw growth and breakdown of every sweep, and Figure 4 of paper 002, from the table of energies."""
+    """Draw every kind of figure whose tables the results hold: docs/figures.md lists them."""
     root = project_root()
     study = load_study(read_config(root / "config" / "config.yaml"), root)
     energies, _ = read_table(results / "energies.parquet", ENERGIES)
-    present = {str(name) for name in energies["sweep"].unique()}
-    sweeps = [sweep for sweep in study.tested if sweep.name in present]
+    study = _present(study, {str(name) for name in energies["sweep"].unique()})
     architectures = [str(name) for name in energies["architecture"].unique()]
-    faults = []
-    if only is not None and only not in {*(sweep.name for sweep in sweeps), "figure4"}:
-        faults.append(unknown(only, [*(sweep.name for sweep in sweeps), "figure4"], "sweep", field="--only"))
+    names = [sweep.name for sweep in (*study.sweeps, *study.architecture_sweeps)]
+    kinds = list(dict.fromkeys(_group(kind) for kind in FIGURES))
+    wanted = formats.split(",") if formats else list(study.config.outputs.figure_formats)
+    faults: list[Fault] = []
+    if only is not None and only not in {*names, *kinds}:
+        faults.append(unknown(only, [*names, *kinds], "sweep", field="--only"))
     if arch is not None and arch not in architectures:
         faults.append(unknown(arch, architectures, "architecture", field="--arch"))
-    wanted = formats.split(",") if formats else list(study.config.outputs.figure_formats)
-    faults += [
-        unknown(name, ("png", "svg", "pdf"), "format", field="--formats")
-        for name in wanted
-        if name not in ("png", "svg", "pdf")
-    ]
+    faults += [unknown(name, _FORMATS, "format", field="--formats") for name in wanted if name not in _FORMATS]
     raise_all(faults)
-    # Drawing needs matplotlib, which is slow to import; mistakes are reported before that.
-    from jouleloop.report.figures import FIGURE4_SWEEPS  # noqa: PLC0415
-    from jouleloop.report.study_figures import draw_figure4, draw_sweep  # noqa: PLC0415
-
-    shown = [arch] if arch else architectures
-    folder = results / "figures"
-    options = study.config.statistics
-    paths: list[Path] = []
-    for sweep in sweeps:
-        if only in (None, sweep.name):
-            paths += draw_sweep(energies, sweep, shown, folder, wanted, options)
-    complete = set(FIGURE4_SWEEPS) <= {sweep.name for sweep in sweeps}
-    if only == "figure4" and not complete:
+    if only == "figure4" and not set(FIGURE4_SWEEPS) <= set(names):
         raise InputError(f"Figure 4 needs the sweeps {', '.join(FIGURE4_SWEEPS)} in {results / 'energies.parquet'}")
-    if complete and only in (None, "figure4"):
-        paths += draw_figure4(energies, sweeps, shown, folder, wanted, options)
-    for path in paths:
-        stdout.print(str(path), markup=False, highlight=False, soft_wrap=True)
+    # Drawing needs matplotlib, which is slow to import; mistakes are reported before that.
+    from jouleloop.report.draw import draw  # noqa: PLC0415
+    from jouleloop.report.run_tables import RunTables  # noqa: PLC0415
+
+    run = RunTables(study, results, [arch] if arch else architectures)
+    for kind in FIGURES:
+        if arch is not None and kind.subject is not None and "architecture" not in kind.per:
+            continue  # it shows all architectures side by side
+        places = [
+            place
+            for place in kind.places(study, run.architectures)
+            if only in (None, _group(kind), *(value for word, value in place.items() if word != "architecture"))
+        ]
+        missing = [layout.file for layout in kind.needs if not run.has(layout)]
+        if places and missing:
+            stderr.print(f"{kind.name}: left out, there is no {missing[0]}.parquet", markup=False, highlight=False)
+            continue
+        for place in places:
+            for path in draw(kind, run, place, results / "figures", wanted):
+                stdout.print(str(path), markup=False, highlight=False, soft_wrap=True)
+
+
+def _present(study: Study, names: set[str]) -> Study:
+    """Return the part of a study that a table has rows of."""
+    sweeps = [tuple(s for s in part if s.name in names) for part in (study.sweeps, study.architecture_sweeps)]
+    return Study(study.config, *sweeps)
+
+
+def _group(kind: FigureKind) -> str:
+    """Return the name that ``--only`` asks for a kind by: Figure 4 comes with its panels."""
+    return kind.stem.partition("/")[0] if "{" not in kind.stem.partition("/")[0] else kind.name

@@ -8,11 +8,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from jouleloop.config.model import Config
+from jouleloop.report.registry import FIGURES
 from jouleloop.study.summary import RunSummary
 from jouleloop.tables.layouts import LAYOUTS
 from jouleloop.workload.sweep_schema import NetworkFile, SweepFile
-
-_BEGIN, _END = "<!-- generated: keys -->", "<!-- end of generated keys -->"
 
 _TABLES_HEAD = """\
 # The tables of a study
@@ -86,11 +85,24 @@ def key_table(model: type[BaseModel]) -> str:
     return "\n".join(lines)
 
 
-def with_table(text: str, model: type[BaseModel]) -> str:
-    """Return a Markdown text with the table of keys between its two marks replaced."""
-    head, _, rest = text.partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    return f"{head}{_BEGIN}\n{key_table(model)}\n{_END}{tail}"
+def with_part(text: str, name: str, part: str) -> str:
+    """Return a Markdown text with what stands between the two marks of a generated part replaced."""
+    begin, end = f"<!-- generated: {name} -->", f"<!-- end of generated {name} -->"
+    head, _, rest = text.partition(begin)
+    return f"{head}{begin}\n{part}\n{end}{rest.partition(end)[2]}"
+
+
+def figures_table() -> str:
+    """Return the kinds of figures as a Markdown table."""
+    lines = ["| kind | `results/figures/…` | drawn from | run |", "|---|---|---|---|"]
+    for kind in FIGURES:
+        needs = ", ".join(f"`{layout.file}`" for layout in kind.needs)
+        lines.append(f"| `{kind.name}` | `{kind.stem}` | {needs} | {'default' if kind.always else 'figures'} |")
+    questions = []
+    for kind in FIGURES:
+        text = kind.caption.replace("**Question:** ", "").replace("``", "`").split(" **Unit:**")[0]
+        questions.append(f"- `{kind.name}`: {text}")
+    return "\n".join([*lines, "", *questions])
 
 
 def generated_files(root: Path) -> dict[Path, str]:
@@ -102,7 +114,9 @@ def generated_files(root: Path) -> dict[Path, str]:
         (root / "layers" / "networks" / "README.md", NetworkFile),
         (root / "docs" / "run-summary.md", RunSummary),
     ):
-        files[path] = with_table(path.read_text(encoding="utf-8"), model)
+        files[path] = with_part(path.read_text(encoding="utf-8"), "keys", key_table(model))
+    page = root / "docs" / "figures.md"
+    files[page] = with_part(page.read_text(encoding="utf-8"), "figures", figures_table())
     files[root / "docs" / "tables.md"] = tables_page()
     return files
 

@@ -79,9 +79,9 @@ def sweep(
         table, timings = write_energy_tables(jobs, [points], store, output)
     if points.attributes:
         # Drawing needs matplotlib, which is slow to import.
-        from jouleloop.report.study_figures import draw_architecture_sweep  # noqa: PLC0415
+        from jouleloop.report.draw import write_architecture_sweep  # noqa: PLC0415
 
-        draw_architecture_sweep(table, points, output)
+        write_architecture_sweep(table, points, output)
     summary = summary_of(table, timings, searches)
     write_summary(output / "summary.json", summary)
     stdout.print(summary_text(summary, time.monotonic() - started), highlight=False, markup=False)

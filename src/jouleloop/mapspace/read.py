@@ -167,6 +167,9 @@ def _targets(value: Any, where: str, faults: list[Fault]) -> list[Any]:
             for key in value
             if key not in ("targets", "version", "template")
         ]
+    if isinstance(value, dict) and value.get("template", "uber") != "uber":
+        text = "this kind of mapspace is not supported by the model"
+        faults.append(Fault(text, None, f"{where}.template", value["template"], "uber"))
     if targets is None:
         return []
     if not isinstance(targets, list):
@@ -214,20 +217,6 @@ def build_constraints(
         both = sorted(found.keep & found.bypass)
         if both:
             faults.append(Fault(f"both keeps and bypasses {', '.join(both)}", None, level))
-    position = arch.level_names
-    for level, found in levels.items():
-        fanout = arch.fanout[position.index(level)]
-        _check_spatial(level, found.spatial, fanout, faults)
-    if levels:
-        for dimension in shape.dimensions:
-            whole = [
-                f"{level} {kind}"
-                for level, found in levels.items()
-                for kind, loops in (("temporal", found.temporal), ("spatial", found.spatial))
-                if loops.factors.exact.get(dimension) == 0
-            ]
-            if len(whole) > 1:
-                faults.append(Fault(f"the whole of {dimension} is claimed by {' and '.join(whole)}", None, dimension))
     raise_all(faults)
     return Constraints(
         name,
@@ -238,15 +227,6 @@ def build_constraints(
             for level, found in levels.items()
         },
     )
-
-
-def _check_spatial(level: str, loops: _Loops, fanout: tuple[int, int], faults: list[Fault]) -> None:
-    product = 1
-    for number in [*loops.factors.exact.values(), *(v for v in loops.factors.at_least.values())]:
-        product *= max(number, 1)
-    if product > fanout[0] * fanout[1]:
-        text = f"the spatial factors multiply to {product}, the fan-out is {fanout[0]} x {fanout[1]}"
-        faults.append(Fault(text, None, f"{level}.spatial"))
 
 
 def _one(

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
+from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS
 from jouleloop.report.selection import architectures_of, fitted_line, growth_caption, one_row, points_of
 from jouleloop.report.style import (
     BAR,
@@ -23,9 +24,6 @@ from jouleloop.report.style import (
     variable_axis,
 )
 from jouleloop.stats.analysis import Analysis
-
-FIGURE4_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
-FIGURE4_ARCHITECTURES = ("simba", "eyeriss")
 
 
 def growth_figure(

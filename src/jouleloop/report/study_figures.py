@@ -1,114 +1,104 @@
-"""The figures of a study as files: Figure 4 with its panels, growth and breakdown of every sweep, networks."""
-
-from collections.abc import Sequence
-from dataclasses import replace
-from pathlib import Path
+"""The figures of a study as the registry names them: each is drawn from the tables of a run, for one place in it."""
 
 import pandas as pd
 
-from jouleloop.columns import write_table
-from jouleloop.report.figures import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS, figure4, growth_figure
+from jouleloop.report.figures import architectures_figure, figure4, growth_figure
 from jouleloop.report.figures_architecture import architecture_figure
-from jouleloop.report.figures_energy import breakdown_figure
+from jouleloop.report.figures_conv_energy import conv_energy_figure
+from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
+from jouleloop.report.figures_laws import law_figure
 from jouleloop.report.figures_networks import network_figure
 from jouleloop.report.figures_published import published_figure
-from jouleloop.report.style import save_figure
-from jouleloop.stats.analysis import Analysis
-from jouleloop.stats.options import StatisticsOptions
-from jouleloop.tables.growth import analyse, describe, rows_of
-from jouleloop.tables.layouts import VARIANTS
+from jouleloop.report.figures_residuals import residual_figure
+from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS
+from jouleloop.report.run_tables import RunTables
+from jouleloop.report.style import ReportFigure
+from jouleloop.tables.growth import describe
+from jouleloop.tables.layouts import LAW_POINTS, LAWS, NETWORKS, PUBLISHED, THEORY_CONV_ENERGY, THEORY_RATIO
 from jouleloop.tables.published import read_published
+from jouleloop.tables.theory_ratio import BOUND_COLUMN
 from jouleloop.tables.variants import variants_table
-from jouleloop.workload.sweep import Sweep
 
 
-def quick_options(options: StatisticsOptions) -> StatisticsOptions:
-    """Return the options with the data energy as the only response: all that the growth figures show."""
-    return options.model_copy(update={"responses": ["data"]})
+def draw_growth(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
+    """Draw the data energy of a sweep with the fitted growth, and published values where the sweep has them."""
+    return growth_figure(run.analysis(sweep), sweep, architecture, published=_published(run, sweep, architecture))
 
 
-def draw_figure4(
-    energies: pd.DataFrame,
-    sweeps: Sequence[Sweep],
-    architectures: Sequence[str],
-    folder: Path,
-    formats: Sequence[str],
-    options: StatisticsOptions,
-) -> list[Path]:
-    """Draw Figure 4 of paper 002 for ``architectures`` (the paper's first), whole and panel by panel."""
-    shown = [sweep for sweep in sweeps if sweep.name in FIGURE4_SWEEPS]
-    analysis = analyse(energies, shown, quick_options(options))
-    first = [name for name in FIGURE4_ARCHITECTURES if name in architectures]
-    names = [*first, *(name for name in architectures if name not in first)]
-    paths = list(save_figure(figure4(analysis, FIGURE4_SWEEPS, names), folder, formats))
-    for sweep in FIGURE4_SWEEPS:
-        for name in names:
-            panel = replace(growth_figure(analysis, sweep, name), name=f"{sweep}_{name}")
-            paths += save_figure(panel, folder / "figure4", formats)
-    return paths
+def draw_breakdown(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
+    """Draw where the energy of a sweep goes."""
+    return breakdown_figure(run.rows(sweep), describe(run.sweep(sweep)), architecture)
 
 
-def draw_sweep(
-    energies: pd.DataFrame,
-    sweep: Sweep,
-    architectures: Sequence[str],
-    folder: Path,
-    formats: Sequence[str],
-    options: StatisticsOptions,
-) -> list[Path]:
-    """Draw growth and breakdown of one sweep on each of ``architectures`` into ``folder``/<sweep>."""
-    analysis = analyse(energies, [sweep], quick_options(options))
-    rows = rows_of(energies, [sweep])
-    paths: list[Path] = []
-    for name in architectures:
-        growth = growth_figure(analysis, sweep.name, name, published=_published(sweep, name, analysis))
-        breakdown = breakdown_figure(rows, describe(sweep), name)
-        paths += save_figure(replace(growth, name=f"growth_{name}"), folder / sweep.name, formats)
-        paths += save_figure(replace(breakdown, name=f"breakdown_{name}"), folder / sweep.name, formats)
-    return paths
+def draw_figure4(run: RunTables) -> ReportFigure:
+    """Draw Figure 4 of paper 002 for all architectures, the paper's first."""
+    first = [name for name in FIGURE4_ARCHITECTURES if name in run.architectures]
+    names = [*first, *(name for name in run.architectures if name not in first)]
+    return figure4(run.analysis(*FIGURE4_SWEEPS), FIGURE4_SWEEPS, names)
 
 
-def draw_published(published: pd.DataFrame, sweep: Sweep, folder: Path, formats: Sequence[str]) -> list[Path]:
-    """Draw published and own energies of one sweep with their ratio into ``folder``/<sweep>."""
-    figure = published_figure(published, sweep.name, sweep.symbol or sweep.published_parameter)
-    return list(save_figure(figure, folder / sweep.name, formats))
+def draw_figure4_panel(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
+    """Draw one panel of Figure 4."""
+    return growth_figure(run.analysis(sweep), sweep, architecture)
 
 
-def draw_network(
-    networks: pd.DataFrame, network: str, architectures: Sequence[str], folder: Path, formats: Sequence[str]
-) -> list[Path]:
-    """Draw the layers of one network on each of ``architectures`` into ``folder``/networks."""
-    paths: list[Path] = []
-    for name in architectures:
-        paths += save_figure(network_figure(networks, network, name), folder / "networks", formats)
-    return paths
+def draw_laws(run: RunTables, sweep: str) -> ReportFigure:
+    """Draw which law holds where."""
+    return law_figure(run.table(LAWS), run.table(LAW_POINTS), sweep, describe(run.sweep(sweep)).label)
 
 
-def draw_architecture_sweep(
-    energies: pd.DataFrame, sweep: Sweep, results: Path, formats: Sequence[str] = ("png", "svg", "pdf")
-) -> list[Path]:
-    """Write ``architecture/<sweep>.csv``, and draw energy per MAC against the attribute on every architecture.
-
-    An architecture on which no point has a mapping gets no figure; the table says why.
-    """
-    table = variants_table(energies, sweep)
-    stem = results / "architecture" / sweep.name
-    write_table(stem, table, VARIANTS)
-    paths = [stem.with_name(f"{stem.name}.csv")]
-    for name in dict.fromkeys(table["architecture"]):
-        if (table[table["architecture"] == name]["status"] == "ok").any():
-            figure = architecture_figure(energies, sweep, str(name))
-            paths += save_figure(figure, results / "figures" / sweep.name, formats)
-    return paths
+def draw_dram_bound(run: RunTables, sweep: str) -> ReportFigure:
+    """Draw DRAM words against theory's lower bound."""
+    return dram_bound_figure(run.table(THEORY_RATIO), describe(run.sweep(sweep)), BOUND_COLUMN)
 
 
-def _published(sweep: Sweep, architecture: str, analysis: Analysis) -> pd.DataFrame | None:
-    """Return the published data energies of a sweep as the growth figure overlays them."""
-    table = read_published(sweep, architecture)
-    if table is None or sweep.variable != sweep.published_parameter:
+def draw_network(run: RunTables, network: str, architecture: str) -> ReportFigure:
+    """Draw the layers of a network."""
+    return network_figure(run.table(NETWORKS), network, architecture)
+
+
+def draw_published(run: RunTables, sweep: str) -> ReportFigure:
+    """Draw published and own energies of a sweep with their ratio."""
+    found = run.sweep(sweep)
+    return published_figure(run.table(PUBLISHED), sweep, found.symbol or found.published_parameter)
+
+
+def draw_conv_energy(run: RunTables, sweep: str) -> ReportFigure:
+    """Draw DRAM words of convolutions beside the theory of their energy."""
+    return conv_energy_figure(run.table(THEORY_CONV_ENERGY), describe(run.sweep(sweep)))
+
+
+def draw_residuals(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
+    """Draw what is left of the data energy without the expected growth."""
+    return residual_figure(run.analysis(sweep), sweep, architecture)
+
+
+def draw_architectures(run: RunTables, sweep: str) -> ReportFigure:
+    """Draw the architectures side by side."""
+    return architectures_figure(run.rows(sweep), run.analysis(sweep), sweep)
+
+
+def draw_heat_map(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
+    """Draw the energy per operation over (n, m)."""
+    return heat_map_figure(run.energies, sweep, architecture)
+
+
+def draw_variants(run: RunTables, variant_sweep: str, architecture: str) -> ReportFigure | None:
+    """Draw energy per operation against an attribute; nothing where no variant has a mapping: the table says why."""
+    sweep = run.sweep(variant_sweep)
+    table = variants_table(run.energies, sweep)
+    if not (table[table["architecture"] == architecture]["status"] == "ok").any():
         return None
-    known = set(analysis.residuals["architecture"])
-    if architecture not in known:
+    return architecture_figure(run.energies, sweep, architecture)
+
+
+def _published(run: RunTables, sweep: str, architecture: str) -> pd.DataFrame | None:
+    """Return the published data energies of a sweep as the growth figure overlays them."""
+    found = run.sweep(sweep)
+    table = read_published(found, architecture)
+    if table is None or found.variable != found.published_parameter:
+        return None
+    if architecture not in set(run.analysis(sweep).residuals["architecture"]):
         return None
     return pd.DataFrame(
         {"architecture": architecture, "variable": table["parameter"], "value": table["published_data_pj"]}

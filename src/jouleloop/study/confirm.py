@@ -44,7 +44,9 @@ class ConfirmingEngine:
     def __init__(self, job: Job, engine: Engine, store: ResultStore) -> None:
         self._job, self._engine, self._store = job, engine, store
         # Settings of a search have no influence on an evaluation.
-        other = f"{engine.name} {jouleloop.__version__}+{code_digest()} {installed_version(engine)}"
+        other = (
+            f"{engine.name} {jouleloop.__version__}+{code_digest(type(engine).__module__)} {installed_version(engine)}"
+        )
         self.version = f"{engine_identity(job.engine)} by {other}"
 
     def evaluate(self, problem: Problem, target: Target, mapping: Nest) -> Evaluation:

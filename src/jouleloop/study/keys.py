@@ -4,21 +4,16 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import jouleloop
 from jouleloop.engines.protocol import Engine, Target
 from jouleloop.engines.registry import installed_version
+from jouleloop.sources import PACKAGE, digest_of, with_imports
 from jouleloop.workload.problem import Problem
 
 _FORMAT = 1
-#: The sources that determine a result; how sweeps are written does not.
-_SOURCES = (
-    "workload/problem.py",
-    "workload/layer.py",
-    *("arch", "energy", "mapping", "mapspace", "model", "search", "engines"),
-)
+_NATIVE = "jouleloop.engines.native"
 
 
 def canonical_json(value: Any) -> str:
@@ -32,20 +27,19 @@ def digest(value: Any) -> str:
 
 
 @cache
-def code_digest() -> str:
-    """Return a hash of all sources that determine a result, so that no result outlives its code."""
-    root = Path(jouleloop.__file__).parent
-    state = hashlib.sha256()
-    for source in _SOURCES:
-        for path in [root / source] if source.endswith(".py") else sorted((root / source).rglob("*.py")):
-            state.update(path.relative_to(root).as_posix().encode())
-            state.update(path.read_bytes())
-    return state.hexdigest()[:16]
+def code_digest(module: str = _NATIVE) -> str:
+    """Return a hash of the code of an engine's module and of all it imports, so that no result outlives its code.
+
+    How files are read is no part of it: what was read is in the key of a result. Nor are docstrings and comments. An
+    engine from elsewhere states a version of its own; here it counts as the native one.
+    """
+    path = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
+    return digest_of(with_imports([path])) if path.is_file() else code_digest()
 
 
 def engine_identity(engine: Engine) -> str:
     """Return name, version and settings of ``engine``; without a version of its own, the version of this package."""
-    own = getattr(engine, "version", None) or f"{jouleloop.__version__}+{code_digest()}"
+    own = getattr(engine, "version", None) or f"{jouleloop.__version__}+{code_digest(type(engine).__module__)}"
     parts = (engine.name, own, installed_version(engine), getattr(engine, "settings", None))
     return " ".join(str(part) for part in parts if part)
 

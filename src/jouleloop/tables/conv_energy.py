@@ -10,14 +10,14 @@ from jouleloop.tables.published import read_published
 from jouleloop.tables.theory_ratio import on_chip_words
 from jouleloop.theory.convolution.energy import (
     MAC_PJ,
-    ConvShape,
     buffer_words_needed,
+    layer_of_maps,
     lower_bound_words,
     mac_pj,
-    macs,
     read_once_inputs,
     write_once_outputs,
 )
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.workload.sweep import Sweep
 
 #: Whose measurement it is, and all columns that the variable of a sweep may refer to.
@@ -28,13 +28,13 @@ _POINT = (
 _DATAFLOWS = {"write_once_outputs": write_once_outputs, "read_once_inputs": read_once_inputs}
 
 
-def conv_shape(row: Mapping[Any, Any], *, bias: bool = True) -> ConvShape:
+def conv_shape(row: Mapping[Any, Any], *, bias: bool = True) -> ConvLayer:
     """Return the layer of a row of the energies table; its inputs are all words that the windows reach.
 
     Timeloop knows no padding: what a window reaches lies in DRAM and is moved.
     """
     channels, outputs, r, s, p, q, stride = (int(row[key]) for key in ("C", "M", "R", "S", "P", "Q", "w_stride"))
-    return ConvShape(channels, outputs, r, s, p, q, stride, bias=bias)
+    return layer_of_maps(channels, outputs, r, s, p, q, stride, bias=bias)
 
 
 def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], sweeps: Sequence[Sweep]) -> pd.DataFrame:
@@ -81,8 +81,8 @@ def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], swe
 def _theory(row: Mapping[Any, Any], beta: int, bits: int) -> dict[str, Any]:
     shape = conv_shape(row)
     found: dict[str, Any] = {
-        "theory_macs": macs(shape),
-        "theory_computation_pj": float(mac_pj(bits) * macs(shape)) if bits in MAC_PJ else None,
+        "theory_macs": shape.macs,
+        "theory_computation_pj": float(mac_pj(bits) * shape.macs) if bits in MAC_PJ else None,
     }
     found |= {f"theory_{name}_words": function(shape).total for name, function in _DATAFLOWS.items()}
     found["buffer_words"] = beta

@@ -7,7 +7,8 @@ from fractions import Fraction
 import pandas as pd
 
 from jouleloop.engines.protocol import Target
-from jouleloop.theory.fully_connected.hardware import DramWords, buffer_words, measured_against_bounds
+from jouleloop.theory.dram import DramWords
+from jouleloop.theory.fully_connected.hardware import buffer_words, measured_against_bounds
 
 #: Column of the lower bound that figures draw.
 BOUND_COLUMN = "theory_lower_dram_words"
@@ -42,8 +43,8 @@ def fc_words(row: pd.Series) -> DramWords:
     """
     outputs, moved = int(row["M"]), int(row["dram_words_outputs"])
     return DramWords(
-        weights=int(row["dram_words_weights"]),
-        inputs=int(row["dram_words_inputs"]),
+        weights_read=int(row["dram_words_weights"]),
+        inputs_read=int(row["dram_words_inputs"]),
         outputs_read=(moved - outputs) // 2,
         outputs_written=(moved + outputs) // 2,
     )
@@ -75,8 +76,8 @@ def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[str, Target]) -> 
                 {
                     **{key: row[key] for key in (*_KEYS, "C", "M", *_FC_ONES, "status")},
                     "total_pj": row["total_pj"],
-                    "dram_words_weights": words.weights,
-                    "dram_words_inputs": words.inputs,
+                    "dram_words_weights": words.weights_read,
+                    "dram_words_inputs": words.inputs_read,
                     "dram_words_outputs": words.outputs_read + words.outputs_written + biases,
                     **values,
                     BOUND_COLUMN: float(found.lower_words),

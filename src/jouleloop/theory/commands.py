@@ -1,6 +1,10 @@
 """``jouleloop bounds …`` and ``jouleloop dataflow …``: the two groups to which every paper adds its commands."""
 
+import importlib
+
 import typer
+
+from jouleloop.theory.papers import PAPERS
 
 _BOUNDS = "Lower and upper bounds of the papers, as numbers with their assumptions."
 _DATAFLOW = "Run a dataflow of the papers step by step, count every word moved, and draw it."
@@ -13,3 +17,13 @@ DATAFLOW = typer.Typer(help=_DATAFLOW, no_args_is_help=True)
 @DATAFLOW.callback()
 def _group() -> None:
     """Keep the name of a command also where a group has only one."""
+
+
+def theory_commands() -> dict[str, typer.Typer]:
+    """Return both groups with the commands of all papers, in the order of their names."""
+    for paper in PAPERS:
+        importlib.import_module(f"jouleloop.theory.{paper}.commands")
+    groups = {"bounds": BOUNDS, "dataflow": DATAFLOW}
+    for group in groups.values():
+        group.registered_commands.sort(key=lambda command: command.name or "")
+    return groups

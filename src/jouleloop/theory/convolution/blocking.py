@@ -11,7 +11,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 
 from jouleloop.errors import Fault, InputError, raise_all
-from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, ConvLayer, Precisions
+from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions
+from jouleloop.theory.layers import ConvLayer
 
 
 @dataclass(frozen=True)

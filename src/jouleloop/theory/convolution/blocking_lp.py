@@ -8,8 +8,9 @@ import numpy as np
 
 from jouleloop.errors import AssumptionError, EngineError, Fault
 from jouleloop.theory.convolution.blocking import Blocking, largest_blocking
-from jouleloop.theory.convolution.layer import ConvLayer, Precisions, memory_words
+from jouleloop.theory.convolution.layer import Precisions, memory_words, require_small_filter
 from jouleloop.theory.highs import linprog
+from jouleloop.theory.layers import ConvLayer
 
 # Columns: b_N, b_cI, b_cO, b_wO, b_hO, b_wF', b_wF'', b_hF', b_hF''. This is the order in which the printed matrix
 # agrees with inequalities (6); the printed vector B lists b_hF' before b_wF'' (docs/errata.md).
@@ -83,7 +84,7 @@ def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: float | 
         Where M < 4 p_T (a block of one element of each array breaks the constraints) or a filter is larger than
         stride × output.
     """
-    layer.require_small_filter()
+    require_small_filter(layer)
     size = memory_words(memory)
     if size < 4 * precisions.total or size <= 1:
         raise AssumptionError(

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.convolution.blocking import BlockedVolume, Blocking, axis_tiles, blocked_volume
-from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, ConvLayer, Precisions, memory_words
+from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, memory_words
+from jouleloop.theory.layers import ConvLayer
 
 Ints = NDArray[np.int64]
 
@@ -100,7 +101,7 @@ class _SpatialGrid:
         # One common denominator turns every word count into a whole number.
         scale = math.lcm(*(precisions.of(array).denominator for array in ARRAYS))
         self.price = {array: int(precisions.of(array) * scale) for array in ARRAYS}
-        worst = 4 * layer.updates * sum(self.price.values()) * (layer.stride_width * layer.stride_height)
+        worst = 4 * layer.macs * sum(self.price.values()) * (layer.stride_width * layer.stride_height)
         # Memory beyond everything that could be held changes nothing and must not overflow.
         self.memory = min(math.floor(memory * scale), worst)
         kind = np.int64 if worst < 2**62 else object

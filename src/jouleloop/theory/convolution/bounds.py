@@ -10,15 +10,16 @@ from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.convolution.layer import (
-    FILTER,
-    INPUT,
-    OUTPUT,
-    ConvLayer,
     Precisions,
+    array_words,
     memory_words,
     processor_count,
+    require_small_filter,
+    residue_taps,
     sqrt_fraction,
+    standing_assumptions,
 )
+from jouleloop.theory.layers import ConvLayer
 
 WORDS = "words"
 
@@ -42,7 +43,7 @@ def small_filter_factor(layer: ConvLayer) -> float:
     residue, with the factor (Σ_r √n_r / w_F)(Σ_s √n_s / h_F). It is at most the printed (σ_w σ_h / w_F h_F)^½, with
     equality exactly where the strides divide the filter.
     """
-    width, height = layer.residue_taps()
+    width, height = residue_taps(layer)
     return (
         math.fsum(math.sqrt(count) for count in width)
         / layer.filter_width
@@ -52,15 +53,15 @@ def small_filter_factor(layer: ConvLayer) -> float:
 
 def large_filter_constant(layer: ConvLayer, precisions: Precisions) -> Fraction:
     """Return C_p G, the numerator of the second term of Theorem 2.1."""
-    return precision_constant(precisions) * layer.updates
+    return precision_constant(precisions) * layer.macs
 
 
 def small_filter_constant(layer: ConvLayer, precisions: Precisions, *, printed: bool = False) -> float:
     """Return the numerator over M^½ of the third term of Theorem 2.1, ``printed`` or valid for every stride."""
     if printed:
         stride = layer.stride_width * layer.stride_height
-        return 2 * layer.updates * sqrt_fraction(precisions.product * stride / _taps(layer))
-    return 2 * layer.updates * sqrt_fraction(precisions.product) * small_filter_factor(layer)
+        return 2 * layer.macs * sqrt_fraction(precisions.product * stride / _taps(layer))
+    return 2 * layer.macs * sqrt_fraction(precisions.product) * small_filter_factor(layer)
 
 
 def single_processor_bounds(
@@ -95,16 +96,16 @@ def single_processor_bounds(
     words; ``lower_bound_outputs_start_at_zero`` subtracts them from the memory-dependent terms and holds for both. The
     schedules of `execute_blocking` start outputs at zero and still never went below Theorem 2.1.
     """
-    layer.require_small_filter()
+    require_small_filter(layer)
     size = memory_words(memory)
-    standing = layer.assumptions()
+    standing = standing_assumptions(layer)
     lemma = "3.2" if precisions.triangle else "3.3"
     condition = "p_j <= p_k + p_l for all j" if precisions.triangle else "p_j > p_k + p_l for some j"
     divides = _divisibility(layer)
     compulsory = Bound(
         "compulsory_traffic",
         "001 Lemma 3.1",
-        sum(layer.words(precisions).values(), Fraction()),
+        sum(array_words(layer, precisions).values(), Fraction()),
         WORDS,
         standing,
         "every touched element once; input footprint ((w_O-1)σ_w + w_F)((h_O-1)σ_h + h_F)",
@@ -112,7 +113,7 @@ def single_processor_bounds(
     printed = Bound(
         "compulsory_traffic_as_printed",
         "001 Lemma 3.1 with |I| of §2.1",
-        sum(layer.words(precisions, printed_footprint=True).values(), Fraction()),
+        sum(array_words(layer, precisions, printed_footprint=True).values(), Fraction()),
         WORDS,
         (*standing, Assumption("every one of the printed |I| elements is touched", holds=False)),
         "input footprint (σ_w w_O + w_F)(σ_h h_O + h_F) counts elements that no update reads: no lower bound",
@@ -163,15 +164,15 @@ def parallel_bounds(
     AssumptionError
         Where a filter is larger than stride × output, M is not positive or P < 1.
     """
-    layer.require_small_filter()
+    require_small_filter(layer)
     size, count = memory_words(memory), processor_count(processors)
-    standing = layer.assumptions()
+    standing = standing_assumptions(layer)
     divides = _divisibility(layer)
     balanced = Assumption("each array is evenly distributed over the processors before the computation", holds=True)
-    share = max(layer.words(precisions).values()) / count
-    share_printed = max(layer.words(precisions, printed_footprint=True).values()) / count
+    share = max(array_words(layer, precisions).values()) / count
+    share_printed = max(array_words(layer, precisions, printed_footprint=True).values()) / count
     cube_root = float(precisions.product) ** (1 / 3)
-    per_processor = layer.updates / count
+    per_processor = layer.macs / count
     ratio = layer.stride_width * layer.stride_height / _taps(layer)
     root = cube_root * math.sqrt(per_processor)
     two_thirds = cube_root * per_processor ** (2 / 3)
@@ -253,12 +254,6 @@ def bound_value(bounds: Sequence[Bound], name: str) -> float:
     value = find_bound(bounds, name).value
     assert value is not None, f"{name} is defined for every parameter"  # noqa: S101 - an invariant of this module
     return float(value)
-
-
-def share_words(layer: ConvLayer, precisions: Precisions, processors: int) -> dict[str, Fraction]:
-    """Return each array's even share of one of ``processors``, in words (the load balance of Theorem 2.3)."""
-    sizes = layer.words(precisions)
-    return {array: sizes[array] / processors for array in (INPUT, FILTER, OUTPUT)}
 
 
 def _taps(layer: ConvLayer) -> int:

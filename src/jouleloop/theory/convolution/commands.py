@@ -12,12 +12,13 @@ from jouleloop.theory.bound import Bound
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.convolution.bounds import parallel_bounds, single_processor_bounds
 from jouleloop.theory.convolution.crossover import parallel_terms, single_processor_terms
-from jouleloop.theory.convolution.energy import ConvShape, conv_energy_bounds, maps_in_buffer
-from jouleloop.theory.convolution.execute_energy import Dataflow, random_layer, run_dataflow
-from jouleloop.theory.convolution.execution import Schedule, run_schedule
-from jouleloop.theory.convolution.layer import ConvLayer, Precisions, layer_from_options
+from jouleloop.theory.convolution.energy import conv_energy_bounds, layer_of_maps, maps_in_buffer
+from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
+from jouleloop.theory.convolution.execution import ConvSchedule, run_schedule
+from jouleloop.theory.convolution.layer import Precisions, layer_from_options
 from jouleloop.theory.convolution.parallel import parallel_volume_bounds
 from jouleloop.theory.convolution.volumes import all_volumes
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.printing import print_bounds
 
 Memory = Annotated[str, typer.Option(help="Fast memory M, or memory per processor, in words of 32 bits.")]
@@ -50,17 +51,17 @@ def layer_of(
     stride_height: StrideHeight = None,
 ) -> ConvLayer:
     """Return the layer that the options describe."""
-    sizes = (
-        batch,
-        in_channels,
-        out_channels,
-        out_width,
-        out_height,
-        filter_width,
-        filter_height,
-        stride_width,
-        stride_height,
-    )
+    sizes = {
+        "batch": batch,
+        "in_channels": in_channels,
+        "out_channels": out_channels,
+        "out_width": out_width,
+        "out_height": out_height,
+        "filter_width": filter_width,
+        "filter_height": filter_height,
+        "stride_width": stride_width,
+        "stride_height": stride_height,
+    }
     return layer_from_options(layer, sizes)
 
 
@@ -104,7 +105,7 @@ def print_conv_run(
     memory: Memory,
     layer: ConvLayer,
     precisions: Precisions,
-    schedule: Annotated[Schedule, typer.Option(help="What is run.")] = Schedule.BEST,
+    schedule: Annotated[ConvSchedule, typer.Option(help="What is run.")] = ConvSchedule.BEST,
     seed: Annotated[int, typer.Option(help="Seed of the random operands.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -148,13 +149,13 @@ def shape_of(
     input_height: InputHeight = None,
     input_width: InputWidth = None,
     bias: Bias = True,
-) -> ConvShape:
+) -> ConvLayer:
     """Return the layer that the options describe; a width that is not given equals its height."""
     for option, value in (("--input-size", input_height), ("--input-width", input_width)):
         if value is not None and value < 1:
             raise InputError(Fault("must be a positive whole number", option, value=value, allowed="1, 2, 3, …"))
     height = input_height or 0
-    return ConvShape(
+    return layer_of_maps(
         channels,
         outputs,
         kernel_height,
@@ -171,7 +172,7 @@ def shape_of(
 @BOUNDS.command("conv-energy")
 @spliced(shape=shape_of)
 def print_conv_energy_bounds(
-    shape: ConvShape,
+    shape: ConvLayer,
     buffer_words: BufferWords = None,
     bits: Annotated[int, typer.Option(help="b, width of a word in bits.")] = 16,
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
@@ -184,8 +185,8 @@ def print_conv_energy_bounds(
 @DATAFLOW.command("conv-energy")
 @spliced(shape=shape_of)
 def print_conv_energy_run(
-    dataflow: Annotated[Dataflow, typer.Option(help="What is moved only once besides the weights.")],
-    shape: ConvShape,
+    dataflow: Annotated[EnergyDataflow, typer.Option(help="What is moved only once besides the weights.")],
+    shape: ConvLayer,
     buffer_words: BufferWords = None,
     seed: Annotated[int, typer.Option(help="Seed of the random layer.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,

@@ -8,7 +8,8 @@ from fractions import Fraction
 
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.bounds import large_filter_constant, parallel_bounds, small_filter_constant
-from jouleloop.theory.convolution.layer import ConvLayer, Precisions, processor_count
+from jouleloop.theory.convolution.layer import Precisions, array_words, processor_count, require_small_filter
+from jouleloop.theory.layers import ConvLayer
 
 CONSTANT, LARGE, SMALL = "constant", "large_filter_term", "small_filter_term"
 
@@ -100,8 +101,8 @@ class Regime:
 
 def single_processor_terms(layer: ConvLayer, precisions: Precisions, *, printed: bool = False) -> MemoryTerms:
     """Return Theorem 2.1 as functions of M; ``printed``: with the footprint and third term as printed."""
-    layer.require_small_filter()
-    compulsory = sum(layer.words(precisions, printed_footprint=printed).values(), Fraction())
+    require_small_filter(layer)
+    compulsory = sum(array_words(layer, precisions, printed_footprint=printed).values(), Fraction())
     return MemoryTerms(
         "compulsory_traffic",
         float(compulsory),

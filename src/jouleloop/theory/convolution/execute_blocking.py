@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from jouleloop.errors import Fault, InputError
 from jouleloop.theory.convolution.blocking import Blocking, check_blocking
 from jouleloop.theory.convolution.fast_memory import FastMemory
-from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, ConvLayer, Precisions, memory_words
+from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
+from jouleloop.theory.layers import ConvLayer
 
 Index = tuple[int, ...]
 Numbers = NDArray[np.int64]
@@ -63,7 +64,7 @@ class ConvExecution:
 
 def require_runnable(layer: ConvLayer) -> None:
     """Raise `InputError` where the layer has more than `MAX_UPDATES` updates or input elements."""
-    most = max(layer.updates, layer.input_elements)
+    most = max(layer.macs, input_elements(layer))
     if most > MAX_UPDATES:
         raise InputError(Fault("layer too large to run element by element", None, "updates", most, f"<= {MAX_UPDATES}"))
 

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault, InputError
-from jouleloop.theory.convolution.energy import ConvShape
+from jouleloop.theory.layers import ConvLayer
 
 Volume = NDArray[Any]
-Dataflow = Literal["write-once-outputs", "read-once-inputs"]
+EnergyDataflow = Literal["write-once-outputs", "read-once-inputs"]
 MAX_WORDS = 3_000_000
 """Executions go word by word; larger layers are refused."""
 
@@ -46,41 +46,41 @@ class ConvEnergyRun:
     buffer: Buffer
 
 
-def random_layer(shape: ConvShape, seed: int = 0) -> tuple[Volume, Volume, Volume]:
+def random_layer(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume, Volume]:
     """Return inputs (C, H, W), weights (M, C, R, S) and biases (M,) of small whole numbers; no bias is zero."""
     draw = np.random.default_rng(seed)
-    inputs = draw.integers(-8, 9, (shape.channels, shape.input_size("height"), shape.input_size("width")))
-    weights = draw.integers(-8, 9, (shape.outputs, shape.channels, shape.kernel_height, shape.kernel_width))
-    biases = draw.integers(-8, 9, shape.outputs) * int(shape.bias)
+    inputs = draw.integers(-8, 9, (layer.in_channels, layer.in_height, layer.in_width))
+    weights = draw.integers(-8, 9, (layer.out_channels, layer.in_channels, layer.filter_height, layer.filter_width))
+    biases = draw.integers(-8, 9, layer.out_channels) * int(layer.bias)
     return inputs, weights, biases
 
 
 def run_write_once_outputs(
-    shape: ConvShape, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
+    layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
 ) -> ConvEnergyRun:
     """Execute the dataflow that keeps ``maps`` output maps in Buffer until they are finished.
 
     For every group of output maps: biases are read into the accumulators; for every channel its kernels are read, then
     every input word once, alone, and used at once for all outputs of the group that it reaches.
     """
-    _check(shape.outputs * shape.channels * shape.input_map_words, maps, shape.outputs)
+    _check(layer.out_channels * layer.in_channels * layer.input_map_elements, maps, layer.out_channels)
     buffer = Buffer()
-    outputs = np.zeros((shape.outputs, shape.output_height, shape.output_width), dtype=np.int64)
-    for begin in range(0, shape.outputs, maps):
-        group = slice(begin, min(begin + maps, shape.outputs))
+    outputs = np.zeros((layer.out_channels, layer.out_height, layer.out_width), dtype=np.int64)
+    for begin in range(0, layer.out_channels, maps):
+        group = slice(begin, min(begin + maps, layer.out_channels))
         size = group.stop - group.start
-        buffer.hold(size * shape.output_map_words)
-        buffer.weights_read += size * shape.bias
-        sums = np.repeat(biases[group], shape.output_map_words).reshape(size, *outputs.shape[1:])
-        for channel in range(shape.channels):
+        buffer.hold(size * layer.output_map_elements)
+        buffer.weights_read += size * layer.bias
+        sums = np.repeat(biases[group], layer.output_map_elements).reshape(size, *outputs.shape[1:])
+        for channel in range(layer.in_channels):
             kernels = weights[group, channel]
             buffer.weights_read += kernels.size
             buffer.hold(kernels.size)
             for (row, column), value in np.ndenumerate(inputs[channel]):
                 buffer.inputs_read += 1
                 buffer.hold(1)
-                for p, r in _meetings(shape, "height", row):
-                    for q, s in _meetings(shape, "width", column):
+                for p, r in _meetings(layer, "height", row):
+                    for q, s in _meetings(layer, "width", column):
                         sums[:, p, q] += value * kernels[:, r, s]
                         buffer.macs += size
                 buffer.hold(-1)
@@ -92,35 +92,39 @@ def run_write_once_outputs(
 
 
 def run_read_once_inputs(
-    shape: ConvShape, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
+    layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
 ) -> ConvEnergyRun:
     """Execute the dataflow that keeps ``maps`` input maps in Buffer until all outputs have used them.
 
     For every group of channels and every output map: the kernels are read, then every output word is read back (or
     begun from its bias in the first group), gains the group's products, and is written.
     """
-    _check(shape.outputs * shape.channels * shape.output_map_words * shape.kernel_words, maps, shape.channels)
+    _check(
+        layer.out_channels * layer.in_channels * layer.output_map_elements * layer.filter_map_elements,
+        maps,
+        layer.in_channels,
+    )
     buffer = Buffer()
-    outputs = np.zeros((shape.outputs, shape.output_height, shape.output_width), dtype=np.int64)
-    before = shape.padding_before("height"), shape.padding_before("width")
-    for begin in range(0, shape.channels, maps):
+    outputs = np.zeros((layer.out_channels, layer.out_height, layer.out_width), dtype=np.int64)
+    before = layer.padding_before("height"), layer.padding_before("width")
+    for begin in range(0, layer.in_channels, maps):
         resident = inputs[begin : begin + maps]
         buffer.inputs_read += resident.size
         buffer.hold(resident.size)
-        for output in range(shape.outputs):
+        for output in range(layer.out_channels):
             kernels = weights[output, begin : begin + maps]
-            starting_bias = begin == 0 and shape.bias
+            starting_bias = begin == 0 and layer.bias
             buffer.weights_read += kernels.size + starting_bias
             buffer.hold(kernels.size + starting_bias)
-            for p in range(shape.output_height):
-                for q in range(shape.output_width):
+            for p in range(layer.out_height):
+                for q in range(layer.out_width):
                     buffer.hold(1)
                     buffer.outputs_read += begin > 0
                     total = outputs[output, p, q] if begin else biases[output]
-                    top, left = p * shape.stride - before[0], q * shape.stride - before[1]
-                    rows = slice(max(0, -top), shape.kernel_height), slice(max(0, -left), shape.kernel_width)
+                    top, left = p * layer.stride - before[0], q * layer.stride - before[1]
+                    rows = slice(max(0, -top), layer.filter_height), slice(max(0, -left), layer.filter_width)
                     window = resident[
-                        :, max(0, top) : top + shape.kernel_height, max(0, left) : left + shape.kernel_width
+                        :, max(0, top) : top + layer.filter_height, max(0, left) : left + layer.filter_width
                     ]
                     taps = kernels[:, rows[0], rows[1]][:, : window.shape[1], : window.shape[2]]
                     buffer.macs += window.size
@@ -133,21 +137,20 @@ def run_read_once_inputs(
 
 
 def run_dataflow(
-    dataflow: Dataflow, shape: ConvShape, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
+    dataflow: EnergyDataflow, layer: ConvLayer, inputs: Volume, weights: Volume, biases: Volume, *, maps: int = 1
 ) -> ConvEnergyRun:
     """Execute the dataflow of that name."""
     run = run_write_once_outputs if dataflow == "write-once-outputs" else run_read_once_inputs
-    return run(shape, inputs, weights, biases, maps=maps)
+    return run(layer, inputs, weights, biases, maps=maps)
 
 
-def _meetings(shape: ConvShape, axis: str, place: int) -> list[tuple[int, int]]:
+def _meetings(layer: ConvLayer, axis: str, place: int) -> list[tuple[int, int]]:
     """Return the (output place, kernel place) pairs in which the input word at ``place`` is used along one axis."""
-    reached = place + shape.padding_before(axis)
-    kernel: int = getattr(shape, f"kernel_{axis}")
-    outputs: int = getattr(shape, f"output_{axis}")
-    first = max(0, -(-(reached - kernel + 1) // shape.stride))
-    last = min(outputs - 1, reached // shape.stride)
-    return [(output, reached - output * shape.stride) for output in range(first, last + 1)]
+    reached = place + layer.padding_before(axis)
+    outputs, kernel, stride = layer.along(axis)
+    first = max(0, -(-(reached - kernel + 1) // stride))
+    last = min(outputs - 1, reached // stride)
+    return [(output, reached - output * stride) for output in range(first, last + 1)]
 
 
 def _check(words: int, maps: int, most: int) -> None:

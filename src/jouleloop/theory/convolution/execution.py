@@ -17,13 +17,14 @@ from jouleloop.theory.convolution.execute_blocking import (
     require_runnable,
     sample_operands,
 )
-from jouleloop.theory.convolution.layer import ARRAYS, OUTPUT, ConvLayer, Precisions
+from jouleloop.theory.convolution.layer import ARRAYS, OUTPUT, Precisions
 from jouleloop.theory.convolution.volumes import naive_volume
+from jouleloop.theory.layers import ConvLayer
 
 DRAWN_STEPS = 60
 
 
-class Schedule(StrEnum):
+class ConvSchedule(StrEnum):
     """Which convolution schedule to run."""
 
     BEST = "best-blocking"
@@ -32,7 +33,7 @@ class Schedule(StrEnum):
 
 
 def run_schedule(
-    layer: ConvLayer, precisions: Precisions, memory: str, schedule: Schedule, seed: int = 0
+    layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule, seed: int = 0
 ) -> tuple[tuple[Bound, ...], str]:
     """Run ``schedule`` on random operands; return its counts beside theory, and its picture.
 
@@ -46,7 +47,7 @@ def run_schedule(
     bound = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
     require_runnable(layer)
     inputs, filters = sample_operands(layer, seed)
-    if schedule is Schedule.NAIVE:
+    if schedule is ConvSchedule.NAIVE:
         run = execute_naive(layer, precisions, memory, inputs=inputs, filters=filters)
         expected, source, note = naive_volume(layer, precisions).words, "001 eq. (1)", "three elements of fast memory"
     else:
@@ -91,7 +92,7 @@ def draw_steps(run: ConvExecution, columns: int = DRAWN_STEPS) -> str:
     return "\n".join(lines)
 
 
-def _volume(layer: ConvLayer, precisions: Precisions, memory: str, schedule: Schedule) -> BlockedVolume:
-    if schedule is Schedule.BEST:
+def _volume(layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule) -> BlockedVolume:
+    if schedule is ConvSchedule.BEST:
         return best_blocking(layer, precisions, memory)
     return best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory).rounded)

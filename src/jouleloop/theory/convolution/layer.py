@@ -1,16 +1,15 @@
-"""A convolution as paper 001 counts it: seven loop bounds, two strides, three precisions, array sizes."""
+"""A convolution as paper 001 counts it: precisions, array sizes, standing assumptions; fast memory and processors."""
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Self
+from typing import Any, Self
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all, unknown
 from jouleloop.theory.bound import Assumption
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 
-LARGEST_SIZE = 10**12
-"""Largest loop bound or stride, so that every product of them fits a float."""
 LARGEST_WORDS = 10**30
 """Largest memory or precision in words; the least is its reciprocal."""
 MOST_PROCESSORS = 2**30
@@ -90,143 +89,69 @@ def window_cells(outputs: int, taps: int, stride: int) -> int:
     return (outputs - 1) * min(stride, taps) + taps
 
 
-@dataclass(frozen=True)
-class ConvLayer:
-    """The seven nested loops (7NL CNN) of 001 eq. (1).
+def input_elements_printed(layer: ConvLayer) -> int:
+    """|I| as 001 §2.1 prints it, N c_I (σ_w w_O + w_F)(σ_h h_O + h_F): more than the loops touch."""
+    width = layer.stride_width * layer.out_width + layer.filter_width
+    height = layer.stride_height * layer.out_height + layer.filter_height
+    return layer.batch * layer.in_channels * width * height
 
-    Attributes
-    ----------
-    batch, in_channels, out_channels, out_width, out_height, filter_width, filter_height
-        N, c_I, c_O, w_O, h_O, w_F and h_F.
-    stride_width, stride_height
-        σ_w and σ_h.
 
-    Raises
-    ------
-    InputError
-        Where a size is not a positive integer.
-    """
+def input_elements(layer: ConvLayer) -> int:
+    """The input elements that the loops really touch, N c_I ((w_O−1)σ_w + w_F)((h_O−1)σ_h + h_F) for σ <= w_F."""
+    return layer.batch * layer.in_channels * window_cells(*layer.along("width")) * window_cells(*layer.along("height"))
 
-    batch: int
-    in_channels: int
-    out_channels: int
-    out_width: int
-    out_height: int
-    filter_width: int
-    filter_height: int
-    stride_width: int = 1
-    stride_height: int = 1
 
-    def __post_init__(self) -> None:
-        faults = []
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                faults.append(Fault("must be a positive integer", None, field.name, value, ">= 1"))
-            elif value > LARGEST_SIZE:
-                faults.append(Fault("too large", None, field.name, value, f"<= {LARGEST_SIZE}"))
-        raise_all(faults, InputError)
+def array_words(layer: ConvLayer, precisions: Precisions, *, printed_footprint: bool = False) -> dict[str, Fraction]:
+    """Return the size of every array in words."""
+    inputs = input_elements_printed(layer) if printed_footprint else input_elements(layer)
+    return {
+        INPUT: precisions.input * inputs,
+        FILTER: precisions.filter * layer.filter_elements,
+        OUTPUT: precisions.output * layer.output_elements,
+    }
 
-    @property
-    def updates(self) -> int:
-        """Number G of multiply-accumulates."""
-        return (
-            self.batch
-            * self.in_channels
-            * self.out_channels
-            * self.out_width
-            * self.out_height
-            * self.filter_width
-            * self.filter_height
-        )
 
-    @property
-    def filter_elements(self) -> int:
-        """The size |F| of the filter array."""
-        return self.in_channels * self.out_channels * self.filter_width * self.filter_height
-
-    @property
-    def output_elements(self) -> int:
-        """The size |O| of the output array."""
-        return self.batch * self.out_channels * self.out_width * self.out_height
-
-    @property
-    def input_elements_printed(self) -> int:
-        """|I| as 001 §2.1 prints it, N c_I (σ_w w_O + w_F)(σ_h h_O + h_F): more than the loops touch."""
-        width = self.stride_width * self.out_width + self.filter_width
-        height = self.stride_height * self.out_height + self.filter_height
-        return self.batch * self.in_channels * width * height
-
-    @property
-    def input_elements(self) -> int:
-        """The input elements that the loops really touch, N c_I ((w_O−1)σ_w + w_F)((h_O−1)σ_h + h_F) for σ <= w_F."""
-        width = window_cells(self.out_width, self.filter_width, self.stride_width)
-        height = window_cells(self.out_height, self.filter_height, self.stride_height)
-        return self.batch * self.in_channels * width * height
-
-    def words(self, precisions: Precisions, *, printed_footprint: bool = False) -> dict[str, Fraction]:
-        """Return the size of every array in words."""
-        inputs = self.input_elements_printed if printed_footprint else self.input_elements
-        return {
-            INPUT: precisions.input * inputs,
-            FILTER: precisions.filter * self.filter_elements,
-            OUTPUT: precisions.output * self.output_elements,
-        }
-
-    def require_small_filter(self) -> None:
-        """Raise `AssumptionError` where a filter is larger than stride × output (001 §2.1)."""
-        faults = []
-        for axis, taps, stride, outputs in self._axes():
-            if taps > stride * outputs:
-                faults.append(
-                    Fault(
-                        f"the assumption {axis}_F <= σ_{axis} {axis}_O of paper 001 §2.1 fails: "
-                        f"the filter is larger than stride × output = {stride} × {outputs}",
-                        None,
-                        "filter_width" if axis == "w" else "filter_height",
-                        taps,
-                        f"at most {stride * outputs}",
-                    )
+def require_small_filter(layer: ConvLayer) -> None:
+    """Raise `AssumptionError` where a filter is larger than stride × output (001 §2.1)."""
+    faults = []
+    for axis in ("width", "height"):
+        outputs, taps, stride = layer.along(axis)
+        if taps > stride * outputs:
+            faults.append(
+                Fault(
+                    f"the assumption {axis[0]}_F <= σ_{axis[0]} {axis[0]}_O of paper 001 §2.1 fails: "
+                    f"the filter is larger than stride × output = {stride} × {outputs}",
+                    None,
+                    f"filter_{axis}",
+                    taps,
+                    f"at most {stride * outputs}",
                 )
-        raise_all(faults, AssumptionError)
-
-    def assumptions(self) -> tuple[Assumption, ...]:
-        """Return the standing assumptions of 001 §2.1 with whether they hold."""
-        result = []
-        for axis, taps, stride, outputs in self._axes():
-            result.append(Assumption(f"{axis}_F <= σ_{axis} {axis}_O", taps <= stride * outputs))
-            result.append(Assumption(f"σ_{axis} <= {axis}_F", stride <= taps))
-        return tuple(result)
-
-    def residue_taps(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """Filter taps per residue modulo the stride, for width and height: the ranges of q_6 and q_7 given r_6, r_7."""
-        return tuple(  # type: ignore[return-value]
-            tuple(len(range(residue, taps, stride)) for residue in range(min(stride, taps)))
-            for _, taps, stride, _ in self._axes()
-        )
-
-    def with_batch(self, batch: int) -> Self:
-        """Return the same layer for another batch size."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return type(self)(**{**values, "batch": batch})
-
-    def _axes(self) -> tuple[tuple[str, int, int, int], ...]:
-        return (
-            ("w", self.filter_width, self.stride_width, self.out_width),
-            ("h", self.filter_height, self.stride_height, self.out_height),
-        )
+            )
+    raise_all(faults, AssumptionError)
 
 
-# He, Zhang, Ren, Sun: Deep residual learning for image recognition (CVPR 2016), table 1: conv1 and the 3 × 3 layers of
-# every later stage. 001 Figures 2 and 3 take these sizes with a batch of 1000, p_I = p_F = 1 and p_O = 2.
-RESNET50_LAYERS = {
-    "conv1": ConvLayer(1000, 3, 64, 112, 112, 7, 7, 2, 2),
-    "conv2_x": ConvLayer(1000, 64, 64, 56, 56, 3, 3),
-    "conv3_x": ConvLayer(1000, 128, 128, 28, 28, 3, 3),
-    "conv4_x": ConvLayer(1000, 256, 256, 14, 14, 3, 3),
-    "conv5_x": ConvLayer(1000, 512, 512, 7, 7, 3, 3),
-}
+def standing_assumptions(layer: ConvLayer) -> tuple[Assumption, ...]:
+    """Return the standing assumptions of 001 §2.1 with whether they hold."""
+    result = []
+    for axis in ("width", "height"):
+        outputs, taps, stride = layer.along(axis)
+        result.append(Assumption(f"{axis[0]}_F <= σ_{axis[0]} {axis[0]}_O", taps <= stride * outputs))
+        result.append(Assumption(f"σ_{axis[0]} <= {axis[0]}_F", stride <= taps))
+    return tuple(result)
+
+
+def residue_taps(layer: ConvLayer) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Filter taps per residue modulo the stride, for width and height: the ranges of q_6 and q_7 given r_6, r_7."""
+
+    def taps_of(axis: str) -> tuple[int, ...]:
+        _, taps, stride = layer.along(axis)
+        return tuple(len(range(residue, taps, stride)) for residue in range(min(stride, taps)))
+
+    return taps_of("width"), taps_of("height")
+
+
 RESNET50_PRECISIONS = Precisions(Fraction(1), Fraction(1), Fraction(2))
+"""p_I = p_F = 1 and p_O = 2, as 001 Figures 2 and 3 take them."""
 
 
 def named_layer(name: str) -> ConvLayer:
@@ -237,29 +162,23 @@ def named_layer(name: str) -> ConvLayer:
     return known[name]
 
 
-def layer_from_options(name: str | None, sizes: Sequence[int | None]) -> ConvLayer:
+def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> ConvLayer:
     """Return the layer ``name`` with the given sizes replaced, or the layer of ``sizes`` alone.
 
-    Sizes come in the order of the fields of `ConvLayer`, None where not given.
+    Sizes go by the fields of `ConvLayer`, None where not given.
 
     Raises
     ------
     InputError
         Where the name is unknown, or without a name where a size other than a stride is missing.
     """
-    base = named_layer(name) if name is not None else None
-    values: dict[str, int] = {}
-    faults = []
-    for field, given in zip(fields(ConvLayer), sizes, strict=True):
-        default = getattr(base, field.name) if base else (1 if field.name.startswith("stride") else None)
-        size = default if given is None else given
-        if size is None:
-            option = "--" + field.name.replace("_", "-")
-            faults.append(Fault("is missing", None, option, None, "an integer, or --layer"))
-        else:
-            values[field.name] = size
-    raise_all(faults, InputError)
-    return ConvLayer(**values)
+    given: dict[str, Any] = {field: size for field, size in sizes.items() if size is not None}
+    if name is not None:
+        # What the windows reach follows from the sizes that are left.
+        return replace(named_layer(name), in_width=0, in_height=0, **given)
+    missing = [field for field in sizes if field not in given and not field.startswith("stride")]
+    raise_all([Fault("is missing", None, "--" + f.replace("_", "-"), None, "an integer, or --layer") for f in missing])
+    return ConvLayer(**given)
 
 
 def memory_words(value: float | Fraction | str) -> Fraction:

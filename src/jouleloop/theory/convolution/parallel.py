@@ -13,8 +13,9 @@ from fractions import Fraction
 
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.layer import (
-    ConvLayer,
     Precisions,
+    array_words,
+    input_elements,
     memory_words,
     processor_count,
     window_cells,
@@ -27,6 +28,7 @@ from jouleloop.theory.convolution.volumes import (
     matrix_product_layer,
     unit_stride,
 )
+from jouleloop.theory.layers import ConvLayer
 
 DIMENSIONS = ("batch", "in_channels", "out_channels", "out_width", "out_height", "filter_width", "filter_height")
 MOST_GRIDS = 50_000
@@ -88,7 +90,7 @@ def grid_volume(
     outputs = own_copies * sides["batch"] * sides["out_channels"] * sides["out_width"] * sides["out_height"]
     sharing = counts["in_channels"] * counts["filter_width"] * counts["filter_height"]
     received = (
-        precisions.input * (inputs - Fraction(copies * layer.input_elements, processors))
+        precisions.input * (inputs - Fraction(copies * input_elements(layer), processors))
         + precisions.filter * (filters - Fraction(copies * layer.filter_elements, processors))
         + precisions.output * outputs * Fraction(sharing - 1, sharing)
     )
@@ -166,7 +168,7 @@ def parallel_volume(
         product = matrix_product_layer(form.batch, form.in_channels, form.out_channels)
         prices = Precisions(2 * precisions.input, 2 * precisions.filter, 2 * precisions.output)
         exchanges = _fft_exchange_words(form, prices, copies, width * height // 2, processors)
-    everything = sum(product.words(prices).values(), Fraction()) * copies
+    everything = sum(array_words(product, prices).values(), Fraction()) * copies
 
     def moved_again(grid: tuple[int, ...]) -> Fraction:
         redistributed = everything / processors * Fraction(processors - 1, processors) if grid[-1] > 1 else Fraction(0)

@@ -20,7 +20,8 @@ from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.blocking import best_order
 from jouleloop.theory.convolution.blocking_lp import solve_blocking_lp
 from jouleloop.theory.convolution.blocking_search import best_blocking
-from jouleloop.theory.convolution.layer import ConvLayer, Precisions, memory_words, sqrt_fraction
+from jouleloop.theory.convolution.layer import Precisions, input_elements, memory_words
+from jouleloop.theory.layers import ConvLayer
 
 Memory = int | float | Fraction | str
 WINOGRAD_TILE = 4
@@ -83,16 +84,6 @@ def matrix_product_words(
     return copies * best_blocking(matrix_product_layer(rows, inner, columns), precisions, memory).words
 
 
-def matrix_product_closed_form(rows: int, inner: int, columns: int, precisions: Precisions, memory: Memory) -> float:
-    """Return 2 (p_A p_B p_C)^½ mnk/√M + p_C mn: [12] of 001, Theorem 1, with the precisions of the three matrices.
-
-    With a × b outputs resident, mnk (p_A/b + p_B/a) is least under p_C ab = M at 2 mnk (p_A p_B p_C / M)^½.
-    """
-    updates = rows * inner * columns
-    size = memory_words(memory)
-    return 2 * updates * sqrt_fraction(precisions.product / size) + float(precisions.output) * rows * columns
-
-
 def lowered(layer: ConvLayer) -> tuple[int, int, int]:
     """Return (rows, inner, columns) of the matrix product that im2col lowers the layer to."""
     return (
@@ -140,7 +131,7 @@ def im2col_volume(
     rows, inner, columns = lowered(layer)
     parts = {"matrix product": matrix_product_words(rows, inner, columns, precisions, memory)}
     if lowering:
-        parts["lowering"] = precisions.input * (layer.input_elements + rows * inner)
+        parts["lowering"] = precisions.input * (input_elements(layer) + rows * inner)
     name = "im2col_with_lowering" if lowering else "im2col"
     return AlgorithmVolume(name, parts, "Kwasniewski et al. 2019 ([12] of 001)")
 
@@ -243,10 +234,10 @@ def naive_volume(layer: ConvLayer, precisions: Precisions) -> AlgorithmVolume:
 
     Every update loads its input and its filter element; an output element stays for the two innermost loops.
     """
-    visits = layer.updates // (layer.filter_width * layer.filter_height)
+    visits = layer.macs // (layer.filter_width * layer.filter_height)
     parts = {
-        "input": precisions.input * layer.updates,
-        "filter": precisions.filter * layer.updates,
+        "input": precisions.input * layer.macs,
+        "filter": precisions.filter * layer.macs,
         "output": precisions.output * (2 * visits - layer.output_elements),
     }
     return AlgorithmVolume("naive", parts, "001 eq. (1)")

@@ -10,8 +10,9 @@ equivalent states stay apart: this costs time, never correctness, as every repre
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as word
+
+from jouleloop.jit import njit
 
 
 @njit(cache=True)

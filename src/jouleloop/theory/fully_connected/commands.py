@@ -1,5 +1,6 @@
 """``jouleloop bounds fc``, ``bounds fc-table`` and ``dataflow fc``: a fully-connected layer in paper 002's model."""
 
+import lzma
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,8 @@ from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.fully_connected.algorithms import schedule
 from jouleloop.theory.fully_connected.best_schedule import schedule_of, schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
+from jouleloop.theory.fully_connected.check_traces import TraceError, check_file
+from jouleloop.theory.fully_connected.divisible import PROVEN_OUTPUTS, prove, write_traces
 from jouleloop.theory.fully_connected.exact import LARGEST_SIDE, MOST_STATES, exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import divisible_grid, grid, judge, table_row, to_csv
@@ -112,6 +115,29 @@ def print_fc_table_bounds(
             stdout.print("  " + " ".join(str(layer).replace(" ", "") for layer in value), highlight=False)
 
 
+@BOUNDS.command("fc-divisible")
+def prove_divisible(
+    traces: Annotated[Path, typer.Argument(help="The file of traces, LZMA.")],
+    outputs: Annotated[int, typer.Option("--outputs", "-m", help="All m up to this.")] = PROVEN_OUTPUTS,
+    check: Annotated[
+        bool, typer.Option("--check", help="Check the file with the separate checker instead of writing it.")
+    ] = False,
+) -> None:
+    """Prove that eq. (28) of paper 002 is optimal for every n and (β − 1) | m, with a trace for each case left."""
+    if not 1 <= outputs <= LARGEST_SIDE:
+        raise InputError(Fault("no size to prove", field="--outputs", value=outputs, allowed=f"1 … {LARGEST_SIDE}"))
+    if check:
+        try:
+            cases = list(check_file(traces, range(1, outputs + 1)))
+        except (TraceError, OSError, ValueError, IndexError, EOFError, lzma.LZMAError) as error:
+            raise InputError(Fault("the traces prove nothing", field=str(traces), value=str(error))) from error
+        states = sum(case.states for case in cases)
+        stdout.print(f"{len(cases)} cases, {states} states checked: eq. (28) is optimal for m <= {outputs}, n >= β")
+        return
+    found = list(write_traces(traces, (case for m in range(1, outputs + 1) for case in prove(m))))
+    stdout.print(f"{len(found)} cases, {sum(case.states for case in found)} states written to {traces}")
+
+
 class Algorithm(StrEnum):
     """The dataflows that can be run."""
 
@@ -168,9 +194,11 @@ def print_fc_run(
         plan = schedule(algorithm, inputs, outputs, buffer, 1 if kept is None else kept, reversed_roles=reversed_roles)
     result = run(plan)
     if picture is not None:
-        from jouleloop.theory.fully_connected.figures import draw_run  # noqa: PLC0415 - matplotlib is slow to import
+        # matplotlib is slow to import
+        from jouleloop.theory.drawing import write_figure  # noqa: PLC0415
+        from jouleloop.theory.fully_connected.figures import draw_run  # noqa: PLC0415
 
-        draw_run(result, picture)
+        write_figure(draw_run(result), picture)
     if as_json:
         print_json(
             {

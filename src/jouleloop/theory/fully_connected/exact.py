@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from jouleloop.errors import Fault, InputError
+from jouleloop.theory.fully_connected.divisible import is_proven
 from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
-from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.formulas import FcLayer, pair_count_accesses
 from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation
 from jouleloop.theory.fully_connected.search import search
 from jouleloop.theory.fully_connected.upper import Dataflow, best_upper
@@ -54,33 +54,27 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
     Parameters
     ----------
     layer
-        n, m <= 30, and β.
+        n, m and β; where a side is above 30 only closed forms and `divisible` are asked.
     most_states
         How many canonical states the search may keep.
     largest_table_bits
         A relaxation may use a table of 2**largest_table_bits places of 19 bytes.
-
-    Raises
-    ------
-    InputError
-        Where a side is larger than 30 and not as a whole in Buffer.
     """
     n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
     flow = best_upper(layer)
     if flow.accesses == 2 * m + n:
         return ExactMinimum(layer, flow.accesses, flow.accesses, "resident", flow)
     if max(n, m) > LARGEST_SIDE:
-        raise InputError(
-            Fault(
-                "the exact optimum is for small layers",
-                field="inputs, outputs",
-                value=(n, m),
-                allowed=f"<= {LARGEST_SIDE}",
-            )
-        )
+        if is_proven(n, m, beta):
+            return ExactMinimum(layer, flow.accesses, flow.accesses, "induction", flow)
+        lower = pair_count_accesses(layer)
+        method = "smaller layers" if lower == flow.accesses else "undecided"
+        return ExactMinimum(layer, lower, flow.accesses, method, flow)
     lower = count_bound(n, m, beta) if beta == 2 else recursive_bound(n, m, beta)
     if lower == flow.accesses:
         return ExactMinimum(layer, lower, lower, "smaller layers", flow)
+    if is_proven(n, m, beta):
+        return ExactMinimum(layer, flow.accesses, flow.accesses, "induction", flow)
     relaxations = (output_relaxation(n, m, beta), input_relaxation(n, m, beta))
     searchable = True
     for relaxation in relaxations:

@@ -1,22 +1,22 @@
 """Figures of paper 002's theory: a dataflow as in Figures 2 and 3, and bounds beside exact optima."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-import pandas as pd
-from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.files import replacing
-from jouleloop.theory.fully_connected.bounds import all_bounds
+from jouleloop.files import read_text
+from jouleloop.theory.fully_connected.algorithms import bounded_inputs, fixed_inputs
+from jouleloop.theory.fully_connected.best_schedule import schedule_of
+from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
-from jouleloop.theory.fully_connected.optima import TableRow
-from jouleloop.theory.fully_connected.schedule import Run, Step
+from jouleloop.theory.fully_connected.optima import from_csv
+from jouleloop.theory.fully_connected.schedule import Run, Step, run
 
 _BY_OUTPUT = "#4c72b0"
 _BY_INPUT = "#dd8452"
@@ -24,8 +24,8 @@ MOST_PICTURED = 2_500
 """Pairs beyond which a picture of single pairs cannot be read."""
 
 
-def draw_run(run: Run, path: Path) -> None:
-    """Write a picture of a dataflow: the matrix of pairs, each with the time t of the read that made it.
+def draw_run(done: Run) -> Figure:
+    """Draw a dataflow: the matrix of pairs, each with the time t of the read that made it.
 
     As in 002 Figures 2 and 3 every read is an arrow, vertical and black for an output, horizontal and white for an
     input, in the direction in which its side is gone through; dark cells were made by the former, light ones by the
@@ -34,17 +34,17 @@ def draw_run(run: Run, path: Path) -> None:
     Raises
     ------
     InputError
-        Where ``path`` ends in neither .svg nor .png, or there are more than 2,500 pairs.
+        Where there are more than 2,500 pairs.
     """
-    schedule = run.schedule
-    n, m, p = schedule.inputs, schedule.outputs, run.reads
+    schedule = done.schedule
+    n, m, p = schedule.inputs, schedule.outputs, done.reads
     if n * m > MOST_PICTURED:
         raise InputError(Fault("too many pairs to picture", value=n * m, allowed=f"<= {MOST_PICTURED}"))
     unit = 0.32
     figure = Figure(figsize=(max(5.0, unit * max(n, p) + 1.5), unit * (2 * m + n) + 2.2), layout="constrained")
     matrix, strip = figure.subplots(2, 1, height_ratios=[m, n + m])
-    _arrows(matrix, run.steps)
-    for step in run.steps:
+    _arrows(matrix, done.steps)
+    for step in done.steps:
         colour = _BY_OUTPUT if step.read.vertex.side == "y" else _BY_INPUT
         for x, y in step.new_pairs:
             matrix.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
@@ -59,7 +59,7 @@ def draw_run(run: Run, path: Path) -> None:
     _axes(matrix, n, m, [f"x{i}" for i in range(1, n + 1)], [f"y{j}" for j in range(1, m + 1)])
     matrix.set_title(
         f"{schedule.title}: n = {n}, m = {m}, β = {schedule.buffer_words};"
-        f" μ = {run.output_reads}, ν = {run.input_reads}, 2μ + ν = {run.accesses}\n"
+        f" μ = {done.output_reads}, ν = {done.input_reads}, 2μ + ν = {done.accesses}\n"
         "number: the read t at which the pair first meets\n"
         "blue, black arrows: an output is read; orange, white arrows: an input is read",
         fontsize=8,
@@ -68,7 +68,7 @@ def draw_run(run: Run, path: Path) -> None:
     names = [f"x{i}" for i in range(1, n + 1)] + [f"y{j}" for j in range(1, m + 1)]
     _axes(strip, p, n + m, [str(t) if t % 5 == 0 or t == 1 else "" for t in range(1, p + 1)], names)
     strip.set_title("Buffer after read t", fontsize=8, loc="left")
-    _save(figure, path)
+    return figure
 
 
 def _arrows(axes: Any, steps: Sequence[Step]) -> None:
@@ -104,8 +104,9 @@ def _arrows(axes: Any, steps: Sequence[Step]) -> None:
         )
 
 
-def draw_gap(rows: Sequence[TableRow], path: Path) -> None:
-    """Write a figure of the exact least 2μ + ν less the bounds of eqs. (19) and (20), by whether assumptions hold."""
+def draw_gap(path: Path) -> Figure:
+    """Draw the table of optima at ``path``: the exact least 2μ + ν less the bounds of eqs. (19) and (20)."""
+    rows = from_csv(read_text(path))
     figure = Figure(figsize=(8, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2, sharey=True)
     for axes, holds, title in ((left, True, "assumptions of eq. (20) hold"), (right, False, "assumptions do not hold")):
@@ -130,30 +131,22 @@ def draw_gap(rows: Sequence[TableRow], path: Path) -> None:
     figure.legend(
         handles=handles, title="area: number of layers", loc="outside right center", fontsize=8, title_fontsize=8
     )
-    _save(figure, path)
+    return figure
 
 
-def bounds_table(layers: Iterable[tuple[int, int]], buffers: Sequence[int], word_bits: int) -> pd.DataFrame:
-    """Return every bound of `all_bounds` for layers (n, m) and buffers β: one row a bound."""
-    records = [
-        {
-            "inputs": n,
-            "outputs": m,
-            "buffer_words": beta,
-            "word_bits": word_bits,
-            "name": bound.name,
-            "source": bound.source,
-            "value": None if bound.value is None else float(bound.value),
-            "unit": bound.unit,
-            "assumptions_hold": bound.assumptions_hold,
-            "assumptions_failed": "; ".join(a.text for a in bound.assumptions if not a.holds),
-            "note": bound.note,
-        }
-        for n, m in layers
-        for beta in buffers
-        for bound in all_bounds(FcLayer(n, m, beta, word_bits))
-    ]
-    return pd.DataFrame.from_records(records)
+def draw_algorithm_1() -> Figure:
+    """Draw Algorithm 1 of 002 on a small layer, run and checked."""
+    return draw_run(run(fixed_inputs(12, 8, 6, 2)))
+
+
+def draw_algorithm_2() -> Figure:
+    """Draw Algorithm 2 of 002 on a small layer, run and checked."""
+    return draw_run(run(bounded_inputs(10, 10, 6, 3)))
+
+
+def draw_cheaper_by_search() -> Figure:
+    """Draw a schedule found by search that is cheaper than both algorithms."""
+    return draw_run(run(schedule_of(exact_minimum(FcLayer(6, 7, 3)))))
 
 
 def _axes(axes: Any, width: int, height: int, columns: list[str], rows: list[str]) -> None:
@@ -163,13 +156,3 @@ def _axes(axes: Any, width: int, height: int, columns: list[str], rows: list[str
     axes.set_xticks(range(1, width + 1), columns, fontsize=6)
     axes.set_yticks(range(1, height + 1), rows, fontsize=6)
     axes.tick_params(length=0)
-
-
-def _save(figure: Figure, path: Path) -> None:
-    if path.suffix not in (".svg", ".png"):
-        raise InputError(Fault("unknown picture format", value=path.name, allowed=".svg, .png"))
-    FigureCanvasAgg(figure)
-    # A fixed salt and no date, so that the same figure is the same bytes.
-    metadata = {"Date": None} if path.suffix == ".svg" else {"Software": None}
-    with mpl.rc_context({"svg.hashsalt": "jouleloop"}), replacing(path) as temporary:
-        figure.savefig(temporary, format=path.suffix[1:], dpi=150, metadata=metadata)

@@ -6,41 +6,10 @@ from fractions import Fraction
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import is_whole
+from jouleloop.theory.dram import DramWords
 from jouleloop.theory.fully_connected.bounds import general_assumptions
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses_weak, pair_count_accesses
 from jouleloop.theory.fully_connected.upper import best_upper
-
-
-@dataclass(frozen=True)
-class DramWords:
-    """Words that a mapping moves between DRAM and the chip, by data space.
-
-    Attributes
-    ----------
-    weights, inputs
-        Words read.
-    outputs_read, outputs_written
-        Words of (partial) outputs read and written; the model reads every output, too, for its bias.
-    """
-
-    weights: int
-    inputs: int
-    outputs_read: int
-    outputs_written: int
-
-    def __post_init__(self) -> None:
-        raise_all(
-            [
-                Fault("not a number of words", field=name, value=value, allowed="a whole number >= 0")
-                for name, value in vars(self).items()
-                if not is_whole(value) or value < 0
-            ]
-        )
-
-    @property
-    def total(self) -> int:
-        """All words moved."""
-        return self.weights + self.inputs + self.outputs_read + self.outputs_written
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,10 @@ import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
+from jouleloop.files import read_text
 from jouleloop.theory.fully_connected.best_schedule import schedule_of
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
@@ -117,6 +119,11 @@ def to_csv(rows: Iterable[TableRow]) -> str:
     return stream.getvalue()
 
 
+def optima_table(largest: int = 8) -> str:
+    """Return the table of all layers with n and m up to ``largest``, as CSV."""
+    return to_csv(table_row(*layer) for layer in grid(largest))
+
+
 def from_csv(text: str) -> list[TableRow]:
     """Return the rows of a CSV written by `to_csv`."""
 
@@ -132,7 +139,7 @@ def from_csv(text: str) -> list[TableRow]:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class TableVerdict:
     """What a table says about the paper's bounds, each as the layers (n, m, β) concerned.
 
     ``conjecture`` is the paper's closing one, read as: the cheapest of its dataflows is optimal.
@@ -150,7 +157,7 @@ class Verdict:
     below_known: tuple[tuple[int, int, int], ...]
 
 
-def judge(rows: Iterable[TableRow]) -> Verdict:
+def judge(rows: Iterable[TableRow]) -> TableVerdict:
     """Compare each row's optimum with each bound; a lower bound fails where a schedule costs less."""
     table = list(rows)
 
@@ -160,7 +167,7 @@ def judge(rows: Iterable[TableRow]) -> Verdict:
     fails_20 = [row for row in table if row.upper_accesses < row.lower_bound_20]
     fails_19 = [row for row in table if row.upper_accesses < row.lower_bound_19]
     below = [row for row in table if row.upper_accesses < row.paper_upper]
-    return Verdict(
+    return TableVerdict(
         layers=len(table),
         decided=sum(row.decided for row in table),
         assumptions_hold=sum(row.lower_assumptions_hold for row in table),
@@ -172,3 +179,8 @@ def judge(rows: Iterable[TableRow]) -> Verdict:
         below_paper_divides=names(row for row in below if row.divides),
         below_known=names(row for row in table if row.upper_accesses < row.known_upper),
     )
+
+
+def verdict_of(path: Path) -> dict[str, object]:
+    """Return what the table of optima at ``path`` says about the paper's bounds, as plain data."""
+    return vars(judge(from_csv(read_text(path))))

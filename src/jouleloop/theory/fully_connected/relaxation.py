@@ -32,8 +32,9 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as word
+
+from jouleloop.jit import njit
 
 FULL = -1
 """What the kernel answers where its table is full."""

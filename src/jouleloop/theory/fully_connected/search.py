@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numba import uint64 as word
 
+from jouleloop.jit import njit
 from jouleloop.theory.fully_connected.canonical import canonical, mix, ones
 from jouleloop.theory.fully_connected.relaxation import (
     FULL,
@@ -27,7 +27,7 @@ _UNREACHED = 30_000
 
 
 @dataclass(frozen=True)
-class SearchResult:
+class ExactSearch:
     """What a search found.
 
     Attributes
@@ -304,7 +304,7 @@ def search(
     most_states: int = 2_000_000,
     relaxations: tuple[CountRelaxation, CountRelaxation] | None = None,
     estimate: bool = True,
-) -> SearchResult:
+) -> ExactSearch:
     """Search for a schedule of cost at most ``limit``.
 
     Parameters
@@ -340,14 +340,14 @@ def search(
             break
         fuller = max(by_outputs, by_inputs, key=lambda relaxation: relaxation.states / 2**relaxation.table_bits)
         if not fuller.grow():
-            return SearchResult(int(report[0]), None, None, int(report[1]), complete=False)
+            return ExactSearch(int(report[0]), None, None, int(report[1]), complete=False)
     expanded = int(report[1])
     if answer == _OUT_OF_STATES:
-        return SearchResult(int(report[0]), None, None, expanded, complete=False)
+        return ExactSearch(int(report[0]), None, None, expanded, complete=False)
     if answer > limit:
-        return SearchResult(limit + 1, None, None, expanded, complete=True)
+        return ExactSearch(limit + 1, None, None, expanded, complete=True)
     moves = [(int(vertex), int(victim)) for vertex, victim in path[: int(report[2])][::-1]]
-    return SearchResult(int(answer), int(answer), _in_first_names(inputs, outputs, moves), expanded, complete=True)
+    return ExactSearch(int(answer), int(answer), _in_first_names(inputs, outputs, moves), expanded, complete=True)
 
 
 def _arrays(relaxation: CountRelaxation) -> tuple[object, ...]:

@@ -16,7 +16,8 @@ from jouleloop.theory.gemmini.compare import (
     comparison_bounds,
 )
 from jouleloop.theory.gemmini.optimum import Objective
-from jouleloop.theory.gemmini.tile import ConvLayer, GemminiConfig, layer_from_text, resnet50
+from jouleloop.theory.gemmini.tile import GemminiConfig, layer_from_text, resnet50
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.printing import print_bounds
 
 _KIB = 1024

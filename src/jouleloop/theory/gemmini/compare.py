@@ -6,16 +6,16 @@ from fractions import Fraction
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.gemmini.optimum import Objective, optimal_tile
 from jouleloop.theory.gemmini.tile import (
-    ConvLayer,
     ConvTile,
     GemminiConfig,
     TileRows,
-    Traffic,
+    TileTraffic,
     estimated_rows,
     tile_rows,
     traffic,
 )
 from jouleloop.theory.gemmini.vendor import vendor_tile
+from jouleloop.theory.layers import ConvLayer
 
 PAPER_RATIO = (Fraction(45, 100), Fraction(85, 100))
 """001 Section 5: the paper's tiles use between 45 % and 85 % of the vendor's estimated communication, all layers."""
@@ -47,7 +47,7 @@ class TileFacts:
     scratchpad_utilization: Fraction
     accumulator_utilization: Fraction
     estimated_rows: Fraction
-    traffic: Traffic
+    traffic: TileTraffic
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from jouleloop.theory.gemmini.tile import ConvLayer, ConvTile, GemminiConfig, estimated_rows, tile_rows
+from jouleloop.theory.gemmini.tile import ConvTile, GemminiConfig, estimated_rows, tile_rows
 from jouleloop.theory.gemmini.vendor import vendor_tile
+from jouleloop.theory.layers import ConvLayer
 
 IntArray = npt.NDArray[np.int64]
 
@@ -48,7 +49,7 @@ def largest_tiles(layer: ConvLayer, config: GemminiConfig | None = None) -> Larg
     batch, rows, cols, outs = _output_blocks(layer, accumulator)
     best = 0
     tiles: list[ConvTile] = []
-    filters = [(r, s) for r in range(1, layer.filter_rows + 1) for s in range(1, layer.filter_cols + 1)]
+    filters = [(r, s) for r in range(1, layer.filter_height + 1) for s in range(1, layer.filter_width + 1)]
     for filter_rows, filter_cols in sorted(filters, key=lambda pair: -pair[0] * pair[1]):
         if accumulator * filter_rows * filter_cols * layer.in_channels < best:
             continue
@@ -77,8 +78,8 @@ def largest_tiles(layer: ConvLayer, config: GemminiConfig | None = None) -> Larg
 def _output_blocks(layer: ConvLayer, words: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
     """Return all (batch, rows, cols, output channels) whose product is at most ``words``."""
     parts = []
-    for row in range(1, min(layer.out_rows, words) + 1):
-        for col in range(1, min(layer.out_cols, words // row) + 1):
+    for row in range(1, min(layer.out_height, words) + 1):
+        for col in range(1, min(layer.out_width, words // row) + 1):
             room = words // (row * col)
             outs = np.arange(1, min(layer.out_channels, room) + 1)
             counts = np.minimum(layer.batch, room // outs)

@@ -9,7 +9,16 @@ import numpy as np
 import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
-from jouleloop.theory.gemmini.tile import ConvLayer, ConvTile, GemminiConfig, estimated_rows, tile_rows, traffic
+from jouleloop.theory.gemmini.tile import (
+    ConvTile,
+    GemminiConfig,
+    downsampled,
+    estimated_rows,
+    loop_sizes,
+    tile_rows,
+    traffic,
+)
+from jouleloop.theory.layers import ConvLayer
 
 _ACCUMULATOR_ROWS_LIMIT = 1 << 15
 
@@ -111,7 +120,7 @@ def optimal_tile(
 
 def _windows(layer: ConvLayer, pixels: IntArray, filter_side: int | IntArray) -> IntArray:
     window: IntArray = pixels * layer.stride + filter_side - 1
-    return window // 2 if layer.downsampled else window
+    return window // 2 if downsampled(layer) else window
 
 
 def _blocks(config: GemminiConfig, groups: IntArray, sides: tuple[IntArray, IntArray, IntArray]) -> IntArray:
@@ -134,16 +143,16 @@ def _by_estimate(
     layer: ConvLayer, config: GemminiConfig, *, whole_image: bool
 ) -> Iterator[tuple[npt.NDArray[np.float64], IntArray]]:
     side = config.array_side
-    all_rows = np.arange(layer.out_rows if whole_image else 1, layer.out_rows + 1)
-    all_cols = np.arange(layer.out_cols if whole_image else 1, layer.out_cols + 1)
+    all_rows = np.arange(layer.out_height if whole_image else 1, layer.out_height + 1)
+    all_cols = np.arange(layer.out_width if whole_image else 1, layer.out_width + 1)
     most_groups = -(-layer.out_channels // side)
     batches = np.arange(1, layer.batch + 1)
     blocks = _blocks(config, np.arange(1, most_groups + 1), (batches, all_rows, all_cols))
     groups, batch, rows, cols = blocks.T
     outputs = groups * batch * rows * cols
     out_channels = np.minimum(groups * side, layer.out_channels)
-    for filter_rows in range(1, layer.filter_rows + 1):
-        for filter_cols in range(1, layer.filter_cols + 1):
+    for filter_rows in range(1, layer.filter_height + 1):
+        for filter_cols in range(1, layer.filter_width + 1):
             window = batch * _windows(layer, rows, filter_rows) * _windows(layer, cols, filter_cols)
             filters = groups * filter_rows * filter_cols
             for in_groups in range(1, -(-layer.in_channels // side) + 1):
@@ -178,14 +187,14 @@ def _by_traffic(
     def shortest(size: int) -> IntArray:
         return np.array(sorted({-(-size // count) for count in range(1, size + 1)}), dtype=np.int64)
 
-    image_rows = np.array([layer.out_rows]) if whole_image else shortest(layer.out_rows)
-    image_cols = np.array([layer.out_cols]) if whole_image else shortest(layer.out_cols)
+    image_rows = np.array([layer.out_height]) if whole_image else shortest(layer.out_height)
+    image_cols = np.array([layer.out_width]) if whole_image else shortest(layer.out_width)
     for channels in shortest(layer.out_channels):
         groups = np.array([-(-channels // side)])
         blocks = _blocks(config, groups, (shortest(layer.batch), image_rows, image_cols))
         _, batch, rows, cols = blocks.T
-        for filter_rows in shortest(layer.filter_rows):
-            for filter_cols in shortest(layer.filter_cols):
+        for filter_rows in shortest(layer.filter_height):
+            for filter_cols in shortest(layer.filter_width):
                 filters = groups * filter_rows * filter_cols
                 window = batch * _windows(layer, rows, filter_rows) * _windows(layer, cols, filter_cols)
                 keep = window + filters <= config.scratchpad_rows
@@ -217,13 +226,13 @@ def _longest_channels(layer: ConvLayer, config: GemminiConfig, window: IntArray,
 
 
 def _words(layer: ConvLayer, tiles: IntArray) -> npt.NDArray[np.float64]:
-    sizes = np.array(layer.sizes, dtype=np.int64)
+    sizes = np.array(loop_sizes(layer), dtype=np.int64)
     batches, rows, cols, groups, filter_rows, filter_cols, _ = (-(-sizes // tiles)).T.astype(np.float64)
-    step = 1 if layer.downsampled else layer.stride
-    window_rows = filter_rows * step * (layer.out_rows - rows) + rows * layer.filter_rows
-    window_cols = filter_cols * step * (layer.out_cols - cols) + cols * layer.filter_cols
+    step = 1 if downsampled(layer) else layer.stride
+    window_rows = filter_rows * step * (layer.out_height - rows) + rows * layer.filter_height
+    window_cols = filter_cols * step * (layer.out_width - cols) + cols * layer.filter_width
     inputs = float(layer.batch * layer.in_channels) * window_rows * window_cols * groups
-    weights = float(layer.in_channels * layer.out_channels * layer.filter_rows * layer.filter_cols)
-    outputs = float(layer.batch * layer.out_channels * layer.out_rows * layer.out_cols)
+    weights = float(layer.in_channels * layer.out_channels * layer.filter_height * layer.filter_width)
+    outputs = float(layer.batch * layer.out_channels * layer.out_height * layer.out_width)
     words: npt.NDArray[np.float64] = inputs + weights * batches * rows * cols + outputs
     return words

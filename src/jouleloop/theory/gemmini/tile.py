@@ -5,6 +5,7 @@ from dataclasses import astuple, dataclass, fields, replace
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all, unknown
+from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
 
 _DIMENSIONS = {
     "N": "batch",
@@ -16,6 +17,9 @@ _DIMENSIONS = {
     "S": "filter_cols",
     "stride": "stride",
 }
+
+_SIDES = ("batch", "out_height", "out_width", "out_channels", "filter_height", "filter_width", "in_channels")
+"""The loops of `ConvLayer` in the order of `ConvTile.sides`."""
 
 LARGEST_SIZE = 100_000
 """Longest loop: the search for the best tile lists the sides of every loop."""
@@ -80,61 +84,6 @@ class GemminiConfig:
 
 
 @dataclass(frozen=True)
-class ConvLayer:
-    """A convolution layer, sizes in words; ``out_rows`` and ``out_cols`` are those of the output image."""
-
-    name: str
-    batch: int
-    in_channels: int
-    out_channels: int
-    out_rows: int
-    out_cols: int
-    filter_rows: int
-    filter_cols: int
-    stride: int = 1
-
-    def __post_init__(self) -> None:
-        raise_all(
-            [
-                Fault("must be at least 1", field=f"{self.name}.{key}", value=getattr(self, key))
-                for key in _DIMENSIONS.values()
-                if getattr(self, key) < 1
-            ],
-            AssumptionError,
-        )
-        raise_all(
-            [
-                Fault("too large", field=f"{self.name}.{key}", value=getattr(self, key), allowed=f"<= {LARGEST_SIZE}")
-                for key in _DIMENSIONS.values()
-                if getattr(self, key) > LARGEST_SIZE
-            ]
-        )
-
-    @property
-    def sizes(self) -> tuple[int, ...]:
-        """The loop bounds in the order of `ConvTile.sides`."""
-        return (
-            self.batch,
-            self.out_rows,
-            self.out_cols,
-            self.out_channels,
-            self.filter_rows,
-            self.filter_cols,
-            self.in_channels,
-        )
-
-    @property
-    def operations(self) -> int:
-        """G, multiply-accumulates of the layer."""
-        return math.prod(self.sizes)
-
-    @property
-    def downsampled(self) -> bool:
-        """Whether Gemmini skips the unused pixels of a 1 × 1 filter with stride 2 (inputs of even size)."""
-        return self.stride == 2 and self.filter_rows == self.filter_cols == 1
-
-
-@dataclass(frozen=True)
 class ConvTile:
     """A tile of a convolution: how far each of the seven loops runs within it."""
 
@@ -178,19 +127,44 @@ class TileRows:
         return self.scratchpad <= config.scratchpad_rows and self.outputs <= config.accumulator_rows
 
 
-RESNET50 = (
-    ConvLayer("conv1", 1000, 3, 64, 112, 112, 7, 7, 2),
-    ConvLayer("conv2", 1000, 64, 64, 56, 56, 3, 3, 1),
-    ConvLayer("conv3", 1000, 128, 128, 28, 28, 3, 3, 1),
-    ConvLayer("conv4", 1000, 256, 256, 14, 14, 3, 3, 1),
-    ConvLayer("conv5", 1000, 512, 512, 7, 7, 3, 3, 1),
-)
-"""The five standard ResNet-50 sizes at batch 1000: conv1 and the 3 × 3 convolutions of conv2_x … conv5_x."""
+def gemmini_layer(name: str, batch: int, in_channels: int, out_channels: int, out_rows: int, out_cols: int,
+                  filter_rows: int, filter_cols: int, stride: int = 1) -> ConvLayer:  # fmt: skip
+    """Return a layer by its rows and columns, with one stride; raise `InputError` where a size is out of range."""
+    return checked(
+        ConvLayer(
+            batch, in_channels, out_channels, out_cols, out_rows, filter_cols, filter_rows, stride, stride, name=name
+        )
+    )
+
+
+def checked(layer: ConvLayer) -> ConvLayer:
+    """Return ``layer``; raise `InputError` where a loop is too long to list its sides, or the strides differ."""
+    raise_all(
+        [
+            Fault("too large", field=f"{layer.name}.{name}", value=value, allowed=f"<= {LARGEST_SIZE}")
+            for name, value in zip(_SIDES, loop_sizes(layer), strict=True)
+            if value > LARGEST_SIZE
+        ]
+    )
+    _ = layer.stride
+    return layer
+
+
+def loop_sizes(layer: ConvLayer) -> tuple[int, ...]:
+    """Return the loop bounds in the order of `ConvTile.sides`."""
+    return tuple(getattr(layer, side) for side in _SIDES)
+
+
+def downsampled(layer: ConvLayer) -> bool:
+    """Whether Gemmini skips the unused pixels of a 1 × 1 filter with stride 2 (inputs of even size)."""
+    return layer.stride == 2 and layer.filter_height == layer.filter_width == 1
 
 
 def resnet50(batch: int = 1000) -> tuple[ConvLayer, ...]:
-    """Return the five standard ResNet-50 sizes (001 Section 5) for a batch of images."""
-    return tuple(replace(layer, batch=batch) for layer in RESNET50)
+    """Return the five standard ResNet-50 sizes (001 Section 5) for a batch of images, as conv1 … conv5."""
+    return tuple(
+        checked(replace(layer, batch=batch, name=name.removesuffix("_x"))) for name, layer in RESNET50_LAYERS.items()
+    )
 
 
 def layer_from_text(text: str) -> ConvLayer:
@@ -212,7 +186,7 @@ def layer_from_text(text: str) -> ConvLayer:
         else:
             values[_DIMENSIONS[name]] = int(value)
     raise_all(faults, AssumptionError)
-    return ConvLayer("layer", **values)
+    return gemmini_layer("layer", **values)
 
 
 def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRows:
@@ -226,7 +200,7 @@ def tile_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> TileRo
     """
     window_rows = tile.rows * layer.stride + tile.filter_rows - 1
     window_cols = tile.cols * layer.stride + tile.filter_cols - 1
-    if layer.downsampled:
+    if downsampled(layer):
         window_rows, window_cols = window_rows // 2, window_cols // 2
     in_groups = -(-tile.in_channels // config.array_side)
     out_groups = -(-tile.out_channels // config.array_side)
@@ -244,11 +218,11 @@ def estimated_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> F
     divided by the size of a tile" (001 Section 5), exactly.
     """
     rows = tile_rows(layer, tile, config)
-    return Fraction((rows.scratchpad + rows.outputs) * layer.operations, tile.operations)
+    return Fraction((rows.scratchpad + rows.outputs) * layer.macs, tile.operations)
 
 
 @dataclass(frozen=True)
-class Traffic:
+class TileTraffic:
     """Words that cross between DRAM and the chip over a whole layer; zero padding is counted as data."""
 
     inputs_words: int
@@ -261,7 +235,7 @@ class Traffic:
         return self.inputs_words + self.weights_words + self.outputs_words
 
 
-def traffic(layer: ConvLayer, tile: ConvTile) -> Traffic:
+def traffic(layer: ConvLayer, tile: ConvTile) -> TileTraffic:
     """Return the words a layer moves when every tile loads its inputs and weights, and each output leaves once.
 
     Tiles at the edges are cut off. Only the number of tiles along each loop counts: for n_p tiles of output rows and
@@ -270,14 +244,14 @@ def traffic(layer: ConvLayer, tile: ConvTile) -> Traffic:
     Source: the machine of 001 Section 5 (reduction loops innermost, partial sums stay in the accumulator).
     """
     batches, rows, cols, out_groups, filter_rows, filter_cols, _ = (
-        -(-size // side) for size, side in zip(layer.sizes, tile.sides, strict=True)
+        -(-size // side) for size, side in zip(loop_sizes(layer), tile.sides, strict=True)
     )
-    step = 1 if layer.downsampled else layer.stride
-    window_rows = filter_rows * step * (layer.out_rows - rows) + rows * layer.filter_rows
-    window_cols = filter_cols * step * (layer.out_cols - cols) + cols * layer.filter_cols
-    weights = layer.in_channels * layer.out_channels * layer.filter_rows * layer.filter_cols
-    return Traffic(
+    step = 1 if downsampled(layer) else layer.stride
+    window_rows = filter_rows * step * (layer.out_height - rows) + rows * layer.filter_height
+    window_cols = filter_cols * step * (layer.out_width - cols) + cols * layer.filter_width
+    weights = layer.in_channels * layer.out_channels * layer.filter_height * layer.filter_width
+    return TileTraffic(
         layer.batch * layer.in_channels * window_rows * window_cols * out_groups,
         weights * batches * rows * cols,
-        layer.batch * layer.out_channels * layer.out_rows * layer.out_cols,
+        layer.batch * layer.out_channels * layer.out_height * layer.out_width,
     )

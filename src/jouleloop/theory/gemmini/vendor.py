@@ -1,7 +1,8 @@
 """How the vendor tiles a convolution for Gemmini: the rules of ``tiled_conv_auto``, restated."""
 
 from jouleloop.errors import AssumptionError, Fault
-from jouleloop.theory.gemmini.tile import ConvLayer, ConvTile, GemminiConfig, tile_rows
+from jouleloop.theory.gemmini.tile import ConvTile, GemminiConfig, loop_sizes, tile_rows
+from jouleloop.theory.layers import ConvLayer
 
 _COLS = 2
 _ROWS = 1
@@ -27,7 +28,7 @@ def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTi
         Where not even a tile of one operation fits.
     """
     config = config or GemminiConfig()
-    sides = list(layer.sizes)
+    sides = list(loop_sizes(layer))
 
     def fits(candidate: list[int]) -> bool:
         return tile_rows(layer, ConvTile(*candidate), config).fit(config)
@@ -48,7 +49,7 @@ def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTi
 
 def _grow(sides: list[int], index: int, layer: ConvLayer, config: GemminiConfig) -> bool:
     """Make one side longer by one where the layer and the buffers allow it, and say whether it was done."""
-    if sides[index] >= layer.sizes[index]:
+    if sides[index] >= loop_sizes(layer)[index]:
         return False
     sides[index] += 1
     if tile_rows(layer, ConvTile(*sides), config).fit(config):

@@ -21,7 +21,7 @@ from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponen
 from jouleloop.theory.loop_nest.integer_tile import Fit
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.loop_nest.programs import hbl
-from jouleloop.theory.loop_nest.read import read_nest
+from jouleloop.theory.loop_nest.read import read_loop_nest
 from jouleloop.theory.loop_nest.schedule import best_schedule
 from jouleloop.theory.printing import print_bounds
 
@@ -64,7 +64,7 @@ def print_hbl_bounds(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
 ) -> None:
     """Exponents s_j with the least sum such that |V| <= Π |φ_j(V)|^s_j for every set V of updates (001 Theorem 2.4)."""
-    loop_nest, _ = read_nest(nest, yaml_file, parse_values(let or [], "--let"))
+    loop_nest, _ = read_loop_nest(nest, yaml_file, parse_values(let or [], "--let"))
     result = hbl_exponents(loop_nest, lattice_limit=lattice_limit)
     if not constraints:
         print_bounds(result.bounds(), as_json=as_json, title="Hölder–Brascamp–Lieb exponents")
@@ -114,7 +114,7 @@ def print_nest_bounds(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects instead of a table.")] = False,
 ) -> None:
     """Bound the words a projective loop nest moves, and find the tile that attains the bound (paper 004)."""
-    nest, file_cache = read_nest(expression, file, projective=True)
+    nest, file_cache = read_loop_nest(expression, file, projective=True)
     if bounds is not None:
         nest = nest.with_bounds(parse_values([bounds], "--bounds"))
     title = f"{nest.expression()}"
@@ -199,7 +199,7 @@ def print_nest_run(
     as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
 ) -> None:
     """Run a tiled loop nest on random numbers and print every word that crossed."""
-    nest, _ = read_nest(expression, file, projective=True)
+    nest, _ = read_loop_nest(expression, file, projective=True)
     if bounds is not None:
         nest = nest.with_bounds(parse_values([bounds], "--bounds"))
     if not nest.bounds:

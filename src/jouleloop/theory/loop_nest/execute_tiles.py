@@ -17,7 +17,7 @@ FloatArray = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Step:
+class TileStep:
     """One tile: where it starts in every loop, and the words of every array that it made move."""
 
     corner: tuple[int, ...]
@@ -51,7 +51,7 @@ class TiledRun:
     stores_words: tuple[int, ...]
     peak_words: int
     results: tuple[FloatArray, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[TileStep, ...]
 
     @property
     def transfers_words(self) -> int:
@@ -112,7 +112,7 @@ def run_tiled(
                 tuple(now - before for now, before in zip(counts, earlier, strict=True))
                 for counts, earlier in ((machine.loads, loads), (machine.stores, stores))
             ]
-            steps.append(Step(tuple(part.start for part in tile), moved[0], moved[1]))
+            steps.append(TileStep(tuple(part.start for part in tile), moved[0], moved[1]))
     machine.flush()
     return TiledRun(
         tiles,

@@ -16,7 +16,7 @@ _LIMIT = 48
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RankProof:
     """``proven``: the condition holds everywhere; else ``violated`` breaks it; neither: undecided."""
 
     proven: bool
@@ -31,7 +31,7 @@ class _Map:
 
 def certify(
     matrices: Mapping[str, Sequence[Sequence[int]]], exponents: Mapping[str, Fraction], space: Subspace
-) -> Verdict:
+) -> RankProof:
     """Decide whether rank(H) <= Σ_j s_j rank(φ_j(H)) for every subgroup H of ``space``.
 
     Undecided only where an infinite lattice has, within the first elements, no subgroup on which equality holds; for
@@ -41,10 +41,10 @@ def certify(
     return _between(Subspace(space.dimension, ()), space, maps)
 
 
-def _between(low: Subspace, high: Subspace, maps: Sequence[_Map]) -> Verdict:
+def _between(low: Subspace, high: Subspace, maps: Sequence[_Map]) -> RankProof:
     """Decide the condition for all H with low <= H <= high, relative to ``low``."""
     if low.rank == high.rank:
-        return Verdict(proven=True)
+        return RankProof(proven=True)
     maps = [one for one in maps if one.exponent]
     for position, one in enumerate(maps):
         if one.exponent == 1:
@@ -55,14 +55,14 @@ def _between(low: Subspace, high: Subspace, maps: Sequence[_Map]) -> Verdict:
     values = {element: _excess(low, element, maps) for element in (*elements, high)}
     for element, value in values.items():
         if value > 0:
-            return Verdict(proven=False, violated=element)
+            return RankProof(proven=False, violated=element)
     if complete:
-        return Verdict(proven=True)
+        return RankProof(proven=True)
     for element, value in values.items():
         if value == 0 and element not in (low, high):
             below = _between(low, element, maps)
             return below if not below.proven else _between(element, high, maps)
-    return Verdict(proven=False)
+    return RankProof(proven=False)
 
 
 def _excess(low: Subspace, element: Subspace, maps: Sequence[_Map]) -> Fraction:

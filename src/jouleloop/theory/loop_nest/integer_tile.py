@@ -113,7 +113,7 @@ def integer_tile(
         )
     solution = solution or tile(nest, cache_words)
     form = form or closed_form(nest)
-    search = _Search(nest, cache_words, fit, form, budget)
+    search = _TileSearch(nest, cache_words, fit, form, budget)
     for vertex in solution.family:
         sides = tuple(
             min(bound, max(1, math.floor(cache_words ** solution.scale.value(exponent) * (1 + _SLACK))))
@@ -154,7 +154,7 @@ def _shrunk(nest: LoopNest, sides: tuple[int, ...], cache_words: int, fit: Fit) 
     return scaled(low)
 
 
-class _Search:
+class _TileSearch:
     """Depth-first branch and bound over the sides, one loop after the other."""
 
     def __init__(self, nest: LoopNest, cache_words: int, fit: Fit, form: ClosedForm, budget: int) -> None:

@@ -16,7 +16,7 @@ _KEYS = ("loops", "arrays", "constants", "output", "cache_words")
 _EXAMPLE = "such as A[i,k] B[k,j] C[i,j] or ik,kj->ij"
 
 
-def read_nest(
+def read_loop_nest(
     text: str | None, file: Path | None, constants: Mapping[str, int] | None = None, *, projective: bool = False
 ) -> tuple[LoopNest, int | None]:
     """Return the loop nest of either ``text`` or a YAML file, and the cache in words where the file gives one.

@@ -17,7 +17,7 @@ IntArray = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Schedule:
+class TiledSchedule:
     """A tile, an order of the loops over tiles (outermost first) and the words it moves."""
 
     sides: tuple[int, ...]
@@ -35,7 +35,7 @@ def schedule_words(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -
     return int(_words(nest, np.array([sides], dtype=np.int64), tuple(order))[0])
 
 
-def best_schedule(nest: LoopNest, cache_words: int) -> Schedule:
+def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
     """Return the schedule of fewest words whose blocks fit together into M words, among all tiles and orders.
 
     Of all sides with the same number of tiles the shortest stands for all: it moves as much and needs the least room.
@@ -57,12 +57,12 @@ def best_schedule(nest: LoopNest, cache_words: int) -> Schedule:
     tiles = tiles[np.sum(footprints, axis=0) <= cache_words]
     if not len(tiles):
         raise AssumptionError(Fault("no tile fits the cache", value=cache_words))
-    best: Schedule | None = None
+    best: TiledSchedule | None = None
     for order in orders:
         words = _words(nest, tiles, order)
         index = int(words.argmin())
         if best is None or words[index] < best.transfers_words:
-            best = Schedule(tuple(int(side) for side in tiles[index]), order, int(words[index]), count)
+            best = TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index]), count)
     if best is None:
         raise ArithmeticError("no order of the loops")
     return best

@@ -12,11 +12,13 @@ from jouleloop.terminal.console import print_json, print_table, stdout
 from jouleloop.terminal.splice import spliced
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
 from jouleloop.theory.manticore.execute_conv import Variant
 from jouleloop.theory.manticore.formulas import manticore_bounds
-from jouleloop.theory.manticore.layer import WORD_BYTES, ConvLayer, FcLayer, Layer, check_algorithm
+from jouleloop.theory.manticore.layer import WORD_BYTES, check_algorithm, conv_layer, fc_layer, is_convolution
 from jouleloop.theory.manticore.memory import default_stack
+from jouleloop.theory.manticore.text import draw_text
 from jouleloop.theory.printing import print_bounds
 
 Precision = Literal["single", "double"]
@@ -44,7 +46,7 @@ def build_layer(
     stride: Stride = 1,
     padding: Padding = 0,
     batch: Batch = None,
-) -> Layer:
+) -> ConvLayer:
     """Return the layer that the options describe: a convolution with ``--filter``, else fully connected.
 
     Raises
@@ -54,7 +56,7 @@ def build_layer(
         padding.
     """
     if filter_width is not None and batch is None:
-        return ConvLayer(input_width, input_depth, output_depth, filter_width, stride, padding)
+        return conv_layer(input_width, input_depth, output_depth, filter_width, stride, padding)
     if batch is not None and filter_width is None:
         faults = []
         if stride != 1:
@@ -62,14 +64,14 @@ def build_layer(
         if padding != 0:
             faults.append(Fault("a fully-connected layer has no padding", "--padding", value=padding, allowed="0"))
         raise_all(faults)
-        return FcLayer(input_width, input_depth, output_depth, batch)
+        return fc_layer(input_width, input_depth, output_depth, batch)
     raise InputError("give --filter for a convolution or --batch for a fully-connected layer, and not both")
 
 
 @BOUNDS.command("manticore")
 @spliced(layer=build_layer)
 def print_manticore_bounds(
-    layer: Layer,
+    layer: ConvLayer,
     algorithm: Annotated[
         list[int] | None, typer.Option(help="Algorithm 1-3 (convolution) or 4-5 (fully connected); all by default.")
     ] = None,
@@ -78,7 +80,7 @@ def print_manticore_bounds(
     as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
 ) -> None:
     """Print what paper 003 states about a layer on a Manticore chiplet: MACs, memory, words moved, CCR."""
-    convolution = isinstance(layer, ConvLayer)
+    convolution = is_convolution(layer)
     rows: list[Bound] = []
     for number in algorithm or ((1, 2, 3) if convolution else (4, 5)):
         # Algorithms 1 and 4 have no stacks; a stack asked for applies to the others where all are listed.
@@ -91,7 +93,7 @@ def print_manticore_bounds(
 @spliced(layer=build_layer)
 def print_manticore_run(
     algorithm: Annotated[int, typer.Option(help="Algorithm of paper 003: 1-3 (convolution), 4-5 (fully connected).")],
-    layer: Layer,
+    layer: ConvLayer,
     stack: Stack = None,
     precision: Words = "single",
     variant: Annotated[
@@ -119,9 +121,11 @@ def print_manticore_run(
     )
     run = checked.run
     if svg is not None:
-        from jouleloop.theory.manticore.exhibits import draw_svg  # noqa: PLC0415 - matplotlib is slow to import
+        # matplotlib is slow to import
+        from jouleloop.theory.drawing import write_figure  # noqa: PLC0415
+        from jouleloop.theory.manticore.figures import draw_schedule  # noqa: PLC0415
 
-        draw_svg(run.events, svg, f"Algorithm {algorithm}, Δ_O = {size}")
+        write_figure(draw_schedule(run.events, f"Algorithm {algorithm}, Δ_O = {size}"), svg)
     record = {
         "algorithm": algorithm,
         "stack": size,
@@ -147,6 +151,4 @@ def print_manticore_run(
             table.add_row(name, f"{value:,}")
     print_table(table)
     if draw:
-        from jouleloop.theory.manticore.exhibits import draw_text  # noqa: PLC0415 - matplotlib is slow to import
-
         stdout.print(draw_text(run.events), highlight=False, markup=False, soft_wrap=True)

@@ -5,15 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute_conv import Variant, direct_conv, run_conv
 from jouleloop.theory.manticore.execute_fc import direct_fc, run_fc
-from jouleloop.theory.manticore.layer import (
-    MANTICORE,
-    ConvLayer,
-    Layer,
-    Machine,
-    check_algorithm,
-)
+from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, is_convolution
 from jouleloop.theory.manticore.machine import ManticoreRun, Volume
 
 MAX_MACS = 4_000_000_000
@@ -30,21 +25,21 @@ class CheckedRun:
     fits_local_memory: bool
 
 
-def random_volumes(layer: Layer, seed: int = 0) -> tuple[Volume, Volume]:
+def random_volumes(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume]:
     """Return input and filter volumes of small whole numbers, so that every sum is exact in any order.
 
     Shapes (D_I, W_I, W_I) and (D_O, D_I, F, F), or (B, D_I, W_I, W_I) and (D_O, D_I, W_I, W_I).
     """
     draw = np.random.default_rng(seed)
-    plane = (layer.input_depth, layer.input_width, layer.input_width)
-    if isinstance(layer, ConvLayer):
-        shapes = plane, (layer.output_depth, layer.input_depth, layer.filter_width, layer.filter_width)
+    plane = (layer.in_channels, layer.in_width, layer.in_width)
+    if is_convolution(layer):
+        shapes = plane, (layer.out_channels, layer.in_channels, layer.filter_width, layer.filter_width)
         return draw.integers(-8, 9, shapes[0]), draw.integers(-8, 9, shapes[1])
-    return draw.integers(-8, 9, (layer.batch, *plane)), draw.integers(-8, 9, (layer.output_depth, *plane))
+    return draw.integers(-8, 9, (layer.batch, *plane)), draw.integers(-8, 9, (layer.out_channels, *plane))
 
 
 def run_checked(
-    layer: Layer,
+    layer: ConvLayer,
     algorithm: int,
     *,
     stack: int | None = None,
@@ -70,15 +65,10 @@ def run_checked(
     check_algorithm(algorithm, layer)
     if algorithm != 3 and variant != "blocked":
         raise AssumptionError(Fault("only Algorithm 3 has variants", field="variant", value=variant, allowed="blocked"))
-    products = layer.input_depth * layer.output_depth
-    if isinstance(layer, ConvLayer):
-        products *= layer.output_width**2 * layer.filter_width**2
-    else:
-        products *= layer.input_width**2 * layer.batch
-    if products > MAX_MACS:
-        raise InputError(Fault("too many MACs to execute", "layer", value=products, allowed=f"at most {MAX_MACS}"))
+    if layer.macs > MAX_MACS:
+        raise InputError(Fault("too many MACs to execute", "layer", value=layer.macs, allowed=f"at most {MAX_MACS}"))
     inputs, filters = random_volumes(layer, seed)
-    if isinstance(layer, ConvLayer):
+    if is_convolution(layer):
         run = run_conv(
             layer,
             algorithm,

@@ -7,7 +7,8 @@ from typing import Literal
 import numpy as np
 
 from jouleloop.errors import AssumptionError, Fault
-from jouleloop.theory.manticore.layer import MANTICORE, ConvLayer, Machine, check_algorithm, check_stack
+from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, check_stack
 from jouleloop.theory.manticore.machine import Chip, LocalMemory, ManticoreRun, Process, Volume, Wait
 
 Variant = Literal["blocked", "printed", "successor"]
@@ -64,8 +65,8 @@ def run_conv(
     if variant not in VARIANTS:
         raise AssumptionError(Fault("no such variant", field="variant", value=variant, allowed=", ".join(VARIANTS)))
     chip = Chip(machine, record)
-    width = layer.output_width
-    outputs = np.zeros((layer.output_depth, width, width), dtype=np.result_type(inputs, filters))
+    width = layer.out_width
+    outputs = np.zeros((layer.out_channels, width, width), dtype=np.result_type(inputs, filters))
     schedule = _Convolution(chip, layer, algorithm, inputs, filters, outputs, stack, fetch_ahead, variant, lend_slices)
     chip.run({cluster: schedule.cluster(cluster) for cluster in range(min(machine.clusters, schedule.tasks))}, seed)
     return chip.finish(algorithm, stack, outputs)
@@ -99,7 +100,7 @@ class _Convolution:
         self.inputs, self.filters, self.outputs = inputs, filters, outputs
         self.stack, self.fetch_ahead, self.variant = stack, fetch_ahead, variant
         self.lend_slices = lend_slices
-        self.tasks = -(-layer.output_depth // stack)
+        self.tasks = -(-layer.out_channels // stack)
         self.padding_macs = padding_macs(layer)
         # Epoch counters of section 2.3.3: (lender, slice) that the borrower has fetched.
         self.fetched: set[tuple[int, str]] = set()
@@ -114,7 +115,7 @@ class _Convolution:
     def task(self, cluster: int, task: int) -> Process:
         """Compute one stack of output depth slices (the body of the parallel loop)."""
         chip, layer, memory = self.chip, self.layer, self.chip.memories[cluster]
-        begin, end = task * self.stack, min((task + 1) * self.stack, layer.output_depth)
+        begin, end = task * self.stack, min((task + 1) * self.stack, layer.out_channels)
         stack_name = f"O[{begin}:{end}]"
         memory.put(stack_name, np.zeros_like(self.outputs[begin:end]))
         steps = list(self.steps(cluster, task))
@@ -172,7 +173,7 @@ class _Convolution:
         if step.source is None:
             self.chip.load(cluster, name, self.inputs[step.depth])
         else:
-            memory.reserve(name, self.layer.input_width**2)
+            memory.reserve(name, self.layer.in_width**2)
 
     def arrive(self, cluster: int, name: str, source: int | None) -> Process:
         """``DmaWait`` for an input slice."""
@@ -203,7 +204,7 @@ class _Convolution:
 
     def steps(self, cluster: int, task: int) -> Iterator[_Step]:
         """Yield the input slices in the order in which a cluster takes them, with their sources."""
-        depths = self.layer.input_depth
+        depths = self.layer.in_channels
         if self.algorithm < 3:
             yield from (_Step(depth, None) for depth in range(depths))
             return
@@ -229,7 +230,7 @@ class _Convolution:
 
     def blocked_steps(self, base: int, place: int, active: int) -> Iterator[_Step]:
         """Yield the order of the blocked variant: rings over full blocks of slices, then a chain for the rest."""
-        depths = self.layer.input_depth
+        depths = self.layer.in_channels
         ring = depths // active * active
         successor = base + (place + 1) % active
         for block in range(0, ring, active):
@@ -263,17 +264,17 @@ def convolution_windows(slice_: Volume, layer: ConvLayer) -> Volume:
 
 def padding_macs(layer: ConvLayer) -> int:
     """Return how many of the W_O² F² products of one ``Conv()`` have a padding zero as input."""
-    ones = np.ones((layer.input_width, layer.input_width), dtype=np.int64)
+    ones = np.ones((layer.in_width, layer.in_width), dtype=np.int64)
     windows = convolution_windows(ones, layer)
     return int(windows.size - windows.sum())
 
 
 def direct_conv(layer: ConvLayer, inputs: Volume, filters: Volume) -> Volume:
     """Compute the layer directly, tap by tap: the witness of the executed algorithms, shape (D_O, W_O, W_O)."""
-    width, stride = layer.output_width, layer.stride
-    outputs = np.zeros((layer.output_depth, width, width), dtype=np.result_type(inputs, filters))
-    padded = np.zeros((layer.input_depth, *(2 * [layer.input_width + 2 * layer.padding])), dtype=inputs.dtype)
-    inner = slice(layer.padding, layer.padding + layer.input_width)
+    width, stride = layer.out_width, layer.stride
+    outputs = np.zeros((layer.out_channels, width, width), dtype=np.result_type(inputs, filters))
+    padded = np.zeros((layer.in_channels, *(2 * [layer.in_width + 2 * layer.padding])), dtype=inputs.dtype)
+    inner = slice(layer.padding, layer.padding + layer.in_width)
     padded[:, inner, inner] = inputs
     for row in range(layer.filter_width):
         for column in range(layer.filter_width):

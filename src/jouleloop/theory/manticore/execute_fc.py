@@ -4,12 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from jouleloop.theory.manticore.layer import MANTICORE, FcLayer, Machine, check_algorithm, check_stack
+from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, check_stack
 from jouleloop.theory.manticore.machine import Chip, ManticoreRun, Process, Volume, Wait
 
 
 def run_fc(
-    layer: FcLayer,
+    layer: ConvLayer,
     algorithm: int,
     inputs: Volume,
     filters: Volume,
@@ -45,20 +46,20 @@ def run_fc(
     AssumptionError
         If the stack is outside 1…D_O.
     """
-    size = layer.output_depth if stack is None else stack
+    size = layer.out_channels if stack is None else stack
     check_algorithm(algorithm, layer)
     check_stack(size, algorithm, layer)
     chip = Chip(machine, record)
-    outputs = np.zeros((layer.output_depth, layer.batch), dtype=np.result_type(inputs, filters))
-    for begin in range(0, layer.output_depth, size):
-        end = min(begin + size, layer.output_depth)
+    outputs = np.zeros((layer.out_channels, layer.batch), dtype=np.result_type(inputs, filters))
+    for begin in range(0, layer.out_channels, size):
+        end = min(begin + size, layer.out_channels)
         name = f"O[{begin}:{end}]"
         for memory in chip.memories:
             memory.put(name, np.zeros_like(outputs[begin:end]))
         chip.run(
             {
                 cluster: _cluster(chip, layer, cluster, (begin, end), inputs, filters, fetch_ahead)
-                for cluster in range(min(machine.clusters, layer.input_depth))
+                for cluster in range(min(machine.clusters, layer.in_channels))
             },
             seed,
         )
@@ -68,10 +69,10 @@ def run_fc(
 
 
 def _cluster(
-    chip: Chip, layer: FcLayer, cluster: int, bounds: tuple[int, int], inputs: Volume, filters: Volume, ahead: bool
+    chip: Chip, layer: ConvLayer, cluster: int, bounds: tuple[int, int], inputs: Volume, filters: Volume, ahead: bool
 ) -> Process:
     """Run every task of one cluster on one stack: the input depth slices CID, CID + K, CID + 2K and so on."""
-    for depth in range(cluster, layer.input_depth, chip.machine.clusters):
+    for depth in range(cluster, layer.in_channels, chip.machine.clusters):
         chip.start_task(cluster)
         yield from _task(chip, cluster, depth, bounds, inputs, filters, ahead)
 
@@ -141,8 +142,8 @@ def reduce_to_first(chip: Chip, name: str) -> None:
             chip.memories[source].free(name)
 
 
-def direct_fc(layer: FcLayer, inputs: Volume, filters: Volume) -> Volume:
+def direct_fc(layer: ConvLayer, inputs: Volume, filters: Volume) -> Volume:
     """Compute the layer directly as one matrix product: the witness of the executed algorithms, shape (D_O, B)."""
-    reach = layer.input_depth * layer.input_width**2
-    product: Volume = filters.reshape(layer.output_depth, reach) @ inputs.reshape(layer.batch, reach).T
+    reach = layer.in_channels * layer.in_width**2
+    product: Volume = filters.reshape(layer.out_channels, reach) @ inputs.reshape(layer.batch, reach).T
     return product

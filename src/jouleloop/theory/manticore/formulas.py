@@ -4,15 +4,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.layer import (
     MANTICORE,
-    ConvLayer,
-    FcLayer,
-    Layer,
     Machine,
     check_algorithm,
     check_stack,
     check_word_bytes,
+    is_convolution,
 )
 from jouleloop.theory.manticore.memory import (
     default_stack,
@@ -53,24 +52,13 @@ class Traffic:
         return self.words_loaded + self.output_words_stored
 
 
-def tasks(layer: Layer, stack: int) -> int:
+def tasks(layer: ConvLayer, stack: int) -> int:
     """Return how many parallel tasks there are: ⌈D_O/Δ_O⌉ (Algorithms 1-3), D_I for each of ⌈D_O/Δ_O⌉ stacks (4-5)."""
-    stacks = -(-layer.output_depth // stack)
-    return stacks if isinstance(layer, ConvLayer) else stacks * layer.input_depth
+    stacks = -(-layer.out_channels // stack)
+    return stacks if is_convolution(layer) else stacks * layer.in_channels
 
 
-def macs(layer: Layer) -> int:
-    """Return the MACs of the layer: W_O² F² D_I D_O of a convolution, W_I² B D_I D_O of a fully-connected layer.
-
-    Paper 003 (2.1.1, 2.2.1) prints W_I² F² for one ``Conv()``; an output slice has W_O² elements of F² products each.
-    """
-    pairs = layer.input_depth * layer.output_depth
-    if isinstance(layer, ConvLayer):
-        return layer.output_width**2 * layer.filter_width**2 * pairs
-    return layer.input_width**2 * layer.batch * pairs
-
-
-def traffic(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Traffic:
+def traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Traffic:
     """Return the exact traffic of an algorithm for any divisibility.
 
     Algorithm 1: 003 section 2.1.3; 2: eq. (7); 3: eq. (9), (10) with whole L2 quadrants, see `quadrant_visits`;
@@ -79,24 +67,24 @@ def traffic(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICO
     """
     check_algorithm(algorithm, layer)
     check_stack(stack, algorithm, layer)
-    depths = layer.input_depth * layer.output_depth
-    volume_words = layer.input_depth * layer.input_width**2
-    stacks = -(-layer.output_depth // stack)
-    if isinstance(layer, FcLayer):
+    depths = layer.in_channels * layer.out_channels
+    volume_words = layer.in_channels * layer.in_width**2
+    stacks = -(-layer.out_channels // stack)
+    if not is_convolution(layer):
         return Traffic(
             input_words_loaded=stacks * volume_words * layer.batch,
-            filter_words_loaded=depths * layer.input_width**2,
-            output_words_stored=layer.output_depth * layer.batch,
-            words_exchanged=(machine.clusters - 1) * layer.output_depth * layer.batch,
-            macs=macs(layer),
+            filter_words_loaded=depths * layer.in_width**2,
+            output_words_stored=layer.out_channels * layer.batch,
+            words_exchanged=(machine.clusters - 1) * layer.out_channels * layer.batch,
+            macs=layer.macs,
         )
     loads = quadrant_visits(stacks, machine) if algorithm == 3 else stacks
     return Traffic(
         input_words_loaded=loads * volume_words,
         filter_words_loaded=depths * layer.filter_width**2,
-        output_words_stored=layer.output_depth * layer.output_width**2,
+        output_words_stored=layer.out_channels * layer.out_width**2,
         words_exchanged=(stacks - loads) * volume_words,
-        macs=macs(layer),
+        macs=layer.macs,
     )
 
 
@@ -110,13 +98,13 @@ def quadrant_visits(stacks: int, machine: Machine = MANTICORE) -> int:
     return -(-stacks // machine.clusters_per_l2)
 
 
-def compute_to_communication(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+def compute_to_communication(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
     """Return the CCR in MACs per word of main-memory traffic, as the paper divides it.
 
     Algorithms 1-3: loads and stores, 003 eq. (1), (2), (8) and section 2.3.4; 4-5: loads only, eq. (11), (14).
     """
     moved = traffic(layer, algorithm, stack, machine)
-    words = moved.main_memory_words if isinstance(layer, ConvLayer) else moved.words_loaded
+    words = moved.main_memory_words if is_convolution(layer) else moved.words_loaded
     return Fraction(moved.macs, words)
 
 
@@ -126,14 +114,17 @@ def flop_per_byte(ccr: Fraction, word_bytes: int) -> Fraction:
     return 2 * ccr / word_bytes
 
 
-def printed_macs(layer: Layer) -> int:
-    """Return the MACs as printed, W_I² F² D_I D_O for a convolution (003 sections 2.1.1 and 2.2.1)."""
-    if isinstance(layer, ConvLayer):
-        return layer.input_width**2 * layer.filter_width**2 * layer.input_depth * layer.output_depth
-    return macs(layer)
+def printed_macs(layer: ConvLayer) -> int:
+    """Return the MACs as printed, W_I² F² D_I D_O for a convolution (003 sections 2.1.1 and 2.2.1).
+
+    An output slice has W_O² elements of F² products each, so that W_O² F² D_I D_O is right.
+    """
+    if is_convolution(layer):
+        return layer.in_width**2 * layer.filter_width**2 * layer.in_channels * layer.out_channels
+    return layer.macs
 
 
-def printed_loads(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+def printed_loads(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
     """Return the words loaded as printed: eq. (10) with its fraction of a quadrant for Algorithm 3, else `traffic`."""
     moved = traffic(layer, algorithm, stack, machine)
     if algorithm != 3:
@@ -142,7 +133,7 @@ def printed_loads(layer: Layer, algorithm: int, stack: int, machine: Machine = M
     return Fraction(total, machine.clusters_per_l2) + moved.filter_words_loaded
 
 
-def printed_exchange(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+def printed_exchange(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
     """Return the words exchanged as printed: for Algorithm 3 eq. (9), else as `traffic`."""
     moved = traffic(layer, algorithm, stack, machine)
     if algorithm != 3:
@@ -151,11 +142,11 @@ def printed_exchange(layer: Layer, algorithm: int, stack: int, machine: Machine 
     return Fraction((machine.clusters_per_l2 - 1) * total, machine.clusters_per_l2)
 
 
-def printed_ccr(layer: Layer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
+def printed_ccr(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:
     """Return the CCR from the printed formulas: eq. (2), (8), (8) with (10), (11), (14)."""
     words = printed_loads(layer, algorithm, stack, machine)
-    if isinstance(layer, ConvLayer):
-        words += layer.output_depth * layer.output_width**2
+    if is_convolution(layer):
+        words += layer.out_channels * layer.out_width**2
     return Fraction(printed_macs(layer)) / words
 
 
@@ -164,7 +155,7 @@ def simplified_ccr(layer: ConvLayer) -> tuple[Fraction, Fraction, Fraction]:
 
     (4): W_O = W_I; (5): D_I >> 1; (6): W_I² >> F², then CCR = F².
     """
-    inputs, taps, depth = layer.input_width**2, layer.filter_width**2, layer.input_depth
+    inputs, taps, depth = layer.in_width**2, layer.filter_width**2, layer.in_channels
     return (
         Fraction(inputs * depth * taps, inputs * (depth + 1) + taps * depth),
         Fraction(inputs * taps, inputs + taps),
@@ -187,7 +178,7 @@ def _place(text: str) -> str:
 
 
 def manticore_bounds(
-    layer: Layer,
+    layer: ConvLayer,
     algorithm: int,
     *,
     stack: int | None = None,
@@ -222,8 +213,8 @@ def manticore_bounds(
     buffered = (Assumption("a DMA buffer holds the slices resident in it", limit.buffers_hold_the_slices),)
     same: tuple[Assumption, ...] = ()
     full: tuple[Assumption, ...] = ()
-    if isinstance(layer, ConvLayer):
-        same = (Assumption("W_O = W_I", layer.output_width == layer.input_width),)
+    if is_convolution(layer):
+        same = (Assumption("W_O = W_I", layer.out_width == layer.in_width),)
     if algorithm == 3:
         count = tasks(layer, size)
         full = (Assumption("16 divides ⌈D_O/Δ_O⌉ (full L2 quadrants)", count % machine.clusters_per_l2 == 0),)
@@ -250,10 +241,10 @@ def manticore_bounds(
         Bound(f"{name}_ccr_per_byte", ratio, flop_per_byte(ccr, word_bytes), "flop/B", fits),
         Bound(f"{name}_ccr_printed", ratio, as_printed, "MAC/word", fits + same + full),
     ]  # fmt: skip
-    if isinstance(layer, ConvLayer) and algorithm == 1:
+    if is_convolution(layer) and algorithm == 1:
         four, five, six = simplified_ccr(layer)
-        deep = Assumption("D_I >> 1 (at least 100)", layer.input_depth >= 100)
-        wide = Assumption("W_I² >> F² (at least 100 times)", layer.input_width**2 >= 100 * layer.filter_width**2)
+        deep = Assumption("D_I >> 1 (at least 100)", layer.in_channels >= 100)
+        wide = Assumption("W_I² >> F² (at least 100 times)", layer.in_width**2 >= 100 * layer.filter_width**2)
         found += [
             Bound(f"{name}_ccr_same_width", "003 eq. (4)", four, "MAC/word", same),
             Bound(f"{name}_ccr_deep", "003 eq. (5)", five, "MAC/word", (*same, deep)),

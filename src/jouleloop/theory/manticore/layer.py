@@ -1,9 +1,10 @@
-"""The Manticore chiplet and the two layer shapes of paper 003, as plain checked data without formulas."""
+"""The Manticore chiplet, and the layers of paper 003 by its hyperparameters."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
+from jouleloop.theory.layers import ConvLayer
 
 WORD_BYTES = {"single": 4, "double": 8}
 
@@ -12,11 +13,12 @@ def _positive(items: Iterable[tuple[str, object]], source: str) -> list[Fault]:
     return [
         Fault("must be a positive whole number", source, name, value, "1, 2, 3, …")
         for name, value in items
-        if not _is_int(value) or value < 1  # type: ignore[operator]
+        if not is_int(value) or value < 1  # type: ignore[operator]
     ]
 
 
-def _is_int(value: object) -> bool:
+def is_int(value: object) -> bool:
+    """Whether ``value`` is a whole number and no truth value."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -75,90 +77,83 @@ MANTICORE = Machine()
 
 
 @dataclass(frozen=True)
-class ConvLayer:
-    """A convolutional layer with the hyperparameters of 003 table 1 (batch size one).
+class FullyConnected(ConvLayer):
+    """A fully-connected layer as 003 section 1.1 has it: a convolution with a filter as wide as its input."""
 
-    Attributes
-    ----------
-    input_width, input_depth, output_depth
-        W_I, D_I and D_O, in words along one axis.
-    filter_width, stride, padding
-        F, S and P; padding is zeros on each side of each spatial axis and is never stored or moved.
+
+def conv_layer(
+    input_width: int, input_depth: int, output_depth: int, filter_width: int, stride: int = 1, padding: int = 0
+) -> ConvLayer:
+    """Return a convolution by the hyperparameters of 003 table 1: W_I, D_I, D_O, F, S and P, batch one.
+
+    Padding is zeros on each side of each spatial axis and is never stored or moved.
 
     Raises
     ------
+    InputError
+        If a size is not positive.
     AssumptionError
         If the filter is wider than the padded input or W_O = (W_I + 2P - F)/S + 1 is not whole.
     """
-
-    input_width: int
-    input_depth: int
-    output_depth: int
-    filter_width: int
-    stride: int = 1
-    padding: int = 0
-
-    def __post_init__(self) -> None:
-        sizes = [(f.name, getattr(self, f.name)) for f in fields(self) if f.name != "padding"]
-        faults = _positive(sizes, "layer")
-        if not _is_int(self.padding) or self.padding < 0:
-            faults.append(Fault("P must be a whole number", "layer", "padding", self.padding, "0, 1, 2, …"))
-        raise_all(faults)
-        reach = self.input_width + 2 * self.padding - self.filter_width
-        if reach < 0:
-            raise AssumptionError(
-                Fault(
-                    "the filter must not be wider than the padded input, F <= W_I + 2P",
-                    "layer",
-                    "filter_width",
-                    self.filter_width,
-                    f"at most {self.input_width + 2 * self.padding}",
-                )
+    sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth,
+             "filter_width": filter_width, "stride": stride}  # fmt: skip
+    faults = _positive(sizes.items(), "layer")
+    if not is_int(padding) or padding < 0:
+        faults.append(Fault("P must be a whole number", "layer", "padding", padding, "0, 1, 2, …"))
+    raise_all(faults)
+    reach = input_width + 2 * padding - filter_width
+    if reach < 0:
+        raise AssumptionError(
+            Fault(
+                "the filter must not be wider than the padded input, F <= W_I + 2P",
+                "layer",
+                "filter_width",
+                filter_width,
+                f"at most {input_width + 2 * padding}",
             )
-        if reach % self.stride:
-            raise AssumptionError(
-                Fault(
-                    "the output width W_O = (W_I + 2P - F)/S + 1 must be whole",
-                    "layer",
-                    "stride",
-                    self.stride,
-                    f"a divisor of W_I + 2P - F = {reach}",
-                )
+        )
+    if reach % stride:
+        raise AssumptionError(
+            Fault(
+                "the output width W_O = (W_I + 2P - F)/S + 1 must be whole",
+                "layer",
+                "stride",
+                stride,
+                f"a divisor of W_I + 2P - F = {reach}",
             )
-
-    @property
-    def output_width(self) -> int:
-        """W_O = (W_I + 2P - F)/S + 1 (003 section 1.1)."""
-        return (self.input_width + 2 * self.padding - self.filter_width) // self.stride + 1
-
-
-@dataclass(frozen=True)
-class FcLayer:
-    """A fully-connected layer: a filter as wide as the input, on a batch (003 section 1.1).
-
-    Attributes
-    ----------
-    input_width, input_depth, output_depth, batch
-        W_I, D_I, D_O and B.
-    """
-
-    input_width: int
-    input_depth: int
-    output_depth: int
-    batch: int = 1
-
-    def __post_init__(self) -> None:
-        raise_all(_positive(((f.name, getattr(self, f.name)) for f in fields(self)), "layer"))
+        )
+    width = reach // stride + 1
+    return ConvLayer(
+        1, input_depth, output_depth, width, width, filter_width, filter_width, stride, stride, input_width, input_width
+    )
 
 
-Layer = ConvLayer | FcLayer
+def fc_layer(input_width: int, input_depth: int, output_depth: int, batch: int = 1) -> FullyConnected:
+    """Return a fully-connected layer by W_I, D_I, D_O and B; raise `InputError` where one is not positive."""
+    sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth, "batch": batch}
+    raise_all(_positive(sizes.items(), "layer"))
+    return FullyConnected(batch, input_depth, output_depth, 1, 1, input_width, input_width)
 
 
-def check_algorithm(algorithm: int, layer: Layer) -> None:
+def is_convolution(layer: ConvLayer) -> bool:
+    """Whether Algorithms 1-3 compute the layer, and not 4-5."""
+    return not isinstance(layer, FullyConnected)
+
+
+def describe(layer: ConvLayer) -> str:
+    """Return the layer with the hyperparameters of 003 table 1, for tables."""
+    sizes = f"input_width={layer.in_width}, input_depth={layer.in_channels}, output_depth={layer.out_channels}"
+    if is_convolution(layer):
+        more = f"filter_width={layer.filter_width}, stride={layer.stride}, padding={layer.padding}"
+        return f"ConvLayer({sizes}, {more})"
+    return f"FcLayer({sizes}, batch={layer.batch})"
+
+
+def check_algorithm(algorithm: int, layer: ConvLayer) -> None:
     """Raise `InputError` unless ``algorithm`` is one of 1-3 for a convolution, 4-5 for a fully-connected layer."""
-    allowed = (1, 2, 3) if isinstance(layer, ConvLayer) else (4, 5)
+    allowed = (1, 2, 3) if is_convolution(layer) else (4, 5)
     if algorithm not in allowed:
-        kind = "convolution" if isinstance(layer, ConvLayer) else "fully-connected layer"
+        kind = "convolution" if is_convolution(layer) else "fully-connected layer"
         raise InputError(
             Fault(
                 f"no such algorithm of paper 003 for a {kind}",
@@ -169,9 +164,9 @@ def check_algorithm(algorithm: int, layer: Layer) -> None:
         )
 
 
-def check_stack(stack: int, algorithm: int, layer: Layer) -> None:
+def check_stack(stack: int, algorithm: int, layer: ConvLayer) -> None:
     """Raise `AssumptionError` unless 1 <= Δ_O <= D_O, and Δ_O is what the algorithm fixes where it has no stacks."""
-    fixed = {1: 1, 4: layer.output_depth}.get(algorithm)
+    fixed = {1: 1, 4: layer.out_channels}.get(algorithm)
     if fixed is not None and stack != fixed:
         raise AssumptionError(
             Fault(
@@ -181,13 +176,13 @@ def check_stack(stack: int, algorithm: int, layer: Layer) -> None:
                 allowed=f"Δ_O = {fixed}",
             )
         )
-    if not _is_int(stack) or not 1 <= stack <= layer.output_depth:
+    if not is_int(stack) or not 1 <= stack <= layer.out_channels:
         raise AssumptionError(
             Fault(
                 "a stack holds between one and all output depth slices, 1 <= Δ_O <= D_O",
                 field="stack",
                 value=stack,
-                allowed=f"1 to {layer.output_depth}",
+                allowed=f"1 to {layer.out_channels}",
             )
         )
 

@@ -3,18 +3,18 @@
 from dataclasses import dataclass
 
 from jouleloop.errors import AssumptionError, Fault
+from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.layer import (
     MANTICORE,
-    ConvLayer,
-    Layer,
     Machine,
     check_algorithm,
     check_stack,
     check_word_bytes,
+    is_convolution,
 )
 
 
-def minimum_local_words(layer: Layer, algorithm: int, stack: int) -> int:
+def minimum_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int:
     """Return the least local memory of a cluster when nothing is fetched ahead, in words.
 
     Algorithm 1: W_O² + W_I² + F² (003 section 2.1.2); 2: Δ_O W_O² + W_I² + F² (2.2.2); 3: W_I² more to lend a slice
@@ -22,25 +22,25 @@ def minimum_local_words(layer: Layer, algorithm: int, stack: int) -> int:
     """
     check_algorithm(algorithm, layer)
     check_stack(stack, algorithm, layer)
-    slice_words = layer.input_width**2
-    if isinstance(layer, ConvLayer):
+    slice_words = layer.in_width**2
+    if is_convolution(layer):
         lent_words = slice_words if algorithm == 3 else 0
-        return stack * layer.output_width**2 + slice_words + layer.filter_width**2 + lent_words
+        return stack * layer.out_width**2 + slice_words + layer.filter_width**2 + lent_words
     return stack * layer.batch + slice_words * (layer.batch + 1)
 
 
-def prefetching_local_words(layer: Layer, algorithm: int, stack: int) -> int:
+def prefetching_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int:
     """Return the local memory of a cluster that runs the listing as written, one load ahead, in words.
 
     The listings issue the load of the next input slice (Algorithms 1-3) and of the next filter (all) before the current
     one is used up, so both are resident at once; a slice or filter without a successor is not doubled.
     """
     words = minimum_local_words(layer, algorithm, stack)
-    if isinstance(layer, ConvLayer):
-        ahead = layer.input_depth > 1
+    if is_convolution(layer):
+        ahead = layer.in_channels > 1
         filters_ahead = ahead if algorithm == 1 else stack > 1
-        return words + ahead * layer.input_width**2 + filters_ahead * layer.filter_width**2
-    return words + (stack > 1) * layer.input_width**2
+        return words + ahead * layer.in_width**2 + filters_ahead * layer.filter_width**2
+    return words + (stack > 1) * layer.in_width**2
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class StackLimit:
     buffers_hold_the_slices: bool
 
 
-def stack_limit(layer: Layer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> StackLimit:
+def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> StackLimit:
     """Return the stack limit Δ_O of an algorithm (003 sections 2.2.2, 2.3.2, 3.1.2 and 3.2.2).
 
     The paper reserves one DMA buffer for input slices and one for filters, for Algorithm 3 also one slice of W_I² words
@@ -88,10 +88,10 @@ def stack_limit(layer: Layer, algorithm: int, word_bytes: int, machine: Machine 
     check_algorithm(algorithm, layer)
     check_word_bytes(word_bytes)
     buffer_bytes = machine.dma_buffer_bytes
-    slice_words = layer.input_width**2
-    if isinstance(layer, ConvLayer):
-        output_bytes = layer.output_width**2 * word_bytes
-        inputs_bytes = (1 + (layer.input_depth > 1)) * slice_words * word_bytes
+    slice_words = layer.in_width**2
+    if is_convolution(layer):
+        output_bytes = layer.out_width**2 * word_bytes
+        inputs_bytes = (1 + (layer.in_channels > 1)) * slice_words * word_bytes
         filters_bytes = 2 * layer.filter_width**2 * word_bytes
     else:
         output_bytes = layer.batch * word_bytes
@@ -121,7 +121,7 @@ def stack_limit(layer: Layer, algorithm: int, word_bytes: int, machine: Machine 
     )
 
 
-def default_stack(layer: Layer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> int:
+def default_stack(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> int:
     """Return the stack that an algorithm uses where none is asked for: the largest that fits, at most D_O.
 
     Raises
@@ -131,7 +131,7 @@ def default_stack(layer: Layer, algorithm: int, word_bytes: int, machine: Machin
     """
     limit = stack_limit(layer, algorithm, word_bytes, machine)
     if algorithm in (1, 4):
-        return 1 if algorithm == 1 else layer.output_depth
+        return 1 if algorithm == 1 else layer.out_channels
     if limit.slices_that_fit < 1:
         raise AssumptionError(
             Fault(
@@ -141,4 +141,4 @@ def default_stack(layer: Layer, algorithm: int, word_bytes: int, machine: Machin
                 allowed=f"an output slice of at most {max(limit.free_bytes, 0)} bytes, not {limit.slice_bytes}",
             )
         )
-    return min(limit.slices_that_fit, layer.output_depth)
+    return min(limit.slices_that_fit, layer.out_channels)

@@ -3,19 +3,20 @@
 from dataclasses import dataclass
 from fractions import Fraction
 
-from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, macs, printed_ccr, traffic
-from jouleloop.theory.manticore.layer import MANTICORE, ConvLayer, FcLayer, Layer
+from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, printed_ccr, traffic
+from jouleloop.theory.manticore.layer import MANTICORE, FullyConnected, conv_layer, fc_layer
 from jouleloop.theory.manticore.memory import minimum_local_words, stack_limit
 
-TYPICAL_CONV = ConvLayer(input_width=32, input_depth=128, output_depth=128, filter_width=3, stride=1, padding=1)
+TYPICAL_CONV = conv_layer(input_width=32, input_depth=128, output_depth=128, filter_width=3, stride=1, padding=1)
 """The "typical" convolutional layer of sections 2.1.2 to 2.3.4."""
 
 KIB = 1024
 
 
-def typical_fc(output_depth: int) -> FcLayer:
+def typical_fc(output_depth: int) -> FullyConnected:
     """Return the "typical" fully-connected layer of section 3 (W_I = 7, B = 32; its D_I is never stated, 512 here)."""
-    return FcLayer(input_width=7, input_depth=512, output_depth=output_depth, batch=32)
+    return fc_layer(input_width=7, input_depth=512, output_depth=output_depth, batch=32)
 
 
 @dataclass(frozen=True)
@@ -84,8 +85,8 @@ def printed_numbers() -> tuple[PrintedNumber, ...]:
     add_same("data in flight", "section 2.1.2", "KiB", "16", Fraction(MANTICORE.dma_buffer_bytes, KIB))
     add_same("Algorithm 1: buffers", "section 2.1.2", "KiB", "48", Fraction(3 * MANTICORE.dma_buffer_bytes, KIB))
 
-    def add_ccr(layer: Layer, algorithm: int, stack: int, place: str, printed: tuple[str | None, str], word_bytes: int,
-                note: str = "") -> None:  # fmt: skip
+    def add_ccr(layer: ConvLayer, algorithm: int, stack: int, place: str, printed: tuple[str | None, str],
+                word_bytes: int, note: str = "") -> None:  # fmt: skip
         formula = printed_ccr(layer, algorithm, stack)
         actual = compute_to_communication(layer, algorithm, stack)
         label = f"Algorithm {algorithm}: CCR, Δ_O = {stack}"
@@ -98,7 +99,9 @@ def printed_numbers() -> tuple[PrintedNumber, ...]:
     add_ccr(conv, 1, 1, "section 2.1.4", ("8.9", "4.4"), 4)
     add_ccr(conv, 1, 1, "section 2.1.4", (None, "2.2"), 8)
 
-    def add_limit(layer: Layer, algorithm: int, word_bytes: int, place: str, printed: str, free_kib: str | None) -> int:
+    def add_limit(
+        layer: ConvLayer, algorithm: int, word_bytes: int, place: str, printed: str, free_kib: str | None
+    ) -> int:
         found = stack_limit(layer, algorithm, word_bytes)
         precision = "single" if word_bytes == 4 else "double"
         if free_kib is not None:
@@ -133,15 +136,6 @@ def printed_numbers() -> tuple[PrintedNumber, ...]:
     return tuple(rows)
 
 
-def forgotten_depth_ccr(stack: int) -> Fraction:
-    """Return Algorithm 3's CCR with D_I left out of eq. (10)'s first term; it rounds to the printed 541.4 and 540.6."""
-    layer = TYPICAL_CONV
-    moved = traffic(layer, 3, stack)
-    stacks = -(-layer.output_depth // stack)
-    inputs = Fraction(stacks * layer.input_width**2, MANTICORE.clusters_per_l2)
-    return macs(layer) / (inputs + moved.filter_words_loaded + moved.output_words_stored)
-
-
-def _volumes_exchanged(layer: FcLayer) -> Fraction:
-    moved = traffic(layer, 4, layer.output_depth)
-    return Fraction(moved.words_exchanged, layer.output_depth * layer.batch)
+def _volumes_exchanged(layer: ConvLayer) -> Fraction:
+    moved = traffic(layer, 4, layer.out_channels)
+    return Fraction(moved.words_exchanged, layer.out_channels * layer.batch)

@@ -1,0 +1,80 @@
+"""Hashes of the package's own code: what a module does, not how it is explained, and the modules it rests on."""
+
+import ast
+import hashlib
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+
+PACKAGE = Path(__file__).parent
+
+
+def code_of(text: str) -> str:
+    """Return the code in ``text`` without its comments, docstrings and layout: equal where Python does the same."""
+    return _code(ast.parse(text))
+
+
+def _code(tree: ast.Module) -> str:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            # A string that stands by itself does nothing, wherever it stands.
+            node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
+    return ast.dump(tree)
+
+
+def _is_text(line: ast.stmt) -> bool:
+    return isinstance(line, ast.Expr) and isinstance(line.value, ast.Constant) and isinstance(line.value.value, str)
+
+
+def digest_of(paths: Iterable[Path], root: Path = PACKAGE) -> str:
+    """Return the SHA-256 of the code of several modules, 16 digits of it."""
+    state = hashlib.sha256()
+    for path in sorted(paths):
+        state.update(path.relative_to(root).as_posix().encode())
+        state.update(_parsed(path)[0].encode())
+    return state.hexdigest()[:16]
+
+
+@cache
+def _parsed(path: Path) -> tuple[str, dict[str, frozenset[str]]]:
+    """Return the code of a module, and the names it takes from each module that it imports."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found: dict[str, frozenset[str]] = {}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            wanted = [(f"{node.module}.{alias.name}", alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            wanted = [(alias.name, "*") for alias in node.names]
+        else:
+            continue
+        for name, taken in wanted:
+            found[name] = found.get(name, frozenset()) | {taken}
+    return _code(tree), found
+
+
+def with_imports(
+    starts: Iterable[Path], root: Path = PACKAGE, *, follow: Callable[[Path, frozenset[str]], bool] | None = None
+) -> set[Path]:
+    """Return modules and all modules of this package that they import, directly or not, at any place.
+
+    Parameters
+    ----------
+    follow
+        Asked with a module and the names that are imported from it whether to take it in; all are by default.
+    """
+    found, waiting = set(starts), list(starts)
+    while waiting:
+        for name, taken in _parsed(waiting.pop())[1].items():
+            path = _file_of(name, root) or _file_of(name.rpartition(".")[0], root)
+            if path is not None and path not in found and (follow is None or follow(path, taken)):
+                found.add(path)
+                waiting.append(path)
+    return found
+
+
+def _file_of(name: str, root: Path) -> Path | None:
+    first, *parts = name.split(".")
+    if first != "jouleloop":
+        return None
+    base = root.joinpath(*parts)
+    return next((path for path in (base.with_suffix(".py"), base / "__init__.py") if path.is_file()), None)

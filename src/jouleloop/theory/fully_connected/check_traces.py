@@ -1,0 +1,292 @@
+"""Check a file of traces of `divisible`: a small second program that shares no code with the one that found them.
+
+It knows only the claim, the rules of the counting game and the format. For every case that the induction leaves it
+checks that eq. (28) is met by a schedule, replayed pair by pair; that the trace is for exactly the budget that the
+induction allows; that its first level is the empty Buffer; and that every read from every state leads to a state that
+
+- cannot finish within the budget, as too many pairs are missing, or
+- is no better than a state of the next level with as many output reads,
+
+and never to a finished layer within the budget. The last level leads nowhere. So no play of the game, hence no
+schedule, keeps within the budget.
+"""
+
+import lzma
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+_ANY, _IN_PLACE, _NEW = 0, 1, 2
+
+
+class TraceError(Exception):
+    """A trace that does not prove what it should."""
+
+
+@dataclass(frozen=True)
+class CheckedCase:
+    """One layer whose trace holds: no schedule costs less than ``accesses``, and one costs that."""
+
+    inputs: int
+    outputs: int
+    buffer_words: int
+    accesses: int
+    states: int
+
+
+def cases_left(outputs: int) -> list[tuple[int, int, int]]:
+    """Return the layers (n, m, β) that the induction over n leaves for m = ``outputs``."""
+    cases = []
+    for group in range(2, outputs):
+        if outputs % group == 0:
+            beta, groups = group + 1, outputs // group
+            delta = 0
+            while delta * group < beta * group - beta * beta // 4:  # ⌈β − ⌊β²/4⌋/(β − 1)⌉
+                delta += 1
+            last = 2 * outputs - groups - 2 * delta
+            cases += [(n, outputs, beta) for n in range(beta, max(beta, last) + 1)]
+    return cases
+
+
+def replay_algorithm_1(inputs: int, outputs: int, buffer_words: int) -> int:
+    """Return 2μ + ν of Algorithm 1 with d = 1 after replaying it: all pairs meet and Buffer is never exceeded."""
+    group = buffer_words - 1
+    held: list[tuple[str, int]] = []
+    met: set[tuple[int, int]] = set()
+    cost = 0
+
+    def read(vertex: tuple[str, int], victim: tuple[str, int] | None) -> None:
+        nonlocal cost
+        if victim is not None:
+            held.remove(victim)
+        held.append(vertex)
+        if len(held) > buffer_words:
+            raise TraceError("Buffer is exceeded")
+        cost += 1 if vertex[0] == "x" else 2
+        met.update((x, y) for side, x in held if side == "x" for other, y in held if other == "y")
+
+    last = ("x", 0)
+    read(last, None)
+    order = list(range(inputs))
+    for start in range(0, outputs, group):
+        for y in range(start, start + group):
+            read(("y", y), ("y", y - group) if start else None)
+        for x in order[1:]:
+            read(("x", x), last)
+            last = ("x", x)
+        order.reverse()
+    if len(met) != inputs * outputs:
+        raise TraceError("pairs are missing")
+    return cost
+
+
+def check_file(path: Path, outputs: range) -> Iterator[CheckedCase]:
+    """Check the traces of every case with m in ``outputs``, skip the others, and require that none is missing.
+
+    Raises
+    ------
+    TraceError
+        Where a trace is damaged, missing, or proves too little.
+    """
+    wanted = {case for m in outputs for case in cases_left(m)}
+    with lzma.open(path, "rb") as stream:
+        while head := stream.readline():
+            numbers = [int(word) for word in head.split()]
+            case = (numbers[0], numbers[1], numbers[2])
+            levels = _read_levels(stream, case[0], numbers[5:])
+            if case in wanted:
+                wanted.remove(case)
+                yield _check(case, numbers[3], numbers[4], levels)
+    if wanted:
+        raise TraceError(f"no trace for {sorted(wanted)}")
+
+
+def _read_levels(stream: lzma.LZMAFile, inputs: int, sizes: list[int]) -> list[Any]:
+    width = 2 * inputs + 2
+    levels = []
+    for size in sizes:
+        data = stream.read(size * width)
+        if len(data) != size * width:
+            raise TraceError("the file ends within a trace")
+        levels.append(np.frombuffer(data, np.uint8).reshape(size, width).astype(np.int64))
+    return levels
+
+
+def _check(case: tuple[int, int, int], accesses: int, input_reads: int, levels: list[Any]) -> CheckedCase:
+    n, m, beta = case
+    groups = m // (beta - 1)
+    target = groups * (n - 1) + 2 * m + 1
+    if replay_algorithm_1(n, m, beta) != target:
+        raise TraceError(f"Algorithm 1 does not cost {target}: {case}")
+    fewest = accesses - 2 * m if n == beta else min(n * (groups - 1), accesses - 2 * m)
+    if accesses != target - 1 or input_reads < fewest:
+        raise TraceError(f"the budget is smaller than the induction allows: {case}")
+    empty = np.zeros(2 * n + 2, np.int64)
+    empty[n] = m
+    if not levels or not any(np.array_equal(row, empty) for row in levels[0]):
+        raise TraceError(f"the trace does not begin with the empty Buffer: {case}")
+    reach = _reach(beta, accesses // 2, input_reads)
+    nothing = np.zeros((0, 2 * n + 2), np.int64)
+    for reads, level in enumerate(levels):
+        after = levels[reads + 1] if reads + 1 < len(levels) else nothing
+        bad = _open_end(level, after, reads, n, m, beta, accesses, input_reads, reach)
+        if bad >= 0:
+            raise TraceError(f"state {bad} after {reads} reads leads out of the trace: {case}")
+    return CheckedCase(n, m, beta, target, sum(map(len, levels)))
+
+
+def _reach(beta: int, output_reads: int, input_reads: int) -> Any:
+    """Return the most pairs that so many output reads and input reads can do from so many inputs held."""
+    reach = np.zeros((output_reads + 1, input_reads + 1, beta + 2), np.int64)
+    for o in range(output_reads + 1):
+        for a in range(input_reads + 1):
+            for held in range(beta + 1):
+                options = [0]
+                if a and held < beta:
+                    options.append(beta - (held + 1) + reach[o, a - 1, held + 1])
+                if a and held:
+                    options.append(beta - held + reach[o, a - 1, held])
+                if o and held < beta:
+                    options.append(held + reach[o - 1, a, held])
+                if o and held:
+                    options.append(held - 1 + reach[o - 1, a, held - 1])
+                reach[o, a, held] = max(options)
+    return reach
+
+
+@njit(cache=True)
+def _open_end(
+    level: Any, after: Any, reads: Any, n: Any, m: Any, beta: Any, accesses: Any, input_reads: Any, reach: Any
+) -> Any:
+    """Return the number of a state with a read that leads out of the trace, or -1."""
+    for number in range(level.shape[0]):
+        state = level[number]
+        in_buffer = state[2 * n]
+        for done in range(n):
+            in_buffer += state[done]
+        if in_buffer < beta:
+            if not _all_reads_covered(state, after, reads, n, m, accesses, input_reads, reach, _ANY):
+                return number
+            continue
+        if not _all_reads_covered(state, after, reads, n, m, accesses, input_reads, reach, _IN_PLACE):
+            return number
+        if state[2 * n] > 0:
+            less = state.copy()
+            less[2 * n] -= 1
+            if not _all_reads_covered(less, after, reads, n, m, accesses, input_reads, reach, _NEW):
+                return number
+        for done in range(n):
+            if state[done] > 0:
+                less = state.copy()
+                less[done] -= 1
+                less[n + done] += 1
+                if not _all_reads_covered(less, after, reads, n, m, accesses, input_reads, reach, _NEW + done + 1):
+                    return number
+    return -1
+
+
+@njit(cache=True)
+def _all_reads_covered(
+    state: Any,
+    after: Any,
+    reads: Any,
+    n: Any,
+    m: Any,
+    accesses: Any,
+    input_reads: Any,
+    reach: Any,
+    kind: Any,
+) -> Any:
+    """Whether the trace covers all reads of a kind: any, of outputs in Buffer, or of what is not in Buffer.
+
+    ``_NEW + 1 + d`` means that an output with d pairs has just been overwritten: to read that one back would leave
+    Buffer as it was, which is a read in place and covered there.
+    """
+    held = state[2 * n]
+    gone = kind - _NEW - 1
+    if kind != _IN_PLACE and held < n:
+        new = state.copy()
+        new[2 * n] = held + 1
+        for done in range(1, n):
+            new[done] = state[done - 1]
+        new[0] = 0
+        if not _covered(new, after, reads + 1, n, m, accesses, input_reads, reach):
+            return False
+    for done in range(n):
+        for place in range(2):  # 0: it is in Buffer, 1: outside
+            of_kind = state[place * n + done]
+            if of_kind == 0 or (place == 1 and done == gone and of_kind == 1):
+                continue
+            if (place == 0 and kind >= _NEW) or (place == 1 and kind == _IN_PLACE):
+                continue
+            new = state.copy()
+            new[place * n + done] -= 1
+            if done + held < n:
+                new[done + held] += 1
+            new[2 * n + 1] += 1
+            if not _covered(new, after, reads + 1, n, m, accesses, input_reads, reach):
+                return False
+    return True
+
+
+@njit(cache=True)
+def _covered(state: Any, after: Any, reads: Any, n: Any, m: Any, accesses: Any, input_reads: Any, reach: Any) -> Any:
+    output_reads = state[2 * n + 1]
+    missing = 0
+    outside = 0
+    for done in range(n):
+        missing += (n - done) * (state[done] + state[n + done])
+        outside += state[n + done]
+    hopeless = True
+    final = max(m, output_reads + outside)
+    while 2 * final + n <= accesses and hopeless:
+        inputs = min(input_reads, accesses - 2 * final)
+        if inputs >= max(n, reads - output_reads):
+            pairs = reach[final - output_reads, inputs - (reads - output_reads), state[2 * n]]
+            hopeless = pairs < missing
+        final += 1
+    if hopeless:
+        return True
+    if missing == 0:
+        return False
+    for number in range(after.shape[0]):
+        if after[number, 2 * n + 1] == output_reads and _at_least_as_good(after[number], state, n, m):
+            return True
+    return False
+
+
+@njit(cache=True)
+def _at_least_as_good(one: Any, other: Any, n: Any, m: Any) -> Any:
+    """Whether the outputs of ``one`` can be matched to those of ``other``, greedily from most to fewest pairs."""
+    if one[2 * n] < other[2 * n]:
+        return False
+    spare = one.copy()
+    finished = m
+    for index in range(2 * n):
+        finished -= one[index]
+    finished_other = m
+    for index in range(2 * n):
+        finished_other -= other[index]
+    finished -= finished_other
+    if finished < 0:
+        return False
+    # Outputs in Buffer first: each takes the one in Buffer with the fewest pairs that suffice, else a finished one.
+    for done in range(n - 1, -1, -1):
+        needed = other[done]
+        for with_pairs in range(done, n):
+            taken = min(needed, spare[with_pairs])
+            spare[with_pairs] -= taken
+            needed -= taken
+        finished -= needed
+        if finished < 0:
+            return False
+    more = finished
+    for done in range(n - 1, -1, -1):
+        more += spare[done] + spare[n + done] - other[n + done]
+        if more < 0:
+            return False
+    return True

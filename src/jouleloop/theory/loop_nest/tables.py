@@ -1,0 +1,129 @@
+"""Tables of the theory of projective loop nests (paper 004)."""
+
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+
+from jouleloop.theory.loop_nest.bounds import communication_with_constants, monomial
+from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
+from jouleloop.theory.loop_nest.execute_tiles import random_inputs, run_tiled
+from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
+from jouleloop.theory.loop_nest.programs import hbl, tile_at
+from jouleloop.theory.loop_nest.read import from_einsum
+from jouleloop.theory.loop_nest.schedule import best_schedule, schedule_words
+from jouleloop.theory.simplex import Scale
+
+EXAMPLES = (
+    ("matrix multiplication", "6.1", "ik,kj->ij", (48, 48, 48)),
+    ("matrix–vector product", "6.1", "ik,k->i", (300, 300)),
+    ("tensor contraction", "6.2", "abcd,cdef->abef", (8, 6, 8, 6, 8, 6)),
+    ("pointwise convolution", "6.2 (6.5)", "whcb,kc->khwb", (12, 12, 24, 2, 24)),
+    ("fully connected layer", "6.2", "nc,cm->nm", (16, 64, 64)),
+    ("n-body interactions", "6.3", "a,b->a", (600, 600)),
+)
+CACHE_WORDS = 192
+COUNTEREXAMPLE = "xyp,yzq,xzr->xyz"
+"""A nest for which the formula displayed below Theorem 2 misses the optimum where all β are 1/2 (docs/errata.md)."""
+_THIN = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48)
+SIDE = 48
+
+
+def examples_table(cache_words: int = CACHE_WORDS) -> pd.DataFrame:
+    """Return closed forms and, for one size each, bounds beside the cheapest executed schedule (Section 6 of 004)."""
+    rows = []
+    for name, section, expression, sizes in EXAMPLES:
+        form = closed_form(from_einsum(expression))
+        nest = from_einsum(expression)
+        nest = nest.with_bounds(dict(zip(nest.loops, sizes, strict=True)))
+        rows.append(
+            {
+                "example": name,
+                "section": section,
+                "nest": nest.expression(),
+                "k_hbl": str(hbl(nest).exponent),
+                "tile_exponent": form.exponent_text(),
+                "communication": form.communication_text(),
+                "bounds": " ".join(f"{x}={bound}" for x, bound in zip(nest.loops, sizes, strict=True)),
+                **_attained(nest, cache_words),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def thin_table(cache_words: int = CACHE_WORDS) -> pd.DataFrame:
+    """Return bounds and executed words of a matrix multiplication as its third loop grows from 1 (Section 6.1)."""
+    rows = []
+    for third in _THIN:
+        nest = from_einsum("ik,kj->ij", {"i": SIDE, "k": SIDE, "j": third})
+        rows.append({"l3_iterations": third, **_attained(nest, cache_words)})
+    return pd.DataFrame(rows)
+
+
+def agreement_table(nests: int = 60, points: int = 4, seed: int = 0) -> pd.DataFrame:
+    """Return, for random nests and exact log-bounds, how often each route reaches the optimum of LP (5.1).
+
+    The last column counts nests for which the formula as displayed below Theorem 2 fails for some bounds; the last row
+    is the nest of the errata, at the point given there.
+    """
+    random = np.random.default_rng(seed)
+    rows = []
+    for loops, arrays in ((3, 3), (4, 4), (5, 5), (6, 5), (8, 5)):
+        cases = [
+            (_random_nest(random, loops, arrays), [random.integers(0, 19, loops) for _ in range(points)])
+            for _ in range(nests)
+        ]
+        rows.append({"nests": "random", "loops": loops, "arrays": arrays, **_agreement(cases)})
+    counterexample = from_einsum(COUNTEREXAMPLE)
+    halves = np.full(len(counterexample.loops), 6)
+    rows.append({"nests": "errata", "loops": 6, "arrays": 4, **_agreement([(counterexample, [halves])])})
+    return pd.DataFrame(rows)
+
+
+def _agreement(cases: list[tuple[LoopNest, list[np.ndarray]]]) -> dict[str, int]:
+    found = {"instances": 0, "closed_form": 0, "theorem_2": 0, "theorem_2_as_displayed": 0, "nests_beyond_display": 0}
+    for nest, points in cases:
+        form = closed_form(nest)
+        found["nests_beyond_display"] += bool(pieces_beyond_display(form))
+        for numbers in points:
+            scale = Scale(exponents=tuple(Fraction(int(number), 12) for number in numbers))
+            value = scale.exact(tile_at(nest, scale, bases=1).exponent)
+            found["instances"] += 1
+            found["closed_form"] += scale.exact(form.least(scale).form) == value
+            found["theorem_2"] += scale.exact(theorem_2(nest, scale)[0]) == value
+            found["theorem_2_as_displayed"] += scale.exact(theorem_2_as_displayed(nest, scale)[0]) == value
+    return found
+
+
+def _attained(nest: LoopNest, cache_words: int) -> dict[str, object]:
+    """Return bounds and the executed cheapest schedule of one nest."""
+    form = closed_form(nest)
+    scale = Scale(cache_words, nest.bounds)
+    active = form.least(scale).form
+    chosen = best_schedule(nest, cache_words)
+    done = run_tiled(nest, chosen.sides, random_inputs(nest), order=chosen.order)
+    if done.transfers_words != schedule_words(nest, chosen.sides, chosen.order) or done.peak_words > cache_words:
+        raise ArithmeticError("the executed schedule differs from its count")
+    proven = communication_with_constants(form, nest, cache_words)
+    large = tuple(1 - value for value in (hbl(nest).exponent, *(Fraction(0),) * len(nest.loops)))
+    return {
+        "cache_words": cache_words,
+        "large_bounds_words": float(monomial(large, nest, cache_words)),
+        "theorem_2_words": float(monomial(tuple(1 - value for value in active), nest, cache_words)),
+        "array_sizes_words": sum(nest.array_sizes_words),
+        "bound_with_constants_words": proven,
+        "executed_words": done.transfers_words,
+        "executed_over_bound": done.transfers_words / proven,
+        "tile": "×".join(map(str, chosen.sides)),
+        "order": "".join(nest.loops[loop] for loop in chosen.order),
+        "peak_words": done.peak_words,
+    }
+
+
+def _random_nest(random: np.random.Generator, loops: int, arrays: int) -> LoopNest:
+    while True:
+        uses = random.random((arrays, loops)) < random.choice([0.4, 0.5, 0.6])
+        if uses.any(axis=0).all():
+            break
+    supports = tuple(tuple(int(loop) for loop in np.flatnonzero(row)) for row in uses)
+    return from_supports(tuple("abcdefgh"[:loops]), (), tuple("ABCDEFGH"[:arrays]), supports)

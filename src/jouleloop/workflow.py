@@ -1,0 +1,285 @@
+"""What Snakemake has to know of a study: its files, chunks, parameters and targets, in one object that rules read."""
+
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from jouleloop.columns import Layout
+from jouleloop.config.load import Study, load_study, published_sweeps
+from jouleloop.report.registry import FIGURES, FigureKind, is_published
+from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
+from jouleloop.study.chunks import chunk_digest, write_layers
+from jouleloop.study.confirm import confirm_parameters
+from jouleloop.study.engines import check_engines
+from jouleloop.study.keys import digest
+from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
+from jouleloop.study.runlog import LOGS, start_run
+from jouleloop.study.summary import finish_run
+from jouleloop.study.variants import points_digest
+from jouleloop.tables.layouts import (
+    CROSSCHECK,
+    CROSSCHECK_SUMMARY,
+    ENERGIES,
+    LAW_POINTS,
+    LAW_TERMS,
+    LAWS,
+    NETWORKS,
+    PUBLISHED,
+    SEARCH_NOISE,
+    THEORY_CONV_ENERGY,
+    THEORY_RATIO,
+)
+from jouleloop.workload.sweep import Sweep
+
+RESULTS = "results"
+TIMELOOP_RUNS = f"{RESULTS}/timeloop/runs"
+
+
+def csv(*layouts: Layout) -> list[str]:
+    """Return the exported files of tables."""
+    return [f"{RESULTS}/{layout.file}.csv" for layout in layouts]
+
+
+def parquet(*layouts: Layout) -> list[str]:
+    """Return the files of tables that rules hand to each other."""
+    return [f"{RESULTS}/{layout.file}.parquet" for layout in layouts]
+
+
+class Workflow:
+    """One configuration as the workflow's rules see it.
+
+    Parameters
+    ----------
+    data
+        The configuration as Snakemake holds it.
+    contained
+        Whether Timeloop runs in its container, which leaves its outputs in `TIMELOOP_RUNS`.
+
+    Raises
+    ------
+    InputError
+        With all faults of the configuration and of the files it names.
+    """
+
+    def __init__(self, data: Mapping[str, Any], *, contained: bool = False) -> None:
+        self.contained = contained
+        self.study: Study = load_study(data)
+        check_engines(self.study.config)
+        self.config = self.study.config
+        self._targets = targets_of(self.config)
+        self.architectures = list(self.config.architectures)
+        self.statistics = self.config.statistics.model_dump()
+        self.formats = self.config.outputs.figure_formats
+
+    # -- sweeps and their files ----------------------------------------------------------------------------------------
+
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The file of every sweep and network."""
+        return {sweep.name: sweep.source for sweep in self.study.sweeps}
+
+    @cached_property
+    def source_digests(self) -> dict[str, str]:
+        """The content of those files: a clock that was set back must not hide an edit."""
+        return {name: digest(Path(path).read_text(encoding="utf-8")) for name, path in self.sources.items()}
+
+    @cached_property
+    def variant_sources(self) -> dict[str, str]:
+        """The file of every sweep of an architecture."""
+        return {sweep.name: sweep.source for sweep in self.study.architecture_sweeps}
+
+    @cached_property
+    def published_sources(self) -> list[str]:
+        """The files of all sweeps with published energies, whether configured or not."""
+        return [sweep.source for sweep in self._published]
+
+    @property
+    def published_files(self) -> list[str]:
+        """The comparisons on every architecture that any of them has energies on."""
+        known = {name for sweep in self._published for name, _ in sweep.published}
+        return [f"{RESULTS}/published/{name}.parquet" for name in self.architectures if name in known]
+
+    @cached_property
+    def _published(self) -> list[Sweep]:
+        return published_sweeps()
+
+    def target_files(self, architecture: str | None = None) -> list[str]:
+        """Return the files of one architecture, or of all."""
+        if architecture is None:
+            return sorted({str(path) for target in self._targets.values() for path in target.files.paths()})
+        entry = self.config.architectures[architecture]
+        energy = [str(path) for source in entry.sources() for path in source.files()]
+        return [entry.arch, *dict.fromkeys(energy), entry.constraints]
+
+    # -- chunks and what they depend on --------------------------------------------------------------------------------
+
+    @cached_property
+    def chunks(self) -> dict[str, str]:
+        """The content of every chunk by its name."""
+        return {name: chunk_digest(layers) for name, layers in self._layers.items()}
+
+    @cached_property
+    def _layers(self) -> dict[str, Any]:
+        return plan(self.study)
+
+    @cached_property
+    def _variants(self) -> dict[str, Any]:
+        return {arch: plan_variants(self.study, arch) for arch in self.architectures}
+
+    @cached_property
+    def _parameters(self) -> dict[str, dict[str, Any]]:
+        return {arch: map_parameters(self.config, self._targets[arch]) for arch in self.architectures}
+
+    @property
+    def chunk_files(self) -> list[str]:
+        """The results of all chunks."""
+        return [f"{RESULTS}/map/{arch}-{chunk}.json" for arch in self.architectures for chunk in self.chunks]
+
+    @property
+    def variant_files(self) -> list[str]:
+        """The results of all chunks of variants."""
+        names = [f"{arch}-{chunk}" for arch, found in self._variants.items() for chunk in found]
+        return [f"{RESULTS}/map/variants/{name}.json" for name in names]
+
+    @property
+    def confirm_files(self) -> list[str]:
+        """The confirmations of all chunks."""
+        return [f"{RESULTS}/confirm/{arch}-{chunk}.json" for arch in self.architectures for chunk in self.chunks]
+
+    def timeloop_runs(self, architecture: str, chunk: str) -> list[str]:
+        """Return what stands for the runs that Timeloop makes in its container, nothing where it is called directly."""
+        return [f"{RESULTS}/timeloop/{architecture}-{chunk}.done"] if self.contained else []
+
+    def searched_by_timeloop(self, architecture: str, chunk: str) -> list[str]:
+        """Return the runs that a search waits for."""
+        return self.timeloop_runs(architecture, chunk) if self.config.engine == "timeloop" else []
+
+    def request_needs(self, architecture: str, chunk: str) -> list[str]:
+        """Return what must be there before Timeloop's inputs are written: the layers, or the native optima."""
+        if self.config.engine == "timeloop":
+            return [*self.target_files(architecture), *self.sources.values()]
+        return [f"{RESULTS}/map/{architecture}-{chunk}.json"]
+
+    def search_options(self, architecture: str) -> dict[str, Any]:
+        """Return what the results on an architecture depend on besides the layers."""
+        return self._parameters[architecture]
+
+    def chunk_options(self, architecture: str, chunk: str) -> dict[str, Any]:
+        """Return all that the results of a chunk depend on, by content."""
+        return {**self._parameters[architecture], "layers": self.chunks[chunk]}
+
+    def variant_options(self, architecture: str, chunk: str) -> dict[str, Any]:
+        """Return what the results of a chunk of variants depend on besides the files of the architecture."""
+        return {**self._parameters[architecture], "points": points_digest(self._variants[architecture][chunk])}
+
+    def confirm_options(self, architecture: str, chunk: str) -> dict[str, Any]:
+        """Return all that the confirmation of a chunk depends on, by content."""
+        return {**self.chunk_options(architecture, chunk), **confirm_parameters(self.study)}
+
+    # -- targets -------------------------------------------------------------------------------------------------------
+
+    @property
+    def reported_files(self) -> list[str]:
+        """The tables that the HTML report is made of."""
+        return parquet(
+            *(ENERGIES, FITS, VERDICTS, RESIDUALS, LEFT_OUT, THEORY_RATIO, LAWS, LAW_POINTS),
+            *([SEARCH_NOISE] if self.config.outputs.search_noise else []),
+            *([PUBLISHED] if self._compared else []),
+            *([NETWORKS] if self.study.networks else []),
+        )
+
+    @cached_property
+    def _compared(self) -> bool:
+        """Whether a sweep of this run has published energies: their comparison belongs to the run."""
+        return any(is_published(self.study, sweep) for sweep in self.study.tested)
+
+    @cached_property
+    def targets(self) -> list[str]:
+        """All that a run makes."""
+        outputs, study = self.config.outputs, self.study
+        tables: list[Layout] = [ENERGIES]
+        if study.tested:  # else there is no growth to test, and nothing to report on it
+            tables += [FITS, VERDICTS, LAWS, LAW_TERMS, *([SEARCH_NOISE] if outputs.search_noise else [])]
+        tables += [NETWORKS] if study.networks else []
+        tables += [PUBLISHED] if self._compared else []
+        tables += [THEORY_CONV_ENERGY] if any(sweep.kind == "conv" for sweep in study.tested) else []
+        found = parquet(ENERGIES) + csv(*tables)
+        found += [f"{RESULTS}/architecture/{name}.csv" for name in self.variant_sources]
+        found += [f"{RESULTS}/report.html"] if study.tested else []
+        found += self.figure_files(always=True)
+        if outputs.specs:
+            found += [f"{RESULTS}/specs/{arch}/{name}" for arch in self.architectures for name in self.sources]
+        return found + (self.crosscheck if self.config.confirm else [])
+
+    @property
+    def crosscheck(self) -> list[str]:
+        """What a cross-check makes."""
+        return [*csv(CROSSCHECK, CROSSCHECK_SUMMARY), f"{RESULTS}/crosscheck.html"]
+
+    def figure_files(self, *, always: bool = False) -> list[str]:
+        """Return the files of all figures, or of those that every run draws."""
+        kinds = [kind for kind in FIGURES if kind.always or not always]
+        return [file for kind in kinds for _, files in self.figure_outputs(kind) for file in files]
+
+    def figure_kinds(self) -> list[FigureKind]:
+        """Return the kinds of figures that the study has any of."""
+        return [kind for kind in FIGURES if kind.subjects(self.study)]
+
+    def figure_outputs(self, kind: FigureKind) -> list[tuple[dict[str, str], list[str]]]:
+        """Return the files of every figure of a kind, with what it shows: labels and heading of Snakemake's report."""
+        found: dict[tuple[str, ...], dict[str, str]] = {}
+        for place in kind.places(self.study):
+            stem = f"{RESULTS}/figures/{kind.stem.format(**place)}"
+            heading = kind.title or place[kind.subject or ""]
+            labels = {"figure": kind.name.replace("_", " "), "architecture": place.get("architecture", "all")}
+            found.setdefault(tuple(self._files(kind, stem)), {"heading": heading, **labels})
+        return [(labels, list(files)) for files, labels in found.items()]
+
+    def figure_inputs(self, kind: FigureKind) -> list[str]:
+        """Return what a kind of figure is drawn from: tables, and the files of sweeps."""
+        files = {**self.sources, **self.variant_sources}
+        return [*parquet(*kind.needs), *(files[name] for name in kind.subjects(self.study) if name)]
+
+    def caption(self, kind: FigureKind) -> str:
+        """Return the caption of all figures of a kind."""
+        sweeps = {s.name: len(s.points) for s in (*self.study.sweeps, *self.study.architecture_sweeps)}
+        names = [name for name in kind.subjects(self.study) if name] or list(sweeps)
+        counts = [f"{name} {sweeps[name]}" for name in names]
+        return kind.caption.format(
+            **{kind.subject or "sweep": ", ".join(names)},
+            layers=", ".join(counts) if len(names) > 1 else sweeps[names[0]],
+            margin=self.statistics["margin"],
+            alpha=self.statistics["alpha"],
+        )
+
+    def _files(self, kind: FigureKind, stem: str) -> list[str]:
+        return [stem.rpartition("/")[0]] if kind.folder else [f"{stem}.{ending}" for ending in self.formats]
+
+    # -- beginning and end of a run ------------------------------------------------------------------------------------
+
+    def begin(self) -> None:
+        """Note that a run begins, and what makes it up, for the progress and the summary."""
+        options: dict[str, dict[str, Any]] = {}
+        points: dict[str, int] = {}
+        for arch in self.architectures:
+            for chunk, layers in self._layers.items():
+                options[f"{arch}-{chunk}"] = self.chunk_options(arch, chunk)
+                points[f"{arch}-{chunk}"] = len(layers)
+            for chunk, varied in self._variants[arch].items():
+                options[f"variants/{arch}-{chunk}"] = self.variant_options(arch, chunk)
+                points[f"variants/{arch}-{chunk}"] = len(varied)
+        start_run(LOGS, expected_chunks(options, points))
+        for name, chunk in self._layers.items():
+            write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
+
+    def end(self) -> None:
+        """Show what the run did."""
+        print(finish_run(Path(f"{RESULTS}/summary.json"), LOGS), file=sys.stderr)
+
+    @staticmethod
+    def any_of(names: Iterable[str]) -> str:
+        """Return a pattern that matches any of ``names``, or nothing where there are none."""
+        return "|".join(map(re.escape, names)) or "(?!)"

@@ -1,0 +1,59 @@
+"""Stored runs of the real mapper: a case and its optimum a line, compressed where the file's name says so."""
+
+import json
+import lzma
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from differential.case import Case
+from differential.features import features, used
+from differential.real import Outcome
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+
+
+def to_record(case: Case, real: Outcome) -> dict[str, Any]:
+    """Return plain data of a run."""
+    answer = {key: value for key, value in vars(real).items() if key != "mapping" and value}
+    if real.mapping is not None:
+        answer["mapping"] = real.mapping.as_json()
+    return {"case": case.as_json(), "real": answer}
+
+
+def from_record(record: dict[str, Any]) -> tuple[Case, Outcome]:
+    """Return the run of `to_record`."""
+    answer = dict(record["real"])
+    levels = answer.pop("mapping", None)
+    mapping = None if levels is None else Mapping(tuple(_level(level) for level in levels))
+    return Case.from_json(record["case"]), Outcome(**answer, mapping=mapping)
+
+
+def _level(data: dict[str, Any]) -> LevelMapping:
+    temporal, spatial = (tuple(tuple(loop) for loop in data[kind]) for kind in ("temporal", "spatial"))
+    return LevelMapping(data["level"], temporal, spatial, frozenset(data["keep"]))
+
+
+def read_records(path: Path) -> list[dict[str, Any]]:
+    """Return the lines of a file."""
+    raw = path.read_bytes()
+    text = (lzma.decompress(raw) if path.suffix == ".xz" else raw).decode("utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def write_records(path: Path, records: Iterable[dict[str, Any]]) -> None:
+    """Write a file; compressed where its name ends in ``.xz``."""
+    lines = "".join(json.dumps(record, separators=(",", ":")) + "\n" for record in records)
+    raw = lines.encode("utf-8")
+    path.write_bytes(lzma.compress(raw, preset=9 | lzma.PRESET_EXTREME) if path.suffix == ".xz" else raw)
+
+
+def features_of(case: Case, real: Outcome) -> list[str]:
+    """Return what a case has, and what its optimum makes use of."""
+    found = features(case)
+    if real.mapping is not None:
+        found += used(case, real.mapping)
+    if real.links:
+        found.append("optimum: words from neighbours")
+    if real.status == "no_mapping":
+        found.append("optimum: none, no mapping fits")
+    return found

@@ -1,0 +1,81 @@
+"""What a comment costs: nothing. What an edit of code costs: exactly what rests on it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from jouleloop.jit import cache_folder, kernel_modules
+from jouleloop.sources import PACKAGE, code_of, digest_of, with_imports
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    shutil.copytree(PACKAGE, tmp_path / "jouleloop", ignore=shutil.ignore_patterns("__pycache__"))
+    return tmp_path / "jouleloop"
+
+
+def edited(package: Path, module: str, text: str, tmp_path: Path) -> Path:
+    """Return a copy of the package in which ``text`` stands at the end of a module."""
+    other = tmp_path / "edited" / "jouleloop"
+    shutil.copytree(package, other)
+    (other / module).write_text((other / module).read_text() + text)
+    return other
+
+
+def results_of(package: Path, engine: str = "engines/native.py") -> str:
+    return digest_of(with_imports([package / engine], package), package)
+
+
+def test_words_are_no_code() -> None:
+    code = '"""Module."""\nX = 1\n\ndef f(a):\n    """Say."""\n    return a  # why\n'
+    assert code_of(code) == code_of("X=1\n\n\n'an attribute'\ndef f( a ):\n    return a\n")
+    assert code_of(code) != code_of(code.replace("X = 1", "X = 2"))
+    assert code_of('def f():\n    """Say."""\n') == code_of("def f():\n    pass\n")
+    assert code_of('def f():\n    return "a"\n') != code_of('def f():\n    return "b"\n')
+
+
+@pytest.mark.parametrize("module", ["model/kernel.py", "theory/fully_connected/search.py", "engines/verify.py"])
+def test_words_compile_nothing_and_discard_no_result(package: Path, tmp_path: Path, module: str) -> None:
+    other = edited(package, module, '\n# A comment.\n"""And a text that stands by itself."""\n', tmp_path)
+    assert cache_folder(other).name == cache_folder(package).name
+    assert results_of(other) == results_of(package)
+
+
+@pytest.mark.parametrize(
+    ("module", "kernels", "results"),
+    [
+        ("model/kernel.py", True, True),
+        ("model/arrays.py", True, True),
+        ("search/optimise.py", False, True),
+        ("mapspace/space.py", False, True),
+        ("theory/fully_connected/search.py", True, False),
+        ("engines/verify.py", False, False),
+        ("arch/read.py", False, False),
+        ("report/style.py", False, False),
+    ],
+)
+def test_code_costs_what_rests_on_it(
+    package: Path, tmp_path: Path, module: str, *, kernels: bool, results: bool
+) -> None:
+    other = edited(package, module, "\nADDED = 1\n", tmp_path)
+    assert (cache_folder(other).name != cache_folder(package).name) == kernels
+    assert (results_of(other) != results_of(package)) == results
+
+
+def test_every_module_with_kernels_counts() -> None:
+    with_kernels = {path for path in PACKAGE.rglob("*.py") if "njit(" in path.read_text() and path.name != "jit.py"}
+    assert with_kernels
+    assert with_kernels <= kernel_modules()
+    # They or their packages set the folder before numba compiles anything.
+    assert all(
+        "from jouleloop.jit import njit" in path.read_text()
+        or "jouleloop import jit" in (path.parent / "__init__.py").read_text()
+        for path in with_kernels
+    )
+
+
+def test_readers_of_files_decide_no_result() -> None:
+    names = {path.relative_to(PACKAGE).as_posix() for path in with_imports([PACKAGE / "engines/native.py"])}
+    assert {"model/kernel.py", "search/optimise.py", "workload/problem.py"} <= names
+    assert not any(name.startswith(("report", "tables", "config", "study", "stats", "cli")) for name in names)

@@ -1,0 +1,119 @@
+"""Eq. (28) is optimal for (β − 1) | m: the induction, the counting game, its traces and their checker."""
+
+import lzma
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from jouleloop.cli.app import app
+from jouleloop.errors import InputError
+from jouleloop.theory.fully_connected.best_schedule import schedule_of
+from jouleloop.theory.fully_connected.check_traces import TraceError, cases_left, check_file, replay_algorithm_1
+from jouleloop.theory.fully_connected.counting_game import Budget, refute
+from jouleloop.theory.fully_connected.divisible import (
+    budget_of,
+    is_proven,
+    least_accesses,
+    prove,
+    remaining_cases,
+    write_traces,
+)
+from jouleloop.theory.fully_connected.exact import exact_minimum
+from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.optima import grid
+from jouleloop.theory.fully_connected.schedule import run
+
+STORED = Path(__file__).parents[4] / "docs" / "data" / "fc_divisible_traces.xz"
+
+
+def test_the_game_is_won_within_the_reads_of_every_optimal_schedule():
+    for layer in grid(5):
+        exact = exact_minimum(FcLayer(*layer))
+        replay = run(schedule_of(exact))
+        assert refute(Budget(*layer, exact.upper, replay.input_reads)) is None, layer
+
+
+def test_the_game_refutes_one_access_less_in_small_layers():
+    won = []
+    for layer in (layer for layer in grid(5) if layer[2] <= min(layer[:2])):
+        upper = exact_minimum(FcLayer(*layer)).upper
+        if refute(Budget(*layer, upper - 1, upper - 1 - 2 * layer[1])) is None:
+            won.append(layer)
+    # Inputs without names are a relaxation: where it is not tight the game says nothing.
+    assert won == []
+
+
+@pytest.mark.parametrize("outputs", range(4, 25))
+def test_counting_pairs_excludes_every_larger_n(outputs):
+    m = outputs
+    for beta in range(3, m // 2 + 2):
+        if m % (beta - 1):
+            continue
+        last = max(case[0] for case in remaining_cases(m) if case[2] == beta)
+        for n in range(last + 1, last + 60):
+            first_pairs = beta * beta // 4
+            reads = beta + -((first_pairs - n * m) // (beta - 1))  # ⌈(mn − ⌊β²/4⌋)/(β − 1)⌉ after the first β
+            input_reads = n * (m // (beta - 1) - 1)
+            assert 2 * reads - input_reads > least_accesses(n, m, beta) - 1
+
+
+def test_solver_and_checker_agree_on_the_cases_that_are_left():
+    for m in range(1, 31):
+        assert list(remaining_cases(m)) == cases_left(m)
+    assert sum(len(cases_left(m)) for m in range(1, 17)) == 161
+
+
+def test_algorithm_1_replayed_by_the_checker_costs_eq_28():
+    for n, m, beta in cases_left(8) + cases_left(12):
+        assert replay_algorithm_1(n, m, beta) == least_accesses(n, m, beta)
+
+
+def test_fresh_traces_are_checked_and_damaged_ones_refused(tmp_path):
+    path = tmp_path / "traces.xz"
+    found = list(write_traces(path, (case for m in (6, 8) for case in prove(m))))
+    checked = list(check_file(path, range(6, 9)))
+    assert [case.states for case in checked] == [case.states for case in found]
+    text = lzma.decompress(path.read_bytes())
+    with pytest.raises(TraceError, match="no trace for"):
+        list(check_file(path, range(6, 11)))
+    # One state less somewhere in the middle: what led to it leads out of the trace.
+    biggest = max(found, key=lambda case: case.states)
+    level = max(range(len(biggest.levels)), key=lambda index: len(biggest.levels[index]))
+    levels = [*biggest.levels]
+    levels[level] = levels[level][1:]
+    list(write_traces(path, iter([type(biggest)(biggest.budget, tuple(levels))])))
+    with pytest.raises(TraceError, match="leads out of the trace"):
+        list(check_file(path, range(biggest.budget.outputs, biggest.budget.outputs + 1)))
+    # A smaller budget is easier to refute and proves nothing.
+    easier = text.replace(b" 36 ", b" 35 ", 1)
+    assert easier != text
+    path.write_bytes(lzma.compress(easier))
+    with pytest.raises(TraceError):
+        list(check_file(path, range(6, 9)))
+    path.write_bytes(path.read_bytes()[:200])
+    result = CliRunner().invoke(app, ["bounds", "fc-divisible", str(path), "--check"])
+    assert isinstance(result.exception, InputError)
+
+
+def test_stored_traces_hold_where_they_are_short():
+    assert len(list(check_file(STORED, range(1, 13)))) == 69
+
+
+@pytest.mark.slow
+def test_all_stored_traces_hold():
+    assert len(list(check_file(STORED, range(1, 17)))) == 161
+
+
+def test_a_budget_that_suffices_is_not_refuted():
+    budget = budget_of(6, 8, 5)
+    assert refute(budget) is not None
+    assert refute(Budget(6, 8, 5, budget.accesses + 1, budget.accesses + 1 - 16)) is None
+
+
+def test_the_claim_is_for_divisible_layers_only():
+    with pytest.raises(InputError, match="divide"):
+        least_accesses(6, 7, 3)
+    assert not is_proven(6, 7, 3)
+    assert not is_proven(40, 34, 3)
+    assert is_proven(10**6, 16, 9)

@@ -1,0 +1,36 @@
+"""The registry of tables and figures: every entry can be made, from what others make, and the workflow knows it."""
+
+import inspect
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+
+from jouleloop.errors import InputError
+from jouleloop.theory.drawing import write_figure
+from jouleloop.theory.exhibits import exhibits
+from jouleloop.theory.papers import PAPERS
+
+THEORY = Path(__file__).resolve().parents[3] / "src" / "jouleloop" / "theory"
+
+
+def test_every_folder_is_a_paper() -> None:
+    assert sorted(PAPERS) == sorted(path.parent.name for path in THEORY.glob("*/__init__.py"))
+
+
+@pytest.mark.parametrize("exhibit", exhibits().values(), ids=str)
+def test_an_exhibit_has_a_function_that_takes_what_it_needs(exhibit) -> None:
+    parameters = list(inspect.signature(exhibit.function()).parameters.values())
+    needed = [parameter for parameter in parameters if parameter.default is parameter.empty]
+    assert len(needed) == len(exhibit.needs)
+    assert set(exhibit.needs) <= set(exhibits())
+    assert Path(exhibit.file).suffix in {".csv", ".svg", ".json"}
+
+
+def test_figures_are_the_same_bytes_and_of_known_formats(tmp_path: Path) -> None:
+    drawn = exhibits()["fc/algorithm_1.svg"]
+    for name in ("first.svg", "second.svg"):
+        drawn.make(tmp_path / name)
+    assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "second.svg").read_bytes()
+    with pytest.raises(InputError, match=r"\.svg, \.png"):
+        write_figure(Figure(), tmp_path / "figure.gif")
