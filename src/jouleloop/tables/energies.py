@@ -8,6 +8,7 @@ import pandas as pd
 
 from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.mapping.compact import kept_text
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.search.result import SearchResult
 from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import Job, Record, run_chunk
@@ -172,7 +173,7 @@ def _short(record: Record, job: Job) -> Record:
     }
     if evaluation is None:
         return row
-    if record["objective"][0] == "energy":
+    if OBJECTIVES[record["objective"][0]].unit == "pJ":
         row["lower_bound_pj"] = float(record["lower_bound"])
     row["total_pj"] = float(evaluation["energy_pj"])
     row["compute_pj"] = float(evaluation["compute_energy_pj"])

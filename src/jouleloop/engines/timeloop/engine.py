@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS, Target
+from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.timeloop.frontend import front_end_runner
 from jouleloop.engines.timeloop.inputs import write_evaluation, write_search
 from jouleloop.engines.timeloop.options import NEVER, TimeloopOptions
@@ -19,6 +19,7 @@ from jouleloop.engines.timeloop.verdict import MapperLog, Progress, explain, fai
 from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise_all, unknown
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -179,12 +180,11 @@ class TimeloopEngine:
                 status, reason = self._no_result(problem, target, outcome, log, error)
                 return SearchResult(status, reason, **common)
         proven, proof = self._proof(objective, budget, outcome, log)
-        bound = {"energy": evaluation.energy_pj, "delay": float(evaluation.cycles), "edp": evaluation.edp_pj_cycles}
         return SearchResult(
             "ok",
             mapping=mapping,
             evaluation=evaluation,
-            lower_bound=bound[objective[0]] if proven else 0.0,
+            lower_bound=OBJECTIVES[objective[0]].value(evaluation) if proven else 0.0,
             optimal=proven,
             proof=proof,
             **common,
