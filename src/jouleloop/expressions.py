@@ -33,12 +33,14 @@ class UnknownName(ExpressionError):  # noqa: N818 - a special case of the error 
 
 
 def power(base: Any, exponent: Any) -> Any:
+    """Return a power that is not too large."""
     if isinstance(base, int) and isinstance(exponent, int) and exponent * max(base.bit_length(), 1) > MAX_BITS:
         raise ExpressionError("the power is too large")
     return base**exponent
 
 
 def multiply(left: Any, right: Any) -> Any:
+    """Return a product of numbers; a text times a number would be a long text."""
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         raise ExpressionError("only numbers can be multiplied")
     return left * right

@@ -12,7 +12,7 @@ from jouleloop.engines.timeloop.frontend import front_end_runner
 from jouleloop.engines.timeloop.inputs import write_evaluation, write_search
 from jouleloop.engines.timeloop.options import NEVER, TimeloopOptions
 from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
-from jouleloop.engines.timeloop.process import Outcome
+from jouleloop.engines.timeloop.process import ProgramRun
 from jouleloop.engines.timeloop.programs import PROGRAMS, TimeloopPrograms, ask_timeloop, find_timeloop
 from jouleloop.engines.timeloop.runners import RecordedRuns, Runner, RunRequests, run_executable
 from jouleloop.engines.timeloop.verdict import MapperLog, Progress, explain, failed_level, is_unmappable
@@ -240,7 +240,7 @@ class TimeloopEngine:
         return settings
 
     def _proof(
-        self, objective: tuple[str, ...], budget: int | None, outcome: Outcome, log: MapperLog
+        self, objective: tuple[str, ...], budget: int | None, outcome: ProgramRun, log: MapperLog
     ) -> tuple[bool, str]:
         """Whether the result is claimed to be optimal, and why or why not."""
         what = f"{self.options.algorithm} search by {self.programs.label}"
@@ -256,7 +256,7 @@ class TimeloopEngine:
         return True, f"{what}, exhausted"
 
     def _no_result(
-        self, problem: Problem, target: Target, outcome: Outcome, log: MapperLog, error: EngineError
+        self, problem: Problem, target: Target, outcome: ProgramRun, log: MapperLog, error: EngineError
     ) -> tuple[Any, str]:
         """Return status and reason of a run that left no mapping."""
         if outcome.timed_out:
