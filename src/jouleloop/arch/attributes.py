@@ -28,6 +28,8 @@ class Known:
         Values with which a refused attribute changes nothing.
     counted
         Whether it changes what is counted.
+    default
+        Value without it, for counted ones.
     """
 
     spellings: tuple[str, ...]
@@ -35,6 +37,7 @@ class Known:
     refused: str = ""
     harmless: tuple[object, ...] = ()
     counted: bool = False
+    default: float | None = None
 
     @property
     def sizes(self) -> bool:
@@ -63,9 +66,9 @@ _WIRED = "networks of their own are not supported by the model"
 
 #: Counted as Timeloop counts them.
 _COUNTED = (
-    Known(("word-bits", "word_width", "datawidth"), _BOTH, counted=True),
-    Known(("block-size", "block_size", "n_words"), counted=True),
-    Known(("cluster-size",), counted=True),
+    Known(("word-bits", "word_width", "datawidth"), _BOTH, counted=True, default=16),
+    Known(("block-size", "block_size", "n_words"), counted=True, default=1),
+    Known(("cluster-size",), counted=True, default=1),
     Known(("width", "memory_width", "data_storage_width"), counted=True),
     Known(("entries",), counted=True),
     Known(("depth", "memory_depth", "data_storage_depth"), counted=True),
@@ -75,8 +78,8 @@ _COUNTED = (
     Known(("read_bandwidth",), counted=True),
     Known(("write_bandwidth",), counted=True),
     Known(("shared_bandwidth",), counted=True),
-    Known(("multiple-buffering",), counted=True),
-    Known(("min-utilization",), counted=True),
+    Known(("multiple-buffering",), counted=True, default=1),
+    Known(("min-utilization",), counted=True, default=0),
     Known(("instances",), _BOTH, counted=True),
     Known(("meshX",), _BOTH, counted=True),
     Known(("meshY",), _BOTH, counted=True),

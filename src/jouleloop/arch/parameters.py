@@ -104,14 +104,17 @@ class _Reader:
             self.fault(known.refused, key, value, allowed)
 
     def _refuse_spellings(self, component: Component, kind: str) -> None:
-        """Add a fault for every attribute that counts and whose spelling Timeloop 3.0.3 would pass over."""
-        for key in component.attributes:
+        """Drop every attribute in a spelling that Timeloop 3.0.3 passes over; add a fault where that matters."""
+        for key, value in component.attributes.items():
             known = BY_NAME.get(canonical_name(str(key)))
             if known is None or not known.counted or kind not in known.kinds or key in known.spellings:
                 continue
-            if not any(spelling in component.attributes for spelling in known.spellings):
+            stated = [spelling for spelling in known.spellings if spelling in component.attributes]
+            if value is not None and value != (component.attributes[stated[0]] if stated else known.default):
                 text = "Timeloop 3.0.3 does not read this spelling"
-                self.fault(text, str(key), component.attributes[key], " or ".join(known.spellings))
+                self.fault(text, str(key), value, " or ".join(known.spellings))
+            if canonical_name(str(key)) not in map(canonical_name, stated):
+                self.attributes.pop(canonical_name(str(key)), None)
 
     def whole(self, keys: Iterable[str], minimum: int = 1) -> int | None:
         for key in keys:
@@ -151,6 +154,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     capacity = _capacity_words(read, component, word_bits, block)
     bandwidth = read.real(("bandwidth",))
     half = None if bandwidth is None else bandwidth / 2
+    reads, writes, shared = (read.real((f"{kind}_bandwidth",)) for kind in ("read", "write", "shared"))
     buffering = read.real(("multiple_buffering",)) or 1.0
     utilization = read.attributes.get("min_utilization") or 0.0
     if isinstance(utilization, bool) or not isinstance(utilization, (int, float)) or not 0 <= utilization <= 1:
@@ -178,9 +182,9 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         block,
         cluster,
         *component.mesh,
-        read_bandwidth_words=read.real(("read_bandwidth",)) or half,
-        write_bandwidth_words=read.real(("write_bandwidth",)) or half,
-        shared_bandwidth_words=read.real(("shared_bandwidth",)),
+        read_bandwidth_words=reads or half,
+        write_bandwidth_words=writes or half,
+        shared_bandwidth_words=shared,
         multiple_buffering=buffering,
         min_utilization=float(utilization),
         attributes=plain({**component.inherited, **component.attributes}),

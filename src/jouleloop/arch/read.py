@@ -97,13 +97,15 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
     sparse = data.get("sparse_optimizations")
     if sparse and (not isinstance(sparse, dict) or sparse.get("targets")):
         faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
+    # A tree of version 0.4 is what the front end writes for later versions of Timeloop, in words of its own.
+    plain = "nodes" not in top and version != VERSIONS[-1] and not data.get("dumped_by_timeloop_front_end")
     if "nodes" in top:
         found_nodes = read_nodes(top, data.get("variables"), spatial_levels, faults)
     elif "local" in top and "subtree" not in top:
         text = "is a flattened list, in which the order of the levels is lost; give the architecture it was made from"
         raise InputError([*faults, Fault(text, None, "architecture.local")])
     elif "subtree" in top:
-        found_nodes = read_tree(top, faults)
+        found_nodes = read_tree(top, faults, plain=plain)
     else:
         raise InputError([*faults, Fault("has neither nodes (v0.4) nor subtree (v0.3)", None, "architecture")])
     levels = [node for node in found_nodes.levels if isinstance(node, StorageLevel)]
@@ -122,7 +124,7 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
         constraints=tuple(found_nodes.constraints),
         fanout_names=found_nodes.fanout_names,
         components=component_classes(data) or (),
-        plain="nodes" not in top,
+        plain=plain,
     )
 
 

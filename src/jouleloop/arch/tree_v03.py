@@ -22,14 +22,19 @@ _TREE_KEYS = {"name", "attributes", "local", "subtree", "version"}
 _LOCAL_KEYS = {"name", "class", "subclass", "attributes", "required_actions", "enabled", "area_scale", "energy_scale"}
 
 
-def read_tree(top: dict[str, Any], faults: list[Fault]) -> Nodes:
+def read_tree(top: dict[str, Any], faults: list[Fault], *, plain: bool) -> Nodes:
     """Return the levels of ``architecture: {version: 0.3, subtree: […]}``; add what is wrong to ``faults``.
 
     Storage stands outermost first: a tree's own components before those of its subtree. A component's instances are
     the product of all ranges around it; ``meshX`` divides them into columns (Timeloop
     ``src/model/engine.cpp``/``buffer.cpp``: without a mesh all instances lie along X).
+
+    Parameters
+    ----------
+    plain
+        Whether Timeloop 3.0.3 reads the file itself; a tree that its front end wrote is in words of later versions.
     """
-    nodes = Nodes()
+    nodes = Nodes(plain=plain)
     if top.get("local"):
         text = "stands outside all trees, where Timeloop does not read it; move it into the subtree"
         faults.append(Fault(text, None, "architecture.local"))
@@ -88,8 +93,9 @@ def _local(
         return
     faults += [unknown(str(key), _LOCAL_KEYS, "key", field=where) for key in item if key not in _LOCAL_KEYS]
     if item.get("enabled") is False:
-        text = "cannot be switched off: Timeloop counts it all the same; leave the component out"
-        faults.append(Fault(text, None, f"{where}.enabled", False))
+        if nodes.plain:
+            text = "cannot be switched off: Timeloop counts it all the same; leave the component out"
+            faults.append(Fault(text, None, f"{where}.enabled", False))
         return
     split = split_name(str(item.get("name", "")))
     if split is None:
@@ -109,8 +115,11 @@ def _local(
             attributes[key] = names(key)
         except ExpressionError as error:
             faults.append(Fault(str(error), None, f"{name}.attributes.{key}", value))
-    faults += _handed_down(name, inherited, own, kind)
-    own = {key: attributes[key] for key in own}
+    if nodes.plain:
+        faults += _handed_down(name, inherited, own, kind)
+        own = {key: attributes[key] for key in own}
+    else:
+        own = attributes
     if kind == "network":
         faults.append(Fault("networks are not supported by the model", None, f"{name}.class", klass))
         return
@@ -124,7 +133,7 @@ def _local(
     full = ".".join([*path, str(item["name"])])
     model = str(item.get("subclass") or klass)
     build = storage_level if kind == "storage" else compute_level
-    component = Component(name, full, str(klass), model, own, mesh, inherited, exact_spelling=True)
+    component = Component(name, full, str(klass), model, own, mesh, inherited, exact_spelling=nodes.plain)
     level = build(component, faults)
     if level is not None:
         nodes.levels.append(level)

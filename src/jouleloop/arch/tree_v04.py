@@ -28,12 +28,16 @@ _BRANCH_KEYS = {"nodes", "name", "version"}
 
 @dataclass
 class Nodes:
-    """What a reader finds: levels outermost first, inline constraints, who carries which container's fan-out."""
+    """What a reader finds: levels outermost first, inline constraints, who carries which container's fan-out.
+
+    ``plain`` says that Timeloop 3.0.3 reads the file itself, so only what it reads counts.
+    """
 
     name: str = ""
     levels: list[StorageLevel | ComputeLevel] = field(default_factory=list)
     constraints: list[dict[str, Any]] = field(default_factory=list)
     fanout_names: dict[str, str] = field(default_factory=dict)
+    plain: bool = False
 
 
 def read_nodes(top: dict[str, Any], variables: Any, spatial_levels: bool | None, faults: list[Fault]) -> Nodes:

@@ -130,8 +130,11 @@ def _read_mapping(path: Path, problem: Problem, target: Target) -> Mapping:
             if not isinstance(levels, list):
                 raise_all([_NO_MAPPING])
             return from_levels(levels, problem, target.arch)
+        spaces = frozenset(space.name for space in problem.data_spaces)
+        # Timeloop keeps whatever a mapping does not bypass; beside a v0.4 file the constraints may say so instead.
+        constraints = None if target.arch.plain else target.constraints
         keep = {
-            level: frozenset(space.name for space in problem.data_spaces) - target.constraints.level(level).bypass
+            level: spaces - (constraints.level(level).bypass if constraints else frozenset())
             for level in target.arch.level_names
         }
         return read_timeloop_mapping(path, problem, target.arch, keep=keep)

@@ -1,14 +1,16 @@
 """Where a command finds the project's files: names in ``arch/`` and ``layers/``, or paths."""
 
+import contextlib
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import jouleloop
+from jouleloop.arch.documents import load_document
 from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
 from jouleloop.energy.choice import DATA, EnergySource, source_of
-from jouleloop.errors import Fault, InputError, nearest, raise_all
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.files import is_file, parse_yaml
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.variants import Value
@@ -68,10 +70,21 @@ def _by_convention(arch: str, root: Path, which: str, config: Config | None) -> 
         raise InputError(
             Fault("unknown architecture", "--arch", value=arch, allowed=allowed, nearest=nearest(arch, known))
         )
+    beside = _beside(path, root, ("../mappings", "mappings"))
+    if _states_energies(path):
+        return TargetFiles(path.name.split(".")[0], path, [EnergySource("tables", path)], beside, which)
     # Energies of its own table first; what that does not know, or all where there is none, from the attributes.
     table = _beside(path, root, ("energy", "arch/energy"))
     energy = ([] if table is None else [EnergySource("tables", table)]) + [_interpolated(root)]
-    return TargetFiles(path.name.split(".")[0], path, energy, _beside(path, root, ("../mappings", "mappings")), which)
+    return TargetFiles(path.name.split(".")[0], path, energy, beside, which)
+
+
+def _states_energies(path: Path) -> bool:
+    """Whether an architecture file holds an energy reference table too, which Timeloop then charges."""
+    with contextlib.suppress(JouleloopError):  # what is wrong with the file is told where it is read
+        data = load_document(path)
+        return isinstance(data, dict) and data.get("ERT") is not None
+    return False
 
 
 def _interpolated(root: Path) -> EnergySource:

@@ -167,6 +167,9 @@ def _targets(value: Any, where: str, faults: list[Fault]) -> list[Any]:
             for key in value
             if key not in ("targets", "version", "template")
         ]
+    if isinstance(value, dict) and value.get("template", "uber") != "uber":
+        text = "this kind of mapspace is not supported by the model"
+        faults.append(Fault(text, None, f"{where}.template", value["template"], "uber"))
     if targets is None:
         return []
     if not isinstance(targets, list):
@@ -214,16 +217,6 @@ def build_constraints(
         both = sorted(found.keep & found.bypass)
         if both:
             faults.append(Fault(f"both keeps and bypasses {', '.join(both)}", None, level))
-    if levels:
-        for dimension in shape.dimensions:
-            whole = [
-                f"{level} {kind}"
-                for level, found in levels.items()
-                for kind, loops in (("temporal", found.temporal), ("spatial", found.spatial))
-                if loops.factors.exact.get(dimension) == 0
-            ]
-            if len(whole) > 1:
-                faults.append(Fault(f"the whole of {dimension} is claimed by {' and '.join(whole)}", None, dimension))
     raise_all(faults)
     return Constraints(
         name,

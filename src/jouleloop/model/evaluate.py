@@ -7,7 +7,7 @@ import numpy as np
 
 from jouleloop.arch.architecture import Architecture, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.errors import Fault, MappingError
+from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
     CAPACITY,
@@ -89,9 +89,30 @@ def evaluate_mapping(
     total_pj, cycles, units, steps = evaluate_nest(
         encode_layer(problem), spec, costs.compute_pj, first_fills_elided(semantics), nest, work
     )
+    _check_gaps(problem, arch, work)
     if check_capacity:
         _check_capacity(arch, nest, spec, work)
     return _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps)
+
+
+def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
+    """Refuse outputs with gaps, of which a level holds more words than are ever written.
+
+    Source: Timeloop ``src/loop-analysis/tiling.cpp``, ``ComputeReadUpdateReductionAccesses_Legacy``: it ends where
+    reads would fall below 0, and its fills then wrap around.
+    """
+    raise_all(
+        [
+            Fault(
+                "holds more words than are ever written, and Timeloop counts no such mapping",
+                field=f"{level.name}.{space.name}",
+            )
+            for index, level in enumerate(reversed(arch.levels))
+            for v, space in enumerate(problem.data_spaces)
+            if min(work.access[index, v, READS], work.access[index, v, FILLS]) < 0
+        ],
+        MappingError,
+    )
 
 
 def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> None:
@@ -174,9 +195,12 @@ def _network(problem: Problem, level: StorageLevel, work: WorkArrays, index: int
     # A level that cannot add reads outputs back and sends them out again, but for the first time.
     times, spared = (2, work.access[index, v, PARTITION]) if written and not level.reduces else (1, 0)
     groups = work.groups[index, v, : work.access[index, v, GROUPS]]
-    ingress = tuple(sorted((int(m), int(s), times * float(w) - spared) for m, s, w in groups if w > 0))
-    reductions = float(sum((multicast - 1) * words for multicast, _, words in ingress)) if written else 0.0
-    return NetworkStats(int(work.status[index, FANOUT]), ingress, float(work.flow[index, v, LINKS]), reductions)
+    ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in groups if w > 0))
+    reductions = 0
+    for multicast, _, words in ingress if written else ():
+        # Timeloop adds to a whole number, which cuts every sum.
+        reductions = int(reductions + (multicast - 1) * words)
+    return NetworkStats(int(work.status[index, FANOUT]), ingress, float(work.flow[index, v, LINKS]), float(reductions))
 
 
 @nb.njit(cache=True)

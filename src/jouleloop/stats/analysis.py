@@ -30,7 +30,9 @@ from jouleloop.stats.table import check_table, find_responses, groups, response_
 
 __all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table"]
 
-FAMILIES = ("quadratic_p", "equivalence_p", "reset_p", "rainbow_p", "breusch_pagan_p", "durbin_watson_p")
+FAMILIES = (
+    "confirmation_p", "quadratic_p", "equivalence_p", "reset_p", "rainbow_p", "breusch_pagan_p", "durbin_watson_p",
+)  # fmt: skip
 """Columns of p-values, each corrected by Holm over all rows of the table in which it was computed."""
 
 _SIGNIFICANT_DIGITS = 10

@@ -9,7 +9,7 @@ from jouleloop.model.evaluation import NetworkStats
 _BANNER = re.compile(r"=== (.*) ===\s*")
 _SPACE = re.compile(r"    (\w+):\s*")
 _NUMBER = re.compile(r" {4,}([^:]+?) *: *(-?[\d.]+(?:[eE][+-]?\d+)?)%?(?:\s.*)?")
-_INGRESS = re.compile(r"\s*@multicast (\d+) @scatter (\d+): ([\d.eE+]+)\s*")
+_INGRESS = re.compile(r"\s*@multicast (\d+) @scatter (\d+): ([-\d.eE+]+)\s*")
 _NETWORK = re.compile(r"(\S.*) <==> (\S.*?)\s*")
 _SECTIONS = re.compile(r"^(Networks|Operational Intensity Stats|Summary Stats)\n-+\n", re.MULTILINE)
 

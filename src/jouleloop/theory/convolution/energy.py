@@ -206,28 +206,6 @@ def mac_pj(bits: int) -> Fraction:
     return MAC_PJ[bits]
 
 
-def theory_columns(
-    layer: ConvLayer, *, bits: int = 16, buffer_words: int | None = None
-) -> dict[str, int | float | None]:
-    """Return the theory of one layer as columns for a table of measured energies; what does not fit Buffer is None.
-
-    The lower bound is that of ``buffer_words``, or the compulsory words where no capacity is given.
-    """
-    row: dict[str, int | float | None] = {
-        "theory_macs": layer.macs,
-        "theory_computation_pj": float(mac_pj(bits) * layer.macs) if bits in MAC_PJ else None,
-    }
-    for name, function in zip(DATAFLOWS, (write_once_outputs, read_once_inputs), strict=True):
-        fits = buffer_words is None or buffer_words >= buffer_words_needed(layer, name)
-        total = function(layer, buffer_words).total if fits else None
-        row[f"theory_{name.replace('-', '_')}_words"] = total
-        row[f"theory_{name.replace('-', '_')}_bits"] = None if total is None else bits * total
-    lower = compulsory_words(layer) if buffer_words is None else lower_bound_words(layer, buffer_words)
-    row["theory_lower_bound_words"] = lower
-    row["theory_lower_bound_bits"] = bits * lower
-    return row
-
-
 def conv_energy_bounds(layer: ConvLayer, *, bits: int = 16, buffer_words: int | None = None) -> tuple[Bound, ...]:
     """Return both dataflows, the lower bounds and the computation energy of one layer.
 
