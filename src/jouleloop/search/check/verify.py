@@ -46,10 +46,10 @@ class _Verifier:
 
     def no_better(self, energy: float, steps: int) -> bool:
         """Whether a part of at least this energy (in `Design.unit_pj`) and these cycles cannot beat the claim."""
-        if self.objective == "delay":
-            return steps >= self.value
         if energy == math.inf:
             return True
+        if self.objective == "delay":
+            return steps >= self.value
         found = int(energy) * self.design.unit_pj * (steps if self.objective == "edp" else 1)
         return found >= self.value * (1 - ROUNDING)
 
@@ -90,10 +90,13 @@ class _Verifier:
         cost = self.nests.evaluate(mapping)
         if cost is None:
             raise Refused("the mapping has outputs that overlap")
-        energy_pj, cycles = cost
-        found = {"energy": energy_pj, "delay": Fraction(cycles), "edp": energy_pj * cycles}[self.objective]
+        found = self.worth(*cost)
         if abs(found - self.value) > ROUNDING * abs(found):
             raise Refused(f"the mapping costs {float(found)!r}, not {float(self.value)!r}")
+
+    def worth(self, energy_pj: Fraction, cycles: int) -> Fraction:
+        """What a nest is worth to the objective."""
+        return {"energy": energy_pj, "delay": Fraction(cycles), "edp": energy_pj * cycles}[self.objective]
 
     def shown(self, factors: tuple[Factors, ...]) -> str:
         """Return factors by level in words."""
@@ -194,18 +197,9 @@ class _Part:
                     cost = self.verifier.nests.evaluate(mapping)
                     if cost is None:
                         continue
-                    energy_pj, cycles = cost
-                    if not self.verifier.no_better(float("inf"), cycles):
-                        raise Refused(f"{mapping.compact()}: {cycles} cycles are fewer than claimed")
-                    if self.verifier.objective != "delay" and self.cheaper(energy_pj, cycles):
-                        raise Refused(
-                            f"{mapping.compact()} costs {float(energy_pj)!r} pJ in {cycles} cycles, less than claimed"
-                        )
-
-    def cheaper(self, energy_pj: Fraction, cycles: int) -> bool:
-        """Whether a nest is better than what is claimed."""
-        found = energy_pj * (cycles if self.verifier.objective == "edp" else 1)
-        return found < self.verifier.value * (1 - ROUNDING)
+                    if self.verifier.worth(*cost) < self.verifier.value * (1 - ROUNDING):
+                        shown = f"{float(cost[0])!r} pJ and {cost[1]} cycles"
+                        raise Refused(f"{mapping.compact()} costs {shown}, less than claimed")
 
     def arrangements(self, member: tuple[Factors, ...]) -> Iterator[tuple[Any, ...]]:
         """Every order of the spatial loops of all levels."""
