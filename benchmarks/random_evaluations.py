@@ -194,11 +194,11 @@ def theirs(documents: dict[str, Any], folder: Path, program: Path) -> Evaluation
     return parse_evaluation(stats.read_text(), xml.read_text(), problem)
 
 
-def counts(pair: Pair) -> bool:
-    """Whether a field is compared: Timeloop's sum of reductions wraps around where a group falls below 0."""
-    if pair.quantity != "networks" or not pair.field.endswith("reductions"):
-        return True
-    return all(0 <= (value or 0.0) < 2**53 for value in (pair.ours, pair.theirs))
+def compared(mine: Evaluation, real: Evaluation) -> list[Pair]:
+    """Return the fields of two evaluations, without the sums that wrap around in Timeloop."""
+    pairs = compare_evaluations(mine.as_json(), real.as_json())
+    below = {pair.field.rpartition(".")[0] for pair in pairs if pair.quantity == "networks" and (pair.ours or 0.0) < 0}
+    return [pair for pair in pairs if pair.field.rpartition(".") not in {(where, ".", "reductions") for where in below}]
 
 
 def main() -> int:
@@ -222,7 +222,7 @@ def main() -> int:
             if mine is not real:
                 print(f"design {number}: refused by {'jouleloop' if mine is None else 'Timeloop'} alone")
             continue
-        pairs = [pair for pair in compare_evaluations(mine.as_json(), real.as_json()) if counts(pair)]
+        pairs = compared(mine, real)
         wrong = [pair for pair in pairs if pair.verdict != "equal"]
         tally["equal" if not wrong else "differ"] += 1
         fields += len(pairs) - len(wrong)
