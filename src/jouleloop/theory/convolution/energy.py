@@ -73,7 +73,9 @@ def layer_of_maps(
 
 
 def weight_words(layer: ConvLayer) -> int:
-    """Words of all kernels and biases, M·(C·R·S + 1)."""
+    """Words of all kernels and biases, M·(C·R·S + 1); raises `AssumptionError` for a batch, which the model lacks."""
+    if layer.batch != 1:
+        raise AssumptionError(Fault("the model is of a single image", "layer", "batch", layer.batch, "1"))
     return layer.filter_elements + layer.out_channels * layer.bias
 
 
