@@ -22,6 +22,11 @@ _EXACT = Column("exact", "truth", "", "Whether the residuals are rounding noise.
 _QUADRATIC_P = Column("quadratic_p", "number", "", "P-value of the quadratic term, the test of paper 002.")
 _PUBLISHED_P = Column("published_p", "number", "", "The p-value that paper 002 prints.")
 
+FAMILIES = (
+    "confirmation_p", "quadratic_p", "equivalence_p", "reset_p", "rainbow_p", "breusch_pagan_p", "durbin_watson_p",
+)  # fmt: skip
+"""Columns of p-values, each corrected by Holm over all rows of the table in which it was computed."""
+
 FITS = Layout(
     "fits",
     "One fit: a sweep, architecture and response.",
