@@ -24,7 +24,6 @@ _MODEL_NAMES = {
     "filter_width": "kernel_width",
     "filter_height": "kernel_height",
     "stride_width": "stride",
-    "stride_height": "stride",
     "in_width": "input_width",
     "in_height": "input_height",
 }
@@ -67,8 +66,12 @@ def layer_of_maps(
             bias=bias,
         )
     except InputError as error:
-        # In the model's names, and a stride once.
-        faults = {replace(fault, source="layer", field=_MODEL_NAMES[fault.field or ""]): None for fault in error.faults}
+        # In the model's names; both strides are one size here.
+        faults = [
+            replace(fault, source="layer", field=_MODEL_NAMES[fault.field or ""])
+            for fault in error.faults
+            if fault.field != "stride_height"
+        ]
         raise InputError(faults) from error
     raise_all(
         [
