@@ -8,7 +8,7 @@ cell is text, a number or nothing.
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
@@ -84,10 +84,10 @@ class Layout:
     meaning: str
     columns: tuple[Column, ...]
     open: bool = False
-    _known: dict[str, Column] = field(init=False, repr=False, compare=False)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_known", {column.name: column for column in self.columns if not column.is_family})
+    @cached_property
+    def _known(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns if not column.is_family}
 
     def column(self, name: str) -> Column | None:
         """Return what defines the column ``name``: itself before any family; None where nothing does."""

@@ -52,7 +52,7 @@ def _hardware(case: Case) -> Iterator[str]:
         for key in ("block_size", "cluster_size", "multiple_buffering", "min_utilization"):
             if attributes.get(key, 1) != 1:
                 yield f"attribute: {key}"
-        for key in ("width", "entries", "read_bandwidth", "write_bandwidth", "shared_bandwidth"):
+        for key in ("width", "entries", "sizeKB", "read_bandwidth", "write_bandwidth", "shared_bandwidth"):
             if key in attributes:
                 yield f"attribute: {key}"
         if "meshX" not in attributes:
@@ -100,9 +100,10 @@ def _limits(case: Case) -> Iterator[str]:
             below = any(t.spatial and t.storage == tiling.storage for t in space.tilings)
             yield f"temporal order: {order}" + (", fans out" if below else "")
     for target in targets(case.constraints):
-        for part in str(target.get("factors") or "").split():
-            if part.endswith("=0"):
-                yield "factors: whole dimension"
+        if any(part.endswith("=0") for part in str(target.get("factors") or "").split()):
+            yield "factors: whole dimension"
+        if "default_max_factor" in target:
+            yield "factors: default limit"
     open_bits = sum(len(set(flags)) > 1 for flags in zip(*(sum(mask, ()) for mask in space.masks), strict=True))
     yield f"bypass: {'fixed' if not open_bits else 'one or two open' if open_bits < 3 else 'three or more open'}"
 

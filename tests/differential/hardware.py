@@ -34,8 +34,15 @@ def draw_architecture(rng: random.Random, kind: str) -> Document:
         else:
             item = _storage(rng, index, levels, x * y)
             item["attributes"] |= _mesh(rng, x, y)
-        fan_size = fan[0] * fan[1]
-        child: Document = {"name": f"s{index}" + (f"[0..{fan_size - 1}]" if fan_size > 1 else ""), "local": [item]}
+        units = fan[0] * fan[1]
+        spread = f"[0..{units - 1}]" if units > 1 else ""
+        if index and units == 1 and rng.random() < 0.1:
+            node["local"].append(item)
+            continue
+        if index == levels and rng.random() < 0.2:
+            item["name"] += spread
+            spread = ""
+        child: Document = {"name": f"s{index}{spread}", "local": [item]}
         node["subtree"] = [child]
         node = child
     return {"architecture": tree}
@@ -86,7 +93,9 @@ def _storage(rng: random.Random, index: int, levels: int, instances: int) -> Doc
         if outermost:
             tight = 5000
         key = rng.choice(("depth", "depth", "depth", "entries", "memory_depth"))
-        if key == "entries":
+        if rng.random() < 0.02:
+            attributes["sizeKB"] = 1
+        elif key == "entries":
             attributes["entries"] = max(tight, block)
         else:
             attributes[key] = max(1, -(-tight // block))

@@ -14,15 +14,16 @@ def draw_constraints(rng: random.Random, case: Case) -> Document:
     shape = case.problem["problem"]["shape"]
     instance = case.problem["problem"]["instance"]
     dims = shape["dimensions"]
-    left = {d: int(instance[d]) for d in dims}
+    sizes = {d: int(instance[d]) for d in dims}
+    left = dict(sizes)
     spaces = [space["name"] for space in shape["data-spaces"]]
     found: list[Document] = []
     loose = rng.choice((0.15, 0.3, 0.6))
     for index, (name, x, y) in enumerate(fanouts(case)):
         if rng.random() < loose:
-            found += _given({"target": name, "type": "temporal"} | _loops(rng, dims, left, unit=0.2, order=0.55))
+            found += _given({"target": name, "type": "temporal"} | _loops(rng, sizes, left, unit=0.2, order=0.55))
         if x * y > 1 and rng.random() < loose:
-            target = {"target": name, "type": "spatial"} | _loops(rng, dims, left, unit=0.3, order=0.3)
+            target = {"target": name, "type": "spatial"} | _loops(rng, sizes, left, unit=0.3, order=0.3)
             if rng.random() < 0.2:
                 target["split"] = rng.choice((0, len(dims), rng.randint(0, len(dims))))
             found += _given(target)
@@ -46,9 +47,10 @@ def _given(target: Document) -> list[Document]:
     return [target] if len(target) > 2 else []
 
 
-def _loops(rng: random.Random, dims: list[str], left: dict[str, int], *, unit: float, order: float) -> Document:
+def _loops(rng: random.Random, sizes: dict[str, int], left: dict[str, int], *, unit: float, order: float) -> Document:
     parts = []
-    for d in dims:
+    dims = list(sizes)
+    for d, whole in sizes.items():
         roll = rng.random()
         if roll < unit:
             parts.append(f"{d}=1")
@@ -62,12 +64,18 @@ def _loops(rng: random.Random, dims: list[str], left: dict[str, int], *, unit: f
             parts.append(f"{d}>=2")
         elif roll < unit + 0.11:
             parts.append(f"{d}={left[d] + 97}")
+        elif roll < unit + 0.13 and whole == left[d]:
+            # Nought is the whole dimension.
+            left[d] = 1
+            parts.append(f"{d}=0")
     found: Document = {}
     if parts:
         rng.shuffle(parts)
         found["factors"] = " ".join(parts)
     if rng.random() < order:
         found["permutation"] = draw_order(rng, dims)
+    if rng.random() < 0.01:
+        found["default_max_factor"] = rng.choice((2, 3, 4))
     return found
 
 
@@ -76,7 +84,7 @@ def draw_order(rng: random.Random, dims: list[str]) -> str:
     order = rng.sample(dims, len(dims))
     kind = rng.choice(("whole", "part", "part", "both", "outer"))
     if kind == "whole":
-        return "".join(order)
+        return rng.choice(("", "", "", " ")).join(order) + rng.choice(("", "", "", "", " # any"))
     inner, outer = sorted((rng.randint(1, len(dims) - 1), rng.randint(1, len(dims) - 1)))
     if kind == "part":
         return "".join(order[:inner])

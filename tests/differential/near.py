@@ -143,7 +143,7 @@ def _room(rng: random.Random, case: Case) -> Case:
         items += tree["local"]
     item = rng.choice(items[:-1])
     for key in ("depth", "entries", "memory_depth"):
-        if key in item["attributes"]:
+        if key in (item.get("attributes") or {}):
             item["attributes"][key] = rng.choice((1, 2, 3, 4, 6, 8, 12, 16, 60, 200))
     return case
 

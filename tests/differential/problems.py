@@ -50,8 +50,8 @@ def _window_sizes(rng: random.Random, dims: str, windows: list[tuple[str, str]])
     """Return bounds with at least one window of several taps over several places."""
     sizes = _sizes(rng, dims, most=rng.choice((3, 4, 4, 5)))
     for tap, place in rng.sample(windows, rng.choice((1, len(windows)))):
-        sizes[tap] = rng.choice((2, 2, 2, 3, 3, 4))
-        sizes[place] = rng.choice((2, 2, 3, 3, 4, 4, 6))
+        sizes[tap] = rng.choice((2, 2, 2, 3, 3, 4, 5))
+        sizes[place] = rng.choice((2, 2, 3, 3, 4, 4, 6, 8))
     return sizes
 
 

@@ -14,9 +14,9 @@ from jouleloop.theory.convolution.energy import (
     conv_energy_bounds,
     layer_of_maps,
     lower_bound_words,
+    mac_pj,
     maps_in_buffer,
     read_once_inputs,
-    theory_columns,
     used_along,
     write_once_outputs,
 )
@@ -107,17 +107,12 @@ def test_bounds_tell_what_does_not_fit():
     assert float(rows["computation_energy"].value) == pytest.approx(2.2 * 70276800)
 
 
-def test_columns_are_those_of_the_bounds():
+def test_the_base_layer_of_the_published_sweeps():
+    """64·364 weights, 64·3·224² inputs, 64·55² outputs."""
     shape = layer_of_maps(3, 64, 11, 11, 55, 55, 4, 224, 224)
-    row = theory_columns(shape, bits=8)
-    # Base layer of the published sweeps: 64·364 weights, 64·3·224² inputs, 64·55² outputs.
-    assert row["theory_write_once_outputs_words"] == 9850688
-    assert row["theory_read_once_inputs_bits"] == 8 * (64 * 364 + 3 * 224**2 + 5 * 64 * 55**2)
-    assert row["theory_computation_pj"] == pytest.approx(0.56 * 70276800)
-    small = theory_columns(shape, bits=24, buffer_words=4000)
-    assert small["theory_computation_pj"] is None
-    assert small["theory_read_once_inputs_words"] is None
-    assert small["theory_lower_bound_words"] == lower_bound_words(shape, 4000)
+    assert write_once_outputs(shape).total == 9850688
+    assert read_once_inputs(shape).total == 64 * 364 + 3 * 224**2 + 5 * 64 * 55**2
+    assert float(mac_pj(8) * shape.macs) == pytest.approx(0.56 * 70276800)
 
 
 @pytest.mark.parametrize(

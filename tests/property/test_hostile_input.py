@@ -16,9 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jouleloop.arch.expressions import ExpressionError, evaluate
 from jouleloop.arch.templates import expand
 from jouleloop.errors import MOST_FAULTS, Fault, InputError, JouleloopError
+from jouleloop.expressions import ExpressionError, evaluate
 from jouleloop.files import MAX_NODES, parse_yaml, read_json, read_text
 from jouleloop.stats.expression import evaluate_variable
 

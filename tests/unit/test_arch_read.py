@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from jouleloop.arch.architecture import Architecture
-from jouleloop.arch.expressions import ExpressionError, evaluate
 from jouleloop.arch.read import architecture_from, read_architecture
 from jouleloop.arch.write import to_architecture_v03, write_architecture_v04
 from jouleloop.errors import InputError
+from jouleloop.expressions import ExpressionError, evaluate
 
 ROOT = Path(__file__).parents[2]
 RUNS = ROOT / "tests" / "reference" / "timeloop_runs"

@@ -106,7 +106,6 @@ KEEPS = [
         ([{**GB, "type": "temporal", "factors": "C=8 C<=4"}], "contradicts"),
         ([{**GB, "type": "temporal", "factors": "C>=8 C<=4"}], "contradicts"),
         ([{**GB, "type": "temporal", "factors": "C<=4"}, {**GB, "type": "temporal", "factors": "C=8"}], "contradicts"),
-        ([{**GB, "type": "temporal", "factors": "C=0"}, {**GB, "type": "spatial", "factors": "C=0"}], "whole of C"),
         ([{**GB, "type": "temporal", "factors": "K=1"}], "unknown dimension"),
         ([{**GB, "type": "temporal", "factors": "C=5,3"}], "imperfect factors"),
         ([{**GB, "type": "temporal", "permutation": "CC"}], "names C twice"),
@@ -177,3 +176,15 @@ def test_spatial_factors_beyond_a_fan_out_leave_no_mapping(simba: Architecture) 
     result = search_mapspace(space, costs)
     assert result.status == "no_mapping"
     assert "GlobalBuffer (fan-out 16 x 1) has to unroll" in result.reason
+
+
+@pytest.mark.parametrize(("bound", "fits"), [(1, True), (4, False)])
+def test_a_whole_dimension_at_two_levels_must_be_one(bound: int, fits: bool, simba: Architecture) -> None:
+    targets = [{**GB, "type": kind, "factors": "M=0"} for kind in ("temporal", "spatial")]
+    constraints = build_constraints([*KEEPS, *targets], simba, CONV, name="one")
+    problem = Layer("fc", C=4, M=bound).problem()
+    if fits:
+        assert build_mapspace(problem, simba, constraints).index_factorizations > 0
+    else:
+        with pytest.raises(InputError, match="M = 4 is not divisible by the product of its constrained factors, 16"):
+            build_mapspace(problem, simba, constraints)

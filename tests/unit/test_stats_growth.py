@@ -123,7 +123,8 @@ def test_exactness_ends_at_its_tolerance() -> None:
 def test_margin_is_an_option() -> None:
     y = 0.95 * X / X.max() + 0.05 * (X / X.max()) ** 2 + 1e-5 * NOISE
     assert decide(X, y, "linear").outcome is Outcome.REFUTED
-    assert decide(X, y, "linear", StatisticsOptions(margin=0.06)).outcome is Outcome.CONFIRMED
+    assert decide(X, y, "linear", StatisticsOptions(margin=0.06)).outcome is Outcome.INCONCLUSIVE  # small sizes: 11 %
+    assert decide(X, y, "linear", StatisticsOptions(margin=0.2)).outcome is Outcome.CONFIRMED
 
 
 def test_nlogn_is_compared_with_the_exponent_it_has_on_these_sizes() -> None:

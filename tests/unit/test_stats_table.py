@@ -269,7 +269,7 @@ def test_words_for_each_verdict() -> None:
     assert "Simba: These points neither confirm nor refute the expected growth" in text
     assert "(published: 0.2447)" in text
     confirmed = analyse_table(energies(noise=1e-3), SWEEPS).paragraphs["fc_inputs"]
-    assert "Simba: The expected growth is confirmed for data energy" in confirmed
+    assert "Simba: Within the margin and over this range the expected growth is confirmed for data energy" in confirmed
     quadratic = [SweepDescription("fc_inputs", "C", "quadratic"), SWEEPS[1]]
     refuted = analyse_table(energies(noise=1e-3), quadratic).paragraphs["fc_inputs"]
     assert "The expected growth is refuted for data energy" in refuted

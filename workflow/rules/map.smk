@@ -105,7 +105,7 @@ rule compare_published:
         lambda wildcards: PLAN.target_files(wildcards.arch),
         sweeps=PLAN.published_sources,
     output:
-        "results/published/{arch}.parquet",
+        multiext("results/published/{arch}", ".parquet", ".csv"),
     log:
         "results/logs/compare_published/{arch}.log",
     conda:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jouleloop.columns import write_parquet
+from jouleloop.columns import write_table
 from jouleloop.config.load import Study, load_study
 from jouleloop.mapspace.read import SETS
 from jouleloop.study.plan import jobs_of
@@ -25,4 +25,4 @@ with logged(snakemake.log[0]):
         jobs |= {which: jobs_of(config.model_copy(update={"architectures": {name: entry}}))[name]}
     sweeps = [load_sweep(Path(path)) for path in snakemake.input.sweeps]
     table = compare_published(name, jobs, sweeps, ResultStore(Path(snakemake.params.store)))
-    write_parquet(Path(snakemake.output[0]), table, PUBLISHED_PART)
+    write_table(Path("results/published") / name, table, PUBLISHED_PART)

@@ -8,7 +8,7 @@ import jinja2.nodes
 import jinja2.runtime
 import jinja2.sandbox
 
-from jouleloop.arch.expressions import _multiply, _power
+from jouleloop.expressions import multiply, power
 
 #: Loop rounds and calls of one template, and characters of what it writes or joins.
 MAX_STEPS = 20_000
@@ -87,9 +87,9 @@ class BoundedEnvironment(jinja2.sandbox.SandboxedEnvironment):
     def call_binop(self, context: jinja2.runtime.Context, operator: str, left: Any, right: Any) -> Any:
         """Return ``left operator right`` for numbers within bounds, and ``+`` for short texts and lists."""
         if operator == "*":
-            return _multiply(left, right)
+            return multiply(left, right)
         if operator == "**":
-            return _power(left, right)
+            return power(left, right)
         if operator == "%" and isinstance(left, str):
             raise TemplateLimitError("formatting by % is not allowed")
         if operator == "+" and not isinstance(left, (int, float)):

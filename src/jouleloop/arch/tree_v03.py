@@ -4,7 +4,6 @@ import re
 from typing import Any
 
 from jouleloop.arch.attributes import BY_NAME, canonical, canonical_name, is_harmless
-from jouleloop.arch.expressions import ExpressionError
 from jouleloop.arch.parameters import (
     COMPUTE_CLASSES,
     STORAGE_CLASSES,
@@ -15,6 +14,7 @@ from jouleloop.arch.parameters import (
 )
 from jouleloop.arch.tree_v04 import AttributeNames, Nodes
 from jouleloop.errors import Fault, unknown
+from jouleloop.expressions import ExpressionError
 from jouleloop.files import is_whole
 
 _NAME = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<first>\d+)\.\.(?P<last>\d+)\])?")

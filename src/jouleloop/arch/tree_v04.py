@@ -6,7 +6,6 @@ from typing import Any
 
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.documents import NODE_TAGS, TAG, Quoted
-from jouleloop.arch.expressions import ExpressionError, UnknownName, evaluate, is_expression
 from jouleloop.arch.parameters import (
     COMPUTE_CLASSES,
     STORAGE_CLASSES,
@@ -16,6 +15,7 @@ from jouleloop.arch.parameters import (
     storage_level,
 )
 from jouleloop.errors import Fault, unknown
+from jouleloop.expressions import ExpressionError, UnknownName, evaluate, is_expression
 from jouleloop.files import is_whole
 
 #: Class of the empty storage levels that stand for a fan-out.

@@ -54,7 +54,7 @@ def map_layer(
     """Find the cheapest mapping of one layer; exit code 1 where there is none."""
     objectives = options.parse_objective(objective)
     problem = options.parse_problem(layer)
-    targets = hardware.load(arch, constraints)
+    targets = hardware.load(arch, constraints, problem.shape)
     target = targets.for_shape(problem.shape)
     with engine_with_progress(engine) as back_end:
         result = back_end.search(problem, target, objective=objectives, budget=budget)
@@ -98,7 +98,7 @@ def evaluate_mapping(
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = options.parse_problem(layer)
-    targets = hardware.load(arch)
+    targets = hardware.load(arch, shape=problem.shape)
     target = targets.for_shape(problem.shape)
     nest = _read_mapping(mapping, problem, target)
     try:

@@ -7,10 +7,11 @@ import typer
 
 from jouleloop.arch.documents import load_document
 from jouleloop.energy.choice import ESTIMATORS
-from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
+from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import ENGINES
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.files import is_file
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
@@ -68,7 +69,9 @@ Semantics = Annotated[str, typer.Option("--semantics", help=f"Counting rules: {'
 Objective = Annotated[
     str,
     typer.Option(
-        "--objective", help=f"What is minimised: {', '.join(OBJECTIVES)} (pJ, cycles, pJ x cycles); or energy,delay."
+        "--objective",
+        help=f"What is minimised: {', '.join(OBJECTIVES)} ({', '.join(o.unit for o in OBJECTIVES.values())}); "
+        "or energy,delay.",
     ),
 ]
 EngineName = Annotated[str, typer.Option("--engine", help=f"What searches: {', '.join(ENGINES)}.")]

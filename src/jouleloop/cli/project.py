@@ -13,6 +13,8 @@ from jouleloop.energy.choice import DATA, EnergySource, source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.files import is_file, parse_yaml
 from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import Value
 
 _YAML = (".yaml", ".yml")
@@ -148,6 +150,7 @@ def load_target(
     constraints_file: Path | None = None,
     variables: Sequence[str] | None = None,
     changes: Sequence[str] | None = None,
+    shape: ProblemShape = CONV,
 ) -> TargetSet:
     """Return the target ``arch``, its files replaced by those given.
 
@@ -155,6 +158,8 @@ def load_target(
     ----------
     variables, changes
         Texts ``NAME=VALUE``: variables of a template, and attributes to change, by path.
+    shape
+        Shape of the problem that the constraints are written for.
     """
     files = target_files(arch, constraints)
     if energy or components:
@@ -165,7 +170,7 @@ def load_target(
         files = replace(files, variables=given, changes=changed)
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
-    return TargetSet(files, semantics)
+    return TargetSet(files, semantics, shape)
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

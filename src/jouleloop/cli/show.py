@@ -11,6 +11,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import print_nest
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.search.result import SearchResult
 from jouleloop.terminal.console import stdout
 from jouleloop.workload.problem import Problem
@@ -73,7 +74,7 @@ def show_leakage(evaluation: Evaluation, target: Target) -> None:
 
 def show_certificate(result: SearchResult) -> None:
     """Print what the search proves and what it looked at."""
-    unit = {"energy": "pJ", "delay": "cycles", "edp": "pJ x cycles"}[result.objective[0]]
+    unit = OBJECTIVES[result.objective[0]].unit
     # Nodes are what was opened, not what was left out.
     reasons = [f"{count:,} by {name}" for name, count in result.pruned.items() if name != "nodes"]
     opened = f"; {result.pruned['nodes']:,} nodes opened" if "nodes" in result.pruned else ""

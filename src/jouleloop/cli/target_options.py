@@ -8,6 +8,8 @@ from jouleloop.cli import options
 from jouleloop.cli.project import load_target
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.study.targets import TargetSet
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.problem import ProblemShape
 
 
 @dataclass(frozen=True)
@@ -20,7 +22,7 @@ class HardwareChoice:
     variables: Sequence[str] | None
     changes: Sequence[str] | None
 
-    def load(self, arch: str, constraints: str | None = None) -> TargetSet:
+    def load(self, arch: str, constraints: str | None = None, shape: ProblemShape = CONV) -> TargetSet:
         """Return the target ``arch`` under a set of constraints, or under those of a file."""
         which, path = options.split_constraints(constraints)
         return load_target(
@@ -32,6 +34,7 @@ class HardwareChoice:
             constraints_file=path,
             variables=self.variables,
             changes=self.changes,
+            shape=shape,
         )
 
 

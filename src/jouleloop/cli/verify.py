@@ -10,7 +10,7 @@ from jouleloop.cli import options
 from jouleloop.cli.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
-from jouleloop.engines.verify import Outcome, verify_folder
+from jouleloop.engines.verify import CaseCheck, verify_folder
 from jouleloop.errors import InputError, unknown
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.workload.layer import CONV
@@ -34,7 +34,7 @@ def verify(
     def target_for(arch: str, constraints: str, semantics: str) -> Target:
         return load_target(arch, semantics=semantics, constraints=constraints).for_shape(CONV)
 
-    outcomes: list[Outcome] = []
+    outcomes: list[CaseCheck] = []
     for outcome in verify_folder(folder, back_end, target_for, only=only):
         outcomes.append(outcome)
         if not outcome.passed and not as_json:
@@ -56,7 +56,7 @@ def verify(
         raise typer.Exit(1)
 
 
-def _show(outcome: Outcome, position: int) -> None:
+def _show(outcome: CaseCheck, position: int) -> None:
     if position > _SHOWN_CASES:
         return
     stdout.print(f"{outcome.case}:", markup=False, highlight=False, soft_wrap=True)

@@ -7,9 +7,10 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
 
 from jouleloop.energy.choice import DATA, ESTIMATORS, EnergySource, source_of
-from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS
+from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import ENGINES
 from jouleloop.engines.timeloop.options import ALGORITHMS, CONTAINER, FRONT_ENDS, HOME_VARIABLE
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.workload.sweep_schema import Name, Strict, unit
 
@@ -246,7 +247,7 @@ class Config(Strict):
         description="Which version of Timeloop's counting rules holds.",
         json_schema_extra=unit("choice"),
     )
-    objective: list[Literal[OBJECTIVES]] = Field(  # type: ignore[valid-type]
+    objective: list[Literal[tuple(OBJECTIVES)]] = Field(  # type: ignore[valid-type]
         default=["energy"],
         min_length=1,
         max_length=2,
@@ -283,7 +284,7 @@ class Config(Strict):
     @model_validator(mode="after")
     def _objective_known(self) -> Self:
         if len(self.objective) > 1 and tuple(self.objective) != ("energy", "delay"):
-            raise ValueError("objective must be one of energy, delay, edp, or the list [energy, delay]")
+            raise ValueError(f"objective must be one of {', '.join(OBJECTIVES)}, or the list [energy, delay]")
         return self
 
     @model_validator(mode="after")

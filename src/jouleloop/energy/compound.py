@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.documents import load_document
-from jouleloop.arch.expressions import ExpressionError, evaluate
 from jouleloop.arch.read import component_classes
 from jouleloop.arch.tree_v04 import AttributeNames, resolve
 from jouleloop.energy.primitives import ACTIONS, DECIMALS, NoEstimate, Primitives
 from jouleloop.errors import EnergyTableError, Fault, InputError, raise_all
+from jouleloop.expressions import ExpressionError, evaluate
 
 _NAME = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<first>[^\[\]]+?)(?:\.\.(?P<last>[^\[\]]+))?\])?")
 _MAX_DEPTH = 10

@@ -14,7 +14,6 @@ from jouleloop.workload.problem import Problem
 
 #: Semantics of the model by Timeloop version; see docs/validation.md. Only real Timeloop counts as timeloop-4.
 SEMANTICS = (*FIRST_FILLS_ELIDED, "timeloop-4")
-OBJECTIVES = ("energy", "delay", "edp")
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,7 @@ class Difference:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class CaseCheck:
     """One reference case with all its differences; passed where there are none."""
 
     case: str
@@ -51,7 +51,9 @@ class Outcome:
         return not self.differences
 
 
-def verify_folder(folder: Path, engine: Engine, target_for: TargetFor, *, only: str | None = None) -> Iterator[Outcome]:
+def verify_folder(
+    folder: Path, engine: Engine, target_for: TargetFor, *, only: str | None = None
+) -> Iterator[CaseCheck]:
     """Yield the outcome of every case of ``cases_*.json`` and of every entry of ``mapper_optima.json`` in ``folder``.
 
     Parameters
@@ -76,12 +78,12 @@ def verify_folder(folder: Path, engine: Engine, target_for: TargetFor, *, only: 
         for index, case in enumerate(_entries(path)):
             with_name = f"{path.name}[{index}] {case.get('id', '')}".strip()
             if _wanted(case, only, with_name, path):
-                yield Outcome(with_name, _guarded(_check_case, case, engine, target_for, path))
+                yield CaseCheck(with_name, _guarded(_check_case, case, engine, target_for, path))
     if optima.is_file():
         for index, entry in enumerate(_entries(optima)):
             with_name = f"{optima.name}[{index}] {entry.get('arch', '')} {entry.get('name', '')}"
             if _wanted(entry, only, with_name, optima):
-                yield Outcome(with_name, _guarded(_check_optimum, entry, engine, target_for, optima))
+                yield CaseCheck(with_name, _guarded(_check_optimum, entry, engine, target_for, optima))
 
 
 def _entries(path: Path) -> list[dict[str, Any]]:

@@ -217,16 +217,6 @@ def build_constraints(
         both = sorted(found.keep & found.bypass)
         if both:
             faults.append(Fault(f"both keeps and bypasses {', '.join(both)}", None, level))
-    if levels:
-        for dimension in shape.dimensions:
-            whole = [
-                f"{level} {kind}"
-                for level, found in levels.items()
-                for kind, loops in (("temporal", found.temporal), ("spatial", found.spatial))
-                if loops.factors.exact.get(dimension) == 0
-            ]
-            if len(whole) > 1:
-                faults.append(Fault(f"the whole of {dimension} is claimed by {' and '.join(whole)}", None, dimension))
     raise_all(faults)
     return Constraints(
         name,

@@ -141,8 +141,10 @@ def build_mapspace(problem: Problem, arch: Architecture, constraints: Constraint
     for index, name in enumerate(reversed(arch.level_names)):
         given = constraints.level(name)
         fan_x, fan_y = arch.fanout[count - 1 - index]
+        # The order is canonical at tiling level 0 (``uber.cpp``): the innermost loops, or the fan-out below them.
+        canonical = index == 0 and fan_x * fan_y == 1
         temporal.append(
-            _slot(problem, given.temporal, f"{name}.temporal", constraints.name, faults, canonical=index == 0)
+            _slot(problem, given.temporal, f"{name}.temporal", constraints.name, faults, canonical=canonical)
         )
         if fan_x * fan_y > 1:
             slot = _slot(

@@ -35,8 +35,11 @@ def _round(value: float) -> float:
 
 
 @nb.njit(cache=True)
-def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> None:
+def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> bool:
     """Write the accesses of every kept level and data space, per instance; zero for bypassed levels.
+
+    Returns whether the counts make sense: where outputs overlap, the rules can ask less of a level than its partition,
+    and Timeloop stops at an assertion (``ComputeReadUpdateReductionAccesses_Legacy``).
 
     Parameters
     ----------
@@ -59,6 +62,7 @@ def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: Wor
     share = np.empty(levels)
     held = np.empty(levels, np.bool_)
     peers = np.empty(levels)
+    sound = True
     for v in range(spaces):
         partition[levels - 1] = access[levels - 1, v, TILE]
         for level in range(levels - 2, -1, -1):
@@ -101,6 +105,7 @@ def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: Wor
             if read_write[v]:
                 access[level, v, UPDATES] = int(_round(content[level]))
                 access[level, v, READS] = int(_round(asked - partition[level]))
+                sound = sound and asked >= partition[level]
                 access[level, v, REDUCTIONS] = access[level, v, READS]
                 filled = share[level] + peers[level]
                 if not first_fills_elided:
@@ -109,9 +114,11 @@ def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: Wor
                     access[level, v, FILLS] = int(_round(filled))
                 else:
                     access[level, v, FILLS] = int(_round(filled - partition[level]))
+                    sound = sound and access[level, v, FILLS] >= 0
             else:
                 access[level, v, READS] = int(_round(asked))
                 access[level, v, FILLS] = int(share[level] + peers[level])
+    return sound
 
 
 @nb.njit(cache=True)

@@ -52,11 +52,16 @@ def first_fills_elided(semantics: str) -> bool:
 def evaluate_nest(
     layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int]:
-    """Run the whole model on one nest; return energy [pJ], cycles, utilized units and operations of one unit."""
+    """Run the whole model on one nest; return energy [pJ], cycles, utilized units and operations of one unit.
+
+    The energy is infinite where the counts of an overlapping output make no sense, see `collapse`.
+    """
     units, steps = utilize(spec, nest, work)
     count_transfers(layer, nest, work)
-    collapse(layer.read_write, nest.keep, elided, work)
+    sound = collapse(layer.read_write, nest.keep, elided, work)
     total_pj, cycles = price(spec, compute_pj, nest.keep, steps, steps * units, work)
+    if not sound:
+        total_pj = np.inf
     return total_pj, cycles, units, steps
 
 
@@ -92,6 +97,8 @@ def evaluate_mapping(
     _check_gaps(problem, arch, work)
     if check_capacity:
         _check_capacity(arch, nest, spec, work)
+    if total_pj == np.inf:
+        raise MappingError(Fault("outputs overlap: fewer words move than a level sees, where Timeloop stops"))
     return _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps)
 
 

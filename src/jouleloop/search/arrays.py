@@ -22,16 +22,24 @@ BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, BEST = range(6)
 VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, STOPPED, COUNTERS = range(7)
 
 
+#: Places of what may matter at the leaves of one unrolling: its first arrangement, the one after its last, and whether
+#: the innermost loops need no other order than the first.
+FIRST, LAST, ORDERED, RUN = range(4)
+#: Events of a log: a child is opened; a cut has no tile that fits; a cut (order -1: in every order) has a bound that is
+#: no better; a nest is evaluated.
+OPENED, NO_TILE, LEFT_OUT, EVALUATED = range(4)
 #: Places of a temporal slot, shape (levels, dimensions, SLOT): fixed factor (0: open), limits, rank in the loop order.
 FIXED, MOST, LEAST, RANK, SLOT = range(5)
 #: Places of a data space and dimension: whether the dimension leaves the data space in place; the rank it shares with
-#: another dimension of bound above 1, or -1; whether its loops can cause mesh links.
-IDLE, HALO, LINKED, SIDE = range(4)
-#: Places of a level and data space: next kept level outside or -1; words asked of it per word into the level, without
-#: and
-#: at best with mesh links; words that an instance of the level ever sees; share of the instances of the fan-out next
-#: outside that mesh links cannot serve.
-PARENT, SPREAD, SPREAD_LINKED, PARTITIONED, SERVED, EDGE = range(6)
+#: another dimension of bound above 1, or -1.
+IDLE, HALO, SIDE = range(3)
+#: Places of the boundary between a level that keeps a data space and the next such level outside: that level or -1;
+#: words asked of it per word into the level without links, and per word of steps that links may serve; words that an
+#: instance ever sees; shares of linked and of standing words that are counted as fills; whether two instances may hold
+#: one box.
+PARENT, DISTINCT, DISTINCT_LINKED, PARTITIONED, FILL_LINKED, FILL_STANDING, COINCIDE, EDGE = range(8)
+#: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all.
+PLAIN, MOVED, STANDING, STEPS = range(4)
 #: Places of what a crossing into a level costs, by level and data space (-1: into the compute units): words per
 #: vector of
 #: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that
@@ -87,18 +95,24 @@ class Unrolled(NamedTuple):
         Unrolled indices inside each level, its own fan-out included, shape (levels, dimensions).
     instances
         Utilized instances of each level.
+    origin
+        Outermost level whose unrolled dimensions may as well be unrolled at a level, see `Candidates`.
     edge
         Shape (levels, data spaces, EDGE).
     side
         Shape (data spaces, dimensions, SIDE).
+    near
+        Whether the rank that a dimension shares is unrolled at a level, shape (levels, data spaces, dimensions).
     rate
         Shape (levels + 1, data spaces, RATE); the last row is for the compute units.
     """
 
     inside: Ints
     instances: Floats
+    origin: Ints
     edge: Floats
     side: Ints
+    near: Ints
     rate: Floats
 
 
@@ -151,6 +165,10 @@ class Path(NamedTuple):
         Words read and written per instance that are certain, shape (levels outside which loops are chosen, levels, 2).
     nest
         The same loops as the model reads them.
+    shares
+        By data space: whether several dimensions move one of its ranks.
+    rank, words
+        Work space of a crossing: three numbers by rank; words by kind of step.
     """
 
     loops: Ints
@@ -158,6 +176,9 @@ class Path(NamedTuple):
     certain_pj: Floats
     traffic: Floats
     nest: NestArrays
+    shares: Ints
+    rank: Ints
+    words: Floats
 
 
 class Arrangements(NamedTuple):
@@ -176,6 +197,29 @@ class Found(NamedTuple):
     counts: Ints
     loops: Ints
     arrangement: Ints
+
+
+class Log(NamedTuple):
+    """What a descent left out and why, for a certificate.
+
+    Attributes
+    ----------
+    event
+        Shape (events, 4): what, level, lattice index of the tile inside, loop order as one number.
+    value
+        Energy or lower bound [pJ] by event.
+    used
+        Number of events so far; -1 where no log is kept.
+    """
+
+    event: Ints
+    value: Floats
+    used: Ints
+
+
+def new_log(events: int = 0) -> Log:
+    """Return an empty log with room for some events, or one that keeps nothing."""
+    return Log(np.zeros((events, 4), np.int64), np.zeros(events), np.full(1, 0 if events else -1, np.int64))
 
 
 def new_best(limit_pj: float = np.inf, limit_product: float = np.inf) -> Floats:

@@ -7,64 +7,102 @@ links to succeed wherever they could. Levels alternate: a boundary is priced for
 `jouleloop.search.closure` minimises over the loops of the level outside it.
 """
 
+import math
+
 import numba as nb
 import numpy as np
 
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints
 from jouleloop.search.arrays import (
+    COINCIDE,
     COUNT,
+    DISTINCT,
+    DISTINCT_LINKED,
+    FILL_LINKED,
+    FILL_STANDING,
     FIXED,
     HALO,
     IDLE,
     KIND,
     LEAST,
-    LINKED,
     MOST,
     PARENT,
     REST,
-    SPREAD,
-    SPREAD_LINKED,
     VALUE,
     Case,
 )
 from jouleloop.search.closure import close
-from jouleloop.search.costs import crossing_pj, filled_words
+from jouleloop.search.costs import crossing_pj
 from jouleloop.search.lattice import advance
 
-#: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, and iterations outside.
-EXTENT, TILE_SIZE, OUTSIDE = range(3)
+#: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, iterations outside, and
+#: indices of all tiles below one instance of the level outside.
+EXTENT, TILE_SIZE, OUTSIDE, ACROSS, PLACES = range(5)
 
 
 @nb.njit(cache=True)
-def _sliding_words(
-    coef: Ints, side: Ints, v: int, full: float, place: Ints, reach: int, iterations: float, innermost: int
+def _sliding_pj(
+    coef: Ints,
+    side: Ints,
+    near: Ints,
+    edge: Floats,
+    rate: Floats,
+    child: int,
+    v: int,
+    full: float,
+    place: Ints,
+    reach: int,
+    iterations: float,
+    j: int,
 ) -> float:
-    """Words of one data space that enter a tile at least, the innermost loop outside it sliding along a shared rank.
+    """Energy [pJ] of one data space through a boundary, the innermost loop outside it sliding along a shared rank.
 
     Parameters
     ----------
-    side
-        By data space and dimension; ``v`` is the data space.
+    coef, side, near, edge
+        Of the data space ``v``; ``near`` at the level outside the boundary.
     full
         Words of the tile.
     place
         By dimension: indices of the tile with and without the unrolled ones, temporal iterations outside it.
     reach
-        Unrolled indices of the innermost dimension inside the level of its loop, at least.
+        Unrolled indices of the innermost dimension ``j`` inside the level of its loop, at least.
     iterations
         Product of all temporal iterations outside.
     """
-    rank = side[v, innermost, HALO]
+    rank = side[j, HALO]
     length = 1
     along = 1.0
-    for d in range(coef.shape[2]):
-        length += coef[v, rank, d] * (place[d, EXTENT] - 1)
-        if side[v, d, HALO] == rank:
+    others = False
+    for d in range(coef.shape[1]):
+        length += coef[rank, d] * (place[d, EXTENT] - 1)
+        if side[d, HALO] == rank:
             along *= place[d, OUTSIDE]
-    step = coef[v, rank, innermost] * place[innermost, TILE_SIZE] * reach
-    if step >= length:
-        return full * iterations
-    return float(iterations / along * (full + full / length * step * (along - 1.0)))
+            others = others or (d != j and place[d, OUTSIDE] > 1)
+    step = coef[rank, j] * place[j, TILE_SIZE] * reach
+    # All steps but those of loops outside the rank may fetch what is new only.
+    words = full * iterations
+    if step < length:
+        words = iterations / along * (full + full / length * step * (along - 1.0))
+    linked = False
+    if others:
+        for d in range(coef.shape[1]):
+            linked = linked or near[d] == 1
+    elif near[j] == 1:
+        far = 0
+        for d in range(coef.shape[1]):
+            if side[d, HALO] == rank:
+                far += coef[rank, d] * (place[d, ACROSS] - place[d, EXTENT])
+        linked = step <= far
+    asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
+    share = edge[FILL_LINKED] if linked else 1.0
+    if others and edge[COINCIDE] != 0.0:
+        # A step that stands is one of another loop of the rank: at least every second is not.
+        asked = math.floor(0.5 * asked)
+        share = 0.5 * (share + edge[FILL_STANDING])
+        linked = True
+    filled = math.floor(words * share * (1.0 - 1e-12)) if linked else words
+    return float(crossing_pj(rate, child, v, asked, filled))
 
 
 @nb.njit(cache=True)
@@ -82,17 +120,6 @@ def _sure_moves(side: Ints, v: int, place: Ints, iterations: float) -> float:
                 sure /= place[d, OUTSIDE]
                 break
     return sure
-
-
-@nb.njit(cache=True)
-def _may_stand(side: Ints, v: int, place: Ints, j: int) -> bool:
-    """Whether another dimension outside a tile moves the rank that ``j`` moves, so that both may cancel out."""
-    for d in range(place.shape[0]):
-        if d == j or place[d, OUTSIDE] == 1:
-            continue
-        if side[v, d, HALO] == side[v, j, HALO]:
-            return True
-    return False
 
 
 @nb.njit(cache=True)
@@ -183,6 +210,73 @@ def fill_bounds(case: Case, points: int) -> None:
             open_tile[point] = (stay and open_tile[point]) or ahead[level, 1 + point] < np.inf
 
 
+@nb.njit(cache=True, inline="always")
+def _place_tile(axis: Ints, divisor: Ints, inside: Ints, level: int, index: Ints, place: Ints) -> float:
+    """Write what is inside and outside a tile by dimension, see `EXTENT`; return the iterations outside."""
+    iterations = 1.0
+    for d in range(axis.shape[0]):
+        place[d, TILE_SIZE] = divisor[d, index[d], VALUE]
+        place[d, OUTSIDE] = axis[d, REST] // place[d, TILE_SIZE]
+        place[d, EXTENT] = place[d, TILE_SIZE] * inside[level - 1, d]
+        place[d, ACROSS] = place[d, TILE_SIZE] * inside[level, d]
+        iterations *= place[d, OUTSIDE]
+    return iterations
+
+
+@nb.njit(cache=True, inline="always")
+def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
+    """Write the words of a tile by data space that a level keeps; return their sum."""
+    needed = 0.0
+    for v in range(coef.shape[0]):
+        full[v] = 0.0
+        if not keep[v]:
+            continue
+        words = 1.0
+        for r in range(coef.shape[1]):
+            length = 1
+            for d in range(coef.shape[2]):
+                length += coef[v, r, d] * (place[d, EXTENT] - 1)
+            words *= length
+        needed += words
+        full[v] = words
+    return needed
+
+
+@nb.njit(cache=True, inline="always")
+def _first_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, outermost: bool, start: Ints) -> int:
+    """Write the first start of a run of a kind that ends in a tile; return its state.
+
+    The outermost level knows one start only: the whole. Kind -1 has no runs, its weights are in the last row.
+    """
+    state = 0
+    for d in range(axis.shape[0]):
+        start[d] = index[d]
+        own = kind >= 0 and axis[d, KIND] == kind
+        if own and outermost:
+            start[d] = axis[d, COUNT] - 1
+        state += (pair_of[d, start[d], index[d]] if own else index[d]) * weight[kind, d]
+    return state
+
+
+@nb.njit(cache=True, inline="always")
+def _next_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, start: Ints, state: int) -> int:
+    """Advance to the next start that the tile divides, like an odometer; return its state, -1 after the last."""
+    if kind < 0:
+        return -1
+    for d in range(axis.shape[0]):
+        if axis[d, KIND] != kind:
+            continue
+        before = pair_of[d, start[d], index[d]]
+        start[d] += 1
+        while start[d] < axis[d, COUNT] and pair_of[d, start[d], index[d]] < 0:
+            start[d] += 1
+        if start[d] < axis[d, COUNT]:
+            return int(state + (pair_of[d, start[d], index[d]] - before) * weight[kind, d])
+        start[d] = index[d]
+        state += (pair_of[d, index[d], index[d]] - before) * weight[kind, d]
+    return -1
+
+
 @nb.njit(cache=True)
 def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> None:
     """Price the boundary below ``level`` and all further in, for every state; close the tiles that do not fit."""
@@ -194,17 +288,17 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     enter = case.tables.enter
     ahead = case.tables.ahead
     slots = case.slots
-    keep = case.keep
     coef = case.layer.coef
     inside = case.unrolled.inside
-    edge = case.unrolled.edge
     side = case.unrolled.side
     rate = case.unrolled.rate
-    instances = case.unrolled.instances
+    near = case.unrolled.near[level]
     dims = axis.shape[0]
     spaces = coef.shape[0]
     child = level - 1
-    place = np.empty((dims, 3), np.int64)
+    edge = case.unrolled.edge[child]
+    kept = case.keep[child]
+    place = np.empty((dims, PLACES), np.int64)
     index = np.zeros(dims, np.int64)
     start = np.empty(dims, np.int64)
     full = np.empty(spaces)
@@ -213,8 +307,10 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     idle = np.empty(spaces, np.int64)
     crossed = np.empty(spaces, np.bool_)
     for v in range(spaces):
-        crossed[v] = keep[child, v] and edge[child, v, PARENT] >= 0.0
-    outermost = level == keep.shape[0] - 1
+        crossed[v] = kept[v] and edge[v, PARENT] >= 0.0
+    outermost = level == case.keep.shape[0] - 1
+    most_words = case.spec[child, CAPACITY]
+    least_words = case.spec[child, MIN_WORDS]
     ahead[level, 0] = np.inf
     for j in range(dims):
         if axis[j, REST] > 1:
@@ -225,33 +321,15 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
             advance(index, axis)
         if not open_tile[point]:
             continue
-        iterations = 1.0
-        for d in range(dims):
-            place[d, TILE_SIZE] = divisor[d, index[d], VALUE]
-            place[d, OUTSIDE] = axis[d, REST] // place[d, TILE_SIZE]
-            place[d, EXTENT] = place[d, TILE_SIZE] * inside[child, d]
-            iterations *= place[d, OUTSIDE]
-        needed = 0.0
-        for v in range(spaces):
-            if not keep[child, v]:
-                continue
-            words = 1.0
-            for r in range(coef.shape[1]):
-                length = 1
-                for d in range(dims):
-                    length += coef[v, r, d] * (place[d, EXTENT] - 1)
-                words *= length
-            needed += words
-            full[v] = words
-        if needed > case.spec[child, CAPACITY] or needed < case.spec[child, MIN_WORDS]:
+        iterations = _place_tile(axis, divisor, inside, level, index, place)
+        needed = _tile_words(coef, kept, place, full)
+        if needed > most_words or needed < least_words:
             open_tile[point] = False
             continue
         for v in range(spaces):
             if crossed[v]:
                 words = full[v] * iterations
-                moving_pj[v] = crossing_pj(
-                    rate, child, v, words * edge[child, v, SPREAD], filled_words(edge, child, v, words, False)
-                )
+                moving_pj[v] = crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
                 sure[v] = full[v] * _sure_moves(side, v, place, iterations)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
@@ -276,24 +354,12 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                 elif side[v, j, HALO] < 0:
                     base_pj += moving_pj[v]
                 else:
-                    words = _sliding_words(coef, side, v, full[v], place, inside[level, j], iterations, j)
-                    linked = side[v, j, LINKED] == 1
-                    asked = words * edge[child, v, SPREAD_LINKED if linked else SPREAD]
-                    if instances[child] > instances[int(edge[child, v, PARENT])] and _may_stand(side, v, place, j):
-                        # At least every second step is one of the innermost loop, which moves.
-                        asked *= 0.5
-                        linked = True
-                    base_pj += crossing_pj(rate, child, v, asked, filled_words(edge, child, v, words, linked))
-            # All starts of the run that the tile divides: an odometer over the dimensions of the kind. The outermost
-            # level knows one start only. Kind -1 has no runs, and its weights are in the last row.
-            state = 0
-            for d in range(dims):
-                start[d] = index[d]
-                own = kind >= 0 and axis[d, KIND] == kind
-                if own and outermost:
-                    start[d] = axis[d, COUNT] - 1
-                state += (pair_of[d, start[d], index[d]] if own else index[d]) * weight[kind, d]
-            while True:
+                    reach = inside[level, j]
+                    base_pj += _sliding_pj(
+                        coef[v], side[v], near[v], edge[v], rate, child, v, full[v], place, reach, iterations, j
+                    )
+            state = _first_start(axis, pair_of, weight, index, kind, outermost, start)
+            while state >= 0:
                 value = inner_pj
                 if child > 0 and kind >= 0:
                     value = min(value, enter[child, dims + kind, state])
@@ -309,23 +375,8 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                             if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
-                        asked = words * edge[child, v, SPREAD]
-                        value += crossing_pj(rate, child, v, asked, filled_words(edge, child, v, words, False))
+                        value += crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
                 enter[level, j, state] = value
                 if outermost:
                     break
-                d = 0
-                while d < dims:
-                    if kind >= 0 and axis[d, KIND] == kind:
-                        before = pair_of[d, start[d], index[d]]
-                        start[d] += 1
-                        while start[d] < axis[d, COUNT] and pair_of[d, start[d], index[d]] < 0:
-                            start[d] += 1
-                        if start[d] < axis[d, COUNT]:
-                            state += (pair_of[d, start[d], index[d]] - before) * weight[kind, d]
-                            break
-                        start[d] = index[d]
-                        state += (pair_of[d, index[d], index[d]] - before) * weight[kind, d]
-                    d += 1
-                if d == dims:
-                    break
+                state = _next_start(axis, pair_of, weight, index, kind, start, state)

@@ -1,9 +1,7 @@
 """Search a mapspace for its optimum and state the certificate."""
 
-import itertools
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,8 +9,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.mapspace.spatial import Factors, Unrolling, unrollings
-from jouleloop.model.arrays import CAPACITY, DIM, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, Ints, LayerArrays
+from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
 from jouleloop.search.arrays import (
@@ -31,11 +28,12 @@ from jouleloop.search.arrays import (
     PRODUCT,
     STOPPED,
     VISITED,
-    Arrangements,
     Found,
     new_best,
     new_counters,
 )
+from jouleloop.search.candidates import find_candidates
+from jouleloop.search.prepare import find_sides
 from jouleloop.search.result import SearchResult
 from jouleloop.search.solve import Solver
 
@@ -45,9 +43,6 @@ TIE = 1e-11
 #: (Timeloop ``include/applications/mapper/mapper-thread.hpp``, ``IsBetterRecursive_``).
 NEXT_METRIC = 1e-3
 
-#: Factors by level and dimension, those that cost the same made equal.
-Signature = tuple[Factors, ...]
-
 OBJECTIVES: dict[tuple[str, ...], int] = {
     ("energy",): ENERGY,
     ("delay",): DELAY,
@@ -56,79 +51,7 @@ OBJECTIVES: dict[tuple[str, ...], int] = {
 }
 
 
-@dataclass
-class _Candidates:
-    """All unrollings and their arrangements as arrays."""
-
-    list: list[Unrolling]
-    factors: Ints
-    ranges: Ints
-    arrangements: Arrangements
-
-
-def _candidates(space: MapSpace, kept_dims: Ints) -> _Candidates:
-    """Return all unrollings; those that always cost the same are one, with all their arrangements."""
-    levels, dims = len(space.temporal), len(space.problem.bounds)
-    merged: dict[Signature, list[Unrolling]] = {}
-    signature = _signature(space)
-    for unrolling in unrollings(space):
-        merged.setdefault(signature(unrolling.factors), []).append(unrolling)
-    found = [group[0] for group in merged.values()]
-    counts: list[list[int]] = []
-    places: list[tuple[int, int, int]] = []
-    placed_loops: list[tuple[int, int, int]] = []
-    ranges = np.empty((len(found), 2), np.int64)
-    for u, group in enumerate(merged.values()):
-        ranges[u, 0] = len(counts)
-        for unrolling in group:
-            for choice in itertools.product(*unrolling.arrangements):
-                for level, placed in enumerate(choice):
-                    if placed:
-                        places += [(len(counts), level, k) for k in range(len(placed))]
-                        placed_loops += placed
-                counts.append([len(placed) for placed in choice])
-        ranges[u, 1] = len(counts)
-    factors = np.array([u.factors for u in found], np.int64).reshape(len(found), levels, dims)
-    place = np.zeros(dims, np.int64)
-    place[kept_dims] = np.arange(len(kept_dims))
-    arrangements = Arrangements(
-        np.array(counts, np.int64).reshape(len(counts), levels),
-        np.zeros((len(counts), levels, MAX_LOOPS, 3), np.int64),
-    )
-    if places:
-        arrangements.loops[tuple(np.array(places).T)] = placed_loops
-    arrangements.loops[..., DIM] = place[arrangements.loops[..., DIM]]
-    return _Candidates(found, np.ascontiguousarray(factors[:, :, kept_dims]), ranges, arrangements)
-
-
-def _signature(space: MapSpace) -> Callable[[tuple[Factors, ...]], Signature]:
-    """Return what tells unrollings apart: factors of a dimension multiply across a level that holds and loops nothing.
-
-    Dimensions that share a rank are told apart level by level, since which instances neighbour each other then matters.
-    """
-    coef = space.problem.projection_array
-    open_dims = np.array(space.problem.bounds) > 1
-    shared = ((coef != 0) & open_dims).sum(axis=2) > 1
-    apart: list[bool] = (((coef != 0) & shared[:, :, None]).any(axis=(0, 1)) & open_dims).tolist()
-    empty = [
-        k
-        for k, slot in enumerate(space.temporal[:-1])
-        if all(f == 1 for f in slot.fixed) and not any(keep[k].any() for keep in space.keeps)
-    ]
-
-    def signature(factors: tuple[Factors, ...]) -> Signature:
-        reduced = list(factors)
-        for k in empty:
-            inner, outer = reduced[k], reduced[k + 1]
-            both = list(zip(inner, outer, apart, strict=True))
-            reduced[k + 1] = tuple([b if keeps_apart else a * b for a, b, keeps_apart in both])
-            reduced[k] = tuple([a if keeps_apart else 1 for a, _, keeps_apart in both])
-        return tuple(reduced)
-
-    return signature
-
-
-class _Search:
+class Search:
     """The arrays of one search and its passes."""
 
     def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str, budget: int | None) -> None:
@@ -149,16 +72,14 @@ class _Search:
             np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims]
         )
         self.slots = np.ascontiguousarray(slots[:, self.dims])
-        self.candidates = _candidates(space, self.dims)
+        self.side = find_sides(self.layer.coef, self.layer.bounds)
+        self.candidates = find_candidates(space, self.dims, find_sides(whole.coef, whole.bounds))
         self.counters = new_counters(budget)
         self.levels = len(space.temporal)
-        self.solvers = [self._solver(keep, self.spec) for keep in space.keeps] if self.candidates.list else []
+        self.solvers = [self._solver(keep, self.spec) for keep in space.keeps] if len(self.candidates.factors) else []
 
     def _solver(self, keep: Bools, spec: Floats) -> Solver:
-        c = self.candidates
-        return Solver(
-            self.layer, spec, self.compute_pj, self.elided, keep, self.slots, c.factors, c.ranges, c.arrangements
-        )
+        return Solver(self.layer, spec, self.compute_pj, self.elided, keep, self.slots, self.side, self.candidates)
 
     @property
     def least_pj(self) -> float:
@@ -224,11 +145,11 @@ def search_mapspace(
     if objective not in OBJECTIVES:
         allowed = ", ".join("+".join(names) for names in OBJECTIVES)
         raise InputError(Fault("unknown objective", field="objective", value=list(objective), allowed=allowed))
-    search = _Search(space, costs, semantics, budget)
+    search = Search(space, costs, semantics, budget)
     result = SearchResult(
         "ok", objective=objective, mapspace_size=space.size, index_factorizations=space.index_factorizations
     )
-    if not search.candidates.list:
+    if not len(search.candidates.factors):
         return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=time.perf_counter() - started)
     best = new_best()
     mode = OBJECTIVES[objective]
@@ -284,11 +205,11 @@ def search_mapspace(
     )
 
 
-def _partial_bound(search: _Search, first: str, least_pj: float, value: float) -> tuple[float, str]:
+def _partial_bound(search: Search, first: str, least_pj: float, value: float) -> tuple[float, str]:
     proof = "the budget of evaluations ended the search; the bound is that of the relaxation"
     if first == "energy":
         return min(least_pj, value), proof
-    steps = min(search.problem.macs / float(np.prod(unrolling.factors)) for unrolling in search.candidates.list)
+    steps = min(search.problem.macs / float(np.prod(factors)) for factors in search.candidates.factors)
     return min(value, steps if first == "delay" else steps * least_pj), proof
 
 
@@ -305,7 +226,7 @@ def _no_unrolling(space: MapSpace) -> str:
     return "no spatial factors satisfy fan-out and constraints: " + ("; ".join(parts) or "fixed factors leave a rest")
 
 
-def _no_tile(search: _Search) -> str:
+def _no_tile(search: Search) -> str:
     """Name the level whose capacity, if it were unlimited, would let a mapping through."""
     guilty = []
     for index in range(search.levels):

@@ -44,6 +44,24 @@ def sort_by_rank(slots: Ints, level: int, moving: Ints, n: int) -> None:
 
 
 @nb.njit(cache=True)
+def free_group(slots: Ints, level: int, moving: Ints, n: int) -> tuple[int, int]:
+    """Return first and last place of the dimensions of equal rank, sorted by it, that may stand in any order.
+
+    Constraints name all other dimensions, so no more than one rank holds several.
+    """
+    start = 0
+    stop = 0
+    for a in range(n):
+        b = a
+        while b < n and slots[level, moving[b], RANK] == slots[level, moving[a], RANK]:
+            b += 1
+        if b - a > stop - start:
+            start = a
+            stop = b
+    return start, stop
+
+
+@nb.njit(cache=True)
 def sort_by_value(values: Floats, order: Ints, first: int, last: int) -> None:
     """Sort ``order[first:last]`` by the values it points to, equal ones by place (Shell's method; short to compile)."""
     gap = (last - first) // 2

@@ -4,25 +4,26 @@ import numba as nb
 import numpy as np
 
 from jouleloop.model.arrays import BOUND, DIM, READ_BANDWIDTH, SHARED_BANDWIDTH, TEMPORAL, WRITE_BANDWIDTH, Floats, Ints
-from jouleloop.model.kernel import STEP
+from jouleloop.model.kernel import STEP, box_words
 from jouleloop.search.arrays import (
     COUNT,
     KIND,
-    LINKED,
     LOOPS,
+    MOVED,
     PARENT,
     PARTITIONED,
+    PLAIN,
     POINT,
     RADIX,
-    SPREAD,
-    SPREAD_LINKED,
+    STANDING,
     VALUE,
     Case,
     Path,
 )
 from jouleloop.search.bounds import admits
-from jouleloop.search.costs import crossing_pj, filled_words, words_into
+from jouleloop.search.costs import crossing_pj
 from jouleloop.search.lattice import digit, index_of
+from jouleloop.search.words import asked_words, count_steps, filled_words, find_reach, settle, words_of_plain_ranks
 
 
 @nb.njit(cache=True)
@@ -138,11 +139,16 @@ def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, m
 
 
 @nb.njit(cache=True)
-def cross(case: Case, path: Path, elided: bool, level: int, innermost: int, total: int, extent: Ints) -> float:
-    """Energy [pJ] of the boundary below ``level``, its loops placed; adds the words to the child's traffic."""
+def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: Ints) -> float:
+    """Energy [pJ] of the boundary below ``level``, its loops placed, at least; adds the words to the child's traffic.
+
+    ``total`` is the number of loops outside the boundary, ``extent`` the indices of the tile inside by dimension.
+    """
     child = level - 1
     unrolled = case.unrolled
     traffic = path.traffic[child]
+    words = path.words
+    reach, at, move = path.rank[0], path.rank[1], path.rank[2]
     total_pj = 0.0
     for k in range(traffic.shape[0]):
         traffic[k, 0] = path.traffic[level, k, 0]
@@ -151,18 +157,22 @@ def cross(case: Case, path: Path, elided: bool, level: int, innermost: int, tota
         up = int(unrolled.edge[child, v, PARENT])
         if not case.keep[child, v] or up < 0:
             continue
-        words, standing = words_into(case.layer.coef, v, extent, path.loops, total)
-        if unrolled.instances[child] <= unrolled.instances[up]:
-            standing = 0.0
-        linked = standing > 0.0 or (innermost < extent.shape[0] and unrolled.side[v, innermost, LINKED] == 1)
-        asked = (words - standing) * unrolled.edge[child, v, SPREAD_LINKED if linked else SPREAD]
-        filled = filled_words(unrolled.edge, child, v, words, linked)
-        written = case.layer.read_write[v]
+        edge = unrolled.edge[child, v]
+        coef = case.layer.coef[v]
+        if path.shares[v] == 0:
+            words[PLAIN] = words_of_plain_ranks(coef, float(box_words(coef, extent)), path.loops, total)
+            words[MOVED] = words[STANDING] = 0.0
+        else:
+            find_reach(coef, unrolled.side[v], extent, unrolled.inside, level, reach)
+            count_steps(coef, extent, reach, path.loops, total, at, move, words)
+            settle(words, edge)
+        asked = asked_words(words, edge)
+        filled = filled_words(words, edge)
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)
-        if written:
+        if case.layer.read_write[v]:
             traffic[up, 1] += asked
             traffic[up, 0] += max(0.0, asked - unrolled.edge[up, v, PARTITIONED])
-            traffic[child, 1] += max(0.0, filled - (unrolled.edge[child, v, PARTITIONED] if elided else 0.0))
+            traffic[child, 1] += max(0.0, filled - (edge[PARTITIONED] if elided else 0.0))
         else:
             traffic[up, 0] += asked
             traffic[child, 1] += filled

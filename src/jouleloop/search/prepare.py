@@ -1,35 +1,48 @@
-"""What one unrolling fixes before any temporal loop is chosen: instances, reuse across meshes, constant energy."""
+"""What one unrolling fixes before any temporal loop is chosen: instances, reuse across meshes, constant energy.
+
+`docs/search.md` states the lemmas used here: *distinct boxes*, *ends of chains*, *bypass*, *fills*, *partitions*.
+"""
 
 import numba as nb
 import numpy as np
 
+from jouleloop.errors import Fault, InputError
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
 from jouleloop.model.kernel import box_words
 from jouleloop.search.arrays import (
+    COINCIDE,
+    DISTINCT,
+    DISTINCT_LINKED,
+    FILL_LINKED,
+    FILL_STANDING,
     HALO,
     IDLE,
-    LINKED,
     PARENT,
     PARTITIONED,
-    SERVED,
+    REST,
     SIDE,
-    SPREAD,
-    SPREAD_LINKED,
     Unrolled,
 )
 from jouleloop.search.costs import crossing_pj, fill_rate
 
 
 def find_sides(coef: Ints, bounds: Ints) -> Ints:
-    """Return what of `Unrolled.side` does not depend on the unrolling: idleness and shared ranks.
+    """Return `Unrolled.side`: which dimensions leave a data space in place, and which share a rank with another.
 
     Parameters
     ----------
     coef
         Projection, shape (data spaces, ranks, dimensions).
+
+    Raises
+    ------
+    InputError
+        Where a dimension moves two ranks of one data space: no lemma of the search covers that.
     """
     moves = coef != 0
     is_open = moves & (bounds > 1)
+    if (is_open.sum(axis=1) > 1).any():
+        raise InputError(Fault("a dimension moves two ranks of one data space; no bound of the search covers that"))
     side = np.zeros((*coef.shape[::2], SIDE), np.int64)
     side[:, :, IDLE] = ~moves.any(axis=1)
     side[:, :, HALO] = -1
@@ -39,40 +52,72 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
 
 
 @nb.njit(cache=True)
-def _least_distinct(coef: Ints, side: Ints, factors: Ints, linked: bool) -> float:
-    """Distinct boxes among the instances of one fan-out, at least; ``linked``: those that mesh links cannot serve.
+def _spread(coef: Ints, side: Ints, factors: Ints) -> tuple[float, float, float]:
+    """Distinct boxes among the instances of one fan-out; of those, what moving links cannot serve; and their share.
 
-    Along a rank that several dimensions move, the offsets are sums of progressions; Timeloop's averages over steps can
-    count fewer than there are, but not fewer than one dimension moves. With links, those at the far end still have to
-    be served.
+    All at least. Along a rank that several dimensions move, the widest of them alone gives distinct offsets. The
+    instances at the far end of such a rank have no neighbour there.
+
+    Parameters
+    ----------
+    coef, side
+        Of one data space, by dimension.
+    factors
+        Spatial factors of one level, by dimension.
     """
-    ranks = coef.shape[0]
-    dims = coef.shape[1]
-    for d in range(dims):
-        used = 0
-        for r in range(ranks):
-            if coef[r, d] != 0:
-                used += 1
-        if used > 1 and factors[d] > 1:
-            # A dimension that moves several ranks: only its own offsets are surely distinct.
-            most = 1
-            for e in range(dims):
-                for r in range(ranks):
-                    if coef[r, e] != 0 and factors[e] > most:
-                        most = factors[e]
-            return 1.0 if linked else float(most)
-    product = 1.0
-    for r in range(ranks):
-        most = 1
+    distinct = 1.0
+    widest = 1
+    most = 1
+    for r in range(coef.shape[0]):
+        rank_widest = 1
+        rank_all = 1
         shared = False
-        for d in range(dims):
-            if coef[r, d] != 0 and factors[d] > 1:
-                most = max(most, factors[d])
+        for d in range(coef.shape[1]):
+            if coef[r, d] != 0:
+                rank_widest = max(rank_widest, factors[d])
+                rank_all *= factors[d]
                 if side[d, HALO] >= 0:
                     shared = True
-        if not (linked and shared):
-            product *= most
-    return product
+        distinct *= rank_widest
+        if shared:
+            widest = max(widest, rank_widest)
+            most = max(most, rank_all)
+    return distinct, distinct / widest, 1.0 / most
+
+
+@nb.njit(cache=True)
+def _coincide(side: Ints, factors: Ints, first: int, last: int) -> bool:
+    """Whether two instances below level ``first`` may hold one box of a data space.
+
+    What is unrolled up to level ``last`` may be unrolled at ``first``, but for dimensions that share a rank.
+    """
+    for d in range(side.shape[0]):
+        if side[d, HALO] >= 0:
+            if factors[first, d] == 1:
+                continue
+            for e in range(side.shape[0]):
+                if e != d and side[e, HALO] == side[d, HALO] and factors[first, e] > 1:
+                    return True
+        elif side[d, IDLE] == 1:
+            for level in range(first, last + 1):
+                if factors[level, d] > 1:
+                    return True
+    return False
+
+
+@nb.njit(cache=True)
+def _near(side: Ints, factors: Ints, near: Ints) -> bool:
+    """Mark the dimensions of every shared rank that is unrolled at one level; return whether there are any."""
+    found = False
+    for d in range(side.shape[0]):
+        near[d] = 0
+    for d in range(side.shape[0]):
+        if side[d, HALO] >= 0 and factors[d] > 1:
+            found = True
+            for e in range(side.shape[0]):
+                if side[e, HALO] == side[d, HALO]:
+                    near[e] = 1
+    return found
 
 
 @nb.njit(cache=True)
@@ -82,20 +127,23 @@ def prepare(
     elided: bool,
     keep: Bools,
     factors: Ints,
+    rests: Ints,
     steps: float,
     unrolled: Unrolled,
     traffic: Floats,
 ) -> float:
-    """Fill what an unrolling fixes; return the energy [pJ] of the accesses that the compute units make.
+    """Fill what an unrolling fixes; return the energy [pJ] of the accesses that the compute units make, at least.
 
     Parameters
     ----------
     factors
         Spatial factors, shape (levels, dimensions).
+    rests
+        What temporal loops must cover, by dimension: places `REST` of `Grid.axis`.
     steps
         Temporal iterations.
     unrolled
-        Idleness and shared ranks are read, all else is written.
+        ``side`` and ``origin`` are read, all else is written.
     traffic
         Out, shape (levels, 2): words per instance that the compute units ask for, as a start for bandwidth bounds.
     """
@@ -116,45 +164,69 @@ def prepare(
     total_pj = 0.0
     for v in range(layer.coef.shape[0]):
         _partitions(layer, factors, unrolled, v)
-        _mark_linked(factors, unrolled.side[v])
-        coef = layer.coef[v]
-        side = unrolled.side[v]
-        # Walk outward over kept levels; units hold nothing, so between them a neighbour may hand any operand on.
+        # Walk outward over kept levels; -1 stands for the compute units.
         child = -1
-        share = _least_distinct(coef, side, factors[0], False)
-        for d in range(dims):
-            if factors[0, d] > 1 and (side[d, IDLE] == 1 or side[d, HALO] >= 0):
-                share = 0.0
-        share_linked = share
         for level in range(levels):
-            if level > 0:
-                share *= _least_distinct(coef, side, factors[level], False)
-                share_linked *= _least_distinct(coef, side, factors[level], True)
             unrolled.edge[level, v, PARENT] = -1.0
+            _near(unrolled.side[v], factors[level], unrolled.near[level, v])
             if not keep[level, v]:
                 continue
-            if child < 0:
-                words = steps * share
-                fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, -1, level)
-                total_pj += crossing_pj(unrolled.rate, -1, v, words, steps)
-                if layer.read_write[v]:
-                    traffic[level, 1] += words
-                    traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED])
-                else:
-                    traffic[level, 0] += words
-            else:
+            written = layer.read_write[v]
+            fill_rate(unrolled.rate, spec, unrolled, v, written, elided, child, level)
+            if child >= 0:
                 unrolled.edge[child, v, PARENT] = level
-                fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, child, level)
-                unrolled.edge[child, v, SPREAD] = share
-                unrolled.edge[child, v, SPREAD_LINKED] = share_linked
-                unrolled.edge[child, v, SERVED] = 1.0
-                for d in range(dims):
-                    if side[d, HALO] >= 0:
-                        unrolled.edge[child, v, SERVED] /= factors[child + 1, d]
+                _edge(layer.coef[v], factors, unrolled, v, child, level)
+            else:
+                words = _unit_words(layer.coef[v], factors, rests, steps, unrolled, v, level)
+                total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0)
+                traffic[level, 1 if written else 0] += words
+                if written:
+                    traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED])
             child = level
-            share = 1.0
-            share_linked = 1.0
     return total_pj
+
+
+@nb.njit(cache=True)
+def _chain(coef: Ints, side: Ints, factors: Ints, first: int, last: int) -> float:
+    """Words asked of level ``last`` per word asked of ``first - 1``, across bypassed levels, at least."""
+    product = 1.0
+    for level in range(first, last + 1):
+        product *= _spread(coef, side, factors[level])[0]
+    return product
+
+
+@nb.njit(cache=True)
+def _unit_words(coef: Ints, factors: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: int, level: int) -> float:
+    """Words that the compute units ask of one instance of the innermost level that keeps a data space, at least.
+
+    Units hold nothing, so a neighbour may hand an operand on in every step that does not move a rank of one dimension.
+    """
+    side = unrolled.side[v]
+    words = steps
+    linked = _coincide(side, factors, 0, unrolled.origin[0])
+    for d in range(side.shape[0]):
+        linked = linked or unrolled.near[0, v, d] == 1
+    if linked:
+        words = 1.0
+        for d in range(side.shape[0]):
+            if side[d, IDLE] == 0 and side[d, HALO] < 0:
+                words *= rests[d, REST]
+    return words * _chain(coef, side, factors, 0, level)
+
+
+@nb.njit(cache=True)
+def _edge(coef: Ints, factors: Ints, unrolled: Unrolled, v: int, child: int, level: int) -> None:
+    """Fill `Unrolled.edge` of one boundary: ``level`` is the next level outside ``child`` that keeps the data space."""
+    edge = unrolled.edge[child, v]
+    side = unrolled.side[v]
+    distinct, linked, share = _spread(coef, side, factors[child + 1])
+    beyond = _chain(coef, side, factors, child + 2, level)
+    apart = 1.0 / unrolled.instances[child + 1]
+    edge[DISTINCT] = distinct * beyond
+    edge[DISTINCT_LINKED] = linked * beyond
+    edge[FILL_LINKED] = share + (1.0 - share) * apart
+    edge[FILL_STANDING] = apart
+    edge[COINCIDE] = 1.0 if _coincide(side, factors, child + 1, unrolled.origin[child + 1]) else 0.0
 
 
 @nb.njit(cache=True)
@@ -168,19 +240,3 @@ def _partitions(layer: LayerArrays, factors: Ints, unrolled: Unrolled, v: int) -
             if unrolled.side[v, d, IDLE] == 0 and unrolled.side[v, d, HALO] < 0:
                 words //= factors[level + 1, d]
         unrolled.edge[level, v, PARTITIONED] = words
-
-
-@nb.njit(cache=True)
-def _mark_linked(factors: Ints, side: Ints) -> None:
-    """Mark the dimensions of every shared rank that is unrolled above the compute units."""
-    dims = factors.shape[1]
-    for d in range(dims):
-        side[d, LINKED] = 0
-    for d in range(dims):
-        if side[d, HALO] < 0:
-            continue
-        for level in range(1, factors.shape[0]):
-            if factors[level, d] > 1:
-                for e in range(dims):
-                    if side[e, HALO] == side[d, HALO]:
-                        side[e, LINKED] = 1

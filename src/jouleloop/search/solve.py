@@ -6,6 +6,7 @@ import numpy as np
 from jouleloop.model.arrays import (
     CAPACITY,
     MAX_LOOPS,
+    MIN_WORDS,
     Bools,
     Floats,
     Ints,
@@ -19,24 +20,27 @@ from jouleloop.search.arrays import (
     CUT_CAPACITY,
     DELAY,
     EDGE,
-    LINKED,
+    HALO,
     LOOPS,
     POINT,
     PRODUCT,
     RATE,
     REST,
+    STEPS,
     STOPPED,
-    Arrangements,
     Case,
     Found,
+    Log,
     Path,
     Tables,
     Unrolled,
+    new_log,
 )
 from jouleloop.search.bounds import fill_bounds, further
+from jouleloop.search.candidates import Candidates
 from jouleloop.search.descend import beaten, descend
 from jouleloop.search.lattice import fill_grid, find_kinds, new_grid
-from jouleloop.search.prepare import find_sides, prepare
+from jouleloop.search.prepare import prepare
 
 
 @nb.njit(cache=True)
@@ -79,7 +83,15 @@ def bound_unrollings(
                 macs *= factors[u, level, d]
             case.grid.axis[d, REST] = rest
         path.certain_pj[top] = macs * compute_pj + prepare(
-            case.layer, case.spec, elided, case.keep, factors[u], steps[u], case.unrolled, path.traffic[top]
+            case.layer,
+            case.spec,
+            elided,
+            case.keep,
+            factors[u],
+            case.grid.axis,
+            steps[u],
+            case.unrolled,
+            path.traffic[top],
         )
         points = fill_grid(case.grid)
         fill_bounds(case, points)
@@ -94,10 +106,8 @@ class Solver:
 
     Parameters
     ----------
-    factors
-        Spatial factors of every unrolling, shape (unrollings, levels, dimensions).
-    ranges
-        First and last arrangement of every unrolling, shape (unrollings, 2).
+    side
+        See `Unrolled.side`.
     """
 
     def __init__(
@@ -108,24 +118,25 @@ class Solver:
         elided: bool,
         keep: Bools,
         slots: Ints,
-        factors: Ints,
-        ranges: Ints,
-        arrangements: Arrangements,
+        side: Ints,
+        candidates: Candidates,
     ) -> None:
         levels, spaces = keep.shape
         dims = len(layer.bounds)
         self.compute_pj = compute_pj
         self.elided = elided
-        self.factors = factors
-        self.ranges = ranges
-        self.arrangements = arrangements
+        self.factors = factors = candidates.factors
+        self.runs = candidates.runs
+        self.arrangements = candidates.arrangements
         self.steps = np.prod(layer.bounds.astype(float)) / factors.reshape(len(factors), -1).prod(axis=1)
         self.bound_pj = np.full(len(factors), np.nan)
         unrolled = Unrolled(
             np.empty((levels, dims), np.int64),
             np.empty(levels),
+            candidates.origin,
             np.zeros((levels, spaces, EDGE)),
-            find_sides(layer.coef, layer.bounds),
+            side,
+            np.zeros((levels, spaces, dims), np.int64),
             np.zeros((levels + 1, spaces, RATE)),
         )
         kind = find_kinds(unrolled.side)
@@ -140,50 +151,59 @@ class Solver:
             np.zeros(levels),
             np.zeros((levels, levels, 2)),
             NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep),
+            np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
+            np.zeros((3, layer.coef.shape[1]), np.int64),
+            np.zeros(STEPS),
         )
         self.work = new_work(levels, spaces)
         self._tabled = (-1, 0)
 
     def run(self, mode: int, best: Floats, counters: Ints, found: Found) -> None:
         """Minimise over all unrollings; ``best``, ``counters`` and ``found`` are updated where something improves."""
-        top = len(self.case.spec) - 1
-        tensors = [
-            np.prod([1 + int(rank @ (self.case.layer.bounds - 1)) for rank in space], dtype=float)
-            for space in self.case.layer.coef
-        ]
-        if np.sum(tensors, where=self.case.keep[top]) > self.case.spec[top, CAPACITY]:
-            self.bound_pj[:] = np.inf
-        if np.isnan(self.bound_pj).any():
-            self._bound(0, len(self.factors))
-            counters[CUT_CAPACITY] += int(np.isinf(self.bound_pj).sum())
+        self.bound_all(counters)
         for u in self._sequence(mode):
             if counters[STOPPED]:
                 return
             if self.bound_pj[u] == np.inf or beaten(mode, best, self.bound_pj[u], self.steps[u]):
                 counters[CUT_BOUND] += 1
                 continue
-            points = self._tabled[1] if self._tabled[0] == u else self._bound(int(u), int(u) + 1)
-            self.path.node[top, LOOPS] = 0
-            self.path.node[top, POINT] = points - 1
-            first, last = (int(value) for value in self.ranges[u])
-            # Where no mesh link can occur, the arrangement of spatial loops changes nothing.
-            if not (self.case.unrolled.side[:, :, LINKED].any() or (self.factors[u, 0] > 1).any()):
-                last = first + 1
-            descend(
-                mode,
-                self.elided,
-                self.compute_pj,
-                self.case,
-                self.path,
-                self.steps[u],
-                first,
-                last,
-                self.arrangements,
-                self.work,
-                best,
-                counters,
-                found,
-            )
+            self.search_one(int(u), mode, best, counters, found, new_log())
+
+    def bound_all(self, counters: Ints) -> None:
+        """Write the lower bounds [pJ] of all unrollings, infinite where no tile fits."""
+        top = len(self.case.spec) - 1
+        tensors = [
+            np.prod([1 + int(rank @ (self.case.layer.bounds - 1)) for rank in space], dtype=float)
+            for space in self.case.layer.coef
+        ]
+        held = np.sum(tensors, where=self.case.keep[top])
+        if held > self.case.spec[top, CAPACITY] or held < self.case.spec[top, MIN_WORDS]:
+            self.bound_pj[:] = np.inf
+        if np.isnan(self.bound_pj).any():
+            self._bound(0, len(self.factors))
+            counters[CUT_CAPACITY] += int(np.isinf(self.bound_pj).sum())
+
+    def search_one(self, u: int, mode: int, best: Floats, counters: Ints, found: Found, log: Log) -> None:
+        """Search one unrolling to its end."""
+        top = len(self.case.spec) - 1
+        points = self._tabled[1] if self._tabled[0] == u else self._bound(u, u + 1)
+        self.path.node[top, LOOPS] = 0
+        self.path.node[top, POINT] = points - 1
+        descend(
+            mode,
+            self.elided,
+            self.compute_pj,
+            self.case,
+            self.path,
+            self.steps[u],
+            self.runs[u],
+            self.arrangements,
+            self.work,
+            best,
+            counters,
+            found,
+            log,
+        )
 
     def _bound(self, first: int, last: int) -> int:
         """Bound some unrollings; return the number of lattice points of the last, whose tables are kept."""

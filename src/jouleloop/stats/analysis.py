@@ -10,6 +10,7 @@ import pandas as pd
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.stats.cases import Case, SweepDescription
+from jouleloop.stats.columns import FAMILIES
 from jouleloop.stats.describe import describe
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.expression import evaluate_variable
@@ -29,9 +30,6 @@ from jouleloop.stats.rows import (
 from jouleloop.stats.table import check_table, find_responses, groups, response_values
 
 __all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table"]
-
-FAMILIES = ("quadratic_p", "equivalence_p", "reset_p", "rainbow_p", "breusch_pagan_p", "durbin_watson_p")
-"""Columns of p-values, each corrected by Holm over all rows of the table in which it was computed."""
 
 _SIGNIFICANT_DIGITS = 10
 _OF_EVERY_ARCHITECTURE = ("data_pj", "total_pj")

@@ -22,6 +22,11 @@ _EXACT = Column("exact", "truth", "", "Whether the residuals are rounding noise.
 _QUADRATIC_P = Column("quadratic_p", "number", "", "P-value of the quadratic term, the test of paper 002.")
 _PUBLISHED_P = Column("published_p", "number", "", "The p-value that paper 002 prints.")
 
+FAMILIES = (
+    "confirmation_p", "quadratic_p", "equivalence_p", "reset_p", "rainbow_p", "breusch_pagan_p", "durbin_watson_p",
+)  # fmt: skip
+"""Columns of p-values, each corrected by Holm over all rows of the table in which it was computed."""
+
 FITS = Layout(
     "fits",
     "One fit: a sweep, architecture and response.",
@@ -72,6 +77,11 @@ VERDICTS = Layout(
         Column("leading_share", "number", "", "Share of the expected leading term."),
         Column("leading_low", "number", "", "Lower end of that share's interval."),
         Column("leading_high", "number", "", "Upper end of that share's interval."),
+        Column("misfit_parts", "whole", "", "Parts of the range in which the mean deviation was tested, or 0."),
+        Column("misfit_deviation", "number", "", "Mean deviation from the fit in the part where it may be largest."),
+        Column("misfit_low", "number", "", "Lower end of that deviation's interval."),
+        Column("misfit_high", "number", "", "Upper end of that deviation's interval."),
+        Column("confirmation_p", "number", "", "The error of confirming: the largest p-value of the tests it needs."),
         _QUADRATIC_P,
         _PUBLISHED_P,
         _R_SQUARED,

@@ -12,7 +12,7 @@ _LEVEL = 0.05  # of the paper's test, paper 002, Section 6
 _VERDICT_ORDER = ("exact", "confirmed", "inconclusive", "refuted")
 _SETTLED = {
     "exact": "The expected growth holds exactly",
-    "confirmed": "The expected growth is confirmed",
+    "confirmed": "Within the margin and over this range the expected growth is confirmed",
     "refuted": "The expected growth is refuted",
     "inconclusive": "These points neither confirm nor refute the expected growth",
 }
@@ -66,6 +66,12 @@ def describe_row(row: Mapping[Hashable, Any]) -> str:
         sentences[0] += f": it is {row['reason']}, which leaves nothing to test."
         return " ".join(sentences)
     sentences[0] += f": {row['reason']}."
+    if verdict == "confirmed":
+        held = "holds" if row["confirmation_p_holm"] <= _LEVEL else "does not hold"
+        sentences.append(
+            f"This verdict stands alone (p = {row['confirmation_p']:.2g}); it {held} together with all others of the "
+            f"study (Holm, p = {row['confirmation_p_holm']:.2g})."
+        )
     if row["n"] == 0 or pd.isna(row["r_squared"]):
         return " ".join(sentences)
     if not pd.isna(row["exponent"]):

@@ -57,6 +57,11 @@ class EquivalenceTest:
         return self.beyond_p_value <= self.alpha
 
     @property
+    def positive_p_value(self) -> float:
+        """The error of calling the term itself positive, whatever the fitted value. NaN if untestable."""
+        return 1 - self.negative_p_value
+
+    @property
     def negative(self) -> bool:
         """Whether the term is negative, one-sided at level alpha."""
         return self.negative_p_value <= self.alpha

@@ -2,21 +2,15 @@
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError, unknown
+from jouleloop.expressions import ExpressionError, Language, evaluate
 from jouleloop.stats.regression import FloatArray
 
-_BINARY: Mapping[type[ast.operator], Callable[[FloatArray, FloatArray], FloatArray]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
 _SYMBOLS = {"n": "C", "m": "M"}
 _LONGEST = 200
 _GREATEST_POWER = 8
@@ -36,33 +30,46 @@ def evaluate_variable(expression: str, table: pd.DataFrame, *, field: str = "var
     if len(expression) > _LONGEST:
         raise InputError(Fault("the expression is too long", field=field, allowed=f"{_LONGEST} characters"))
     try:
-        tree = ast.parse(expression.strip(), mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise InputError(Fault("not an arithmetic expression", field=field, value=expression)) from error
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        return np.broadcast_to(_value(tree.body, table, field), (len(table),)).astype(np.float64)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            value = evaluate(expression, lambda name: _column(name, table, field), _COLUMNS)
+    except ExpressionError as error:
+        if not error.part:
+            raise InputError(Fault("not an arithmetic expression", field=field, value=expression)) from error
+        allowed = "column names, numbers, parentheses and + - * / **"
+        if error.part == _POWER:
+            raise InputError(Fault(str(error), field=field, allowed=f"up to {_GREATEST_POWER}")) from error
+        fault = Fault("not allowed in the expression of a variable", field=field, value=error.part, allowed=allowed)
+        raise InputError(fault) from error
+    return np.broadcast_to(value, (len(table),)).astype(np.float64)
 
 
-def _value(node: ast.expr, table: pd.DataFrame, field: str) -> FloatArray:
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
-        return np.asarray(node.value, dtype=np.float64)
-    if isinstance(node, ast.Name):
-        return _column(node.id, table, field)
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return np.asarray(-_value(node.operand, table, field))
-    if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
-        left, right = _value(node.left, table, field), _value(node.right, table, field)
-        if isinstance(node.op, ast.Pow) and (right.ndim or abs(float(right)) > _GREATEST_POWER):
-            raise InputError(Fault("a power must be a small number", field=field, allowed=f"up to {_GREATEST_POWER}"))
-        return np.asarray(_BINARY[type(node.op)](left, right))
-    raise InputError(
-        Fault(
-            "not allowed in the expression of a variable",
-            field=field,
-            value=ast.unparse(node),
-            allowed="column names, numbers, parentheses and + - * / **",
-        )
-    )
+_POWER = "**"
+
+
+def _power(base: FloatArray, exponent: FloatArray) -> FloatArray:
+    if exponent.ndim or abs(float(exponent)) > _GREATEST_POWER:
+        raise ExpressionError("a power must be a small number", _POWER)
+    return np.asarray(base**exponent)
+
+
+def _number(value: Any) -> FloatArray:
+    if type(value) not in (int, float):
+        raise ExpressionError("only numbers", repr(value))
+    return np.asarray(value, dtype=np.float64)
+
+
+#: Arithmetic over columns; a number is an array of no dimensions.
+_COLUMNS = Language(
+    {
+        ast.Add: operator.add,
+        ast.Sub: operator.sub,
+        ast.Mult: operator.mul,
+        ast.Div: operator.truediv,
+        ast.Pow: _power,
+    },
+    {ast.USub: operator.neg},
+    _number,
+)
 
 
 def _column(name: str, table: pd.DataFrame, field: str) -> FloatArray:

@@ -11,6 +11,7 @@ from jouleloop.stats.equivalence import EquivalenceTest, equivalence_test
 from jouleloop.stats.expected import Growth, growth_named
 from jouleloop.stats.exponent import ExponentFit, exponent_fit
 from jouleloop.stats.forms import Form, compare_forms
+from jouleloop.stats.misfit import MisfitTest, misfit_test
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.quadratic import QuadraticTest, quadratic_test
 from jouleloop.stats.regression import FloatArray, PolynomialFit, checked_points, distinct_values, fit_polynomial
@@ -43,12 +44,27 @@ class Verdict:
         Test of the next higher power; None where it was not needed or not possible.
     leading
         Test of the expected power itself (is there such growth at all?); None likewise.
+    misfit
+        Test of the mean deviation in each part of the range; None where the other two did not get so far.
     """
 
     outcome: Outcome
     reason: str
     excess: EquivalenceTest | None = None
     leading: EquivalenceTest | None = None
+    misfit: MisfitTest | None = None
+
+    @property
+    def confirmation_p(self) -> float:
+        """The error of confirming: the largest p-value of the tests that must all pass; NaN where one was not made.
+
+        The growth itself is tested against none, one-sided; the next power and the parts of the range against the
+        margin.
+        """
+        if self.excess is None or self.misfit is None:
+            return NAN
+        growing = 0.0 if self.leading is None else self.leading.positive_p_value
+        return max(self.excess.p_value, self.misfit.p_value, growing)
 
 
 @dataclass(frozen=True)
@@ -117,7 +133,8 @@ def decide(
     2. The expected form fits to rounding: exact, if its highest coefficient is positive; refuted if it is none.
     3. Refuted, if the share of the next higher power lies beyond the margin, or the expected growth itself is absent
        (its share is negative, or equivalent to none).
-    4. Confirmed, if the share of the next higher power is equivalent to none and the expected growth is there.
+    4. Confirmed, if the share of the next higher power is equivalent to none, the expected growth is there, and the
+       mean deviation from the fit is equivalent to none in every part of the range.
     5. Inconclusive otherwise.
 
     Parameters
@@ -210,7 +227,16 @@ def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> V
     if leading is not None and (leading.note or leading.low <= 0):
         reason = leading.note or f"{_shown(leading, growth)} does not differ from zero"
         return Verdict(Outcome.INCONCLUSIVE, reason, excess, leading)
-    return Verdict(Outcome.CONFIRMED, f"{shown} is inside {margin}", excess, leading)
+    misfit = misfit_test(fit, options.margin, options.alpha)
+    if misfit.note:
+        return Verdict(Outcome.INCONCLUSIVE, misfit.note, excess, leading, misfit)
+    worst = f"at most {_percent(misfit.deviation)} {_interval(misfit.low, misfit.high, misfit.alpha)}"
+    if not misfit.within:
+        place = f"between {misfit.u_low:.6g} and {misfit.u_high:.6g} of {growth.regressor.format(x='x')}"
+        reason = f"{shown} is inside {margin}, but the form bends: {place} the mean deviation from it, {worst}, is not"
+        return Verdict(Outcome.INCONCLUSIVE, reason.replace("at most ", "", 1), excess, leading, misfit)
+    reason = f"{shown} is inside {margin}, and so is the mean deviation from the fit in each of {misfit.parts} parts"
+    return Verdict(Outcome.CONFIRMED, f"{reason} of this range, {worst}", excess, leading, misfit)
 
 
 def _decide_exact(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> Verdict:
@@ -232,11 +258,16 @@ def _form(power: int, growth: Growth) -> str:
 
 
 def _shown(test: EquivalenceTest, growth: Growth) -> str:
-    confidence = f"{100 * (1 - 2 * test.alpha):.3g} %"
-    return (
-        f"the {_form(test.degree, growth)} share at the largest size, {100 * test.share:.3g} % "
-        f"({confidence} interval {100 * test.low:.3g} to {100 * test.high:.3g} %),"
-    )
+    interval = _interval(test.low, test.high, test.alpha)
+    return f"the {_form(test.degree, growth)} share at the largest size, {_percent(test.share)} {interval},"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"
+
+
+def _interval(low: float, high: float, alpha: float) -> str:
+    return f"({100 * (1 - 2 * alpha):.3g} % interval {100 * low:.3g} to {100 * high:.3g} %)"
 
 
 def fit_growth(

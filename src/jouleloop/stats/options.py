@@ -20,8 +20,9 @@ class StatisticsOptions(BaseModel):
         lt=1,
         description=(
             "Equivalence margin: the growth is as expected when the share of the next higher power in the fitted value "
-            "at the largest size lies within plus or minus this. The default of one percent is an order of magnitude "
-            "below the spread that divisibility alone puts on the energies, and too small to change a design decision."
+            "at the largest size and the mean deviation in every part of the range lie within plus or minus this. The "
+            "default of one percent is an order of magnitude below the spread that divisibility alone puts on the "
+            "energies, and too small to change a design decision."
         ),
         json_schema_extra=_unit("share of the fitted value at the largest size"),
     )

@@ -22,7 +22,8 @@ _DIMENSIONS = ("C", "M", "R", "S", "P", "Q", "N")
 
 def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
     """Return the row of results/verdicts.csv; ``omitted`` counts the layers left out."""
-    excess, leading, spec = test.verdict.excess, test.verdict.leading, test.specification
+    excess, leading, misfit = test.verdict.excess, test.verdict.leading, test.verdict.misfit
+    spec = test.specification
     exponent, quadratic = test.exponent, test.quadratic
     layers = [str(layer) for layer in case.rows["layer"]]
     return case.key | {
@@ -48,6 +49,11 @@ def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
         "leading_share": leading.share if leading else math.nan,
         "leading_low": _finite(leading.low) if leading else math.nan,
         "leading_high": _finite(leading.high) if leading else math.nan,
+        "misfit_parts": misfit.parts if misfit else 0,
+        "misfit_deviation": misfit.deviation if misfit else math.nan,
+        "misfit_low": _finite(misfit.low) if misfit else math.nan,
+        "misfit_high": _finite(misfit.high) if misfit else math.nan,
+        "confirmation_p": test.verdict.confirmation_p,
         "quadratic_p": quadratic.p_value if quadratic else math.nan,
         "published_p": case.published_p,
         "r_squared": test.r_squared,

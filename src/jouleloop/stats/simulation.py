@@ -76,6 +76,38 @@ def line_with_share(x: FloatArray, share: float, power: int = 2) -> FloatArray:
     return np.asarray(0.05 + (0.95 - share) * w ** (power - 1) + share * w**power, dtype=np.float64)
 
 
+def mn_grid() -> FloatArray:
+    """Return mn of the 32 × 32 layers of the paper's sweep of weights, 1,024 points."""
+    return np.asarray(np.outer(GRID, GRID).ravel(), dtype=np.float64)
+
+
+def unseen_misfit(x: FloatArray, shape: str, amplitude: float) -> FloatArray:
+    """Return a line plus a misfit that no quadratic term can see: its part along 1, x and x² is taken out.
+
+    Parameters
+    ----------
+    shape
+        ``S`` (a cubic), ``sine`` (two periods), ``two kinks``, or ``kink 75`` for one at 75 % of the range.
+    amplitude
+        Largest absolute misfit as a share of the line at the largest size.
+    """
+    w = x / x.max()
+    if shape == "S":
+        misfit = w**3
+    elif shape == "sine":
+        misfit = np.sin(4 * np.pi * w)
+    elif shape == "two kinks":
+        misfit = np.maximum(w - 1 / 3, 0) - 2 * np.maximum(w - 2 / 3, 0)
+    else:
+        misfit = np.maximum(w - float(shape.removeprefix("kink ")) / 100, 0)
+    design = np.vander(w, 3)
+    misfit = misfit - design @ np.linalg.lstsq(design, misfit, rcond=None)[0]
+    return np.asarray(line_with_share(x, 0.0) + amplitude * misfit / np.abs(misfit).max(), dtype=np.float64)
+
+
+MISFITS = ("S", "sine", "two kinks", "kink 50", "kink 75", "kink 90")
+
+
 def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
     """Return the scenarios; those at the margin are the hardest cases, where each error may reach the level."""
     confirmed, refuted, inconclusive, exact = Outcome
@@ -120,6 +152,7 @@ def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
 
         return draw
 
+    grid = mn_grid()
     few = np.array([3.0, 5.0, 7.0, 9.0, 11.0])
     repeated = np.repeat(np.arange(1.0, 17.0) * 256, 8)
     flat, line, parabola = np.ones_like(GRID), line_with_share(GRID, 0.0), line_with_share(GRID, 0.9)
@@ -163,6 +196,14 @@ def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
         case("1/x, noise 1 %", "constant", noisy(GRID, 1 / GRID, 0.01), bent, good, 0.9),
         case("noise around zero", "linear", noisy_zero, edge | bent, good | only_exact, 0.9),
         case("line to zero and below", "linear", level_noise(GRID, line[-1] - line, 0.05), bent, good, 0.9),
+        case("line, noise 0.1 %, grid of mn", "linear", noisy(grid, line_with_share(grid, 0.0), 0.001),
+             good, bent, 0.9),
+        case("line, S of 0.05 %, noise 0.05 %", "linear", noisy(GRID, unseen_misfit(GRID, "S", 0.0005), 0.0005),
+             good, bent, 0.9),
+        *(case(f"line, {shape} of 2 %, {where}", "linear", noisy(x, unseen_misfit(x, shape, 0.02), noise),
+               edge | bent, good | only_exact, 0.9)
+          for shape in MISFITS
+          for where, x, noise in (("32 sizes, noise 0.1 %", GRID, 0.001), ("grid of mn, no noise", grid, 0.0))),
     )  # fmt: skip
 
 

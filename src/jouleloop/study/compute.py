@@ -4,18 +4,20 @@ import gc
 import logging
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from jouleloop.engines.protocol import Engine, Target
-from jouleloop.errors import EngineError, InputError
+from jouleloop.errors import EngineError, InputError, JouleloopError
 from jouleloop.search.result import SearchResult
 from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.variants import UNCHANGED, Variant
 
 LOG = logging.getLogger("jouleloop.pipeline")
 
@@ -45,14 +47,40 @@ class Job:
         return result_key(problem, self._digest(problem))
 
     def _digest(self, problem: Problem) -> str:
-        cache: dict[str, str] = self.__dict__.setdefault("_digests", {})
-        name = problem.shape.name
-        if name not in cache:
+        digests, name = self._known.digests, problem.shape.name
+        if name not in digests:
             target = self.target.for_shape(problem.shape)
-            cache[name] = digest(
+            digests[name] = digest(
                 target_identity(target, self.engine, self.objective, seed=self.seed, budget=self.budget)
             )
-        return cache[name]
+        return digests[name]
+
+    def at(self, variant: Variant) -> "Job | JouleloopError":
+        """Return the job for ``variant``, its energies estimated anew, or the error that says why there is none."""
+        if variant == UNCHANGED:
+            return self
+        jobs = self._known.jobs
+        if variant not in jobs:
+            files = self.target.files
+            try:
+                changed = TargetSet(replace(files, changes=(*files.changes, *variant)), self.target.semantics)
+                jobs[variant] = replace(self, target=changed)
+            except JouleloopError as error:
+                jobs[variant] = error
+        return jobs[variant]
+
+    @cached_property
+    def _known(self) -> "_Known":
+        """What follows from the job and was worked out before; no part of what the job is."""
+        return _Known()
+
+
+@dataclass
+class _Known:
+    """Digests of the target by shape of problem, and the jobs on variants of the architecture."""
+
+    digests: dict[str, str] = field(default_factory=dict)
+    jobs: dict[Variant, Job | JouleloopError] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -94,7 +122,19 @@ def run_chunk(
     if progress and done:
         progress(done, 0)
     LOG.info("%s: %d layers, %d stored already", job.target.name, len(layers), done)
-    waiting = list(missing.items())
+    try:
+        written = _search(job, list(missing.items()), store, progress)
+    finally:
+        gc.unfreeze()
+    # Every later run opens every segment: one a chunk keeps that quick.
+    store.merge(written)
+    return ChunkReport(tuple(keys), len(missing), done, time.monotonic() - started)
+
+
+def _search(
+    job: Job, waiting: list[tuple[str, Layer]], store: ResultStore, progress: Callable[[int, int], None] | None
+) -> list[Path]:
+    """Search layers batch by batch; return the segments of the store that hold the results."""
     written: list[Path] = []
     size = _FIRST_BATCH
     while waiting:
@@ -106,10 +146,9 @@ def run_chunk(
         # What failed is kept apart: a table has its reason, and the next run tries again.
         store.failed.write({key: record for key, record in records.items() if record["status"] == "failed"})
         written += [path] if path else []
-        if size == _FIRST_BATCH:
-            # All modules and kernels are loaded now; without this the collector goes over them again and again, which
-            # takes a quarter of the time of small searches.
-            gc.freeze()
+        # All modules and kernels are loaded now; without this the collector goes over them again and again, which takes
+        # a quarter of the time of small searches. It is undone at the end: the process may have other plans.
+        gc.freeze()
         LOG.info("%s: %d layers searched, %d to go", job.target.name, len(batch), len(waiting))
         for (key, layer), result in zip(batch, results, strict=True):
             outcome = "optimal" if result.optimal else result.reason or result.status
@@ -118,9 +157,7 @@ def run_chunk(
             progress(0, len(batch))
         # What a kill can lose is one batch: it grows only while it is quick.
         size = min(2 * size, _MOST_BATCH) if time.monotonic() - before < _BATCH_SECONDS else max(1, size // 2)
-    # Every later run opens every segment: one a chunk keeps that quick.
-    store.merge(written)
-    return ChunkReport(tuple(keys), len(missing), done, time.monotonic() - started)
+    return written
 
 
 def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:

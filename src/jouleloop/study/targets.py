@@ -63,13 +63,18 @@ class TargetFiles:
 class TargetSet:
     """One target in all shapes of problem, read once each.
 
+    Parameters
+    ----------
+    shape
+        The shape whose constraints are read at once, so that their faults show with those of the other files.
+
     Raises
     ------
     InputError
         With the faults of all its files together.
     """
 
-    def __init__(self, files: TargetFiles, semantics: str = SEMANTICS[0]) -> None:
+    def __init__(self, files: TargetFiles, semantics: str = SEMANTICS[0], shape: ProblemShape = CONV) -> None:
         if semantics not in SEMANTICS:
             raise InputError(unknown(semantics, SEMANTICS, "semantics", field="semantics"))
         self.files = files
@@ -82,12 +87,12 @@ class TargetSet:
             faults += error.at(files.arch).faults
         self._targets: dict[ProblemShape, Target] = {}
         try:
-            constraints = self._constraints(CONV)
+            constraints = self._constraints(shape)
         except JouleloopError as error:
             faults += error.faults
         if faults:
             raise InputError(faults)
-        self._targets[CONV] = Target(self.arch, self.costs, constraints, semantics)
+        self._targets[shape] = Target(self.arch, self.costs, constraints, semantics)
 
     @property
     def name(self) -> str:

@@ -2,44 +2,17 @@
 
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 
 from jouleloop.errors import JouleloopError
 from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import ChunkReport, Job, run_chunk
 from jouleloop.study.keys import digest
 from jouleloop.study.store import ResultStore
-from jouleloop.study.targets import TargetSet
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.sweep import Sweep
-from jouleloop.workload.variants import UNCHANGED, Variant, sorted_variants, variant_label
+from jouleloop.workload.variants import Variant, sorted_variants, variant_label
 
 LOG = logging.getLogger("jouleloop.pipeline")
-
-
-class JobFamily:
-    """The jobs of one architecture in all its variants, built once each."""
-
-    def __init__(self, job: Job) -> None:
-        self.job = job
-        self._found: dict[Variant, Job | JouleloopError] = {UNCHANGED: job}
-
-    def at(self, variant: Variant) -> Job | JouleloopError:
-        """Return the job for ``variant``, its energies estimated anew, or the error that says why there is none."""
-        if variant not in self._found:
-            target = self.job.target
-            try:
-                changed = TargetSet(replace(target.files, changes=(*target.files.changes, *variant)), target.semantics)
-                self._found[variant] = replace(self.job, target=changed)
-            except JouleloopError as error:
-                self._found[variant] = error
-        return self._found[variant]
-
-
-def family_of(job: Job) -> JobFamily:
-    """Return the jobs of ``job`` in all variants, the same object for the same job."""
-    family: JobFamily = job.__dict__.setdefault("_family", JobFamily(job))
-    return family
 
 
 def distinct_points(sweeps: Iterable[Sweep]) -> list[tuple[Variant, Layer]]:
@@ -76,7 +49,7 @@ def run_points(
     computed = cached = 0
     seconds = 0.0
     for variant, layers in by_variant.items():
-        changed = family_of(job).at(variant)
+        changed = job.at(variant)
         if isinstance(changed, JouleloopError):
             LOG.warning("%s with %s: %s", job.target.name, variant_label(variant), changed)
             if progress:

@@ -8,11 +8,11 @@ import pandas as pd
 
 from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.mapping.compact import kept_text
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.search.result import SearchResult
 from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import Job, Record, run_chunk
 from jouleloop.study.store import ResultStore
-from jouleloop.study.variants import family_of
 from jouleloop.workload.layer import CONV, Layer
 from jouleloop.workload.sweep import Sweep
 from jouleloop.workload.variants import Variant, variant_label
@@ -74,7 +74,7 @@ def energies_table(
         row_of: dict[tuple[Variant, tuple[Any, ...]], str] = {}
         for number, variant in enumerate(dict.fromkeys(point.variant for point in points)):
             layers = {layer_identity(point.layer): point.layer for point in points if point.variant == variant}
-            changed = family_of(job).at(variant)
+            changed = job.at(variant)
             if isinstance(changed, JouleloopError):
                 found.append(pd.DataFrame([_impossible(job, changed)], index=[str(number)]))
                 row_of |= {(variant, identity): str(number) for identity in layers}
@@ -111,7 +111,7 @@ def sources_table(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFr
     for name, job in jobs.items():
         wanted = [point.variant for sweep in sweeps if sweep.runs_on(name) for point in sweep.points]
         for variant in dict.fromkeys(wanted):
-            changed = family_of(job).at(variant)
+            changed = job.at(variant)
             if not isinstance(changed, JouleloopError):
                 label = {"architecture": name, "variant": variant_label(variant)}
                 target = changed.target
@@ -172,7 +172,7 @@ def _short(record: Record, job: Job) -> Record:
     }
     if evaluation is None:
         return row
-    if record["objective"][0] == "energy":
+    if OBJECTIVES[record["objective"][0]].unit == "pJ":
         row["lower_bound_pj"] = float(record["lower_bound"])
     row["total_pj"] = float(evaluation["energy_pj"])
     row["compute_pj"] = float(evaluation["compute_energy_pj"])

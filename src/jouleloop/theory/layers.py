@@ -1,7 +1,6 @@
 """The one shape of a convolution that all papers share, and the layers of ResNet-50 that several of them take."""
 
-from dataclasses import dataclass, field, fields, replace
-from typing import Self
+from dataclasses import dataclass, field, fields
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
 
@@ -123,10 +122,6 @@ class ConvLayer:
             fault = Fault(f"one {what} on both axes is assumed", self.name or None, what, f"{width} and {height}")
             raise AssumptionError(fault)
         return width
-
-    def with_batch(self, batch: int) -> Self:
-        """Return the same layer for another batch size."""
-        return replace(self, batch=batch)
 
 
 # He, Zhang, Ren, Sun: Deep residual learning for image recognition (CVPR 2016), table 1: conv1 and the 3 × 3 layers of

@@ -15,7 +15,7 @@ from jouleloop.engines.accelforge import runner
 from jouleloop.engines.accelforge.inputs import Specification, specification
 from jouleloop.engines.accelforge.outputs import as_mapping, read_evaluation, read_nest
 from jouleloop.engines.protocol import SEMANTICS, Target
-from jouleloop.engines.timeloop.process import Outcome, run_program
+from jouleloop.engines.timeloop.process import ProgramRun, run_program
 from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise_all, unknown
 from jouleloop.files import read_json, write_json, write_text
 from jouleloop.mapping.mapping import Mapping
@@ -265,7 +265,7 @@ class AccelforgeEngine:
             **common,
         )
 
-    def _run(self, translated: Specification, action: str) -> tuple[dict[str, Any] | None, Outcome]:
+    def _run(self, translated: Specification, action: str) -> tuple[dict[str, Any] | None, ProgramRun]:
         """Return what accelforge answers, None where it does not, and how the run ended."""
         python = self.programs.python
         parent = self.options.keep_folders

@@ -7,18 +7,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from jouleloop.engines.protocol import OBJECTIVES, SEMANTICS, Target
+from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.timeloop.frontend import front_end_runner
 from jouleloop.engines.timeloop.inputs import write_evaluation, write_search
 from jouleloop.engines.timeloop.options import NEVER, TimeloopOptions
 from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
-from jouleloop.engines.timeloop.process import Outcome
+from jouleloop.engines.timeloop.process import ProgramRun
 from jouleloop.engines.timeloop.programs import PROGRAMS, TimeloopPrograms, ask_timeloop, find_timeloop
 from jouleloop.engines.timeloop.runners import RecordedRuns, Runner, RunRequests, run_executable
 from jouleloop.engines.timeloop.verdict import MapperLog, Progress, explain, failed_level, is_unmappable
 from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise_all, unknown
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -179,12 +180,11 @@ class TimeloopEngine:
                 status, reason = self._no_result(problem, target, outcome, log, error)
                 return SearchResult(status, reason, **common)
         proven, proof = self._proof(objective, budget, outcome, log)
-        bound = {"energy": evaluation.energy_pj, "delay": float(evaluation.cycles), "edp": evaluation.edp_pj_cycles}
         return SearchResult(
             "ok",
             mapping=mapping,
             evaluation=evaluation,
-            lower_bound=bound[objective[0]] if proven else 0.0,
+            lower_bound=OBJECTIVES[objective[0]].value(evaluation) if proven else 0.0,
             optimal=proven,
             proof=proof,
             **common,
@@ -240,7 +240,7 @@ class TimeloopEngine:
         return settings
 
     def _proof(
-        self, objective: tuple[str, ...], budget: int | None, outcome: Outcome, log: MapperLog
+        self, objective: tuple[str, ...], budget: int | None, outcome: ProgramRun, log: MapperLog
     ) -> tuple[bool, str]:
         """Whether the result is claimed to be optimal, and why or why not."""
         what = f"{self.options.algorithm} search by {self.programs.label}"
@@ -256,7 +256,7 @@ class TimeloopEngine:
         return True, f"{what}, exhausted"
 
     def _no_result(
-        self, problem: Problem, target: Target, outcome: Outcome, log: MapperLog, error: EngineError
+        self, problem: Problem, target: Target, outcome: ProgramRun, log: MapperLog, error: EngineError
     ) -> tuple[Any, str]:
         """Return status and reason of a run that left no mapping."""
         if outcome.timed_out:

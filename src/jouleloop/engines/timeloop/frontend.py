@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from jouleloop.engines.timeloop.process import Outcome, run_program
+from jouleloop.engines.timeloop.process import ProgramRun, run_program
 from jouleloop.engines.timeloop.runners import Runner, run_executable
 from jouleloop.errors import EngineError, Fault
 
@@ -69,7 +69,7 @@ class _Through:
         time_limit_s: float,
         on_line: Callable[[str], bool] | None = None,
         interrupt_grace_s: float = 0.0,
-    ) -> Outcome:
+    ) -> ProgramRun:
         outcome = run_program(
             [sys.executable, "-m", __name__, str(program), *files],
             folder,

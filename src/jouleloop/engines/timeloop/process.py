@@ -24,7 +24,7 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 
 @dataclass(frozen=True)
-class Outcome:
+class ProgramRun:
     """How a run ended.
 
     Attributes
@@ -77,7 +77,7 @@ def run_program(
     time_limit_s: float | None = None,
     on_line: Callable[[str], bool] | None = None,
     interrupt_grace_s: float = 0.0,
-) -> Outcome:
+) -> ProgramRun:
     """Run ``arguments`` in ``folder`` and wait for its end.
 
     Parameters
@@ -145,7 +145,7 @@ def _run(
     on_line: Callable[[str], bool] | None,
     interrupt_grace_s: float,
     cancelling: _Cancelling,
-) -> Outcome:
+) -> ProgramRun:
     try:
         process = subprocess.Popen(  # noqa: S603 - no shell, the program was located by name
             list(arguments),
@@ -160,7 +160,7 @@ def _run(
             errors="replace",
         )
     except OSError as error:
-        return Outcome(None, False, 0.0, (error.strerror or str(error),))
+        return ProgramRun(None, False, 0.0, (error.strerror or str(error),))
     raised: list[BaseException] = []
     reader = threading.Thread(target=_read, args=(process, kept, on_line, raised), daemon=True)
     reader.start()
@@ -185,7 +185,7 @@ def _run(
             process.stdout.close()
     if raised:
         raise raised[0]
-    return Outcome(process.returncode, timed_out, time.monotonic() - start, tuple(kept))
+    return ProgramRun(process.returncode, timed_out, time.monotonic() - start, tuple(kept))
 
 
 def _read(

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from jouleloop.engines.timeloop.process import Outcome, run_program
+from jouleloop.engines.timeloop.process import ProgramRun, run_program
 from jouleloop.errors import EngineError, Fault
 from jouleloop.files import read_text, write_text
 
@@ -33,7 +33,7 @@ class Runner(Protocol):
         time_limit_s: float,
         on_line: Callable[[str], bool] | None = None,
         interrupt_grace_s: float = 0.0,
-    ) -> Outcome:
+    ) -> ProgramRun:
         """Return how the run ended."""
 
 
@@ -49,7 +49,7 @@ def run_executable(
     time_limit_s: float,
     on_line: Callable[[str], bool] | None = None,
     interrupt_grace_s: float = 0.0,
-) -> Outcome:
+) -> ProgramRun:
     """Run the program here and now."""
     return run_program(
         [str(program), *files, "-o", "."],
@@ -84,7 +84,7 @@ class RunRequests:
         time_limit_s: float,
         on_line: Callable[[str], bool] | None = None,
         interrupt_grace_s: float = 0.0,
-    ) -> Outcome:
+    ) -> ProgramRun:
         """Write the inputs and the command; raise `RunRequested`."""
         del on_line
         target = self.root / run_name(program, files, folder)
@@ -113,7 +113,7 @@ class RecordedRuns:
         time_limit_s: float,
         on_line: Callable[[str], bool] | None = None,
         interrupt_grace_s: float = 0.0,
-    ) -> Outcome:
+    ) -> ProgramRun:
         """Copy the outputs of the recorded run into ``folder`` and return how it ended.
 
         Raises
@@ -135,4 +135,4 @@ class RecordedRuns:
         kept = [line for line in lines if on_line is None or not on_line(line)]
         timed_out = code == _LIMIT_REACHED or (code == _KILLED and seconds >= int(time_limit_s))
         # A shell reports signal n as 128 + n.
-        return Outcome(128 - code if code > 128 else code, timed_out, float(seconds), tuple(kept))
+        return ProgramRun(128 - code if code > 128 else code, timed_out, float(seconds), tuple(kept))

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from jouleloop.engines.timeloop.process import Outcome
+from jouleloop.engines.timeloop.process import ProgramRun
 from jouleloop.mapspace.constraints import Constraints
 
 _SIZE = re.compile(r"Mapspace Dimension \[\s*(\w+)\s*\] Size: (\d+)")
@@ -121,7 +121,7 @@ class MapperLog:
             self.on_progress(Progress(self.tried, self.valid, *self._best))
 
 
-def failed_level(outcome: Outcome) -> str | None:
+def failed_level(outcome: ProgramRun) -> str | None:
     """Return why ``timeloop-model`` refused a mapping, or None where it did not."""
     for line in outcome.lines:
         if match := _LEVEL_FAULT.search(line):
@@ -132,7 +132,7 @@ def failed_level(outcome: Outcome) -> str | None:
     return None
 
 
-def is_unmappable(outcome: Outcome, constraints: Constraints) -> str | None:
+def is_unmappable(outcome: ProgramRun, constraints: Constraints) -> str | None:
     """Return why the constraints cannot be applied to the layer, or None where that is not what happened.
 
     Where Timeloop names a dimension, the constraints that fix a factor of it are added: Timeloop does not name them.

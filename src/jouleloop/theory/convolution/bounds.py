@@ -10,9 +10,6 @@ from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.convolution.layer import (
-    FILTER,
-    INPUT,
-    OUTPUT,
     Precisions,
     array_words,
     memory_words,
@@ -257,12 +254,6 @@ def bound_value(bounds: Sequence[Bound], name: str) -> float:
     value = find_bound(bounds, name).value
     assert value is not None, f"{name} is defined for every parameter"  # noqa: S101 - an invariant of this module
     return float(value)
-
-
-def share_words(layer: ConvLayer, precisions: Precisions, processors: int) -> dict[str, Fraction]:
-    """Return each array's even share of one of ``processors``, in words (the load balance of Theorem 2.3)."""
-    sizes = array_words(layer, precisions)
-    return {array: sizes[array] / processors for array in (INPUT, FILTER, OUTPUT)}
 
 
 def _taps(layer: ConvLayer) -> int:

@@ -6,15 +6,27 @@ docs/theory-convolution-energy.md from that description and checked by execution
 formula in the authors' repository (PetraVidnerova/timeloop-accelergy-test, ``jirka_engergy.py``, commit 30d8eb3).
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
-from jouleloop.errors import AssumptionError, Fault, raise_all
+from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.dram import DramWords
 from jouleloop.theory.layers import ConvLayer
 
 MAC_PJ = {8: Fraction("0.56"), 16: Fraction("2.20")}
 """Energy of one MAC in pJ by word width in bits: C_8 and C_16 of 002 section 2."""
+_MODEL_NAMES = {
+    "in_channels": "channels",
+    "out_channels": "outputs",
+    "out_width": "output_width",
+    "out_height": "output_height",
+    "filter_width": "kernel_width",
+    "filter_height": "kernel_height",
+    "stride_width": "stride",
+    "in_width": "input_width",
+    "in_height": "input_height",
+}
 
 
 def layer_of_maps(
@@ -38,20 +50,29 @@ def layer_of_maps(
     AssumptionError
         Where a window sees no word of the input.
     """
-    layer = ConvLayer(
-        1,
-        channels,
-        outputs,
-        output_width,
-        output_height,
-        kernel_width,
-        kernel_height,
-        stride,
-        stride,
-        input_width,
-        input_height,
-        bias,
-    )
+    try:
+        layer = ConvLayer(
+            batch=1,
+            in_channels=channels,
+            out_channels=outputs,
+            out_width=output_width,
+            out_height=output_height,
+            filter_width=kernel_width,
+            filter_height=kernel_height,
+            stride_width=stride,
+            stride_height=stride,
+            in_width=input_width,
+            in_height=input_height,
+            bias=bias,
+        )
+    except InputError as error:
+        # In the model's names; both strides are one size here.
+        faults = [
+            replace(fault, source="layer", field=_MODEL_NAMES[fault.field or ""])
+            for fault in error.faults
+            if fault.field != "stride_height"
+        ]
+        raise InputError(faults) from error
     raise_all(
         [
             Fault(
@@ -73,7 +94,9 @@ def layer_of_maps(
 
 
 def weight_words(layer: ConvLayer) -> int:
-    """Words of all kernels and biases, M·(C·R·S + 1)."""
+    """Words of all kernels and biases, M·(C·R·S + 1); raises `AssumptionError` for a batch, which the model lacks."""
+    if layer.batch != 1:
+        raise AssumptionError(Fault("the model is of a single image", "layer", "batch", layer.batch, "1"))
     return layer.filter_elements + layer.out_channels * layer.bias
 
 
@@ -204,28 +227,6 @@ def mac_pj(bits: int) -> Fraction:
         widths = ", ".join(map(str, sorted(MAC_PJ)))
         raise AssumptionError(Fault("C_b is known for few widths", field="bits", value=bits, allowed=widths))
     return MAC_PJ[bits]
-
-
-def theory_columns(
-    layer: ConvLayer, *, bits: int = 16, buffer_words: int | None = None
-) -> dict[str, int | float | None]:
-    """Return the theory of one layer as columns for a table of measured energies; what does not fit Buffer is None.
-
-    The lower bound is that of ``buffer_words``, or the compulsory words where no capacity is given.
-    """
-    row: dict[str, int | float | None] = {
-        "theory_macs": layer.macs,
-        "theory_computation_pj": float(mac_pj(bits) * layer.macs) if bits in MAC_PJ else None,
-    }
-    for name, function in zip(DATAFLOWS, (write_once_outputs, read_once_inputs), strict=True):
-        fits = buffer_words is None or buffer_words >= buffer_words_needed(layer, name)
-        total = function(layer, buffer_words).total if fits else None
-        row[f"theory_{name.replace('-', '_')}_words"] = total
-        row[f"theory_{name.replace('-', '_')}_bits"] = None if total is None else bits * total
-    lower = compulsory_words(layer) if buffer_words is None else lower_bound_words(layer, buffer_words)
-    row["theory_lower_bound_words"] = lower
-    row["theory_lower_bound_bits"] = bits * lower
-    return row
 
 
 def conv_energy_bounds(layer: ConvLayer, *, bits: int = 16, buffer_words: int | None = None) -> tuple[Bound, ...]:

@@ -20,7 +20,7 @@ from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.blocking import best_order
 from jouleloop.theory.convolution.blocking_lp import solve_blocking_lp
 from jouleloop.theory.convolution.blocking_search import best_blocking
-from jouleloop.theory.convolution.layer import Precisions, input_elements, memory_words, sqrt_fraction
+from jouleloop.theory.convolution.layer import Precisions, input_elements, memory_words
 from jouleloop.theory.layers import ConvLayer
 
 Memory = int | float | Fraction | str
@@ -82,16 +82,6 @@ def matrix_product_words(
 ) -> Fraction:
     """Return the words of ``copies`` matrix products, each with the best resident tile that fits."""
     return copies * best_blocking(matrix_product_layer(rows, inner, columns), precisions, memory).words
-
-
-def matrix_product_closed_form(rows: int, inner: int, columns: int, precisions: Precisions, memory: Memory) -> float:
-    """Return 2 (p_A p_B p_C)^½ mnk/√M + p_C mn: [12] of 001, Theorem 1, with the precisions of the three matrices.
-
-    With a × b outputs resident, mnk (p_A/b + p_B/a) is least under p_C ab = M at 2 mnk (p_A p_B p_C / M)^½.
-    """
-    updates = rows * inner * columns
-    size = memory_words(memory)
-    return 2 * updates * sqrt_fraction(precisions.product / size) + float(precisions.output) * rows * columns
 
 
 def lowered(layer: ConvLayer) -> tuple[int, int, int]:

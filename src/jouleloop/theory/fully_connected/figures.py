@@ -46,10 +46,10 @@ def draw_run(done: Run) -> Figure:
     _arrows(matrix, done.steps)
     for step in done.steps:
         colour = _BY_OUTPUT if step.read.vertex.side == "y" else _BY_INPUT
-        for x, y in step.new_pairs:
+        for x, y in sorted(step.new_pairs):
             matrix.add_patch(mpl.patches.Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white"))
             matrix.text(x, y, str(step.time), ha="center", va="center", fontsize=7, color="white")
-        for vertex in step.contents:
+        for vertex in sorted(step.contents):
             row = vertex.index if vertex.side == "x" else n + vertex.index
             new = vertex == step.read.vertex
             shade = (_BY_OUTPUT if vertex.side == "y" else _BY_INPUT) if new else "#c8c8c8"

@@ -12,6 +12,7 @@ from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.gemmini.tile import (
     ConvTile,
     GemminiConfig,
+    checked,
     downsampled,
     estimated_rows,
     loop_sizes,
@@ -87,6 +88,7 @@ def optimal_tile(
     InputError
         Where the accumulator is too large to enumerate.
     """
+    checked(layer)
     config = config or GemminiConfig()
     if config.accumulator_rows > _ACCUMULATOR_ROWS_LIMIT:
         raise InputError(

@@ -193,11 +193,6 @@ def _constraint(nest: LoopNest, name: str, subgroup: Subspace) -> RankConstraint
     return RankConstraint(name, subgroup, subgroup.rank, ranks)
 
 
-def kernel_lattice(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> tuple[tuple[Subspace, ...], bool]:
-    """Return the nonzero elements of Lattice(ker φ_j) itself, without splitting, and whether it is complete."""
-    return generate_lattice([*nest.kernels().values()], lattice_limit)
-
-
 def satisfies(nest: LoopNest, exponents: Mapping[str, Fraction], subgroup: Subspace) -> bool:
     """Whether rank(H) <= Σ_j s_j rank(φ_j(H)) for one subgroup H."""
     total = sum(

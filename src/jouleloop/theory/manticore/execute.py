@@ -65,13 +65,8 @@ def run_checked(
     check_algorithm(algorithm, layer)
     if algorithm != 3 and variant != "blocked":
         raise AssumptionError(Fault("only Algorithm 3 has variants", field="variant", value=variant, allowed="blocked"))
-    products = layer.in_channels * layer.out_channels
-    if is_convolution(layer):
-        products *= layer.out_width**2 * layer.filter_width**2
-    else:
-        products *= layer.in_width**2 * layer.batch
-    if products > MAX_MACS:
-        raise InputError(Fault("too many MACs to execute", "layer", value=products, allowed=f"at most {MAX_MACS}"))
+    if layer.macs > MAX_MACS:
+        raise InputError(Fault("too many MACs to execute", "layer", value=layer.macs, allowed=f"at most {MAX_MACS}"))
     inputs, filters = random_volumes(layer, seed)
     if is_convolution(layer):
         run = run_conv(

@@ -58,17 +58,6 @@ def tasks(layer: ConvLayer, stack: int) -> int:
     return stacks if is_convolution(layer) else stacks * layer.in_channels
 
 
-def macs(layer: ConvLayer) -> int:
-    """Return the MACs of the layer: W_O² F² D_I D_O of a convolution, W_I² B D_I D_O of a fully-connected layer.
-
-    Paper 003 (2.1.1, 2.2.1) prints W_I² F² for one ``Conv()``; an output slice has W_O² elements of F² products each.
-    """
-    pairs = layer.in_channels * layer.out_channels
-    if is_convolution(layer):
-        return layer.out_width**2 * layer.filter_width**2 * pairs
-    return layer.in_width**2 * layer.batch * pairs
-
-
 def traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Traffic:
     """Return the exact traffic of an algorithm for any divisibility.
 
@@ -87,7 +76,7 @@ def traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MAN
             filter_words_loaded=depths * layer.in_width**2,
             output_words_stored=layer.out_channels * layer.batch,
             words_exchanged=(machine.clusters - 1) * layer.out_channels * layer.batch,
-            macs=macs(layer),
+            macs=layer.macs,
         )
     loads = quadrant_visits(stacks, machine) if algorithm == 3 else stacks
     return Traffic(
@@ -95,7 +84,7 @@ def traffic(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MAN
         filter_words_loaded=depths * layer.filter_width**2,
         output_words_stored=layer.out_channels * layer.out_width**2,
         words_exchanged=(stacks - loads) * volume_words,
-        macs=macs(layer),
+        macs=layer.macs,
     )
 
 
@@ -126,10 +115,13 @@ def flop_per_byte(ccr: Fraction, word_bytes: int) -> Fraction:
 
 
 def printed_macs(layer: ConvLayer) -> int:
-    """Return the MACs as printed, W_I² F² D_I D_O for a convolution (003 sections 2.1.1 and 2.2.1)."""
+    """Return the MACs as printed, W_I² F² D_I D_O for a convolution (003 sections 2.1.1 and 2.2.1).
+
+    An output slice has W_O² elements of F² products each, so that W_O² F² D_I D_O is right.
+    """
     if is_convolution(layer):
         return layer.in_width**2 * layer.filter_width**2 * layer.in_channels * layer.out_channels
-    return macs(layer)
+    return layer.macs
 
 
 def printed_loads(layer: ConvLayer, algorithm: int, stack: int, machine: Machine = MANTICORE) -> Fraction:

@@ -150,7 +150,15 @@ def describe(layer: ConvLayer) -> str:
 
 
 def check_algorithm(algorithm: int, layer: ConvLayer) -> None:
-    """Raise `InputError` unless ``algorithm`` is one of 1-3 for a convolution, 4-5 for a fully-connected layer."""
+    """Raise `InputError` unless ``algorithm`` is one of 1-3 for a convolution, 4-5 for a fully-connected layer.
+
+    Raises `AssumptionError` for a layer that 003 has no hyperparameters for: one that is not square, or a convolution
+    of a batch.
+    """
+    if any(getattr(layer, f"{size}_width") != getattr(layer, f"{size}_height") for size in ("in", "out", "filter")):
+        raise AssumptionError(Fault("volumes and filters are as high as they are wide (003 section 1.1)", "layer"))
+    if is_convolution(layer) and layer.batch != 1:
+        raise AssumptionError(Fault("a convolution is of a single image (003 table 1)", "layer", "batch", layer.batch))
     allowed = (1, 2, 3) if is_convolution(layer) else (4, 5)
     if algorithm not in allowed:
         kind = "convolution" if is_convolution(layer) else "fully-connected layer"

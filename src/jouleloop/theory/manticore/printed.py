@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, macs, printed_ccr, traffic
+from jouleloop.theory.manticore.formulas import compute_to_communication, flop_per_byte, printed_ccr, traffic
 from jouleloop.theory.manticore.layer import MANTICORE, FullyConnected, conv_layer, fc_layer
 from jouleloop.theory.manticore.memory import minimum_local_words, stack_limit
 
@@ -134,15 +134,6 @@ def printed_numbers() -> tuple[PrintedNumber, ...]:
             add_ccr(whole if algorithm == 5 else typical_fc(stack), algorithm, stack, f"{place}.4", ratio, word_bytes)
     add_same("Algorithm 4: volumes exchanged", "section 3.1.3", "volumes", "127", _volumes_exchanged(whole))
     return tuple(rows)
-
-
-def forgotten_depth_ccr(stack: int) -> Fraction:
-    """Return Algorithm 3's CCR with D_I left out of eq. (10)'s first term; it rounds to the printed 541.4 and 540.6."""
-    layer = TYPICAL_CONV
-    moved = traffic(layer, 3, stack)
-    stacks = -(-layer.out_channels // stack)
-    inputs = Fraction(stacks * layer.in_width**2, MANTICORE.clusters_per_l2)
-    return macs(layer) / (inputs + moved.filter_words_loaded + moved.output_words_stored)
 
 
 def _volumes_exchanged(layer: ConvLayer) -> Fraction:

@@ -1,9 +1,14 @@
-"""Arithmetic in architecture attributes, evaluated without running Python: a small expression language of its own."""
+"""Arithmetic that users write, evaluated without running Python: one small expression language, or a part of it.
+
+Attributes of architectures are in all of it. A sweep's variable is in a part, over columns instead of numbers; see
+`Language`.
+"""
 
 import ast
 import math
 import operator
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 MAX_LENGTH = 2000
@@ -12,7 +17,11 @@ MAX_ITEMS = 100_000
 
 
 class ExpressionError(ValueError):
-    """An expression cannot be evaluated; the text says why."""
+    """An expression cannot be evaluated; the text says why, ``part`` where, if only a part of it is to blame."""
+
+    def __init__(self, message: str, part: str = "") -> None:
+        super().__init__(message)
+        self.part = part
 
 
 class UnknownName(ExpressionError):  # noqa: N818 - a special case of the error above
@@ -23,13 +32,15 @@ class UnknownName(ExpressionError):  # noqa: N818 - a special case of the error 
         self.name = name
 
 
-def _power(base: Any, exponent: Any) -> Any:
+def power(base: Any, exponent: Any) -> Any:
+    """Return a power that is not too large."""
     if isinstance(base, int) and isinstance(exponent, int) and exponent * max(base.bit_length(), 1) > MAX_BITS:
         raise ExpressionError("the power is too large")
     return base**exponent
 
 
-def _multiply(left: Any, right: Any) -> Any:
+def multiply(left: Any, right: Any) -> Any:
+    """Return a product of numbers; a text times a number would be a long text."""
     if not isinstance(left, (int, float)) or not isinstance(right, (int, float)):
         raise ExpressionError("only numbers can be multiplied")
     return left * right
@@ -43,7 +54,7 @@ def _modulo(left: Any, right: Any) -> Any:
 
 def _product(values: Any, start: Any = 1) -> Any:
     for value in values:
-        start = _bounded(_multiply(start, value))
+        start = _bounded(multiply(start, value))
     return start
 
 
@@ -63,11 +74,11 @@ def _range(*bounds: int) -> list[int]:
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
-    ast.Mult: _multiply,
+    ast.Mult: multiply,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: _modulo,
-    ast.Pow: _power,
+    ast.Pow: power,
 }
 _UNARY: dict[type[ast.unaryop], Callable[[Any], Any]] = {
     ast.UAdd: operator.pos,
@@ -96,7 +107,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "len": len,
     "max": max,
     "min": min,
-    "pow": _power,
+    "pow": power,
     "prod": _product,
     "range": _range,
     "round": _round,
@@ -104,6 +115,34 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": sum,
 }
 _CONSTANTS: dict[str, Any] = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
+
+
+@dataclass(frozen=True)
+class Language:
+    """What an expression may hold.
+
+    Attributes
+    ----------
+    binary, unary
+        The operators, with what they do.
+    literal
+        Makes a value of a number or text that is written out; raises `ExpressionError` for what it does not take.
+    functions, constants
+        By name.
+    structured
+        Whether there are comparisons, conditions, lists, subscripts and attributes.
+    """
+
+    binary: Mapping[type[ast.operator], Callable[[Any, Any], Any]]
+    unary: Mapping[type[ast.unaryop], Callable[[Any], Any]]
+    literal: Callable[[Any], Any] = lambda value: value
+    functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
+    constants: Mapping[str, Any] = field(default_factory=dict)
+    structured: bool = False
+
+
+#: All there is: the language of attributes.
+FULL = Language(_BINARY, _UNARY, functions=_FUNCTIONS, constants=_CONSTANTS, structured=True)
 
 #: Names of the functions that expressions may call.
 FUNCTIONS = tuple(sorted(_FUNCTIONS))
@@ -118,7 +157,7 @@ def is_expression(text: str) -> bool:
     return True
 
 
-def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any]) -> Any:
+def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any], language: Language = FULL) -> Any:
     """Return the value of an arithmetic expression.
 
     Parameters
@@ -128,6 +167,8 @@ def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any]) -> Any:
         ``node.attributes["key"]`` and calls of `FUNCTIONS`.
     names
         Value by name; a function raises `UnknownName` for a name it does not know.
+    language
+        What the expression may hold.
 
     Raises
     ------
@@ -145,14 +186,14 @@ def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any]) -> Any:
         try:
             return names(name) if callable(names) else names[name]
         except (KeyError, UnknownName) as error:
-            if name in _CONSTANTS:
-                return _CONSTANTS[name]
+            if name in language.constants:
+                return language.constants[name]
             if isinstance(error, UnknownName):
                 raise
             raise UnknownName(name) from error
 
     try:
-        return _value(tree.body, lookup)
+        return _value(tree.body, lookup, language)
     except ExpressionError:
         raise
     except RecursionError as error:
@@ -161,54 +202,63 @@ def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any]) -> Any:
         raise ExpressionError(f"has no value: {error}") from error
 
 
-def _value(node: ast.expr, lookup: Callable[[str], Any]) -> Any:
+def _value(node: ast.expr, lookup: Callable[[str], Any], language: Language) -> Any:
+    def value(child: ast.expr) -> Any:
+        return _value(child, lookup, language)
+
     match node:
-        case ast.Constant(value=value) if value is None or isinstance(value, (int, float, str)):
-            return value
+        case ast.Constant(value=constant) if constant is None or isinstance(constant, (int, float, str)):
+            return language.literal(constant)
         case ast.Name(id=name):
             return lookup(name)
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            return _bounded(_BINARY[type(op)](_value(left, lookup), _value(right, lookup)))
-        case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
-            return _UNARY[type(op)](_value(operand, lookup))
-        case ast.BoolOp(op=ast.And(), values=values):
-            result: Any = True
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in language.binary:
+            return _bounded(language.binary[type(op)](value(left), value(right)))
+        case ast.UnaryOp(op=op, operand=operand) if type(op) in language.unary:
+            return language.unary[type(op)](value(operand))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in language.functions:
+            return _bounded(language.functions[name](*map(value, args)))
+        case ast.Call(func=ast.Name(id=name)) if language.functions:
+            raise UnknownName(name)
+    if language.structured:
+        return _structured(node, value)
+    raise _not_allowed(node)
+
+
+def _not_allowed(node: ast.expr) -> ExpressionError:
+    return ExpressionError(f"{type(node).__name__} is not allowed", ast.unparse(node))
+
+
+def _structured(node: ast.expr, value: Callable[[ast.expr], Any]) -> Any:
+    """Return the value of what decides or contains."""
+    match node:
+        case ast.BoolOp(op=op, values=values):
+            ends_with = isinstance(op, ast.Or)
+            result: Any = not ends_with
             for child in values:
-                result = _value(child, lookup)
-                if not result:
-                    break
-            return result
-        case ast.BoolOp(values=values):
-            result = False
-            for child in values:
-                result = _value(child, lookup)
-                if result:
+                result = value(child)
+                if bool(result) == ends_with:
                     break
             return result
         case ast.Compare(left=left, ops=ops, comparators=comparators) if all(type(op) in _COMPARE for op in ops):
-            current = _value(left, lookup)
+            current = value(left)
             for relation, child in zip(ops, comparators, strict=True):
-                following = _value(child, lookup)
+                following = value(child)
                 if not _COMPARE[type(relation)](current, following):
                     return False
                 current = following
             return True
         case ast.IfExp(test=test, body=body, orelse=orelse):
-            return _value(body if _value(test, lookup) else orelse, lookup)
+            return value(body if value(test) else orelse)
         case ast.List(elts=items) | ast.Tuple(elts=items):
-            return [_value(item, lookup) for item in items]
+            return list(map(value, items))
         case ast.Subscript(value=container, slice=index):
-            return _value(container, lookup)[_value(index, lookup)]
+            return value(container)[value(index)]
         case ast.Attribute(value=container, attr=name):
-            holder = _value(container, lookup)
+            holder = value(container)
             if not isinstance(holder, Mapping) or name not in holder:
                 raise ExpressionError(f"nothing is called {name!r} there")
             return holder[name]
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in _FUNCTIONS:
-            return _bounded(_FUNCTIONS[name](*(_value(argument, lookup) for argument in args)))
-        case ast.Call(func=ast.Name(id=name)):
-            raise UnknownName(name)
-    raise ExpressionError(f"{type(node).__name__} is not allowed")
+    raise _not_allowed(node)
 
 
 def _bounded(value: Any) -> Any:

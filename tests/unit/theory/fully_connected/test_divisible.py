@@ -24,7 +24,7 @@ from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import grid
 from jouleloop.theory.fully_connected.schedule import run
 
-STORED = Path(__file__).parents[2] / "docs" / "data" / "fc_divisible_traces.xz"
+STORED = Path(__file__).parents[4] / "docs" / "data" / "fc_divisible_traces.xz"
 
 
 def test_the_game_is_won_within_the_reads_of_every_optimal_schedule():

@@ -12,7 +12,6 @@ from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.convolution.blocking_search import best_blocking
 from jouleloop.theory.convolution.bounds import bound_value, parallel_bounds
 from jouleloop.theory.convolution.execute_blocking import direct_convolution, execute_blocking, sample_operands
-from jouleloop.theory.convolution.execute_fft import execute_fft
 from jouleloop.theory.convolution.layer import RESNET50_PRECISIONS, Precisions
 from jouleloop.theory.convolution.parallel import (
     DIMENSIONS,
@@ -30,13 +29,13 @@ from jouleloop.theory.convolution.volumes import (
     fft_volume,
     im2col_volume,
     lowered,
-    matrix_product_closed_form,
     matrix_product_layer,
     matrix_product_words,
     unit_stride,
     winograd_volume,
 )
 from jouleloop.theory.layers import RESNET50_LAYERS, ConvLayer
+from witnesses.fft_passes import execute_fft
 
 MIXED = Precisions(Fraction(1), Fraction(1, 2), Fraction(2))
 
@@ -77,6 +76,15 @@ def test_im2col_is_the_executed_product_of_the_lowered_input(memory):
     touched = {(n, c, 2 * x + i, y + j) for n in range(2) for c in range(2) for x in range(4) for y in range(3)
                for i in range(3) for j in range(2)}  # fmt: skip
     assert volume.parts["lowering"] == len(touched) + left.size
+
+
+def matrix_product_closed_form(rows: int, inner: int, columns: int, precisions: Precisions, memory: int) -> float:
+    """Return 2 (p_A p_B p_C)^½ mnk/√M + p_C mn: [12] of 001, Theorem 1, with the precisions of the three matrices.
+
+    With a × b outputs resident, mnk (p_A/b + p_B/a) is least under p_C ab = M at 2 mnk (p_A p_B p_C / M)^½.
+    """
+    updates = rows * inner * columns
+    return 2 * updates * math.sqrt(precisions.product / memory) + float(precisions.output) * rows * columns
 
 
 @pytest.mark.parametrize("shape", [(1000, 1000, 1000), (4096, 512, 2048), (3000, 5000, 700)])

@@ -1,10 +1,8 @@
-"""The tables and figures of the nest and Gemmini theory are complete and consistent with each other."""
+"""The tables and figures of the theory of loop nests are complete and consistent with each other."""
 
 from pathlib import Path
 
 from jouleloop.theory.drawing import write_figure
-from jouleloop.theory.gemmini.figures import draw_comparison
-from jouleloop.theory.gemmini.tables import comparison_table
 from jouleloop.theory.loop_nest.figures import draw_thin
 from jouleloop.theory.loop_nest.tables import agreement_table, examples_table, thin_table
 
@@ -31,15 +29,3 @@ def test_agreement_table_counts_the_counterexample() -> None:
     assert (random["closed_form"] == random["instances"]).all()
     assert (random["theorem_2"] == random["instances"]).all()
     assert (errata["theorem_2"], errata["theorem_2_as_displayed"], errata["nests_beyond_display"]) == (1, 0, 1)
-
-
-def test_gemmini_table_and_figure(tmp_path: Path) -> None:
-    table = comparison_table(batch=64)
-    best = table[(table["who"] == "best") & (table["objective"] == "estimate") & ~table["whole_image"]]
-    assert list(best["layer"]) == ["conv1", "conv2", "conv3", "conv4", "conv5"]
-    assert (best["estimate_over_vendor"] <= 1).all()
-    traffic = table[(table["who"] == "best") & (table["objective"] == "traffic")]
-    assert (traffic["traffic_words"].to_numpy() <= best["traffic_words"].to_numpy()).all()
-    table.to_csv(tmp_path / "tiles.csv")
-    write_figure(draw_comparison(tmp_path / "tiles.csv"), tmp_path / "tiles.svg")
-    assert (tmp_path / "tiles.svg").stat().st_size > 1000

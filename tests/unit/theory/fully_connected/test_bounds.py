@@ -10,7 +10,7 @@ from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.hardware import buffer_words, measured_against_bounds
 from jouleloop.theory.fully_connected.partitioned import best_partitioned, partitioned_accesses, solve_partitioned
 from jouleloop.theory.fully_connected.upper import best_upper, compare_roles
-from jouleloop.theory.fully_connected.witness import least_accesses
+from witnesses.fc_dijkstra import least_accesses
 
 
 def test_formulas_by_hand():

@@ -7,9 +7,9 @@ import pytest
 
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.loop_nest.commands import parse_values
-from jouleloop.theory.loop_nest.hbl import HblResult, hbl_exponents, kernel_lattice, satisfies
+from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents, satisfies
 from jouleloop.theory.loop_nest.hbl_certify import RankProof, certify
-from jouleloop.theory.loop_nest.hbl_lattice import coordinate_subspace, generate_lattice, kernel, span, whole
+from jouleloop.theory.loop_nest.hbl_lattice import Subspace, coordinate_subspace, generate_lattice, kernel, span, whole
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.loop_nest.read import nest_from_data, parse_nest, read_loop_nest
 from jouleloop.theory.simplex import minimise
@@ -30,6 +30,11 @@ PRINTED_TABLE = {
     ("C5", (1, 0, 1, 1)),
     ("C5", (2, 1, 1, 1)),
 }
+
+
+def kernel_lattice(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> tuple[tuple[Subspace, ...], bool]:
+    """Return the nonzero elements of Lattice(ker φ_j) itself, without splitting, and whether it is complete."""
+    return generate_lattice([*nest.kernels().values()], lattice_limit)
 
 
 def seven_nested_loops(stride_width, stride_height) -> LoopNest:

@@ -1,0 +1,225 @@
+"""Write what proves an optimum: layer, design, mapping, and why every other part of the mapspace is no better.
+
+The parts are one for each choice of what is kept and each unrolling. A part is left out by the bound of its tables, or
+followed cut by cut. `jouleloop.search.check` verifies the file with none of the code that wrote it.
+"""
+
+from typing import Any
+
+import numpy as np
+
+from jouleloop.energy.costs import EnergyCosts
+from jouleloop.errors import Fault, InputError
+from jouleloop.mapspace.constraints import Constraints
+from jouleloop.mapspace.space import MapSpace
+from jouleloop.model.arrays import CAPACITY, CLUSTERS, MAX_LOOPS, MIN_WORDS, Floats
+from jouleloop.model.encode import encode_hardware
+from jouleloop.search.arrays import (
+    BEST_CYCLES,
+    BEST_PJ,
+    BEST_PRODUCT,
+    DELAY,
+    ENERGY,
+    EVALUATED,
+    LEFT_OUT,
+    NO_TILE,
+    OPENED,
+    PRODUCT,
+    STOPPED,
+    VALUE,
+    Found,
+    Log,
+    new_best,
+    new_counters,
+    new_log,
+)
+from jouleloop.search.descend import beaten
+from jouleloop.search.lattice import digit
+from jouleloop.search.optimise import Search
+from jouleloop.search.result import SearchResult
+from jouleloop.search.solve import Solver
+
+#: Version of the format.
+FORMAT = 1
+#: Events that a certificate may hold; beyond, the tree is too large to be of use.
+MOST_EVENTS = 4_000_000
+_MODES = {"energy": ENERGY, "delay": DELAY, "edp": PRODUCT}
+
+
+def certify(
+    space: MapSpace, constraints: Constraints, costs: EnergyCosts, result: SearchResult, semantics: str
+) -> dict[str, Any]:
+    """Return the certificate of an optimum as plain data.
+
+    Raises
+    ------
+    InputError
+        Where the result is no proven optimum of one objective, or the tree is too large.
+    """
+    name = result.objective[0]
+    if not result.optimal or result.mapping is None or result.evaluation is None or len(result.objective) > 1:
+        reason = result.reason or "a certificate needs a proven optimum of energy, delay or edp"
+        raise InputError(
+            Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
+        )
+    search = Search(space, costs, semantics, None)
+    best = _incumbent(name, result)
+    parts: list[dict[str, Any]] = []
+    spent = 0
+    for solver in search.solvers:
+        solver.bound_all(new_counters(None))
+        keep = solver.case.keep.astype(int).tolist()
+        for u, factors in enumerate(search.candidates.factors):
+            part: dict[str, Any] = {"keep": keep, "unrolling": _whole_rows(search, factors), "lemma": "bound"}
+            bound_pj = float(solver.bound_pj[u])
+            part["bound_pj"] = None if np.isinf(bound_pj) else bound_pj
+            if np.isfinite(bound_pj) and not beaten(_MODES[name], best, bound_pj, solver.steps[u]):
+                log = _follow(solver, u, _MODES[name], best, MOST_EVENTS - spent)
+                spent += int(log.used[0])
+                part |= {"lemma": "cuts", "cuts": _tree(search, solver, log)}
+            parts.append(part)
+    value = {
+        "energy": result.evaluation.energy_pj,
+        "delay": result.evaluation.cycles,
+        "edp": result.evaluation.edp_pj_cycles,
+    }
+    return {
+        "certificate": FORMAT,
+        "objective": name,
+        "value": value[name],
+        "semantics": semantics,
+        "first_fills_elided": search.elided,
+        "problem": _problem(space),
+        "architecture": _architecture(space, costs),
+        "constraints": _constraints(constraints),
+        "mapping": result.mapping.as_json(),
+        "parts": parts,
+    }
+
+
+def _incumbent(name: str, result: SearchResult) -> Floats:
+    """Return an incumbent that nothing improves on, so that the descent shows why."""
+    best = new_best()
+    if result.evaluation is not None:
+        if name == "energy":
+            best[BEST_PJ] = result.evaluation.energy_pj
+        elif name == "edp":
+            best[BEST_PRODUCT] = result.evaluation.edp_pj_cycles
+        else:
+            best[BEST_CYCLES], best[BEST_PJ] = result.evaluation.cycles, -np.inf
+    return best
+
+
+def _follow(solver: Solver, u: int, mode: int, best: Floats, room: int) -> Log:
+    """Descend into one unrolling once more and return what it logs."""
+    events = 4096
+    levels = len(solver.case.keep)
+    while True:
+        log, counters = new_log(min(events, max(1, room))), new_counters(None)
+        found = Found(
+            np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), np.full(1, -1, np.int64)
+        )
+        solver.search_one(u, mode, best.copy(), counters, found, log)
+        if not counters[STOPPED]:
+            return log
+        if events >= room:
+            raise InputError(Fault("the certificate would be too large", allowed=f"at most {MOST_EVENTS} events"))
+        events *= 4
+
+
+def _tree(search: Search, solver: Solver, log: Log) -> list[dict[str, Any]]:
+    """Return the cuts of the outermost level, each with those inside it."""
+    top = solver.case.keep.shape[0] - 1
+    open_at: list[list[dict[str, Any]]] = [[] for _ in range(top + 2)]
+    for (what, level, point, code), value in zip(log.event[: log.used[0]], log.value, strict=False):
+        if what == EVALUATED:
+            continue
+        cut: dict[str, Any] = {
+            "tile": _tile(search, solver, int(point)),
+            "order": _order(search, int(code)) if what in (LEFT_OUT, OPENED) else None,
+            "why": "no tile fits" if what == NO_TILE else "bound" if what == LEFT_OUT else "followed",
+            "bound_pj": None if np.isinf(value) else float(value),
+            "cuts": [] if what == OPENED else None,
+        }
+        # Cuts of a level follow the one that was opened last at the level outside.
+        holder = open_at[level + 1][-1]["cuts"] if level < top else open_at[top + 1]
+        holder.append(cut)
+        if what == OPENED:
+            open_at[level].append(cut)
+    return open_at[top + 1]
+
+
+def _tile(search: Search, solver: Solver, point: int) -> list[int]:
+    tile = [1] * len(search.problem.bounds)
+    for d, whole in enumerate(search.dims):
+        grid = solver.case.grid
+        tile[whole] = int(grid.divisor[d, digit(grid.axis, point, d), VALUE])
+    return tile
+
+
+def _order(search: Search, code: int) -> list[int] | None:
+    """Return the dimensions of an order, innermost first; None for all orders."""
+    if code < 0:
+        return None
+    order = []
+    while code > 0:
+        order.append(int(search.dims[code % 16 - 1]))
+        code //= 16
+    return order
+
+
+def _whole_rows(search: Search, factors: np.typing.NDArray[np.int64]) -> list[list[int]]:
+    rows = np.ones((factors.shape[0], len(search.problem.bounds)), np.int64)
+    rows[:, search.dims] = factors
+    return [[int(f) for f in row] for row in rows]
+
+
+def _problem(space: MapSpace) -> dict[str, Any]:
+    problem = space.problem
+    names = problem.shape.dimensions
+    return {
+        "name": problem.name,
+        "dimensions": dict(zip(names, map(int, problem.bounds), strict=True)),
+        "data_spaces": [
+            {
+                "name": data_space.name,
+                "read_write": data_space.read_write,
+                "ranks": [
+                    {names[d]: int(coef[d]) for d in np.flatnonzero(coef)}
+                    for coef in problem.projection_array[v, : len(data_space.projection)]
+                ],
+            }
+            for v, data_space in enumerate(problem.data_spaces)
+        ],
+    }
+
+
+def _architecture(space: MapSpace, costs: EnergyCosts) -> dict[str, Any]:
+    arch = space.arch
+    spec = encode_hardware(arch, costs)[::-1]
+    energies = {entry.level: entry for entry in costs.levels}
+    return {
+        "name": arch.name,
+        "compute_pj": costs.compute_pj,
+        "levels": [
+            {
+                "name": level.name,
+                "capacity_words": None if np.isinf(row[CAPACITY]) else int(row[CAPACITY]),
+                "least_words": int(np.ceil(row[MIN_WORDS])),
+                "block_words": level.block_words,
+                "clusters": int(row[CLUSTERS]),
+                "fanout": list(fanout),
+                "read_pj": energies[level.name].read_pj,
+                "write_pj": energies[level.name].write_pj,
+                "read_bandwidth_words": level.read_bandwidth_words,
+                "write_bandwidth_words": level.write_bandwidth_words,
+                "shared_bandwidth_words": level.shared_bandwidth_words,
+            }
+            for level, row, fanout in zip(arch.levels, spec, arch.fanout, strict=True)
+        ],
+    }
+
+
+def _constraints(constraints: Constraints) -> dict[str, Any]:
+    levels: dict[str, Any] = constraints.as_dict()["levels"]
+    return levels

@@ -1,0 +1,357 @@
+"""The lemmas of `docs/search.md` in exact integers: what a boundary costs at least, and all that lies further in."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+from jouleloop.search.check.design import Design, Factors
+
+#: A temporal loop: dimension, bound, indices that one iteration moves.
+Loop = tuple[int, int, int]
+Energy = float
+
+
+class Steps(NamedTuple):
+    """Words that enter one instance: by steps that no link serves, that links may serve, and that stand still."""
+
+    plain: int
+    moved: int
+    standing: int
+
+
+class Merging:
+    """Which unrollings share their bounds (lemma *merged unrollings*)."""
+
+    def __init__(self, design: Design) -> None:
+        self.design = design
+        last = len(design.levels) - 1
+        self.empty = [
+            k
+            for k, level in enumerate(design.levels[:last])
+            if all(f == 1 for f in level.temporal.fixed) and not any(any(keep[k]) for keep in design.keeps)
+        ]
+        #: By level, the outermost level that its factors are moved to.
+        self.origin = list(range(last + 1))
+        for k in reversed(self.empty):
+            self.origin[k] = self.origin[k + 1]
+
+    def representative(self, unrolling: tuple[Factors, ...]) -> tuple[Factors, ...]:
+        """The unrolling with all factors that share no rank moved outward across levels that hold and loop nothing."""
+        factors = [list(level) for level in unrolling]
+        for k in self.empty:
+            for d in range(len(self.design.dims)):
+                if all(shared[d] is None for shared in self.design.shared):
+                    factors[k + 1][d] *= factors[k][d]
+                    factors[k][d] = 1
+        return tuple(tuple(level) for level in factors)
+
+
+class Bounds:
+    """Lower bounds under one choice of what is kept and one unrolling; energies count `Design.unit_pj`."""
+
+    def __init__(self, design: Design, keep: tuple[tuple[bool, ...], ...], factors: tuple[Factors, ...]) -> None:
+        self.design, self.keep, self.factors = design, keep, factors
+        self.origin = Merging(design).origin
+        dims = range(len(design.dims))
+        #: Unrolled indices inside each level, its own fan-out included; utilized instances of each level.
+        self.inside = [
+            tuple(math.prod(level[d] for level in factors[: k + 1]) for d in dims) for k in range(len(factors))
+        ]
+        self.instances = [math.prod(math.prod(level) for level in factors[k + 1 :]) for k in range(len(factors))]
+        self.rest = tuple(b // self.inside[-1][d] for d, b in enumerate(design.bounds))
+        self.steps = math.prod(self.rest)
+        self._inward: dict[tuple[int, Factors, int | None, Factors], Energy] = {}
+        self._cost: dict[tuple[int, Factors, int, Factors], Energy] = {}
+
+    @cached_property
+    def kinds(self) -> list[int | None]:
+        """By dimension its kind: those that leave one data space in place are of one kind; None where it moves all."""
+        design = self.design
+        dims = range(len(design.dims))
+        kind: list[int | None] = [None] * len(design.dims)
+        for d in dims:
+            if any(design.idle(v, d) for v in range(len(design.spaces))):
+                kind[d] = d
+        for v in range(len(design.spaces)):
+            together = {kind[d] for d in dims if design.idle(v, d)}
+            kind = [min(k for k in together if k is not None) if k in together and k is not None else k for k in kind]
+        return kind
+
+    # Hardware: what is fixed by the unrolling.
+
+    def parent(self, child: int, v: int) -> int | None:
+        """The next level outside that keeps a data space."""
+        return next((k for k in range(child + 1, len(self.keep)) if self.keep[k][v]), None)
+
+    def widest(self, k: int, v: int) -> list[int]:
+        """By rank, distinct offsets at least among the instances below a level: its widest dimension alone has them."""
+        return [max((self.factors[k][d] for d in rank), default=1) for rank in self.design.ranks[v]]
+
+    def chain(self, first: int, last: int, v: int) -> int:
+        """Words asked of level ``last`` per word asked inside ``first``, across levels that bypass (lemma *bypass*)."""
+        return math.prod(math.prod(self.widest(k, v)) for k in range(first, last + 1))
+
+    def unrolled_ranks(self, k: int, v: int) -> list[int]:
+        """The shared ranks that are unrolled at a level."""
+        shared = self.design.shared[v]
+        return sorted({r for d, r in enumerate(shared) if r is not None and self.factors[k][d] > 1})
+
+    def coincide(self, k: int, v: int) -> bool:
+        """Whether two instances below a level may hold one box, whichever of the merged unrollings is meant."""
+        shared = self.design.shared[v]
+        here = [shared[d] for d, f in enumerate(self.factors[k]) if f > 1 and shared[d] is not None]
+        idle = [d for d in range(len(shared)) if shared[d] is None and self.design.idle(v, d)]
+        moved_here = any(self.factors[m][d] > 1 for m in range(k, self.origin[k] + 1) for d in idle)
+        return moved_here or len(here) > len(set(here))
+
+    def partition(self, k: int, v: int) -> int:
+        """Words that one instance of a level ever sees, at most."""
+        words = self.design.words(v, self.design.bounds)
+        for level in range(len(self.factors) - 1, k, -1):
+            for d, factor in enumerate(self.factors[level]):
+                if self.design.shared[v][d] is None and not self.design.idle(v, d):
+                    words //= factor
+        return words
+
+    def price(self, child: int, v: int, asked: int, filled: int) -> int:
+        """Energy of words asked of the next kept level outside ``child`` (-1: the compute units) and filled into it."""
+        parent = self.parent(child, v)
+        if parent is None:
+            return 0
+        level = self.design.levels[parent]
+        sharing = min(self.instances[parent], level.clusters)
+        written = self.design.written[v]
+        total = -(-asked // level.block) * (level.write if written else level.read) * sharing
+        if written:
+            again = max(0, asked - self.partition(parent, v))
+            total += -(-again // level.block) * level.read * sharing
+        if child >= 0:
+            inner = self.design.levels[child]
+            free = self.partition(child, v) if written and self.design.elided else 0
+            filled = max(0, filled - free)
+            total += -(-filled // inner.block) * inner.write * min(self.instances[child], inner.clusters)
+        return total
+
+    def units(self) -> int:
+        """Energy of all operations and of what the compute units ask for, at least."""
+        total = self.design.compute * math.prod(self.design.bounds)
+        for v in range(len(self.design.spaces)):
+            parent = self.parent(-1, v)
+            if parent is None:
+                continue
+            words = self.steps
+            if self.coincide(0, v) or self.unrolled_ranks(0, v):
+                firm = [d for d, r in enumerate(self.design.shared[v]) if r is None and not self.design.idle(v, d)]
+                words = math.prod(self.rest[d] for d in firm)
+            total += self.price(-1, v, words * self.chain(0, parent, v), 0)
+        return total
+
+    # A boundary whose loops outside are all chosen.
+
+    def crossed(self, level: int) -> list[int]:
+        """Data spaces that are filled into the level inside ``level`` from somewhere outside."""
+        child = level - 1
+        return [v for v in range(len(self.design.spaces)) if self.keep[child][v] and self.parent(child, v) is not None]
+
+    def extent(self, level: int, tile: Factors) -> Factors:
+        """Indices of the tile inside a boundary, unrolled ones included."""
+        return tuple(t * i for t, i in zip(tile, self.inside[level - 1], strict=True))
+
+    def count(self, level: int, v: int, tile: Factors, loops: Sequence[Loop]) -> Steps:
+        """Words through the boundary below ``level`` by kind of step; ``loops`` stand outside it, outermost first."""
+        design = self.design
+        extent = self.extent(level, tile)
+        full = design.words(v, extent)
+        sides = [1 + sum(c * (extent[d] - 1) for d, c in rank.items()) for rank in design.ranks[v]]
+        reach = [
+            sum(c * extent[d] * (self.factors[level][d] - 1) for d, c in rank.items() if design.shared[v][d] == r)
+            for r, rank in enumerate(design.ranks[v])
+        ]
+        plain, moved, standing = full, 0, 0
+        behind = [0] * len(sides)
+        first: list[int] | None = None
+        part = 0
+        calls = math.prod(bound for _, bound, _ in loops)
+        for d, bound, step in reversed(loops):
+            calls //= bound
+            number = (bound - 1) * calls
+            moves = [rank.get(d, 0) * step for rank in design.ranks[v]]
+            need = [move - back for move, back in zip(moves, behind, strict=True)]
+            behind = [back + move for back, move in zip(behind, moves, strict=True)]
+            if first is None:
+                first = need
+                part = _new_words(full, sides, need)
+            near = all(n == 0 or abs(n) <= most for n, most in zip(need, reach, strict=True))
+            if need == first:
+                plain, moved = (plain, moved + number * part) if near else (plain + number * part, moved)
+            elif part < full or not near:
+                plain += number * full
+            elif any(need):
+                moved += number * full
+            else:
+                standing += number * full
+        if not self.coincide(level, v):
+            plain, standing = plain + standing, 0
+        return Steps(plain, moved, standing)
+
+    def cross(self, level: int, v: int, words: Steps) -> int:
+        """Energy of what crosses the boundary below ``level`` for one data space, at least."""
+        child = level - 1
+        parent = self.parent(child, v)
+        if parent is None:
+            return 0
+        widest = self.widest(level, v)
+        beyond = self.chain(level + 1, parent, v)
+        asked = words.plain * math.prod(widest) * beyond + words.moved * self._ends(level, v) * beyond
+        apart = Fraction(1, self.instances[level])
+        share = self._share(level, v)
+        filled = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
+        return self.price(child, v, asked, math.floor(filled))
+
+    def _ends(self, level: int, v: int) -> int:
+        """Distinct boxes that moving links cannot serve, at least: those at the far end of a shared rank."""
+        widest = self.widest(level, v)
+        ranks = {r for r in self.design.shared[v] if r is not None}
+        return math.prod(widest) // max((widest[r] for r in ranks), default=1)
+
+    def _share(self, level: int, v: int) -> Fraction:
+        """Share of the instances that moving links cannot serve, at least."""
+        ranks = {r for r in self.design.shared[v] if r is not None}
+        most = max((math.prod(self.factors[level][d] for d in self.design.ranks[v][r]) for r in ranks), default=1)
+        return Fraction(1, most)
+
+    def certain(self, level: int, tile: Factors, loops: Sequence[Loop]) -> int:
+        """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
+        return sum(self.cross(level, v, self.count(level, v, tile, loops)) for v in self.crossed(level))
+
+    # What lies further in, over all choices that are left.
+
+    def fits(self, k: int, tile: Factors) -> bool:
+        """Whether a tile fits its level."""
+        extent = tuple(t * i for t, i in zip(tile, self.inside[k], strict=True))
+        held = sum(self.design.words(v, extent) for v in range(len(self.design.spaces)) if self.keep[k][v])
+        level = self.design.levels[k]
+        return held >= level.least and (level.capacity is None or held <= level.capacity)
+
+    def start_of(self, loops: Sequence[Loop], tile: Factors) -> Factors:
+        """Where the run of loops that ends at a tile started: by dimension of the innermost loop's kind, else 0."""
+        if not loops:
+            return (0,) * len(tile)
+        kind = self.kinds[loops[-1][0]]
+        start = [size if kind is not None and self.kinds[d] == kind else 0 for d, size in enumerate(tile)]
+        for d, bound, _ in reversed(loops):
+            if kind is None or self.kinds[d] != kind:
+                break
+            start[d] *= bound
+        return tuple(start)
+
+    def inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
+        """Least energy from the loops of a level inward; ``j`` is the innermost loop outside, ``start`` of its run."""
+        key = (k, tile, j, start)
+        if key not in self._inward:
+            self._inward[key] = self._least(k, tile, j, start)
+        return self._inward[key]
+
+    def _least(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
+        slot = self.design.levels[k].temporal
+        if k == 0:
+            return 0 if all(slot.admits(d, size) for d, size in enumerate(tile)) else math.inf
+        return min((self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile)), default=math.inf)
+
+    def floor(self, k: int, tile: Factors, cut: Factors, j: int | None, start: Factors) -> Energy:
+        """Least energy from a cut inward, whatever the order of its loops."""
+        moved = [d for d, size in enumerate(tile) if cut[d] != size]
+        if not moved:
+            return self.below(k, cut, j, start)
+        rank = self.design.levels[k].temporal.rank
+        inner = min(rank[d] for d in moved)
+        least: Energy = math.inf
+        for d in moved:
+            if rank[d] != inner:
+                continue
+            kind = self.kinds[d]
+            run = tuple(size if kind is not None and self.kinds[e] == kind else 0 for e, size in enumerate(tile))
+            if (
+                j is not None
+                and kind is not None
+                and self.kinds[j] == kind
+                and all(self.kinds[e] == kind for e in moved)
+            ):
+                run = start
+            least = min(least, self.below(k, cut, d, run))
+        return least
+
+    def below(self, level: int, tile: Factors, j: int | None, start: Factors) -> Energy:
+        """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
+        if not self.fits(level - 1, tile):
+            return math.inf
+        rest = self.inward(level - 1, tile, j, start)
+        if rest == math.inf:
+            return rest
+        if j is None:
+            return rest + self.certain(level, tile, ())
+        key = (level, tile, j, start)
+        if key not in self._cost:
+            self._cost[key] = sum(self._boundary(level, v, tile, j, start) for v in self.crossed(level))
+        return rest + self._cost[key]
+
+    def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> int:
+        design = self.design
+        full = design.words(v, self.extent(level, tile))
+        outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
+        shared = design.shared[v]
+        if design.idle(v, j):
+            # Lemma *trailing run*: its steps read nothing; loops of a window that may cancel out count for none.
+            open_ranks = [rank for rank, n in zip(shared, outside, strict=True) if rank is not None and n > 1]
+            firm = [n for rank, n in zip(shared, outside, strict=True) if rank is None or open_ranks.count(rank) < 2]
+            trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
+            return self.cross(level, v, Steps(full * math.prod(firm) // trailing, 0, 0))
+        rank = shared[j]
+        if rank is None:
+            return self.cross(level, v, Steps(full * math.prod(outside), 0, 0))
+        return self._sliding(level, v, tile, (j, rank), full, outside)
+
+    def _sliding(self, level: int, v: int, tile: Factors, slide: tuple[int, int], full: int, outside: list[int]) -> int:
+        """Lemma *sliding window*: steps of the rank may fetch what is new only, links may serve all but the ends."""
+        design = self.design
+        extent = self.extent(level, tile)
+        j, rank = slide
+        coef = design.ranks[v][rank]
+        along = [d for d in coef if design.shared[v][d] == rank]
+        length = 1 + sum(c * (extent[d] - 1) for d, c in coef.items())
+        step = coef[j] * tile[j] * self.inside[level][j]
+        within = math.prod(outside[d] for d in along)
+        rounds = math.prod(outside) // within
+        new = min(full, full // length * step)
+        words = rounds * (full + (within - 1) * new)
+        cancel = any(d != j and outside[d] > 1 for d in along)
+        unrolled = self.unrolled_ranks(level, v)
+        far = sum(coef[d] * extent[d] * (self.factors[level][d] - 1) for d in along)
+        linked = bool(unrolled) if cancel else rank in unrolled and step <= far
+        if not cancel or not self.coincide(level, v):
+            return self.cross(level, v, Steps(0, words, 0) if linked else Steps(words, 0, 0))
+        # At least every second step is one of the innermost loop, which moves.
+        return self._halved(level, v, words, linked)
+
+    def _halved(self, level: int, v: int, words: int, linked: bool) -> int:
+        parent = self.parent(level - 1, v)
+        if parent is None:
+            return 0
+        distinct = self._ends(level, v) if linked else math.prod(self.widest(level, v))
+        asked = words * distinct * self.chain(level + 1, parent, v) // 2
+        apart = Fraction(1, self.instances[level])
+        share = self._share(level, v) if linked else Fraction(1)
+        share = share + (1 - share) * apart
+        return self.price(level - 1, v, asked, math.floor(words * (share + apart) / 2))
+
+
+def _new_words(full: int, sides: list[int], move: list[int]) -> int:
+    """Words of a box beyond the box before it, which lies ``move`` behind."""
+    moving = [r for r, value in enumerate(move) if value]
+    if not moving:
+        return 0
+    if len(moving) > 1 or abs(move[moving[0]]) >= sides[moving[0]]:
+        return full
+    return full // sides[moving[0]] * abs(move[moving[0]])

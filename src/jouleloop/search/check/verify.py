@@ -1,0 +1,220 @@
+"""Verify a certificate: its mapping costs what it says, its parts cover the mapspace, and no part can be better."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.search.check.design import Design, Factors, Keep
+from jouleloop.search.check.lemmas import Bounds, Loop, Merging
+from jouleloop.search.check.nests import Nests, is_valid
+
+#: Relative slack for the rounding of the double-precision sums that the search compares.
+ROUNDING = Fraction(1, 10**11)
+
+
+class Refused(Exception):  # noqa: N818 - a verdict, not an error of the program
+    """The certificate does not prove what it claims; the text says where."""
+
+
+@dataclass
+class Verdict:
+    """What was verified.
+
+    Attributes
+    ----------
+    parts, cuts, nests
+        Unrollings under a choice of what is kept; cuts of tiles left out inside them; nests evaluated one by one.
+    """
+
+    parts: int = 0
+    cuts: int = 0
+    nests: int = 0
+
+
+class _Verifier:
+    def __init__(self, data: dict[str, Any]) -> None:
+        self.data = data
+        self.design = Design(data)
+        self.nests = Nests(self.design, data)
+        self.merging = Merging(self.design)
+        self.value = Fraction(data["value"])
+        self.objective = data["objective"]
+        self.verdict = Verdict()
+
+    def no_better(self, energy: float, steps: int) -> bool:
+        """Whether a part of at least this energy (in `Design.unit_pj`) and these cycles cannot beat the claim."""
+        if self.objective == "delay":
+            return steps >= self.value
+        if energy == math.inf:
+            return True
+        found = int(energy) * self.design.unit_pj * (steps if self.objective == "edp" else 1)
+        return found >= self.value * (1 - ROUNDING)
+
+    def run(self) -> Verdict:
+        self.claim()
+        parts: dict[tuple[Keep, tuple[Factors, ...]], dict[str, Any]] = {}
+        for part in self.data["parts"]:
+            keep = tuple(tuple(bool(k) for k in level) for level in part["keep"])
+            parts[keep, tuple(tuple(level) for level in part["unrolling"])] = part
+        members: dict[tuple[Factors, ...], list[tuple[Factors, ...]]] = {}
+        for unrolling in self.design.unrollings():
+            members.setdefault(self.merging.representative(unrolling), []).append(unrolling)
+        for keep in self.design.keeps:
+            for chosen, group in members.items():
+                part_or_none = parts.get((keep, chosen))
+                if part_or_none is None:
+                    raise Refused(f"no part covers the unrolling {self.shown(chosen)}")
+                _Part(self, keep, chosen, group).verify(part_or_none)
+                self.verdict.parts += 1
+        return self.verdict
+
+    def claim(self) -> None:
+        """Check the mapping that is claimed to be the optimum."""
+        mapping = Mapping(
+            tuple(
+                LevelMapping(
+                    level["level"],
+                    tuple((d, b) for d, b in level["temporal"]),
+                    tuple((d, b, axis) for d, b, axis in level["spatial"]),
+                    frozenset(level["keep"]),
+                )
+                for level in self.data["mapping"]
+            )
+        )
+        fault = is_valid(self.design, mapping)
+        if fault:
+            raise Refused(f"the mapping is none of the mapspace: {fault}")
+        energy_pj, cycles = self.nests.evaluate(mapping)
+        found = {"energy": energy_pj, "delay": Fraction(cycles), "edp": energy_pj * cycles}[self.objective]
+        if abs(found - self.value) > ROUNDING * abs(found):
+            raise Refused(f"the mapping costs {float(found)!r}, not {float(self.value)!r}")
+
+    def shown(self, factors: tuple[Factors, ...]) -> str:
+        """Return factors by level in words."""
+        return " | ".join(
+            f"{level.name} " + " ".join(f"{d}{f}" for d, f in zip(self.design.dims, row, strict=True) if f > 1)
+            for level, row in zip(reversed(self.design.levels), reversed(factors), strict=True)
+        )
+
+
+class _Part:
+    """One unrolling under one choice of what is kept."""
+
+    def __init__(
+        self, verifier: _Verifier, keep: Keep, factors: tuple[Factors, ...], members: list[tuple[Factors, ...]]
+    ) -> None:
+        self.verifier, self.keep, self.factors, self.members = verifier, keep, factors, members
+        self.design = verifier.design
+        self.bounds = Bounds(self.design, keep, factors)
+        self.top = len(self.design.levels) - 1
+
+    def verify(self, part: dict[str, Any]) -> None:
+        whole = self.bounds.rest
+        units = self.bounds.units()
+        if not self.bounds.fits(self.top, whole):
+            return
+        if part["lemma"] == "bound":
+            least = units + self.bounds.inward(self.top, whole, None, (0,) * len(whole))
+            if not self.verifier.no_better(least, self.bounds.steps):
+                raise Refused(f"{self.where()}: its bound is only {float(least * self.design.unit_pj)!r} pJ")
+            return
+        self.node(self.top, whole, [[] for _ in self.keep], units, part["cuts"])
+
+    def where(self) -> str:
+        """Return which part this is, in words."""
+        return f"unrolling {self.verifier.shown(self.factors)}"
+
+    def node(self, k: int, tile: Factors, loops: list[list[Loop]], certain: float, cuts: list[dict[str, Any]]) -> None:
+        """Check that every cut at a node is left out with reason or followed; ``loops`` stand outside, by level."""
+        if k == 0:
+            self.leaf(tile, loops)
+            return
+        given = {(tuple(cut["tile"]), None if cut["order"] is None else tuple(cut["order"])): cut for cut in cuts}
+        outside = [loop for level in reversed(loops) for loop in level]
+        j = outside[-1][0] if outside else None
+        start = self.bounds.start_of(outside, tile)
+        for cut in self.design.cuts(k, tile):
+            whole = given.get((cut, None))
+            if whole is not None:
+                least = certain + self.bounds.floor(k, tile, cut, j, start)
+                self.leave_out(k, cut, least)
+                continue
+            for order, placed in self.placed(k, tile, cut):
+                entry = given.get((cut, order))
+                if entry is None:
+                    raise Refused(f"{self.where()}: no part covers the cut {cut} of {self.design.levels[k].name}")
+                more = [*outside, *placed]
+                sure = certain + self.bounds.certain(k, cut, more) if self.bounds.fits(k - 1, cut) else math.inf
+                if entry["cuts"] is None:
+                    innermost = more[-1][0] if more else None
+                    inward = self.bounds.inward(k - 1, cut, innermost, self.bounds.start_of(more, cut))
+                    self.leave_out(k, cut, sure + inward)
+                    continue
+                deeper = [*loops]
+                deeper[k] = placed
+                if sure < math.inf:
+                    self.node(k - 1, cut, deeper, sure, entry["cuts"])
+
+    def placed(self, k: int, tile: Factors, cut: Factors) -> Iterator[tuple[tuple[int, ...], list[Loop]]]:
+        """Every order of the loops of a cut (innermost first), with the loops outermost first."""
+        moved = [d for d, size in enumerate(tile) if cut[d] != size]
+        for order in self.design.levels[k].temporal.orders(moved):
+            yield order, [(d, tile[d] // cut[d], cut[d] * self.bounds.inside[k][d]) for d in reversed(order)]
+
+    def leave_out(self, k: int, cut: Factors, least: float) -> None:
+        """Check that what a cut leaves cannot be better than claimed."""
+        self.verifier.verdict.cuts += 1
+        if not self.verifier.no_better(least, self.bounds.steps):
+            name = self.design.levels[k].name
+            shown = float(least * self.design.unit_pj)
+            raise Refused(f"{self.where()}: the bound of the cut {cut} of {name} is only {shown!r} pJ")
+
+    def leaf(self, tile: Factors, loops: list[list[Loop]]) -> None:
+        """Evaluate every order of the innermost loops and every order of the spatial loops, one by one."""
+        slot = self.design.levels[0].temporal
+        if not all(slot.admits(d, size) for d, size in enumerate(tile)):
+            return
+        for order in slot.orders([d for d, size in enumerate(tile) if size > 1]):
+            filled = [[(d, tile[d], 1) for d in reversed(order)], *loops[1:]]
+            for member in self.members:
+                for spatial in self.arrangements(member):
+                    self.verifier.verdict.nests += 1
+                    mapping = self.verifier.nests.nest(self.keep, filled, spatial)
+                    energy_pj, cycles = self.verifier.nests.evaluate(mapping)
+                    if not self.verifier.no_better(float("inf"), cycles):
+                        raise Refused(f"{mapping.compact()}: {cycles} cycles are fewer than claimed")
+                    if self.verifier.objective != "delay" and self.cheaper(energy_pj, cycles):
+                        raise Refused(
+                            f"{mapping.compact()} costs {float(energy_pj)!r} pJ in {cycles} cycles, less than claimed"
+                        )
+
+    def cheaper(self, energy_pj: Fraction, cycles: int) -> bool:
+        """Whether a nest is better than what is claimed."""
+        found = energy_pj * (cycles if self.verifier.objective == "edp" else 1)
+        return found < self.verifier.value * (1 - ROUNDING)
+
+    def arrangements(self, member: tuple[Factors, ...]) -> Iterator[tuple[Any, ...]]:
+        """Every order of the spatial loops of all levels."""
+
+        def choose(k: int, chosen: tuple[Any, ...]) -> Iterator[tuple[Any, ...]]:
+            if k == len(member):
+                yield chosen
+                return
+            for order in self.design.spatial_orders(k, member[k]):
+                yield from choose(k + 1, (*chosen, order))
+
+        yield from choose(0, ())
+
+
+def verify(data: dict[str, Any]) -> Verdict:
+    """Verify a certificate.
+
+    Raises
+    ------
+    Refused
+        Where it does not prove its claim.
+    """
+    return _Verifier(data).run()

@@ -1,0 +1,165 @@
+"""Words that cross a boundary, at least: what mesh links may save is taken off, what they cannot is kept.
+
+`docs/search.md` states the lemmas: *steps*, *ends of chains*, *fills*. A step is one advance of a temporal loop outside
+the boundary, all loops inside it falling back to their start. Without links it asks the parent once for every distinct
+box. With links, an instance whose box a mesh neighbour held one step before is not served.
+"""
+
+import math
+
+import numba as nb
+
+from jouleloop.model.arrays import BOUND, DIM, Floats, Ints
+from jouleloop.model.kernel import STEP
+from jouleloop.search.arrays import (
+    COINCIDE,
+    DISTINCT,
+    DISTINCT_LINKED,
+    FILL_LINKED,
+    FILL_STANDING,
+    HALO,
+    MOVED,
+    PLAIN,
+    STANDING,
+)
+
+
+@nb.njit(cache=True)
+def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints) -> None:
+    """Write by rank how far apart two instances below ``level`` can be; 0 where one dimension alone moves the rank.
+
+    Parameters
+    ----------
+    coef
+        Projection of the data space, shape (ranks, dimensions); ``side`` its rows of `Unrolled.side`.
+    extent
+        Indices of one instance's tile by dimension.
+    inside
+        See `Unrolled.inside`.
+    """
+    for r in range(coef.shape[0]):
+        reach[r] = 0
+        for d in range(coef.shape[1]):
+            if coef[r, d] != 0 and side[d, HALO] == r:
+                factor = inside[level, d] // inside[level - 1, d] if level > 0 else inside[level, d]
+                reach[r] += coef[r, d] * extent[d] * (factor - 1)
+
+
+@nb.njit(cache=True)
+def words_of_plain_ranks(coef: Ints, full: float, loop: Ints, loops: int) -> float:
+    """Words into one instance where every rank is moved by one dimension: all but the trailing steps that stand."""
+    total = full
+    trailing = True
+    for j in range(loops - 1, -1, -1):
+        if trailing:
+            for r in range(coef.shape[0]):
+                if coef[r, loop[j, DIM]] != 0:
+                    trailing = False
+        if not trailing:
+            total *= loop[j, BOUND]
+    return total
+
+
+@nb.njit(cache=True)
+def count_steps(
+    coef: Ints, extent: Ints, reach: Ints, loop: Ints, loops: int, at: Ints, move: Ints, words: Floats
+) -> None:
+    """Write the words of all steps into one instance: those that no link serves, those one may, those that stand.
+
+    A link needs equal boxes now and before, a move within ``reach`` in every rank, and no move where that is 0.
+    Timeloop reads a tile anew where a step stands still since loops of one window cancel out, but lets neighbours hand
+    it on.
+
+    Parameters
+    ----------
+    loop
+        Temporal loops outside the boundary, outermost first: dimension, bound, index step.
+    at, move
+        Work space by rank: what all loops further in fall back by; the move of a step.
+    words
+        Out: see `PLAIN`, `MOVED`, `STANDING`.
+    """
+    ranks = coef.shape[0]
+    words[PLAIN] = words[MOVED] = words[STANDING] = 0.0
+    full = 1.0
+    part = 1.0
+    moved = 0
+    apart = False
+    first = loops - 1
+    near = True
+    for r in range(ranks):
+        side = 1
+        for d in range(coef.shape[1]):
+            side += coef[r, d] * (extent[d] - 1)
+        full *= side
+        at[r] = 0
+        if loops > 0:
+            step = coef[r, loop[first, DIM]] * loop[first, STEP]
+            move[r] = step
+            if step == 0:
+                part *= side
+                continue
+            moved += 1
+            part *= step
+            apart = apart or step >= side
+            near = near and step <= reach[r]
+    # The first box has no predecessor.
+    words[PLAIN] = full
+    if loops == 0:
+        return
+    if moved == 0:
+        part = 0.0
+    elif moved > 1 or apart:
+        part = full
+    outer = 1.0
+    for j in range(loops):
+        outer *= loop[j, BOUND]
+    for j in range(first, -1, -1):
+        outer /= loop[j, BOUND]
+        calls = (loop[j, BOUND] - 1) * outer
+        same = True
+        stands = True
+        within = True
+        for r in range(ranks):
+            step = coef[r, loop[j, DIM]] * loop[j, STEP]
+            value = step - at[r]
+            at[r] += step
+            same = same and value == move[r]
+            if value != 0:
+                stands = False
+                within = within and abs(value) <= reach[r]
+        if same:
+            # A step as the innermost loop's: the part that is new.
+            words[MOVED if near and moved > 0 else PLAIN] += calls * part
+        elif part < full or not within:
+            # The box before was smaller, or further away than any neighbour.
+            words[PLAIN] += calls * full
+        else:
+            words[STANDING if stands else MOVED] += calls * full
+
+
+@nb.njit(cache=True)
+def settle(words: Floats, edge: Floats) -> None:
+    """Take steps that stand as served in full only where two instances can hold one box."""
+    if edge[COINCIDE] == 0.0:
+        words[PLAIN] += words[STANDING]
+        words[STANDING] = 0.0
+
+
+@nb.njit(cache=True)
+def asked_words(words: Floats, edge: Floats) -> float:
+    """Words that the next kept level outside is asked for, at least; ``edge`` is the boundary's of `Unrolled.edge`."""
+    return float(words[PLAIN] * edge[DISTINCT] + words[MOVED] * edge[DISTINCT_LINKED])
+
+
+@nb.njit(cache=True)
+def filled_words(words: Floats, edge: Floats) -> float:
+    """Words counted as fills of one instance, at least.
+
+    Timeloop averages what the parent sends over the fan-out, adds what links bring divided by the instances of *all*
+    levels above, and rounds: so words that come over links can be missing.
+    """
+    linked = words[MOVED] * edge[FILL_LINKED] + words[STANDING] * edge[FILL_STANDING]
+    if words[MOVED] == 0.0 and words[STANDING] == 0.0:
+        return float(words[PLAIN])
+    return float(math.floor((words[PLAIN] + linked) * (1.0 - 1e-12)))

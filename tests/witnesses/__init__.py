@@ -1,0 +1,1 @@
+"""Slow, plain programs that the theory is compared with."""
