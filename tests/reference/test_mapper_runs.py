@@ -1,0 +1,29 @@
+"""The search against stored runs of the real mapper over random designs (see mapper_runs/README.md)."""
+
+from pathlib import Path
+
+import pytest
+
+from differential.compare import compare
+from differential.features import table
+from differential.runs import features_of, from_record, read_records
+
+FOLDER = Path(__file__).parent / "mapper_runs"
+FILES = sorted(FOLDER.glob("*.jsonl.xz"))
+#: Every file is read in so many parts, which may run at the same time.
+PARTS = 8
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_search_finds_the_optimum_of_the_real_mapper(path: Path, part: int) -> None:
+    found = [compare(*from_record(record)) for record in read_records(path)[part::PARTS]]
+    assert found
+    assert [one.line() for one in found if one.verdict != "equal"] == []
+
+
+def test_the_table_of_features_counts_what_is_stored() -> None:
+    runs = [from_record(record) for path in FILES for record in read_records(path)]
+    assert len(runs) >= 2000
+    rows = [(features_of(case, real), f"{real.status}") for case, real in runs]
+    assert table(rows) in (FOLDER / "README.md").read_text(encoding="utf-8")
