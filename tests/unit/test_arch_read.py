@@ -260,3 +260,46 @@ def test_all_spellings_survive_writing(tmp_path: Path) -> None:
     front_end = read(write_architecture_v04(arch), tmp_path)
     assert identity(front_end) == identity(arch)
     assert "multiple-buffering" not in write_architecture_v04(arch)
+
+
+TREE = """
+architecture:
+  version: %s
+  subtree:
+  - name: system
+    local:
+    - {name: memory, class: DRAM, attributes: {word-bits: 8}}
+    - {name: buffer, class: %s, attributes: {word-bits: 8, depth: 16, %s}}
+    - {name: "mac[0..3]", class: intmac, attributes: {datawidth: 8}}
+"""
+
+
+def test_a_plain_file_may_say_only_what_timeloop_reads(tmp_path: Path) -> None:
+    assert read(TREE % (0.3, "SRAM", "multiple-buffering: 2"), tmp_path).level("buffer").effective_words == 8
+    with pytest.raises(InputError, match=r"multiple_buffering: Timeloop 3\.0\.3 does not read this spelling"):
+        read(TREE % (0.3, "SRAM", "multiple_buffering: 2"), tmp_path)
+    # What it would take anyway does no harm; what another spelling says counts, as in Timeloop.
+    assert read(TREE % (0.3, "SRAM", "multiple_buffering: 1"), tmp_path).level("buffer").effective_words == 16
+    arch = read(
+        TREE.replace("word-bits: 8, depth", "datawidth: 16, word_bits: 16, depth") % (0.3, "SRAM", "n: 1"), tmp_path
+    )
+    assert arch.level("buffer").word_bits == 16
+    # A tree of version 0.4 is the front end's, for versions of Timeloop that read underscores.
+    arch = read(TREE % (0.4, "SRAM", "multiple_buffering: 2"), tmp_path)
+    assert (arch.plain, arch.level("buffer").effective_words) == (False, 8)
+
+
+def test_an_attribute_set_in_a_plain_file_gets_timeloops_spelling(tmp_path: Path) -> None:
+    file = tmp_path / "arch.yaml"
+    file.write_text(TREE % (0.3, "SRAM", "n: 1"))
+    arch = read_architecture(file, changes=(("buffer.multiple_buffering", 4), ("buffer.word_bits", 4)))
+    assert (arch.level("buffer").effective_words, arch.level("buffer").word_bits) == (4, 4)
+
+
+def test_the_class_and_not_the_subclass_makes_a_dram(tmp_path: Path) -> None:
+    arch = read(TREE % (0.3, "storage, subclass: DRAM_cache", "n: 1"), tmp_path)
+    assert (arch.level("buffer").is_dram, arch.level("buffer").klass) == (False, "DRAM_cache")
+    assert not architecture_from(to_architecture_v03(arch)).level("buffer").is_dram
+    arch = read(TREE % (0.3, "DRAM, subclass: cache", "n: 1"), tmp_path)
+    assert (arch.level("buffer").is_dram, arch.level("buffer").reduces) == (True, False)
+    assert architecture_from(to_architecture_v03(arch)).level("buffer").is_dram

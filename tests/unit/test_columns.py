@@ -7,7 +7,8 @@ import pytest
 
 from jouleloop.columns import Column, Layout, read_table, write_csv, write_parquet, write_table
 from jouleloop.errors import InputError
-from jouleloop.tables.layouts import ANY, ENERGIES, LAYOUTS
+from jouleloop.tables.growth import with_theory
+from jouleloop.tables.layouts import ANY, ENERGIES, LAYOUTS, THEORY_RATIO
 
 NAMES = ["1", "02", "NA", "nan", "None", "", "-small", "=1+1", "'quoted", "1e3", "True", "a,b", 'say "x"', "ä"]
 LAYOUT = Layout(
@@ -96,3 +97,20 @@ def test_every_column_is_described_once(layout: Layout) -> None:
         assert column.meaning.endswith((".", ")")), column.name
         assert not column.name.endswith("_pj") or column.unit == "pJ", column.name
         assert not column.name.endswith("_words") or column.unit == "words", column.name
+
+
+def test_layers_called_like_numbers_keep_their_bounds_through_files(tmp_path: Path) -> None:
+    names = ["1", "2", "NA", "-small", "=1+1"]
+    rows = [
+        {"architecture": "a", "sweep": "s", "layer": name, "C": 4, "M": 2, "status": "ok", "total_pj": 1.0}
+        for name in names
+    ]
+    energies = pd.DataFrame(rows)
+    bounds = energies.assign(theory_lower_dram_words=[float(n) for n in range(5)])
+    write_table(tmp_path / "energies", energies, ENERGIES)
+    write_table(tmp_path / "theory_ratio", bounds, THEORY_RATIO)
+    for ending in ("parquet", "csv"):
+        read = [read_table(tmp_path / f"{layout.file}.{ending}", layout)[0] for layout in (ENERGIES, THEORY_RATIO)]
+        joined = with_theory(*read)
+        assert joined["layer"].tolist() == names
+        assert joined["theory_lower_dram_words"].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]

@@ -135,23 +135,25 @@ class Architecture:
     def __post_init__(self) -> None:
         faults: list[Fault] = []
         if not self.levels:
-            faults.append(Fault("has no storage level", self.name))
+            faults.append(Fault("has no storage level", None, self.name))
         names = [level.name for level in self.levels]
         for repeated in sorted({name for name in names if names.count(name) > 1}):
-            faults.append(Fault("two storage levels have one name", self.name, value=repeated))
+            faults.append(Fault("two storage levels have one name", None, self.name, repeated))
         nodes: list[StorageLevel | ComputeLevel] = [*self.levels, self.compute]
         for outer, inner in itertools.pairwise(nodes):
             for axis, a, b in (("meshX", outer.mesh_x, inner.mesh_x), ("meshY", outer.mesh_y, inner.mesh_y)):
                 if a < 1 or b < 1 or b % a:
                     faults.append(
-                        Fault(f"{axis} is not a multiple of the {axis} {a} of {outer.name}", self.name, inner.name, b)
+                        Fault(f"{axis} is not a multiple of the {axis} {a} of {outer.name}", None, inner.name, b)
                     )
         if self.compute.name in names:
-            faults.append(Fault("a storage level and the compute level have one name", self.name, value=names[-1]))
+            faults.append(
+                Fault("a storage level and the compute level have one name", None, self.name, self.compute.name)
+            )
         for level in self.levels:
             if level.instances % level.cluster_size:
                 text = f"clusters do not divide the {level.instances} instances of {level.name}"
-                faults.append(Fault(text, self.name, f"{level.name}.cluster_size", level.cluster_size, "a divisor"))
+                faults.append(Fault(text, None, f"{level.name}.cluster_size", level.cluster_size, "a divisor"))
         raise_all(faults)
 
     @cached_property

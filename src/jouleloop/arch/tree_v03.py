@@ -160,7 +160,10 @@ def _handed_down(name: str, inherited: dict[str, Any], own: dict[str, Any], kind
 
 def _mesh(name: str, attributes: dict[str, Any], instances: int, faults: list[Fault]) -> tuple[int, int] | None:
     given = attributes.get("instances")
-    if given is not None and is_whole(given) and given >= 1:
+    if given is not None:
+        if not is_whole(given) or given < 1:
+            faults.append(Fault("must be a positive whole number", None, f"{name}.attributes.instances", given))
+            return None
         instances = int(given)
     values: list[int | None] = []
     for key in ("meshX", "meshY"):

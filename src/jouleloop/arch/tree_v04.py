@@ -183,6 +183,10 @@ class _Walk:
             if key not in ("meshX", "meshY")
         ]
         mesh = (self._mesh(name, spatial, "meshX"), self._mesh(name, spatial, "meshY"))
+        for key in ("meshX", "meshY", "instances"):
+            if own.get(key) is not None:
+                text = "is no attribute in v0.4: the fan-outs under spatial give the mesh"
+                self.faults.append(Fault(text, None, f"{name}.attributes.{key}", own[key], f"{name}.spatial"))
         if item.get("networks"):
             self.faults.append(Fault("networks are not supported by the model", None, f"{name}.networks"))
         if item.get("sparse_optimizations"):

@@ -50,7 +50,9 @@ def to_architecture_v03(arch: Architecture) -> dict[str, Any]:
 def _component(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[str, Any]:
     kind = "storage" if isinstance(node, StorageLevel) else "compute"
     item: dict[str, Any] = {"name": f"{node.name}[0..{node.instances - 1}]" if with_mesh else node.name}
-    if kind_of(node.klass) == kind:
+    if isinstance(node, StorageLevel) and node.timeloop_class:
+        item |= {"class": node.timeloop_class, "subclass": node.klass}
+    elif kind_of(node.klass) == kind:
         item["class"] = node.klass
     else:
         item |= {"class": kind, "subclass": node.klass}

@@ -11,7 +11,7 @@ from jouleloop.cli import options, show
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.engines.protocol import Engine, Target
 from jouleloop.engines.registry import get_engine
-from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.files import read_json, write_yaml
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping
@@ -101,7 +101,10 @@ def evaluate_mapping(
     targets = hardware.load(arch, shape=problem.shape)
     target = targets.for_shape(problem.shape)
     nest = _read_mapping(mapping, problem, target)
-    evaluation = get_engine(engine).evaluate(problem, target, nest)
+    try:
+        evaluation = get_engine(engine).evaluate(problem, target, nest)
+    except MappingError as error:
+        raise error.at(mapping) from error
     if as_json:
         print_json(
             {

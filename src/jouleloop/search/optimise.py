@@ -12,6 +12,7 @@ from jouleloop.mapspace.space import MapSpace, slot_array
 from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.search.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -43,7 +44,8 @@ TIE = 1e-11
 #: (Timeloop ``include/applications/mapper/mapper-thread.hpp``, ``IsBetterRecursive_``).
 NEXT_METRIC = 1e-3
 
-OBJECTIVES: dict[tuple[str, ...], int] = {
+#: How each objective is searched, and energy with the delay as the next metric.
+_MODES: dict[tuple[str, ...], int] = {
     ("energy",): ENERGY,
     ("delay",): DELAY,
     ("edp",): PRODUCT,
@@ -85,6 +87,11 @@ class Search:
     def least_pj(self) -> float:
         """Lower bound on the energy of every mapping, from the unrollings bounded so far."""
         return min(float(np.nanmin(solver.bound_pj, initial=np.inf)) for solver in self.solvers)
+
+    @property
+    def least_steps(self) -> float:
+        """Lower bound on the cycles of every mapping: the operations, shared by as many units as any unrolling uses."""
+        return min(self.problem.macs / float(np.prod(factors)) for factors in self.candidates.factors)
 
     def run(self, mode: int, best: Floats, spec: Floats | None = None) -> tuple[Bools, Found] | None:
         """Run one pass over every choice of what is kept; return the keep and nest that won, or None.
@@ -142,8 +149,8 @@ def search_mapspace(
         Most mappings to evaluate in full; the result is optimal only where the search ended by itself.
     """
     started = time.perf_counter()
-    if objective not in OBJECTIVES:
-        allowed = ", ".join("+".join(names) for names in OBJECTIVES)
+    if objective not in _MODES:
+        allowed = ", ".join("+".join(names) for names in _MODES)
         raise InputError(Fault("unknown objective", field="objective", value=list(objective), allowed=allowed))
     search = Search(space, costs, semantics, budget)
     result = SearchResult(
@@ -152,7 +159,7 @@ def search_mapspace(
     if not len(search.candidates.factors):
         return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=time.perf_counter() - started)
     best = new_best()
-    mode = OBJECTIVES[objective]
+    mode = _MODES[objective]
     winner = search.run(mode, best)
     if winner is None:
         reason = "the budget of evaluations ended before a mapping was found"
@@ -179,11 +186,11 @@ def search_mapspace(
         stopped = bool(search.counters[STOPPED])
     mapping = search.mapping(*winner)
     evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
-    value = {"energy": evaluation.energy_pj, "delay": float(evaluation.cycles), "edp": evaluation.edp_pj_cycles}[
-        objective[0]
-    ]
+    first = OBJECTIVES[objective[0]]
+    value = first.value(evaluation)
     if stopped:
-        lower, proof = _partial_bound(search, objective[0], least_pj, value)
+        lower = min(value, first.of(least_pj, search.least_steps))
+        proof = "the budget of evaluations ended the search; the bound is that of the relaxation"
     else:
         lower, proof = value, "exhaustive branch and bound: every part left out has a lower bound no better than this"
         if len(objective) > 1:
@@ -203,14 +210,6 @@ def search_mapspace(
         },
         seconds=time.perf_counter() - started,
     )
-
-
-def _partial_bound(search: Search, first: str, least_pj: float, value: float) -> tuple[float, str]:
-    proof = "the budget of evaluations ended the search; the bound is that of the relaxation"
-    if first == "energy":
-        return min(least_pj, value), proof
-    steps = min(search.problem.macs / float(np.prod(factors)) for factors in search.candidates.factors)
-    return min(value, steps if first == "delay" else steps * least_pj), proof
 
 
 def _no_unrolling(space: MapSpace) -> str:

@@ -226,7 +226,11 @@ def _storage_class(level: StorageLevel) -> str:
 
 def _storage_attributes(level: StorageLevel) -> dict[str, Any]:
     values = {keyword: (getattr(level, name), default) for keyword, name, default in _ATTRIBUTES}
-    return {keyword: value for keyword, (value, default) in values.items() if value is not None and value != default}
+    found = {keyword: value for keyword, (value, default) in values.items() if value is not None and value != default}
+    # By the class that is written, Timeloop takes a DRAM for a level that cannot add, and no other.
+    if level.reduces != (_storage_class(level) != "DRAM"):
+        found["reduction_supported"] = level.reduces
+    return found
 
 
 def _action(name: str, energy_pj: float) -> dict[str, Any]:

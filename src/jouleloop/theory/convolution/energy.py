@@ -6,15 +6,27 @@ docs/theory-convolution-energy.md from that description and checked by execution
 formula in the authors' repository (PetraVidnerova/timeloop-accelergy-test, ``jirka_engergy.py``, commit 30d8eb3).
 """
 
+from dataclasses import replace
 from fractions import Fraction
 
-from jouleloop.errors import AssumptionError, Fault, raise_all
+from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.dram import DramWords
 from jouleloop.theory.layers import ConvLayer
 
 MAC_PJ = {8: Fraction("0.56"), 16: Fraction("2.20")}
 """Energy of one MAC in pJ by word width in bits: C_8 and C_16 of 002 section 2."""
+_MODEL_NAMES = {
+    "in_channels": "channels",
+    "out_channels": "outputs",
+    "out_width": "output_width",
+    "out_height": "output_height",
+    "filter_width": "kernel_width",
+    "filter_height": "kernel_height",
+    "stride_width": "stride",
+    "in_width": "input_width",
+    "in_height": "input_height",
+}
 
 
 def layer_of_maps(
@@ -38,20 +50,29 @@ def layer_of_maps(
     AssumptionError
         Where a window sees no word of the input.
     """
-    layer = ConvLayer(
-        1,
-        channels,
-        outputs,
-        output_width,
-        output_height,
-        kernel_width,
-        kernel_height,
-        stride,
-        stride,
-        input_width,
-        input_height,
-        bias,
-    )
+    try:
+        layer = ConvLayer(
+            batch=1,
+            in_channels=channels,
+            out_channels=outputs,
+            out_width=output_width,
+            out_height=output_height,
+            filter_width=kernel_width,
+            filter_height=kernel_height,
+            stride_width=stride,
+            stride_height=stride,
+            in_width=input_width,
+            in_height=input_height,
+            bias=bias,
+        )
+    except InputError as error:
+        # In the model's names; both strides are one size here.
+        faults = [
+            replace(fault, source="layer", field=_MODEL_NAMES[fault.field or ""])
+            for fault in error.faults
+            if fault.field != "stride_height"
+        ]
+        raise InputError(faults) from error
     raise_all(
         [
             Fault(

@@ -1,6 +1,7 @@
 """Paper 002's Algorithms 1 and 2 and two more dataflows, written as the reads they make."""
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.fully_connected.returned import returned_output
 from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles
 
 
@@ -116,12 +117,16 @@ def resident(inputs: int, outputs: int, buffer_words: int) -> Schedule:
 def schedule(
     kind: str, inputs: int, outputs: int, buffer_words: int, parameter: int, *, reversed_roles: bool = False
 ) -> Schedule:
-    """Return the schedule of a kind: ``fixed``, ``bounded``, ``balanced`` or ``resident`` (see `fc_upper.Dataflow`)."""
+    """Return the schedule of a kind: fixed, bounded, balanced, resident or returned (see `upper.Dataflow`)."""
     if kind == "resident":
         return resident(inputs, outputs, buffer_words)
+    if kind == "returned":
+        if reversed_roles:
+            return reverse_roles(returned_output(outputs, inputs, buffer_words))
+        return returned_output(inputs, outputs, buffer_words)
     makers = {"fixed": fixed_inputs, "bounded": bounded_inputs, "balanced": balanced_groups}
     if kind not in makers:
-        raise InputError(Fault("unknown dataflow", value=kind, allowed=", ".join([*makers, "resident"])))
+        raise InputError(Fault("unknown dataflow", value=kind, allowed=", ".join([*makers, "resident", "returned"])))
     if reversed_roles:
         return reverse_roles(makers[kind](outputs, inputs, buffer_words, parameter))
     return makers[kind](inputs, outputs, buffer_words, parameter)

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from jouleloop.theory.fully_connected.counting_game import Budget, refute
 from jouleloop.theory.fully_connected.divisible import is_proven
 from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, pair_count_accesses
@@ -11,6 +12,9 @@ from jouleloop.theory.fully_connected.upper import Dataflow, best_upper
 
 MOST_STATES = 1_000_000
 """Canonical states that a search may keep before it gives up."""
+
+GAME_STATES = 100_000
+"""States that the counting game may keep; where it needs more it is mostly won, and says nothing."""
 
 LARGEST_SIDE = 30
 
@@ -75,6 +79,8 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
         return ExactMinimum(layer, lower, lower, "smaller layers", flow)
     if is_proven(n, m, beta):
         return ExactMinimum(layer, flow.accesses, flow.accesses, "induction", flow)
+    if refute(Budget(n, m, beta, flow.accesses - 1, flow.accesses - 1 - 2 * m), min(most_states, GAME_STATES)):
+        return ExactMinimum(layer, flow.accesses, flow.accesses, "relaxation", flow)
     relaxations = (output_relaxation(n, m, beta), input_relaxation(n, m, beta))
     searchable = True
     for relaxation in relaxations:

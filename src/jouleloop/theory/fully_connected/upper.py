@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from jouleloop.theory.fully_connected import returned
 from jouleloop.theory.fully_connected.formulas import FcLayer, balanced_reads, bounded_reads, ceil_div, fixed_reads
 
-Kind = Literal["fixed", "bounded", "balanced", "resident"]
+Kind = Literal["fixed", "bounded", "balanced", "resident", "returned"]
 
 
 @dataclass(frozen=True)
@@ -17,8 +18,8 @@ class Dataflow:
     Attributes
     ----------
     kind
-        ``fixed`` (002 Algorithm 1), ``bounded`` (Algorithm 2), ``balanced`` (nearly equal groups) or ``resident`` (the
-        smaller side stays in Buffer as a whole).
+        ``fixed`` (002 Algorithm 1), ``bounded`` (Algorithm 2), ``balanced`` (nearly equal groups), ``resident`` (the
+        smaller side stays in Buffer as a whole) or ``returned`` (one vertex of the grouped side is read twice).
     parameter
         How many of the streamed side are kept (``fixed``, ``bounded``), how many groups (``balanced``), or 0.
     reversed_roles
@@ -47,6 +48,7 @@ class Dataflow:
             "bounded": f"Algorithm 2, at most {self.parameter} kept{roles}",
             "balanced": f"{self.parameter} nearly equal groups{roles}",
             "resident": f"the smaller side resident{roles}",
+            "returned": f"one output read twice{roles}",
         }[self.kind]
 
 
@@ -103,6 +105,11 @@ def known_dataflows(layer: FcLayer) -> list[Dataflow]:
         flows.append(Dataflow("resident", 0, roles, layer.outputs, layer.inputs))
     else:
         flows += [balanced_dataflow(layer, reversed_roles=roles) for roles in (False, True)]
+        for roles in (False, True):
+            streamed, grouped = _roles(layer, roles)
+            if returned.applies(streamed, grouped, layer.buffer_words):
+                reads = returned.returned_reads(streamed, grouped)
+                flows.append(_dataflow("returned", 0, roles, grouped + 1, reads))
     return flows
 
 

@@ -1,0 +1,236 @@
+"""Compare evaluations with real timeloop-model on random designs, layers, energy tables and mappings, field by field.
+
+Every design is drawn from a number: storage of all classes and sizes, fan-outs in two axes at any level, clusters,
+bandwidths, shapes with windows, strides and two outputs, tables with all actions that Timeloop looks for, and a mapping
+in Timeloop's own words. Printed is how many of them agree in all fields, and every one that does not. A design that
+both refuse agrees. Left out is the sum of spatial reductions where Timeloop's unsigned count falls below 0.
+"""
+
+import argparse
+import collections
+import random
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import yaml
+
+from jouleloop.arch.read import architecture_from
+from jouleloop.energy.estimator import load_costs
+from jouleloop.engines.agreement import Pair, compare_evaluations
+from jouleloop.engines.timeloop.outputs import parse_evaluation
+from jouleloop.engines.timeloop.programs import locate
+from jouleloop.errors import JouleloopError
+from jouleloop.mapping.formats import read_timeloop_mapping
+from jouleloop.mapspace.space import divisors
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.workload.problem import Problem
+from jouleloop.workload.timeloop_problem import problem_from
+
+#: Dimensions and, by data space, ranks; ``*s`` is a coefficient, ``!`` marks what is written.
+SHAPES: tuple[tuple[str, dict[str, tuple[str, ...]]], ...] = (
+    ("CMN", {"W": ("C", "M"), "I": ("C", "N"), "!O": ("M", "N")}),
+    ("CMRP", {"W": ("C", "M", "R"), "I": ("C", "R P*s"), "!O": ("M", "P")}),
+    ("CMRSPQ", {"W": ("C", "M", "R", "S"), "I": ("C", "R P*s", "S Q*t"), "!O": ("M", "P", "Q")}),
+    ("ABCD", {"X": ("A B", "C"), "Y": ("B*s", "D"), "!Z": ("A", "C D*t")}),
+    ("ABCD", {"X": ("A B C*s",), "Y": ("D", "B"), "!Z": ("A", "D")}),
+    ("ABC", {"X": ("A", "B"), "!Y": ("B", "C"), "!Z": ("A", "C")}),
+)
+STORAGE_TABLES = (
+    *[("read", "write")] * 4,
+    ("random_read", "read", "write"),
+    ("read", "random_fill"),
+    ("read", "write", "random_fill", "random_read", "update", "idle"),
+    ("read", "update"),
+    ("access",),
+    ("write",),
+)
+COMPUTE_TABLES = (("compute",), ("mac", "compute"), ("mac_random", "mac"), ("mult",), ("mult_random", "compute"))
+
+
+class Draw:
+    """One random design; ``documents`` are the input files of timeloop-model."""
+
+    def __init__(self, number: int) -> None:
+        self.random = random.Random(number)
+        self.dims, shape = self.random.choice(SHAPES)
+        self.spaces = [name.lstrip("!") for name in shape]
+        self.left = {d: self.random.choice((1, 2, 2, 3, 4, 4, 6, 8)) for d in self.dims}
+        problem = {"shape": self.shape(shape), "instance": dict(self.left)}
+        self.mesh = [(1, 1)]
+        for _ in range(self.random.choice((1, 2, 2, 3, 3, 4))):
+            x, y = self.random.choice((1, 1, 1, 2, 3, 4)), self.random.choice((1, 1, 1, 2, 3))
+            self.mesh.append((self.mesh[-1][0] * x, self.mesh[-1][1] * y))
+        self.names = ["memory", *(f"L{i}" for i in range(1, len(self.mesh) - 1))]
+        local = [self.storage(index) for index in range(len(self.names))]
+        local.append(self.component("mac", "intmac", {"datawidth": 8}, self.mesh[-1]))
+        tables = [self.table(item["name"], STORAGE_TABLES) for item in local[:-1]]
+        tables.append(self.table(local[-1]["name"], COMPUTE_TABLES))
+        self.documents: dict[str, Any] = {
+            "arch": {"architecture": {"version": 0.3, "subtree": [{"name": "system", "local": local}]}},
+            "problem": {"problem": problem},
+            "ert": {"ERT": {"version": self.random.choice((0.3, 0.4)), "tables": tables}},
+            "mapping": {"mapping": self.mapping()},
+        }
+
+    def maybe(self, share: float) -> bool:
+        """Return True with a probability."""
+        return self.random.random() < share
+
+    def shape(self, spaces: dict[str, tuple[str, ...]]) -> dict[str, Any]:
+        """Return a problem shape with random default coefficients."""
+        listed = []
+        for name, ranks in spaces.items():
+            projection = [[term.split("*") for term in rank.split()] for rank in ranks]
+            written = {"read-write": True} if name.startswith("!") else {}
+            listed.append({"name": name.lstrip("!"), "projection": projection, **written})
+        coefficients = [{"name": name, "default": self.random.choice((1, 1, 2, 3))} for name in "st"]
+        return {"name": "x", "dimensions": list(self.dims), "coefficients": coefficients, "data-spaces": listed}
+
+    def component(self, name: str, klass: str, attributes: dict[str, Any], mesh: tuple[int, int]) -> dict[str, Any]:
+        """Return a node of the v0.3 tree."""
+        count = mesh[0] * mesh[1]
+        attributes |= {"meshX": mesh[0], "meshY": mesh[1]}
+        return {"name": name if count == 1 else f"{name}[0..{count - 1}]", "class": klass, "attributes": attributes}
+
+    def storage(self, index: int) -> dict[str, Any]:
+        """Return a storage level with random attributes."""
+        choice, maybe, mesh = self.random.choice, self.maybe, self.mesh[index]
+        outermost = index == 0
+        klass = "DRAM" if outermost else choice(("SRAM", "regfile", "smartbuffer_SRAM", "storage", "DRAM"))
+        bits, block = choice((8, 16, 24)), choice((1, 1, 2, 4))
+        found: dict[str, Any] = {choice(("word-bits", "word_width", "datawidth")): bits}
+        found[choice(("block-size", "block_size", "n_words"))] = block
+        if maybe(0.3) and klass != "DRAM":
+            found["cluster-size"] = choice(divisors(mesh[0] * mesh[1]))
+            if maybe(0.5):
+                found["width"] = bits * block * found["cluster-size"]
+        if not outermost:
+            size = choice((16, 64, 256, 1024))
+            found |= choice(({"depth": size}, {"memory_depth": size}, {"entries": size}, {"sizeKB": choice((1, 2))}))
+            found |= {"multiple-buffering": choice((1.5, 2.0))} if maybe(0.2) else {}
+            found |= {"min-utilization": choice((0.01, 0.1, 0.5))} if maybe(0.1) else {}
+        for key in ("read_bandwidth", "write_bandwidth", "shared_bandwidth", "bandwidth"):
+            found |= {key: choice((0.3, 1, 2.5))} if maybe(0.2) else {}
+        for key, values in (
+            ("vector-access-energy", (0, 1.5)),
+            ("reduction_supported", (True, False)),
+            ("network-type", ("1:1", "1:N")),
+            ("num-banks", (3,)),
+        ):
+            found |= {key: choice(values)} if maybe(0.1) else {}
+        return self.component(self.names[index], klass, found, mesh)
+
+    def table(self, name: str, actions: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+        """Return the energy reference table of a component."""
+        drawn = [
+            {"name": action, "energy": self.random.choice((0.25, 1, 2, 3.5, 7))} for action in self.action(actions)
+        ]
+        return {"name": f"system.{name}", "actions": drawn}
+
+    def action(self, actions: tuple[tuple[str, ...], ...]) -> tuple[str, ...]:
+        """Return one set of actions, now and then with two energies each."""
+        found = self.random.choice(actions)
+        return found * 2 if self.maybe(0.2) else found
+
+    def mapping(self) -> list[dict[str, Any]]:
+        """Return directives whose factors multiply to the layer and that fit the fan-outs."""
+        directives = []
+        for index, name in enumerate(self.names):
+            fanout = [after // before for before, after in zip(*self.mesh[index : index + 2], strict=True)]
+            if fanout == [1, 1]:
+                continue
+            axes: tuple[list[str], list[str]] = ([], [])
+            factors = {}
+            for d in self.shuffled(self.dims):
+                axis = self.random.randrange(2)
+                factors[d] = self.random.choice([k for k in divisors(self.left[d]) if k <= fanout[axis]])
+                fanout[axis] //= factors[d]
+                self.left[d] //= factors[d]
+                axes[axis].append(d)
+            order = {"permutation": "".join(axes[0] + axes[1]), "split": len(axes[0])}
+            directives.append({"target": name, "type": "spatial", "factors": self.text(factors), **order})
+        for name in reversed(self.names):
+            factors = {d: n if name == self.names[0] else self.random.choice(divisors(n)) for d, n in self.left.items()}
+            self.left = {d: n // factors[d] for d, n in self.left.items()}
+            order = {"permutation": "".join(self.shuffled(self.dims))}
+            directives.append({"target": name, "type": "temporal", "factors": self.text(factors), **order})
+            bypass = [space for space in self.spaces if name != self.names[0] and self.maybe(0.25)]
+            directives.append({"target": name, "type": "bypass", "bypass": bypass})
+        return self.shuffled(directives)
+
+    def shuffled(self, items: Any) -> list[Any]:
+        """Return the items in random order."""
+        return self.random.sample(list(items), len(items))
+
+    def text(self, factors: dict[str, int]) -> str:
+        """Return factors in Timeloop's words."""
+        return " ".join(f"{d}={n}" for d, n in factors.items())
+
+
+def ours(documents: dict[str, Any], folder: Path) -> Evaluation | None:
+    """Return jouleloop's evaluation, or None where it refuses the design."""
+    try:
+        arch, problem = architecture_from(documents["arch"]), problem_from(documents["problem"])
+        costs = load_costs(arch, folder / "ert.yaml")
+        return evaluate_mapping(problem, arch, costs, read_timeloop_mapping(documents["mapping"], problem, arch))
+    except JouleloopError:
+        return None
+
+
+def theirs(documents: dict[str, Any], folder: Path, program: Path) -> Evaluation | None:
+    """Return Timeloop's evaluation, or None where it ends with an error."""
+    command = [str(program), *(f"{name}.yaml" for name in documents)]
+    run = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    stats, xml = folder / "timeloop-model.stats.txt", folder / "timeloop-model.map+stats.xml"
+    if run.returncode or not stats.exists():
+        return None
+    spaces = [SimpleNamespace(name=s["name"]) for s in documents["problem"]["problem"]["shape"]["data-spaces"]]
+    problem = cast("Problem", SimpleNamespace(data_spaces=spaces))
+    return parse_evaluation(stats.read_text(), xml.read_text(), problem)
+
+
+def compared(mine: Evaluation, real: Evaluation) -> list[Pair]:
+    """Return the fields of two evaluations, without the sums that wrap around in Timeloop."""
+    pairs = compare_evaluations(mine.as_json(), real.as_json())
+    below = {pair.field.rpartition(".")[0] for pair in pairs if pair.quantity == "networks" and (pair.ours or 0.0) < 0}
+    return [pair for pair in pairs if pair.field.rpartition(".") not in {(where, ".", "reductions") for where in below}]
+
+
+def main() -> int:
+    """Compare as many random designs as asked for."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("count", type=int, help="how many designs")
+    parser.add_argument("--first", type=int, default=0, help="number of the first design")
+    given = parser.parse_args()
+    program, _ = locate()
+    tally: collections.Counter[str] = collections.Counter()
+    fields = 0
+    for number in range(given.first, given.first + given.count):
+        documents = Draw(number).documents
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            for file, data in documents.items():
+                (folder / f"{file}.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
+            mine, real = ours(documents, folder), theirs(documents, folder, program)
+        if mine is None or real is None:
+            tally["both refuse" if mine is real else "one refuses"] += 1
+            if mine is not real:
+                print(f"design {number}: refused by {'jouleloop' if mine is None else 'Timeloop'} alone")
+            continue
+        pairs = compared(mine, real)
+        wrong = [pair for pair in pairs if pair.verdict != "equal"]
+        tally["equal" if not wrong else "differ"] += 1
+        fields += len(pairs) - len(wrong)
+        for pair in wrong[:3]:
+            print(f"design {number}: {pair.field} {pair.ours} {pair.theirs}")
+    print(", ".join(f"{number} {what}" for what, number in tally.most_common()), f"{fields} fields equal", sep="; ")
+    return 0 if not tally["differ"] + tally["one refuses"] else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
