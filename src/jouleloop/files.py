@@ -202,9 +202,9 @@ def write_text(path: Path, text: str) -> None:
         temporary.write_text(text, encoding="utf-8")
 
 
-def write_json(path: Path, value: Any) -> None:
+def write_json(path: Path, value: Any, *, indent: int | None = 1) -> None:
     """Write ``value`` as JSON with sorted keys to ``path`` whole or not at all."""
-    write_text(path, json.dumps(value, indent=1, sort_keys=True, allow_nan=False) + "\n")
+    write_text(path, json.dumps(value, indent=indent, sort_keys=True, allow_nan=False) + "\n")
 
 
 def write_yaml(path: Path, value: Any, *, header: str = "") -> None:

@@ -21,6 +21,8 @@ from jouleloop.workload.problem import Problem
 
 #: Temporal loops of bound above 1, innermost first: (dimension, factor).
 Loops = tuple[tuple[int, int], ...]
+#: What is kept, by storage level and data space.
+Mask = tuple[tuple[bool, ...], ...]
 
 
 @dataclass(frozen=True)
@@ -68,27 +70,34 @@ class Enumerator:
 
     def mappings(self) -> Iterator[Mapping]:
         """Yield every distinct mapping that fits."""
-        tilings = self.space.tilings
+        for choices, masks in self._factorized():
+            for choice in itertools.product(*(dict.fromkeys(found) for found in choices)):
+                for mask in masks:
+                    yield self._mapping(choice, mask)
+
+    def count(self) -> int:
+        """Return the number of valid mappings, as Timeloop counts them."""
+        self.visited = 0
+        for _ in self._factorized():
+            pass
+        return self.visited
+
+    def _factorized(self) -> Iterator[tuple[list[list[Any]], list[Mask]]]:
+        """Yield for every factorization the loops of each tiling level in every order, and the bypasses that fit."""
         for factors in self.space.factorizations():
             masks = [mask for mask in self.space.masks if self._fits(factors, mask)]
             if not masks:
                 continue
             choices: list[list[Any]] = []
-            count = len(masks)
-            for tiling, row in zip(tilings, factors, strict=True):
-                found: list[Any] = (
-                    tiling.arrangements(row)
-                    if tiling.spatial
-                    else [tuple((d, row[d]) for d in order if row[d] > 1) for order in tiling.orders(row)]
-                )
-                count *= len(found)
-                choices.append(list(dict.fromkeys(found)))
-            self.visited += count
-            for choice in itertools.product(*choices):
-                for mask in masks:
-                    yield self._mapping(choice, mask)
+            for tiling, row in zip(self.space.tilings, factors, strict=True):
+                if tiling.spatial:
+                    choices.append(tiling.arrangements(row))
+                else:
+                    choices.append([tuple((d, row[d]) for d in order if row[d] > 1) for order in tiling.orders(row)])
+            self.visited += len(masks) * math.prod(len(found) for found in choices)
+            yield choices, masks
 
-    def _fits(self, factors: list[tuple[int, ...]], mask: tuple[tuple[bool, ...], ...]) -> bool:
+    def _fits(self, factors: list[tuple[int, ...]], mask: Mask) -> bool:
         """Whether every tile fits its level, and fills the share of it that is asked for.
 
         Source: ``src/model/buffer.cpp``, ``PreEvaluationCheck``.
@@ -117,7 +126,7 @@ class Enumerator:
             total *= size
         return total
 
-    def _mapping(self, choice: tuple[Any, ...], mask: tuple[tuple[bool, ...], ...]) -> Mapping:
+    def _mapping(self, choice: tuple[Any, ...], mask: Mask) -> Mapping:
         names = self.problem.shape.dimensions
         temporal: dict[int, Loops] = {}
         spatial: dict[int, Arrangement] = {}
@@ -138,7 +147,7 @@ class Enumerator:
 
     def best(self, costs: EnergyCosts, semantics: str, limit: int | None = None) -> Best | None:
         """Return the least energy, delay and EDP; None where more than ``limit`` mappings would be evaluated."""
-        distinct = 0
+        distinct = self.visited = 0
         least: tuple[float, int, float] | None = None
         for mapping in self.mappings():
             distinct += 1

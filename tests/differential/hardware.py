@@ -28,6 +28,7 @@ def draw_architecture(rng: random.Random, kind: str) -> Document:
     for index in range(levels + 1):
         fan = (1, 1) if index == 0 else fans[index - 1]
         x, y = x * fan[0], y * fan[1]
+        item: Document
         if index == levels:
             attributes: Document = {"datawidth": 8} | _mesh(rng, x, y)
             item = {"name": "mac", "class": rng.choice(("intmac", "mac", "compute")), "attributes": attributes}

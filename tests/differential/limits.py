@@ -23,7 +23,7 @@ def draw_constraints(rng: random.Random, case: Case) -> Document:
         if rng.random() < loose:
             found += _given({"target": name, "type": "temporal"} | _loops(rng, sizes, left, unit=0.2, order=0.55))
         if x * y > 1 and rng.random() < loose:
-            target = {"target": name, "type": "spatial"} | _loops(rng, sizes, left, unit=0.3, order=0.3)
+            target: Document = {"target": name, "type": "spatial"} | _loops(rng, sizes, left, unit=0.3, order=0.3)
             if rng.random() < 0.2:
                 target["split"] = rng.choice((0, len(dims), rng.randint(0, len(dims))))
             found += _given(target)

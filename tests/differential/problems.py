@@ -111,7 +111,8 @@ def _odd(rng: random.Random) -> Document:
     """Any few tensors over any few dimensions, with sums, coefficients and ranks of three terms."""
     dims = "ABDEF"[: rng.choice((2, 3, 3, 4))]
     count = rng.choice((2, 3, 3, 4, 5))
-    spaces, coefficients = [], []
+    spaces: list[Document] = []
+    coefficients: list[str] = []
     for index in range(count):
         ranks, left = [], list(dims)
         rng.shuffle(left)

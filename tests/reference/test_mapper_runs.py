@@ -4,8 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from differential.case import unhindered
 from differential.compare import compare
+from differential.enumerator import Enumerator
 from differential.features import table
+from differential.native import load
 from differential.runs import features_of, from_record, read_records
 
 FOLDER = Path(__file__).parent / "mapper_runs"
@@ -27,3 +30,21 @@ def test_the_table_of_features_counts_what_is_stored() -> None:
     assert len(runs) >= 2000
     rows = [(features_of(case, real), f"{real.status}") for case, real in runs]
     assert table(rows) in (FOLDER / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_the_enumeration_holds_the_mapspace_of_the_real_mapper(path: Path) -> None:
+    """As many valid mappings in a fifth of the runs; in the smallest of these, the same optimum, too."""
+    smallest = []
+    for record in read_records(path)[::5]:
+        case, real = from_record(record)
+        problem, target = load(case)
+        enumerator = Enumerator(case, problem, target.arch, unhindered(case))
+        assert enumerator.count() == real.valid, case.name
+        smallest.append((real.valid, case.name, case, real, enumerator, target))
+    for valid, name, case, real, enumerator, target in sorted(smallest, key=lambda one: one[:2])[:40]:
+        best = enumerator.best(target.costs, case.semantics)
+        assert best is not None
+        assert best.visited == valid
+        if valid:
+            assert best.value(case.objective) == pytest.approx(real.value(case.objective), rel=1e-9, abs=1e-9), name

@@ -9,6 +9,7 @@ from rich.markup import escape
 
 import jouleloop
 from jouleloop.cli import (
+    check,
     compare,
     config,
     doctor,
@@ -40,6 +41,7 @@ for _name, _group in theory_commands().items():
 app.command("map")(mapping.map_layer)
 app.command("evaluate")(mapping.evaluate_mapping)
 app.command("verify")(verify.verify)
+app.command("check")(check.check)
 app.command("compare")(compare.compare)
 app.command("sweep")(sweep.sweep)
 app.command("import")(import_onnx.import_onnx)

@@ -12,10 +12,11 @@ from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.engines.protocol import Engine, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
-from jouleloop.files import read_json, write_yaml
+from jouleloop.files import read_json, write_json, write_yaml
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import read_map_txt
+from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.terminal.console import print_json, stderr
 from jouleloop.terminal.splice import spliced
@@ -50,9 +51,16 @@ def map_layer(
     write_mapping: Annotated[
         Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
     ] = None,
+    certificate: Annotated[
+        Path | None,
+        typer.Option("--certificate", help="Write the proof of the optimum to this file; jouleloop check verifies it."),
+    ] = None,
 ) -> None:
     """Find the cheapest mapping of one layer; exit code 1 where there is none."""
     objectives = options.parse_objective(objective)
+    if certificate is not None and (engine != "native" or len(objectives) > 1 or budget is not None):
+        fault = "is written by the native engine, for one objective, without a budget"
+        raise InputError(Fault(fault, "--certificate", value=str(certificate)))
     problem = options.parse_problem(layer)
     targets = hardware.load(arch, constraints, problem.shape)
     target = targets.for_shape(problem.shape)
@@ -63,6 +71,11 @@ def map_layer(
         write_yaml(write_mapping, {"mapping": to_timeloop_mapping(result.mapping, problem, target.arch)}, header=header)
     elif write_mapping is not None and result.evaluation is not None:
         stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)
+    if certificate is not None and result.mapping is not None:
+        from jouleloop.search.certificate import certify  # noqa: PLC0415 - loads the kernels
+
+        space = build_mapspace(problem, target.arch, target.constraints)
+        write_json(certificate, certify(space, target.constraints, target.costs, result, target.semantics), indent=None)
     if as_json:
         print_json(show.result_json(result, problem, target, targets.name))
     elif result.evaluation is None:

@@ -42,6 +42,10 @@ class Slot:
     rank: tuple[int, ...]
     split: int | None = None
 
+    def may_loop(self, d: int) -> bool:
+        """Whether a dimension may have a factor above 1 here."""
+        return self.fixed[d] > 1 or (self.fixed[d] == FREE and self.most[d] > 1)
+
 
 @dataclass(frozen=True)
 class MapSpace:

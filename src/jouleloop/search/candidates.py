@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.mapspace.space import FREE, MapSpace
+from jouleloop.mapspace.space import MapSpace
 from jouleloop.mapspace.spatial import Arrangement, unrollings
 from jouleloop.model.arrays import DIM, MAX_LOOPS, Bools, Ints
 from jouleloop.search.arrays import HALO, IDLE, LAST, RUN, Arrangements
@@ -95,9 +95,7 @@ class _Merging:
 
     def _loops_outside(self, level: int, d: int) -> bool:
         """Whether a dimension may have a temporal loop at a level or outside it."""
-        return any(
-            slot.fixed[d] > 1 or (slot.fixed[d] == FREE and slot.most[d] > 1) for slot in self.space.temporal[level:]
-        )
+        return any(slot.may_loop(d) for slot in self.space.temporal[level:])
 
 
 def find_candidates(space: MapSpace, kept_dims: Ints, side: Ints) -> Candidates:

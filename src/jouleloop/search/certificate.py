@@ -14,6 +14,7 @@ from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.arrays import CAPACITY, CLUSTERS, MAX_LOOPS, MIN_WORDS, Floats
 from jouleloop.model.encode import encode_hardware
+from jouleloop.model.evaluate import first_fills_elided
 from jouleloop.search.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -33,6 +34,7 @@ from jouleloop.search.arrays import (
     new_counters,
     new_log,
 )
+from jouleloop.search.check.form import digest_of
 from jouleloop.search.descend import beaten
 from jouleloop.search.lattice import digit
 from jouleloop.search.optimise import Search
@@ -83,17 +85,25 @@ def certify(
         "delay": result.evaluation.cycles,
         "edp": result.evaluation.edp_pj_cycles,
     }
-    return {
+    found = {
         "certificate": FORMAT,
         "objective": name,
         "value": value[name],
+        **subject(space, constraints, costs, semantics),
+        "mapping": result.mapping.as_json(),
+        "parts": parts,
+    }
+    return {**found, "digest": digest_of(found)}
+
+
+def subject(space: MapSpace, constraints: Constraints, costs: EnergyCosts, semantics: str) -> dict[str, Any]:
+    """Return what a certificate is about: layer, hardware, energies, constraints and counting rules."""
+    return {
         "semantics": semantics,
-        "first_fills_elided": search.elided,
+        "first_fills_elided": first_fills_elided(semantics),
         "problem": _problem(space),
         "architecture": _architecture(space, costs),
         "constraints": _constraints(constraints),
-        "mapping": result.mapping.as_json(),
-        "parts": parts,
     }
 
 
@@ -179,7 +189,8 @@ def _problem(space: MapSpace) -> dict[str, Any]:
     names = problem.shape.dimensions
     return {
         "name": problem.name,
-        "dimensions": dict(zip(names, map(int, problem.bounds), strict=True)),
+        "dimensions": list(names),
+        "bounds": [int(bound) for bound in problem.bounds],
         "data_spaces": [
             {
                 "name": data_space.name,
@@ -221,5 +232,6 @@ def _architecture(space: MapSpace, costs: EnergyCosts) -> dict[str, Any]:
 
 
 def _constraints(constraints: Constraints) -> dict[str, Any]:
+    """Return the constraints by level; levels that have none are left out."""
     levels: dict[str, Any] = constraints.as_dict()["levels"]
     return levels

@@ -73,7 +73,7 @@ class Design:
     def __init__(self, data: dict[str, Any]) -> None:
         problem = data["problem"]
         self.dims: list[str] = list(problem["dimensions"])
-        self.bounds: Factors = tuple(problem["dimensions"].values())
+        self.bounds: Factors = tuple(problem["bounds"])
         self.spaces: list[str] = [space["name"] for space in problem["data_spaces"]]
         self.written: list[bool] = [bool(space["read_write"]) for space in problem["data_spaces"]]
         #: By data space and rank, the coefficient of every dimension that moves it.

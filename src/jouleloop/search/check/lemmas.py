@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from jouleloop.search.check.design import Design, Factors
 
+#: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
+DOUBLES = Fraction(1, 10**12)
 #: A temporal loop: dimension, bound, indices that one iteration moves.
 Loop = tuple[int, int, int]
 Energy = float
@@ -207,7 +209,9 @@ class Bounds:
         asked = words.plain * math.prod(widest) * beyond + words.moved * self._ends(level, v) * beyond
         apart = Fraction(1, self.instances[level])
         share = self._share(level, v)
-        filled = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
+        filled: Fraction = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
+        if words.moved or words.standing:
+            filled *= 1 - DOUBLES
         return self.price(child, v, asked, math.floor(filled))
 
     def _ends(self, level: int, v: int) -> int:
@@ -344,7 +348,7 @@ class Bounds:
         apart = Fraction(1, self.instances[level])
         share = self._share(level, v) if linked else Fraction(1)
         share = share + (1 - share) * apart
-        return self.price(level - 1, v, asked, math.floor(words * (share + apart) / 2))
+        return self.price(level - 1, v, asked, math.floor(words * (share + apart) / 2 * (1 - DOUBLES)))
 
 
 def _new_words(full: int, sides: list[int], move: list[int]) -> int:

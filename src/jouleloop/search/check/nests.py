@@ -32,9 +32,11 @@ class Nests:
         elided = data["first_fills_elided"]
         self.semantics = next(name for name, value in FIRST_FILLS_ELIDED.items() if value == elided)
 
-    def evaluate(self, mapping: Mapping) -> tuple[Fraction, int]:
-        """Return energy [pJ] and cycles of a nest; infinite energy is left out, since such nests are no mappings."""
+    def evaluate(self, mapping: Mapping) -> tuple[Fraction, int] | None:
+        """Return energy [pJ] and cycles of a nest; None where overlapping outputs make it no mapping."""
         counts = symbolic_energies(self.problem, self.arch, self.costs, mapping, self.semantics)
+        if any(words.value < 0 for counted in counts.words.values() for words in counted):
+            return None
         total = Fraction(self.costs.compute_pj) * math.prod(self.design.bounds)
         for level, space in counts.words:
             total += counts.energy_pj(level, space)
@@ -92,7 +94,7 @@ def _problem(data: dict[str, Any]) -> Problem:
         for space in data["data_spaces"]
     )
     shape = ProblemShape("certificate", tuple(data["dimensions"]), spaces, tuple(coefficients.items()))
-    return Problem.build(shape, data["dimensions"])
+    return Problem.build(shape, dict(zip(data["dimensions"], data["bounds"], strict=True)))
 
 
 def _architecture(levels: list[dict[str, Any]]) -> Architecture:

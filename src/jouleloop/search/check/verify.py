@@ -46,10 +46,10 @@ class _Verifier:
 
     def no_better(self, energy: float, steps: int) -> bool:
         """Whether a part of at least this energy (in `Design.unit_pj`) and these cycles cannot beat the claim."""
-        if self.objective == "delay":
-            return steps >= self.value
         if energy == math.inf:
             return True
+        if self.objective == "delay":
+            return steps >= self.value
         found = int(energy) * self.design.unit_pj * (steps if self.objective == "edp" else 1)
         return found >= self.value * (1 - ROUNDING)
 
@@ -87,10 +87,16 @@ class _Verifier:
         fault = is_valid(self.design, mapping)
         if fault:
             raise Refused(f"the mapping is none of the mapspace: {fault}")
-        energy_pj, cycles = self.nests.evaluate(mapping)
-        found = {"energy": energy_pj, "delay": Fraction(cycles), "edp": energy_pj * cycles}[self.objective]
+        cost = self.nests.evaluate(mapping)
+        if cost is None:
+            raise Refused("the mapping has outputs that overlap")
+        found = self.worth(*cost)
         if abs(found - self.value) > ROUNDING * abs(found):
             raise Refused(f"the mapping costs {float(found)!r}, not {float(self.value)!r}")
+
+    def worth(self, energy_pj: Fraction, cycles: int) -> Fraction:
+        """What a nest is worth to the objective."""
+        return {"energy": energy_pj, "delay": Fraction(cycles), "edp": energy_pj * cycles}[self.objective]
 
     def shown(self, factors: tuple[Factors, ...]) -> str:
         """Return factors by level in words."""
@@ -118,8 +124,7 @@ class _Part:
             return
         if part["lemma"] == "bound":
             least = units + self.bounds.inward(self.top, whole, None, (0,) * len(whole))
-            if not self.verifier.no_better(least, self.bounds.steps):
-                raise Refused(f"{self.where()}: its bound is only {float(least * self.design.unit_pj)!r} pJ")
+            self.hold(least, part["bound_pj"], "the part")
             return
         self.node(self.top, whole, [[] for _ in self.keep], units, part["cuts"])
 
@@ -140,7 +145,7 @@ class _Part:
             whole = given.get((cut, None))
             if whole is not None:
                 least = certain + self.bounds.floor(k, tile, cut, j, start)
-                self.leave_out(k, cut, least)
+                self.leave_out(k, cut, least, whole["bound_pj"])
                 continue
             for order, placed in self.placed(k, tile, cut):
                 entry = given.get((cut, order))
@@ -151,7 +156,7 @@ class _Part:
                 if entry["cuts"] is None:
                     innermost = more[-1][0] if more else None
                     inward = self.bounds.inward(k - 1, cut, innermost, self.bounds.start_of(more, cut))
-                    self.leave_out(k, cut, sure + inward)
+                    self.leave_out(k, cut, sure + inward, entry["bound_pj"])
                     continue
                 deeper = [*loops]
                 deeper[k] = placed
@@ -164,13 +169,19 @@ class _Part:
         for order in self.design.levels[k].temporal.orders(moved):
             yield order, [(d, tile[d] // cut[d], cut[d] * self.bounds.inside[k][d]) for d in reversed(order)]
 
-    def leave_out(self, k: int, cut: Factors, least: float) -> None:
+    def leave_out(self, k: int, cut: Factors, least: float, claimed_pj: float | None) -> None:
         """Check that what a cut leaves cannot be better than claimed."""
         self.verifier.verdict.cuts += 1
+        self.hold(least, claimed_pj, f"the cut {cut} of {self.design.levels[k].name}")
+
+    def hold(self, least: float, claimed_pj: float | None, what: str) -> None:
+        """Check that a bound follows from the lemmas, and that it rules out what it stands for."""
+        shown = math.inf if least == math.inf else float(int(least) * self.design.unit_pj)
+        claimed = math.inf if claimed_pj is None else claimed_pj
+        if claimed > shown * (1 + float(ROUNDING)):
+            raise Refused(f"{self.where()}: the bound of {what} is {shown!r} pJ, not {claimed!r}")
         if not self.verifier.no_better(least, self.bounds.steps):
-            name = self.design.levels[k].name
-            shown = float(least * self.design.unit_pj)
-            raise Refused(f"{self.where()}: the bound of the cut {cut} of {name} is only {shown!r} pJ")
+            raise Refused(f"{self.where()}: the bound of {what}, {shown!r} pJ, does not rule it out")
 
     def leaf(self, tile: Factors, loops: list[list[Loop]]) -> None:
         """Evaluate every order of the innermost loops and every order of the spatial loops, one by one."""
@@ -183,18 +194,12 @@ class _Part:
                 for spatial in self.arrangements(member):
                     self.verifier.verdict.nests += 1
                     mapping = self.verifier.nests.nest(self.keep, filled, spatial)
-                    energy_pj, cycles = self.verifier.nests.evaluate(mapping)
-                    if not self.verifier.no_better(float("inf"), cycles):
-                        raise Refused(f"{mapping.compact()}: {cycles} cycles are fewer than claimed")
-                    if self.verifier.objective != "delay" and self.cheaper(energy_pj, cycles):
-                        raise Refused(
-                            f"{mapping.compact()} costs {float(energy_pj)!r} pJ in {cycles} cycles, less than claimed"
-                        )
-
-    def cheaper(self, energy_pj: Fraction, cycles: int) -> bool:
-        """Whether a nest is better than what is claimed."""
-        found = energy_pj * (cycles if self.verifier.objective == "edp" else 1)
-        return found < self.verifier.value * (1 - ROUNDING)
+                    cost = self.verifier.nests.evaluate(mapping)
+                    if cost is None:
+                        continue
+                    if self.verifier.worth(*cost) < self.verifier.value * (1 - ROUNDING):
+                        shown = f"{float(cost[0])!r} pJ and {cost[1]} cycles"
+                        raise Refused(f"{mapping.compact()} costs {shown}, less than claimed")
 
     def arrangements(self, member: tuple[Factors, ...]) -> Iterator[tuple[Any, ...]]:
         """Every order of the spatial loops of all levels."""

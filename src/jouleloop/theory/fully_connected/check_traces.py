@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
+
+from jouleloop.jit import njit
 
 _ANY, _IN_PLACE, _NEW = 0, 1, 2
 

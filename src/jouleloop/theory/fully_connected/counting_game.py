@@ -39,7 +39,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from jouleloop.jit import njit
 
 Labels = npt.NDArray[np.uint8]
 """One state a row: 0 … n−1 outputs in Buffer by pairs done, n … 2n−1 outputs outside, inputs held, output reads."""

@@ -1,0 +1,77 @@
+"""``jouleloop check``: verify the certificate of an optimum, independently of the search that wrote it."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from jouleloop.cli import options
+from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.errors import Fault, InputError, JouleloopError
+from jouleloop.files import read_json
+from jouleloop.mapspace.space import build_mapspace
+from jouleloop.terminal.console import print_json, stderr, stdout
+from jouleloop.terminal.splice import spliced
+
+_UNITS = {"energy": "pJ", "delay": "cycles", "edp": "pJ x cycles"}
+
+
+@spliced(hardware=hardware_of)
+def check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Certificate that jouleloop map --certificate wrote.")],
+    arch: Annotated[str | None, typer.Option("--arch", help="Check that it is about this architecture.")] = None,
+    layer: Annotated[str | None, typer.Option("--layer", help="Check that it is about this layer.")] = None,
+    constraints: options.ConstraintSet = None,
+    *,
+    hardware: HardwareChoice,
+    as_json: options.AsJson = False,
+) -> None:
+    """Verify that no mapping is better than a certificate claims; exit code 1 where it proves nothing."""
+    from jouleloop.search.check.form import check_form  # noqa: PLC0415 - loads the model
+    from jouleloop.search.check.verify import Refused, verify  # noqa: PLC0415
+
+    try:
+        data = check_form(read_json(file))
+    except JouleloopError as error:
+        raise error.at(file) from error
+    if (arch is None) != (layer is None):
+        raise InputError(Fault("--arch and --layer say together what a certificate is about", "--arch", value=arch))
+    refused = _about_another(data, arch, layer, constraints, hardware) if arch and layer else ""
+    verdict = None
+    if not refused:
+        try:
+            verdict = verify(data)
+        except Refused as error:
+            refused = str(error)
+    if as_json:
+        counts = {} if verdict is None else {"parts": verdict.parts, "cuts": verdict.cuts, "nests": verdict.nests}
+        about = {"objective": data["objective"], "value": data["value"]}
+        print_json({"proven": not refused, "reason": refused, **about, **counts})
+    elif verdict is None:
+        stderr.print(f"refused: {refused}", markup=False, highlight=False, soft_wrap=True)
+    else:
+        claim = (
+            f"no mapping of {data['problem']['name'] or 'the layer'} on {data['architecture']['name']} has less than"
+        )
+        counted = f"{verdict.parts} parts, {verdict.cuts} cuts and {verdict.nests} nests checked"
+        text = f"proven: {claim} {data['value']!r} {_UNITS[data['objective']]} ({counted})"
+        stdout.print(text, markup=False, highlight=False, soft_wrap=True)
+    if refused:
+        raise typer.Exit(1)
+
+
+def _about_another(
+    data: dict[str, object], arch: str, layer: str, constraints: str | None, hardware: HardwareChoice
+) -> str:
+    """Return in what a certificate differs from a design and layer, or an empty text."""
+    from jouleloop.search.certificate import subject  # noqa: PLC0415 - loads the kernels
+
+    problem = options.parse_problem(layer)
+    target = hardware.load(arch, constraints, problem.shape).for_shape(problem.shape)
+    space = build_mapspace(problem, target.arch, target.constraints)
+    wanted = subject(space, target.constraints, target.costs, target.semantics)
+    parts = [key for key, value in wanted.items() if key != "problem" and data[key] != value]
+    given, asked = data["problem"], wanted["problem"]
+    if not isinstance(given, dict) or {**given, "name": ""} != {**asked, "name": ""}:
+        parts.append("problem")
+    return f"it is about another {', '.join(parts)}" if parts else ""

@@ -1,0 +1,171 @@
+"""The form of a certificate: every key with its type, so that a damaged file is refused before anything is believed."""
+
+import hashlib
+import json
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from jouleloop.errors import Fault, InputError
+
+Count = Annotated[int, Field(ge=1, le=2**53)]
+Size = Annotated[int, Field(ge=0, le=2**53)]
+Energy = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _DataSpace(_Strict):
+    name: str
+    read_write: bool
+    ranks: list[dict[str, Count]]
+
+
+class _Problem(_Strict):
+    name: str
+    dimensions: list[str]
+    bounds: list[Count]
+    data_spaces: list[_DataSpace]
+
+
+class _Level(_Strict):
+    name: str
+    capacity_words: Size | None
+    least_words: Size
+    block_words: Count
+    clusters: Count
+    fanout: Annotated[list[Count], Field(min_length=2, max_length=2)]
+    read_pj: Energy
+    write_pj: Energy
+    read_bandwidth_words: Rate | None
+    write_bandwidth_words: Rate | None
+    shared_bandwidth_words: Rate | None
+
+
+class _Architecture(_Strict):
+    name: str
+    compute_pj: Energy
+    levels: Annotated[list[_Level], Field(min_length=1)]
+
+
+class _Loops(_Strict):
+    factors: dict[str, Size]
+    max_factors: dict[str, Count]
+    min_factors: dict[str, Count]
+    permutation: list[str]
+    outer_permutation: list[str]
+    split: Size | None
+
+
+class _Limits(_Strict):
+    temporal: _Loops
+    spatial: _Loops
+    keep: list[str]
+    bypass: list[str]
+
+
+class _Nest(_Strict):
+    level: str
+    temporal: list[Annotated[list[str | int], Field(min_length=2, max_length=2)]]
+    spatial: list[Annotated[list[str | int], Field(min_length=3, max_length=3)]]
+    keep: list[str]
+
+
+class _Cut(_Strict):
+    tile: list[Count]
+    order: list[Size] | None
+    why: Literal["no tile fits", "bound", "followed"]
+    bound_pj: Energy | None
+    cuts: "list[_Cut] | None"
+
+
+class _Part(_Strict):
+    keep: list[list[Literal[0, 1]]]
+    unrolling: list[list[Count]]
+    lemma: Literal["bound", "cuts"]
+    bound_pj: Energy | None
+    cuts: list[_Cut] | None = None
+
+
+class _Certificate(_Strict):
+    certificate: Literal[1]
+    objective: Literal["energy", "delay", "edp"]
+    value: Energy
+    semantics: str
+    first_fills_elided: bool
+    problem: _Problem
+    architecture: _Architecture
+    constraints: dict[str, _Limits]
+    mapping: list[_Nest]
+    parts: list[_Part]
+    digest: str
+
+
+def digest_of(data: dict[str, Any]) -> str:
+    """Return the SHA-256 of all that a certificate says, whatever the order of its keys."""
+    content = {key: value for key, value in data.items() if key != "digest"}
+    return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
+
+
+def check_form(data: Any) -> dict[str, Any]:
+    """Return a certificate that has the right form and is as it was written.
+
+    Raises
+    ------
+    InputError
+        With every fault.
+    """
+    try:
+        _Certificate.model_validate(data)
+    except ValidationError as error:
+        faults = [
+            Fault(detail["msg"], field=".".join(map(str, detail["loc"])), value=detail["input"])
+            for detail in error.errors(include_url=False)
+        ]
+        raise InputError(faults[:20]) from error
+    certificate: dict[str, Any] = data
+    if digest_of(certificate) != certificate["digest"]:
+        raise InputError(Fault("was changed after it was written", field="digest", value=certificate["digest"]))
+    _check_names(certificate)
+    return certificate
+
+
+def _check_names(data: dict[str, Any]) -> None:
+    """Refuse names that stand for nothing, and rows of another length than the design's."""
+    dims = data["problem"]["dimensions"]
+    spaces = {space["name"] for space in data["problem"]["data_spaces"]}
+    levels = {level["name"]: None for level in data["architecture"]["levels"]}
+    faults: list[Fault] = []
+    if len(dims) != len(data["problem"]["bounds"]) or len(set(dims)) != len(dims):
+        faults.append(Fault("names and bounds do not match", field="problem.dimensions", value=dims))
+    for space in data["problem"]["data_spaces"]:
+        named = {d for rank in space["ranks"] for d in rank}
+        faults += [Fault("unknown dimension", field=space["name"], value=d) for d in sorted(named) if d not in dims]
+    for name, limits in data["constraints"].items():
+        if name not in levels:
+            faults.append(Fault("unknown level", field="constraints", value=name))
+        stored = {*limits["keep"], *limits["bypass"]}
+        faults += [Fault("unknown data space", field=name, value=s) for s in sorted(stored) if s not in spaces]
+        for kind in ("temporal", "spatial"):
+            named = {d for value in limits[kind].values() if isinstance(value, (dict, list)) for d in value}
+            faults += [
+                Fault("unknown dimension", field=f"{name}.{kind}", value=d) for d in sorted(named) if d not in dims
+            ]
+    for level in data["mapping"]:
+        faults += [
+            Fault("no loop", field=f"mapping.{level['level']}", value=loop)
+            for loop in (*level["temporal"], *level["spatial"])
+            if loop[0] not in dims or not isinstance(loop[1], int) or loop[1] < 1 or loop[2:] not in ([], ["X"], ["Y"])
+        ]
+    for number, part in enumerate(data["parts"]):
+        if [len(row) for row in part["keep"]] != [len(spaces)] * len(levels):
+            faults.append(Fault("is not by level and data space", field=f"parts.{number}.keep"))
+        if [len(row) for row in part["unrolling"]] != [len(dims)] * len(levels):
+            faults.append(Fault("is not by level and dimension", field=f"parts.{number}.unrolling"))
+        if (part["lemma"] == "cuts") != isinstance(part.get("cuts"), list):
+            faults.append(Fault("cuts belong to the lemma 'cuts'", field=f"parts.{number}"))
+    if faults:
+        raise InputError(faults[:20])

@@ -1,0 +1,257 @@
+"""Certificates: those of real layers hold, and whatever is changed in one, the verifier refuses it."""
+
+import copy
+import itertools
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from differential.draw import draw_case
+from differential.native import load
+from jouleloop.cli.project import load_target
+from jouleloop.engines.protocol import Target
+from jouleloop.errors import JouleloopError
+from jouleloop.files import write_json
+from jouleloop.mapspace.space import build_mapspace
+from jouleloop.search.certificate import certify
+from jouleloop.search.check.form import check_form, digest_of
+from jouleloop.search.check.verify import Refused, Verdict, verify
+from jouleloop.search.optimise import search_mapspace
+from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.problem import Problem
+from jouleloop.workload.timeloop_problem import read_problem
+
+SOUNDNESS = Path(__file__).parents[1] / "reference/soundness"
+OPTIMA_PJ = {"innermost": 5712, "standing_outer_fanout": 52, "arrangement_skipped": 3688, "one_window_cancels": 2032}
+FULLY_CONNECTED = [f"fc:{n}x{m}" for n, m in itertools.product((4, 12, 16, 28, 64, 100), (4, 8, 20, 36, 96))]
+CONVOLUTIONS = [
+    f"conv:C{c}xM{m}xP{p}xQ{p}xR{r}xS{r}" + (f"/stride{s}" if s > 1 else "")
+    for c, m, p, r, s in [
+        (4, 4, 2, 1, 1),
+        (4, 8, 2, 2, 1),
+        (4, 4, 3, 3, 1),
+        (4, 4, 2, 3, 2),
+        (8, 4, 2, 1, 1),
+        (4, 16, 1, 3, 1),
+        (4, 4, 5, 1, 1),
+        (4, 4, 5, 3, 2),
+        (12, 4, 3, 1, 1),
+        (4, 4, 3, 2, 3),
+        (8, 8, 2, 1, 2),
+        (4, 12, 2, 2, 1),
+        (16, 4, 1, 2, 1),
+        (4, 4, 1, 5, 1),
+        (4, 20, 1, 1, 1),
+        (20, 4, 1, 1, 1),
+        (4, 4, 7, 1, 1),
+        (4, 4, 3, 3, 3),
+        (8, 4, 3, 1, 1),
+        (4, 8, 3, 2, 2),
+    ]
+]
+LAYERS = [*FULLY_CONNECTED, *CONVOLUTIONS]
+
+
+@cache
+def target_of(arch: str) -> Target:
+    return load_target(arch, semantics="timeloop-3.0.3").for_shape(CONV)
+
+
+def certificate(problem: Problem, target: Target, objective: str = "energy") -> dict[str, Any]:
+    space = build_mapspace(problem, target.arch, target.constraints)
+    result = search_mapspace(space, target.costs, objective=(objective,), semantics=target.semantics)
+    data = certify(space, target.constraints, target.costs, result, target.semantics)
+    return json.loads(json.dumps(data))  # type: ignore[no-any-return]
+
+
+def proven(data: dict[str, Any]) -> Verdict:
+    return verify(check_form(data))
+
+
+def soundness_case(name: str) -> tuple[Problem, Target]:
+    folder = SOUNDNESS / name
+    problem = read_problem(folder / "problem.yaml")
+    targets = load_target(
+        str(folder / "arch.yaml"),
+        semantics="timeloop-3.0.3",
+        energy=[str(folder / "ert.yaml")],
+        constraints_file=folder / "constraints.yaml",
+        shape=problem.shape,
+    )
+    return problem, targets.for_shape(problem.shape)
+
+
+def test_there_are_fifty_layers() -> None:
+    assert len(set(LAYERS)) == 50
+
+
+@pytest.mark.parametrize("arch", ["eyeriss", "simba"])
+@pytest.mark.parametrize("batch", range(5))
+def test_optima_of_layers_are_proven(arch: str, batch: int) -> None:
+    for text in LAYERS[batch::5]:
+        data = certificate(parse_layer(text).problem(), target_of(arch))
+        assert proven(data).parts == len(data["parts"]), text
+
+
+@pytest.mark.parametrize("objective", ["energy", "delay", "edp"])
+@pytest.mark.parametrize("name", OPTIMA_PJ)
+def test_the_four_designs_are_proven(name: str, objective: str) -> None:
+    data = certificate(*soundness_case(name), objective)
+    if objective == "energy":
+        assert data["value"] == OPTIMA_PJ[name]
+    proven(data)
+
+
+@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+def test_optima_of_random_designs_are_proven(kind: str) -> None:
+    checked = 0
+    for seed in range(1000, 1025):
+        case = draw_case(seed, kind)
+        try:
+            problem, target = load(case)
+            space = build_mapspace(problem, target.arch, target.constraints)
+        except JouleloopError:
+            continue
+        result = search_mapspace(space, target.costs, objective=(case.objective,), semantics=target.semantics)
+        if result.status != "ok":
+            continue
+        data = json.loads(json.dumps(certify(space, target.constraints, target.costs, result, target.semantics)))
+        proven(data)
+        checked += 1
+    assert checked > 5
+
+
+@cache
+def whole() -> str:
+    """A certificate with parts of every kind."""
+    data = certificate(*soundness_case("one_window_cancels"))
+    lemmas = {part["lemma"] for part in data["parts"]}
+    assert lemmas == {"bound", "cuts"}
+    return json.dumps(data)
+
+
+def first_cuts(data: dict[str, Any]) -> list[dict[str, Any]]:
+    return next(part["cuts"] for part in data["parts"] if part["lemma"] == "cuts")
+
+
+def every_cut(cuts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [one for cut in cuts for one in [cut, *every_cut(cut["cuts"] or [])]]
+
+
+def of_kind(data: dict[str, Any], why: str) -> dict[str, Any]:
+    return next(cut for part in data["parts"] for cut in every_cut(part.get("cuts") or []) if cut["why"] == why)
+
+
+def claim_more(data: dict[str, Any]) -> None:
+    data["value"] *= 1.01
+
+
+def claim_less(data: dict[str, Any]) -> None:
+    data["value"] *= 0.99
+
+
+def drop_part(data: dict[str, Any]) -> None:
+    del data["parts"][0]
+
+
+def drop_cut(data: dict[str, Any]) -> None:
+    del first_cuts(data)[0]
+
+
+def drop_all_below(data: dict[str, Any]) -> None:
+    of_kind(data, "followed")["cuts"] = []
+
+
+def leave_out_what_was_followed(data: dict[str, Any]) -> None:
+    of_kind(data, "followed").update(cuts=None, why="bound", bound_pj=data["value"])
+
+
+def leave_out_a_part(data: dict[str, Any]) -> None:
+    part = next(part for part in data["parts"] if part["lemma"] == "cuts")
+    part.update(lemma="bound", cuts=None, bound_pj=data["value"])
+
+
+def raise_a_bound(data: dict[str, Any]) -> None:
+    of_kind(data, "bound")["bound_pj"] *= 2
+
+
+def raise_a_part(data: dict[str, Any]) -> None:
+    part = next(part for part in data["parts"] if part["lemma"] == "bound" and part["bound_pj"])
+    part["bound_pj"] *= 2
+
+
+def call_it_too_large(data: dict[str, Any]) -> None:
+    of_kind(data, "followed").update(cuts=None, order=None, why="no tile fits", bound_pj=None)
+
+
+def other_mapping(data: dict[str, Any]) -> None:
+    level = next(level for level in data["mapping"] if level["temporal"])
+    level["temporal"][0][1] += 1
+
+
+def other_keep(data: dict[str, Any]) -> None:
+    data["mapping"][-1]["keep"] = []
+
+
+def other_unrolling(data: dict[str, Any]) -> None:
+    data["parts"][0]["unrolling"][0][0] += 1
+
+
+def cheaper_reads(data: dict[str, Any]) -> None:
+    for level in data["architecture"]["levels"]:
+        level["read_pj"] /= 2
+
+
+def larger_layer(data: dict[str, Any]) -> None:
+    data["problem"]["bounds"][0] *= 2
+
+
+CHANGES: list[Callable[[dict[str, Any]], None]] = [
+    claim_more,
+    claim_less,
+    drop_part,
+    drop_cut,
+    drop_all_below,
+    leave_out_what_was_followed,
+    leave_out_a_part,
+    raise_a_bound,
+    raise_a_part,
+    call_it_too_large,
+    other_mapping,
+    other_keep,
+    other_unrolling,
+    cheaper_reads,
+    larger_layer,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.__name__)
+def test_a_changed_certificate_is_refused(change: Callable[[dict[str, Any]], None]) -> None:
+    data = json.loads(whole())
+    proven(copy.deepcopy(data))
+    change(data)
+    with pytest.raises(JouleloopError, match="changed after it was written"):
+        check_form(copy.deepcopy(data))
+    data["digest"] = digest_of(data)
+    with pytest.raises((Refused, JouleloopError)):
+        proven(data)
+
+
+def test_damaged_bytes_are_refused(tmp_path: Path) -> None:
+    text = whole()
+    for place in range(0, len(text), max(1, len(text) // 150)):
+        damaged = text[:place] + chr(ord(text[place]) ^ 1) + text[place + 1 :]
+        try:
+            data = json.loads(damaged)
+        except ValueError:
+            continue
+        if data == json.loads(text):
+            continue
+        with pytest.raises((Refused, JouleloopError)):
+            proven(data)
+    write_json(tmp_path / "whole.json", json.loads(text))
+    assert proven(json.loads((tmp_path / "whole.json").read_text())).parts

@@ -1,0 +1,205 @@
+"""The parts of the search one by one, on random designs: so that a hole names its place.
+
+Each nest drawn from a mapspace is followed from the outermost level inward. At every level, what the lemmas call sure
+and what they say lies ahead must not exceed what the nest costs.
+"""
+
+import math
+import os
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from differential.draw import draw_case
+from differential.native import load
+from jouleloop.engines.protocol import Target
+from jouleloop.errors import InputError, JouleloopError
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapspace.sample import sample_mappings
+from jouleloop.mapspace.space import MapSpace, build_mapspace
+from jouleloop.search.arrays import RADIX, VALUE, new_counters
+from jouleloop.search.certificate import subject
+from jouleloop.search.check.design import Design, Factors
+from jouleloop.search.check.lemmas import Bounds, Loop, Merging
+from jouleloop.search.check.nests import Nests
+from jouleloop.search.optimise import Search
+from jouleloop.workload.problem import Problem
+
+CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
+KINDS = ("general", "windows", "arrays")
+NESTS = 12
+
+
+def drawn(kind: str, seed: int) -> tuple[MapSpace, Target, Problem]:
+    case = draw_case(seed, kind)
+    try:
+        problem, target = load(case)
+        space = build_mapspace(problem, target.arch, target.constraints)
+        sample_mappings(space, 1)
+    except JouleloopError:
+        pytest.skip("not a case that the search takes")
+    return space, target, problem
+
+
+def design_of(space: MapSpace, target: Target) -> tuple[Design, Nests]:
+    data = subject(space, target.constraints, target.costs, target.semantics)
+    design = Design(data)
+    return design, Nests(design, data)
+
+
+def spatial_factors(design: Design, mapping: Mapping) -> tuple[Factors, ...]:
+    rows = []
+    for level in reversed(mapping.levels):
+        row = [1] * len(design.dims)
+        for d, bound, _ in level.spatial:
+            row[design.dims.index(d)] *= bound
+        rows.append(tuple(row))
+    return tuple(rows)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_bounds_never_exceed_what_a_nest_costs(kind: str) -> None:
+    followed = 0
+    for seed in range(CASES):
+        try:
+            space, target, _ = drawn(kind, seed)
+        except pytest.skip.Exception:
+            continue
+        design, nests = design_of(space, target)
+        for mapping in sample_mappings(space, NESTS, seed=seed):
+            followed += follow(design, nests, mapping, (kind, seed))
+    assert followed > CASES
+
+
+def follow(design: Design, nests: Nests, mapping: Mapping, where: tuple[str, int]) -> int:
+    """Compare certain and inward energy with the cost of a nest at each of its levels; return how often."""
+    cost = nests.evaluate(mapping)
+    if cost is None:
+        return 0
+    limit = cost[0] / design.unit_pj
+    keep = tuple(tuple(space in level.keep for space in design.spaces) for level in reversed(mapping.levels))
+    bounds = Bounds(design, keep, Merging(design).representative(spatial_factors(design, mapping)))
+    top = len(design.levels) - 1
+    tile = list(bounds.rest)
+    loops: list[Loop] = []
+    certain: float = bounds.units()
+    assert certain + bounds.inward(top, tuple(tile), None, (0,) * len(tile)) <= limit or not fits(
+        design, bounds, mapping
+    ), where
+    if not fits(design, bounds, mapping):
+        return 0
+    for position, level in enumerate(mapping.levels[:-1]):
+        k = top - position
+        before = tuple(tile)
+        outside = list(loops)
+        for d, bound in level.temporal:
+            tile[design.dims.index(d)] //= bound
+        for d, bound in level.temporal:
+            index = design.dims.index(d)
+            loops.append((index, bound, tile[index] * bounds.inside[k][index]))
+        cut = tuple(tile)
+        innermost = outside[-1][0] if outside else None
+        assert certain + bounds.floor(k, before, cut, innermost, bounds.start_of(outside, before)) <= limit, (
+            where,
+            "floor",
+            k,
+        )
+        certain += bounds.certain(k, cut, loops)
+        j = loops[-1][0] if loops else None
+        assert certain + bounds.inward(k - 1, cut, j, bounds.start_of(loops, cut)) <= limit, (where, "inward", k)
+    return 1
+
+
+def fits(design: Design, bounds: Bounds, mapping: Mapping) -> bool:
+    """Whether all tiles of a nest fit: a bound may be infinite where they do not."""
+    tile = list(bounds.rest)
+    for position, level in enumerate(mapping.levels):
+        if not bounds.fits(len(design.levels) - 1 - position, tuple(tile)):
+            return False
+        for d, bound in level.temporal:
+            tile[design.dims.index(d)] //= bound
+    return True
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_are_no_higher_than_the_exact_lemmas(kind: str) -> None:
+    """The compiled tables relax what the verifier takes exactly: limits of factors, and where runs may start."""
+    compared = 0
+    for seed in range(CASES):
+        try:
+            space, target, _ = drawn(kind, seed)
+            search = Search(space, target.costs, target.semantics, None)
+        except (pytest.skip.Exception, InputError):
+            continue
+        design, _ = design_of(space, target)
+        for solver in search.solvers[:2]:
+            solver.bound_all(new_counters(None))
+            keep = tuple(tuple(bool(k) for k in row) for row in solver.case.keep)
+            for u in range(0, len(search.candidates.factors), 7):
+                rows = np.ones((len(keep), len(design.dims)), np.int64)
+                rows[:, search.dims] = search.candidates.factors[u]
+                bounds = Bounds(design, keep, tuple(tuple(int(f) for f in row) for row in rows))
+                top = len(keep) - 1
+                exact = math.inf
+                if bounds.fits(top, bounds.rest):
+                    exact = bounds.units() + bounds.inward(top, bounds.rest, None, (0,) * len(bounds.rest))
+                limit = math.inf if exact == math.inf else float(int(exact) * design.unit_pj) * (1 + 1e-12) + 1e-12
+                assert solver.bound_pj[u] <= limit, (kind, seed, u)
+                compared += 1
+    assert compared > CASES
+
+
+def test_the_closure_is_what_enumeration_gives() -> None:
+    """Without limits on factors, the least over the loops of a level equals that over all its cuts, tile by tile."""
+    compared = 0
+    for seed in range(CASES):
+        try:
+            space, target, _ = drawn("general", seed)
+            search = Search(space, target.costs, target.semantics, None)
+        except (pytest.skip.Exception, InputError):
+            continue
+        slots = list(space.temporal)
+        if any(m < b for slot in slots for m, b in zip(slot.most, space.problem.bounds, strict=True)):
+            continue
+        if any(least > 1 for slot in slots for least in slot.least) or len(search.solvers) == 0:
+            continue
+        design, _ = design_of(space, target)
+        solver = search.solvers[0]
+        solver.bound_all(new_counters(None))
+        u = len(search.candidates.factors) - 1
+        rows = np.ones((len(design.levels), len(design.dims)), np.int64)
+        rows[:, search.dims] = search.candidates.factors[u]
+        keep = tuple(tuple(bool(k) for k in row) for row in solver.case.keep)
+        bounds = Bounds(design, keep, tuple(tuple(int(f) for f in row) for row in rows))
+        compared += compare_tiles(search, bounds, u, design)
+    assert compared > 0
+
+
+def compare_tiles(search: Search, bounds: Bounds, u: int, design: Design) -> int:
+    solver = search.solvers[0]
+    solver._bound(u, u + 1)
+    grid, ahead = solver.case.grid, solver.case.tables.ahead
+    top = len(bounds.keep) - 1
+    points = int(np.prod([grid.axis[d, 1] for d in range(len(search.dims))]))
+    for point in range(points):
+        tile = [1] * len(design.dims)
+        for d, whole in enumerate(search.dims):
+            digit = (point // grid.axis[d, RADIX]) % grid.axis[d, 1]
+            tile[whole] = int(grid.divisor[d, digit, VALUE])
+        for k in range(1, top):
+            # A fresh run: at least one loop, and none of them goes on with a run outside.
+            exact = min(
+                (
+                    bounds.floor(k, tuple(tile), cut, None, (0,) * len(tile))
+                    for cut in design.cuts(k, tuple(tile))
+                    if cut != tuple(tile)
+                ),
+                default=math.inf,
+            )
+            found = float(ahead[k, 1 + point])
+            if exact == math.inf:
+                continue
+            wanted = float(Fraction(int(exact)) * design.unit_pj)
+            assert found == pytest.approx(wanted, rel=1e-11, abs=1e-9), (k, tile, found, wanted, str(search.problem))
+    return points
