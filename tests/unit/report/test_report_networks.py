@@ -54,6 +54,17 @@ def test_bars_are_layers_times_their_count() -> None:
     assert "cache" not in {text.get_text() for text in legend.get_texts()}
 
 
+def test_theorys_bound_is_summed_and_drawn() -> None:
+    table = network_table(energies().assign(theory_lower_pj=lambda rows: rows["total_pj"] / 2), [NETWORK])
+    assert (table["theory_ratio"] == 2).all()
+    figure = network_figure(table, "net", "one")
+    assert "the network needs 2 times the sum of these bounds" in figure.caption
+    (panel,) = figure.figure.axes
+    heights = np.concatenate([lines.get_segments() for lines in panel.collections])[:, 0, 1]
+    counts = [point.count for point in NETWORK.points]
+    assert heights == pytest.approx([3 * c * p.layer.macs for c, p in zip(counts, NETWORK.points, strict=True)])
+
+
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     figure = network_figure(network_table(energies(lost="conv2"), [NETWORK]), "net", "two")
     assert "1 of 3 layers without a mapping" in figure.caption
