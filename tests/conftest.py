@@ -12,7 +12,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Let the programs that a test starts take SIGINT: a shell's background job hands down that it is ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    """Let the programs that a test starts take signals that a shell's background job or nohup hands down as ignored."""
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
     yield
-    signal.signal(signal.SIGINT, before)
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
