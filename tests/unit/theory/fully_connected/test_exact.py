@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from jouleloop.errors import InputError
@@ -12,9 +10,10 @@ from jouleloop.theory.fully_connected.relaxation import input_relaxation, output
 from jouleloop.theory.fully_connected.schedule import run, schedule_from_moves
 from jouleloop.theory.fully_connected.search import search
 from jouleloop.theory.fully_connected.upper import best_upper
+from paths import ROOT
 from witnesses.fc_dijkstra import least_accesses
 
-TABLE = Path(__file__).parents[4] / "docs" / "data" / "fc_exact_optima.csv"
+TABLE = ROOT / "docs" / "data" / "fc_exact_optima.csv"
 TINY = [layer for layer in grid(6) if layer[0] * layer[1] <= 8] + [(3, 3, 3), (3, 3, 4), (5, 2, 2), (2, 5, 3)]
 
 

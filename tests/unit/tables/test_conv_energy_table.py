@@ -1,7 +1,6 @@
 """The theory beside measured convolutions: columns against hand counts and published columns, and a sound bound."""
 
 import math
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -16,8 +15,7 @@ from jouleloop.tables.conv_energy import conv_energy_table
 from jouleloop.tables.energies import energies_table
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_sweep
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 @pytest.fixture(scope="module")

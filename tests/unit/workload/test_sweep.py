@@ -7,8 +7,8 @@ import yaml
 
 from jouleloop.errors import InputError
 from jouleloop.workload.sweep import load_network, load_sweep
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 BASE = {"kind": "fc", "variable": "C", "expected": "linear"}
 
 

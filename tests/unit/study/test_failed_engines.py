@@ -17,8 +17,8 @@ from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.energies import energies_table
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, load_sweep
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FAULTS = {
     "crash": ("kill -9 $$", "crashed with SIGKILL"),
     "hang": ("sleep 600", "time limit"),

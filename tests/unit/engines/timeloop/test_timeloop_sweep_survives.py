@@ -11,9 +11,9 @@ from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.energies import energies_table
 from jouleloop.workload.sweep import load_sweep
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
-RUNS = ROOT / "tests/reference/timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 SWEEP = "kind: fc\nfixed: {M: 11}\nranges: {C: {start: 2, stop: 8, step: 1}}\nvariable: C\nexpected: linear\n"
 #: What the mapper does for each number of inputs; 7 inputs and 11 outputs replay a real run.
 MAPPER = f"""\

@@ -10,8 +10,7 @@ from jouleloop.cli.generated import generated_files
 from jouleloop.config.load import load_study, read_config
 from jouleloop.errors import InputError
 from jouleloop.files import write_text
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 def config(**changes: Any) -> dict[str, Any]:

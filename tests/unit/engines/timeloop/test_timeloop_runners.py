@@ -18,9 +18,9 @@ from jouleloop.errors import EngineError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.workload.layer import Layer
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
-RUNS = ROOT / "tests/reference/timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 SCRIPT = ROOT / "workflow/scripts/run_timeloop.sh"
 SPACES = frozenset({"Weights", "Inputs", "Outputs"})
 ARCH = Architecture(

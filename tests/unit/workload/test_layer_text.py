@@ -11,9 +11,9 @@ from jouleloop.cli.options import parse_problem
 from jouleloop.errors import InputError
 from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.timeloop_problem import to_timeloop_problem
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
-EXERCISE = ROOT / "tests/reference/exercises/problem.yaml"
+EXERCISE = REFERENCE / "exercises/problem.yaml"
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import string
-from pathlib import Path
 
 import pytest
 import yaml
@@ -11,8 +10,8 @@ import yaml
 from jouleloop.report.registry import FIGURES, FigureKind
 from jouleloop.tables.layouts import LAYOUTS
 from jouleloop.workflow import Workflow
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 EVERYTHING = {
     "sweeps": ["fc_inputs", "fc_outputs", "fc_weights", "conv_stride", "glb_size"],
     "networks": ["alexnet"],

@@ -23,8 +23,8 @@ from jouleloop.tables.crosscheck import crosscheck_table
 from jouleloop.validation import validate
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, load_sweep
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SWEEP = """\
 kind: fc
 fixed: {M: 8}

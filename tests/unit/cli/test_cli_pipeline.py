@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from jouleloop.cli import main
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 LAYER = ("--arch", "eyeriss", "--layer", "fc:64x32")
 
 

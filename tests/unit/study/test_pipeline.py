@@ -37,8 +37,7 @@ from jouleloop.tables.networks import TOTAL, network_table
 from jouleloop.workload.layer import Layer, parse_layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 @dataclass

@@ -10,8 +10,7 @@ from jouleloop.errors import InputError
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.plan import chunk_layers, plan, plan_variants
 from jouleloop.study.variants import points_digest
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 @pytest.fixture

@@ -7,8 +7,9 @@ import pytest
 
 from jouleloop.errors import InputError
 from jouleloop.mapspace.read_design import read_design
+from paths import REFERENCE
 
-EXERCISES = Path(__file__).parents[1] / "reference" / "exercises"
+EXERCISES = REFERENCE / "exercises"
 
 TOP = """
 {{add_to_path(cwd())}}

@@ -17,9 +17,9 @@ from jouleloop.mapping.formats import (
     to_timeloop_mapping,
 )
 from jouleloop.workload.layer import parse_layer
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
-RUNS = ROOT / "tests" / "reference" / "timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 LAYER = parse_layer("fc:1024x128").problem()
 
 

@@ -7,8 +7,9 @@ import pytest
 from jouleloop.engines.timeloop.outputs import parse_evaluation, parse_map, read_evaluation, read_mapping
 from jouleloop.errors import EngineError
 from jouleloop.workload.layer import Layer
+from paths import REFERENCE
 
-RUN = Path(__file__).parents[1] / "reference" / "timeloop_runs" / "fc_eyeriss_1024x128"
+RUN = REFERENCE / "timeloop_runs" / "fc_eyeriss_1024x128"
 STATS = (RUN / "timeloop-mapper.stats.txt").read_text()
 XML = (RUN / "timeloop-mapper.map+stats.xml").read_text()
 MAP = (RUN / "timeloop-mapper.map.txt").read_text()

@@ -15,10 +15,10 @@ from jouleloop.energy.ert import built_in_energy_pj, read_ert, to_ert
 from jouleloop.energy.estimator import Estimate, Refusal, TableEstimator, estimate_costs, load_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import EnergyTableError
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
 ENERGY = ROOT / "arch" / "energy"
-RUNS = ROOT / "tests" / "reference" / "timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 
 
 @pytest.fixture(scope="module")

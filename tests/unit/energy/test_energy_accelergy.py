@@ -11,8 +11,7 @@ from jouleloop.arch.read import read_architecture
 from jouleloop.energy.accelergy import AccelergyEstimator
 from jouleloop.energy.estimator import Estimate, Refusal, estimate_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 # What it prints, its exit codes and its files follow runs of Accelergy 0.3 (commit of 2022) and 0.4 (6911d15).
 PROGRAM = """#!{python}

@@ -1,7 +1,5 @@
 """The bridge from theory to hardware: β of the architectures, words by direction, no point below its bound."""
 
-from pathlib import Path
-
 import pandas as pd
 import pytest
 
@@ -13,8 +11,7 @@ from jouleloop.mapspace.read import read_constraints
 from jouleloop.tables.growth import with_theory
 from jouleloop.tables.theory_ratio import BOUND_COLUMN, fc_hardware_table, on_chip_words
 from jouleloop.workload.layer import parse_layer
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 def target(name: str) -> Target:

@@ -9,9 +9,9 @@ from jouleloop.arch.read import architecture_from, read_architecture
 from jouleloop.arch.write import to_architecture_v03, write_architecture_v04
 from jouleloop.errors import InputError
 from jouleloop.expressions import ExpressionError, evaluate
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
-RUNS = ROOT / "tests" / "reference" / "timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 
 
 def identity(arch: Architecture) -> dict[str, object]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from jouleloop.cli import main
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FC = "kind: fc\nfixed: {M: 32}\nranges: {C: [16, 32]}\nvariable: C\nexpected: linear\n"
 CONV = (
     "kind: conv\nfixed: {M: 4, kernel: 3, stride: 1, input: 8, padding: 1}\n"

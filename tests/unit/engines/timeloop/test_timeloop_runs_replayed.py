@@ -19,8 +19,9 @@ from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.workload.layer import Layer
+from paths import REFERENCE
 
-RUNS = Path(__file__).parents[1] / "reference" / "timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 ALL = frozenset({"Weights", "Inputs", "Outputs"})
 ARCH = Architecture(
     "two",

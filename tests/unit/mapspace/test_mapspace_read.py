@@ -14,8 +14,7 @@ from jouleloop.mapspace.space import FREE, build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
 from jouleloop.search.optimise import search_mapspace
 from jouleloop.workload.layer import CONV, Layer
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 @pytest.fixture(scope="module")

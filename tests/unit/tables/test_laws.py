@@ -19,8 +19,8 @@ from jouleloop.study.store import ResultStore
 from jouleloop.tables.energies import energies_table, layer_rows
 from jouleloop.tables.laws import LawTables, law_tables
 from jouleloop.workload.sweep import Sweep, load_sweep
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 FC_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
 #: Numbers of outputs and inputs that bring out every kind of law: highly composite ones, primes times 128, powers of 2.
 SIZES = (128, 384, 1024, 1408, 2176, 2688, 3072, 3840, 3968, 4096)

@@ -10,9 +10,9 @@ from jouleloop.arch.read import read_architecture
 from jouleloop.energy.estimator import load_costs
 from jouleloop.energy.tables import read_table
 from jouleloop.errors import EnergyTableError
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
-RUNS = ROOT / "tests" / "reference" / "timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 
 
 @pytest.mark.parametrize("name", ["eyeriss", "simba"])

@@ -7,8 +7,9 @@ import pytest
 
 from jouleloop.cli import doctor
 from jouleloop.cli.doctor_tools import accelergy_state, front_end_state
+from paths import REFERENCE
 
-RUNS = Path(__file__).parents[1] / "reference" / "timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 ACCELERGY = """\
 case "$1" in -h) echo "usage: energy estimator --suppress_version_errors"; exit 0;; esac
 grep -q SRAM "$1" || { echo "ERROR Can not find an energy estimator for this"; exit 1; }
