@@ -4,11 +4,17 @@ from pathlib import Path
 
 from jouleloop.columns import read_table, write_table
 from jouleloop.config.load import load_study
+from jouleloop.study.plan import jobs_of
 from jouleloop.study.runlog import logged
 from jouleloop.tables.layouts import ENERGIES, NETWORKS
+from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
+from jouleloop.workload.layer import CONV
 
 with logged(snakemake.log[0]):
     energies, provenance = read_table(Path(snakemake.input[0]), ENERGIES)
-    table = network_table(energies, load_study(snakemake.config).networks)
+    study = load_study(snakemake.config)
+    targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study.config).items()}
+    bounded = with_theory(energies, targets, frozenset(network.name for network in study.networks))
+    table = network_table(bounded, study.networks)
     write_table(Path("results") / NETWORKS.file, table, NETWORKS, provenance)

@@ -121,8 +121,10 @@ def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: M
         pq.write_table(arrow, temporary, compression="zstd")
 
 
-def write_csv(path: Path, table: pd.DataFrame, layout: Layout) -> None:
+def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | None = None) -> None:
     """Write ``table`` whole or not at all; text that a spreadsheet would run as a formula is disarmed.
+
+    Numbers have as many significant ``digits``, or all.
 
     Raises
     ------
@@ -135,7 +137,8 @@ def write_csv(path: Path, table: pd.DataFrame, layout: Layout) -> None:
             safe[name] = safe[name].map(safe_cell)
     safe.columns = pd.Index([safe_cell(str(name)) for name in safe.columns])
     with replacing(path) as temporary:
-        safe.to_csv(temporary, index=False, lineterminator="\n")
+        form = None if digits is None else f"%.{digits}g"
+        safe.to_csv(temporary, index=False, lineterminator="\n", float_format=form)
 
 
 def read_table(path: Path, layout: Layout) -> tuple[pd.DataFrame, dict[str, Any]]:
@@ -228,7 +231,12 @@ def _from_text(cells: "pd.Series[str]", kind: Kind) -> "pd.Series[Any]":
     numbers = pd.Series([float(cell) if cell else float("nan") for cell in cells], index=cells.index, dtype="float64")
     if kind == "number":
         return numbers
-    return pd.Series([int(cell) if cell else None for cell in cells], index=cells.index, dtype="Int64")
+    whole = pd.Series(
+        [_whole(float(cell) if "." in cell else int(cell)) if cell else None for cell in cells],
+        index=cells.index,
+        dtype="Int64",
+    )
+    return whole if whole.isna().any() else whole.astype("int64")
 
 
 def _kind_of(cells: Iterable[str]) -> Kind:

@@ -21,8 +21,8 @@ from jouleloop.tables.collect import write_energies
 from jouleloop.tables.growth import analyse, write_analysis
 from jouleloop.tables.layouts import NETWORKS
 from jouleloop.tables.networks import network_table
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "results" / "screenshots"
 HOSTILE = "<img src=x onerror=\"document.title='run'\"></script><b>&amp;"
 """A layer's name that no page may take for markup."""

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from jouleloop.study.store import ResultStore
+from paths import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
-ROOT = Path(__file__).parents[2]
 SCREENSHOTS = ROOT / "results" / "screenshots"
 HOSTILE = "<img src=x onerror=\"document.title='run'\"></script><b>&amp;"
 WIDTHS = {"wide": (1440, 900), "narrow": (390, 844)}

@@ -24,8 +24,9 @@ from jouleloop.search.optimise import search_mapspace
 from jouleloop.workload.layer import CONV, parse_layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import read_problem
+from paths import REFERENCE
 
-SOUNDNESS = Path(__file__).parents[1] / "reference/soundness"
+SOUNDNESS = REFERENCE / "soundness"
 OPTIMA_PJ = {"innermost": 5712, "standing_outer_fanout": 52, "arrangement_skipped": 3688, "one_window_cancels": 2032}
 FULLY_CONNECTED = [f"fc:{n}x{m}" for n, m in itertools.product((4, 12, 16, 28, 64, 100), (4, 8, 20, 36, 96))]
 CONVOLUTIONS = [

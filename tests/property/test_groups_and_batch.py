@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 
 import pytest
 
@@ -16,8 +15,8 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.study.compute import Job
 from jouleloop.study.plan import jobs_of
 from jouleloop.workload.layer import Layer
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 COUNTS = ("reads", "updates", "fills", "reductions")
 
 

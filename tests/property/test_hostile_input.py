@@ -21,6 +21,7 @@ from jouleloop.errors import MOST_FAULTS, Fault, InputError, JouleloopError
 from jouleloop.expressions import ExpressionError, evaluate
 from jouleloop.files import MAX_NODES, parse_yaml, read_json, read_text
 from jouleloop.stats.expression import evaluate_variable
+from paths import ROOT
 
 SECONDS = 2.0
 
@@ -35,7 +36,7 @@ def module(path: Path) -> ModuleType:
     return found
 
 
-FUZZ = module(Path(__file__).parents[1] / "fuzz" / "loaders.py")
+FUZZ = module(ROOT / "tests" / "fuzz" / "loaders.py")
 NAMES = list(FUZZ.LOADERS)
 #: A store leaves out what is damaged, a file without a mapper has none, a strange case is one that differs: no faults.
 NEVER_REFUSE = {"store", "mapper", "cases"}

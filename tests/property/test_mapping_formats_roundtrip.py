@@ -1,7 +1,5 @@
 """Any mapping survives every format it is written in."""
 
-from pathlib import Path
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -17,8 +15,8 @@ from jouleloop.mapping.formats import (
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 ARCHES = [read_architecture(ROOT / "arch" / f"{name}.yaml") for name in ("eyeriss", "simba")]
 SPACES = ("Weights", "Inputs", "Outputs")
 

@@ -3,7 +3,6 @@
 import copy
 import random
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
@@ -18,9 +17,9 @@ from jouleloop.mapping.formats import from_levels, read_map_txt, read_timeloop_m
 from jouleloop.mapspace.read import build_constraints, inline_constraints
 from jouleloop.workload.layer import CONV, parse_layer
 from jouleloop.workload.timeloop_problem import problem_from, to_timeloop_problem
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
-RUNS = ROOT / "tests" / "reference" / "timeloop_runs"
+RUNS = REFERENCE / "timeloop_runs"
 PROBLEM = parse_layer("fc:1024x128").problem()
 SIMBA = read_architecture(ROOT / "arch" / "simba.yaml")
 NEST = read_map_txt(RUNS / "fc_simba_1024x128.map.txt", PROBLEM, SIMBA).mapping
@@ -69,7 +68,7 @@ def architecture(data: Any) -> None:
 
 READERS: tuple[tuple[Any, Callable[[Any], object]], ...] = (
     (load_document(ROOT / "arch" / "simba.yaml"), architecture),
-    (load_document(ROOT / "tests" / "reference" / "exercises" / "simba_like" / "arch.yaml"), architecture),
+    (load_document(REFERENCE / "exercises" / "simba_like" / "arch.yaml"), architecture),
     (load_document(RUNS / "simba_like.v03.yaml"), architecture),
     (
         CONSTRAINTS["architecture_constraints"]["targets"] + CONSTRAINTS["mapspace_constraints"]["targets"],

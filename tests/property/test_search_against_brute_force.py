@@ -4,7 +4,6 @@ import itertools
 import math
 import os
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,8 +22,8 @@ from jouleloop.search.optimise import search_mapspace
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 #: Mapspaces that hold more are not enumerated.
 MOST_MAPPINGS = 1500
 #: The same examples each time; JOULELOOP_EXAMPLES=2000 pytest tests/property draws as many new ones.

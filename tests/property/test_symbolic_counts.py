@@ -3,7 +3,6 @@
 import math
 from fractions import Fraction
 from functools import cache
-from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -20,8 +19,8 @@ from jouleloop.model.symbolic import symbolic_energies
 from jouleloop.stats.laws import LawBook, NestLaws, evaluate
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SPACES = ("Weights", "Inputs", "Outputs")
 
 

@@ -16,8 +16,8 @@ from jouleloop.mapping.formats import from_levels
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "crosscheck"
 SIZES = ("C", "M", "R", "S", "N", "P", "Q", "w_stride", "h_stride", "groups")
 ENGINE = NativeEngine()

@@ -9,10 +9,10 @@ import yaml
 from typer.testing import CliRunner
 
 from jouleloop.cli.app import app
+from paths import REFERENCE, ROOT
 
-ROOT = Path(__file__).parents[2]
-EXERCISES = ROOT / "tests" / "reference" / "exercises"
-RUNS = ROOT / "tests" / "reference" / "timeloop_runs"
+EXERCISES = REFERENCE / "exercises"
+RUNS = REFERENCE / "timeloop_runs"
 DESIGNS = ("eyeriss_like", "simba_like", "simple_output_stationary", "simple_weight_stationary")
 TUTORIALS = ("conv1d_3level_bypass", "conv1d_3level_no_bypass", "conv1d_3level_null")
 

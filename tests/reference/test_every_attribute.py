@@ -29,10 +29,11 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.optimise import search_mapspace
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
+from paths import ROOT
 
 HERE = Path(__file__).parent / "attributes"
 RESULTS = HERE / "results.json"
-PAGE = Path(__file__).parents[2] / "docs" / "attributes.md"
+PAGE = ROOT / "docs" / "attributes.md"
 TABLE: dict[str, list[dict[str, Any]]] = yaml.safe_load((HERE / "attributes.yaml").read_text())
 DESIGN: dict[str, Any] = yaml.safe_load((HERE / "design.yaml").read_text())
 VERDICTS = ("counted", "refused", "no effect")

@@ -14,9 +14,10 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.energy.estimator import Refusal, load_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import EnergyTableError
+from paths import ROOT
 
 HERE = Path(__file__).parent / "exercises"
-ENERGY = Path(__file__).parents[2] / "arch" / "energy"
+ENERGY = ROOT / "arch" / "energy"
 
 #: 192 words are no point of the CACTI grid.
 BETWEEN = {"pe_spad"}

@@ -15,8 +15,8 @@ from jouleloop.study.store import ResultStore
 from jouleloop.tables.published import PRINTED_PJ, compare_published, read_published, summarise_published
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.sweep import Sweep, load_sweep
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 SWEEPS = ("conv_depth", "conv_inputs", "conv_kernel", "conv_stride")
 #: The constraints of the published runs: both files on Eyeriss, the architecture constraints alone on Simba.
 RUN = {"eyeriss": "full", "simba": "arch-only"}

@@ -15,8 +15,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.tables.energies import energies_table
 from jouleloop.tables.search_noise import heuristic_energies, search_noise_table
 from jouleloop.workload.sweep import load_sweep
-
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 def study(*names: str, every: int = 1) -> Study:

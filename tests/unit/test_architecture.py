@@ -4,7 +4,8 @@ import ast
 import re
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+from paths import ROOT
+
 PACKAGE = ROOT / "src" / "jouleloop"
 
 
@@ -45,3 +46,18 @@ def test_no_room_imports_from_a_later_one() -> None:
                 f"{path.relative_to(ROOT)}: {other}" for other in imports(path) if order.get(other, -1) > order[room]
             ]
     assert upward == []
+
+
+def test_the_unit_tests_mirror_the_rooms() -> None:
+    """A folder of tests is one of the package, and every file in it tests that room, itself or by its commands."""
+    unit = ROOT / "tests" / "unit"
+    strangers = []
+    for path in sorted(unit.rglob("test_*.py")):
+        folder = path.relative_to(unit).parent
+        if not (PACKAGE / folder).is_dir():
+            strangers.append(f"{path.relative_to(ROOT)}: there is no such room")
+        elif folder.parts:
+            named = set(re.findall(r"\bjouleloop\.(\w+)", path.read_text())) | imports(path)
+            if not named & {folder.parts[0], "cli"}:
+                strangers.append(f"{path.relative_to(ROOT)}: knows nothing of its room")
+    assert strangers == []

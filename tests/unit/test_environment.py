@@ -1,11 +1,11 @@
 """The ways to install agree: conda's environment has the ranges of pip's."""
 
 import tomllib
-from pathlib import Path
 
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
+
 #: Names that conda gives the parts that are needed.
 CONDA = {"matplotlib": "matplotlib-base", "seaborn": "seaborn-base", "snakemake": "snakemake-minimal"}
 

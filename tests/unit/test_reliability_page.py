@@ -1,9 +1,8 @@
 """The table of faults names tests that there are."""
 
 import re
-from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
 
 
 def test_every_test_that_the_page_names_is_there() -> None:

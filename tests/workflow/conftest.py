@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
+
 #: 12 layers on two architectures in 6 chunks.
 LAYERS = """\
 kind: fc

@@ -14,8 +14,8 @@ import yaml
 
 from jouleloop.config.load import load_study, read_config
 from jouleloop.study.plan import plan
+from paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 GRID = {
     "kind": "fc",
     "ranges": {"C": {"start": 16, "stop": 64, "step": 16}, "M": {"start": 16, "stop": 48, "step": 16}},

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+from paths import ROOT
+
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
 
 #: The plug-in and what it needs beyond this project's dependencies (extra "slurm" in pyproject.toml).
@@ -66,7 +68,7 @@ def cluster() -> Iterator[Any]:
 def submitted(study: Callable[..., Any], cluster: Any, plugins: str, folder: Path) -> Any:
     mine = study(folder)
     path = f"{cluster.folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}"
-    src = Path(__file__).parents[2] / "src"
+    src = ROOT / "src"
     mine.environment.update(cluster.variables, PATH=path, PYTHONPATH=f"{src}:{plugins}", OMP_NUM_THREADS="1")
     return mine
 

@@ -12,7 +12,8 @@ import pandas as pd
 import pytest
 import yaml
 
-ROOT = Path(__file__).parents[2]
+from paths import ROOT
+
 TINY = """\
 kind: fc
 fixed: {M: 32}

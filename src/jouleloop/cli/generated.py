@@ -1,5 +1,6 @@
 """What is generated from definitions: JSON schemas for editors, and the tables of keys and columns in the docs."""
 
+import importlib
 import json
 import typing
 from pathlib import Path
@@ -11,12 +12,13 @@ from jouleloop.config.model import Config
 from jouleloop.report.registry import FIGURES
 from jouleloop.study.summary import RunSummary
 from jouleloop.tables.layouts import LAYOUTS
+from jouleloop.theory.papers import PAPERS
 from jouleloop.workload.sweep_schema import NetworkFile, SweepFile
 
 _TABLES_HEAD = """\
 # The tables of a study
 
-`jouleloop config --write-schema` makes this page from `jouleloop/tables/layouts.py` and `jouleloop/stats/columns.py`.
+`jouleloop config --write-schema` makes this page of `tables/layouts.py`, `stats/columns.py`, `theory/*/columns.py`.
 
 Rules hand Parquet to each other. The CSV beside it is an export: same rows, same order, without the columns marked
 *Parquet only*. `<…>` stands for any text, so one line may define several columns. Types: text; whole (numbers that may
@@ -124,7 +126,8 @@ def generated_files(root: Path) -> dict[Path, str]:
 def tables_page() -> str:
     """Return docs/tables.md: the columns of every table of a study."""
     parts = [_TABLES_HEAD]
-    for layout in LAYOUTS:
+    theory = (importlib.import_module(f"jouleloop.theory.{paper}.columns").COLUMNS for paper in PAPERS)
+    for layout in (*LAYOUTS, *theory):
         parts.append(f"## `{layout.file}`\n\nA row: {layout.meaning[0].lower()}{layout.meaning[1:]}\n")
         rows = []
         for column in layout.columns:

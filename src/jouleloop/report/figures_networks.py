@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.patches import Patch
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.report.figures_energy import energy_parts, stack_bars
@@ -42,6 +43,10 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
         panel = axes[0][0]
         place = np.arange(len(layers), dtype=np.float64)
         handles = stack_bars(panel, place, 0.8, parts)
+        if "theory_lower_pj" in layers:
+            bounds = layers["theory_lower_pj"].to_numpy(dtype=np.float64) * counts
+            panel.hlines(bounds, place - 0.4, place + 0.4, colors="black", lw=1.2)
+            handles.append(Patch(facecolor="black", label="theory's bound"))
         figure.legend(handles=handles, loc="outside lower center", ncols=5, columnspacing=1)
         panel.set_xticks(
             place, [str(name) for name in layers["layer"]], rotation=60, ha="right", rotation_mode="anchor"
@@ -58,13 +63,20 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
             f"{float(total['macs']) / 1e9:.3g} G multiply-accumulates"
         )
     runs = int(total["count"])
+    theory = ""
+    if "theory_ratio" in total:
+        theory = (
+            "Black line: theory's lower bound of the layer, its operations and the DRAM words that have to move (001 "
+            f"Theorem 2.1); the network needs {float(total['theory_ratio']):.3g} times the sum of these bounds. "
+        )
     proven = "all optima proven" if bool(total["optimal"]) else "not all optima proven (column gap of the table)"
     caption = (
         f"Question: which layers and which memories cost the energy of {network} on {architecture.capitalize()}? One "
         "bar a distinct layer, its energy times how often the network runs it (×, where more than once); the bars add "
         "up to the energy of the network (paper 002, equation (1)). Stacked from below: compute, then every level "
         "(colour), split by data space (hatch: none weights, rising lines inputs, falling lines outputs). Unit: J. "
-        f"n = {len(layers)} distinct layers, {runs} in all; status {total['status']}; {proven}. No test is made here."
+        f"{theory}n = {len(layers)} distinct layers, {runs} in all; status {total['status']}; {proven}. "
+        "No test is made here."
     )
     return ReportFigure(f"{network}_{architecture}", figure, caption)
 

@@ -226,6 +226,13 @@ NETWORKS = Layout(
         _CYCLES,
         _OPTIMAL,
         Column("gap", "number", "", "How far the energy can be above the optimum, relatively."),
+        Column(
+            "theory_lower_pj",
+            "number",
+            "pJ",
+            "Theory's lower bound: operations, and DRAM words that must move.",
+        ),
+        Column("theory_ratio", "number", "", "Energy over theory's lower bound."),
         _LOWER,
         _TOTAL,
         _DATA,

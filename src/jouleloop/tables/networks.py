@@ -14,7 +14,8 @@ def network_table(energies: pd.DataFrame, networks: Sequence[Sweep]) -> pd.DataF
 
     Energies, operations and cycles of a layer are those of one run; the total weights each by ``count``. ``gap`` is how
     far ``total_pj`` can at most be above the optimum, relatively; 0 where the optimum is proven. A network with a layer
-    that has no mapping has a total over the others, and its status says how many layers are missing.
+    that has no mapping has a total over the others, and its status says how many layers are missing. Where the energies
+    have ``theory_lower_pj`` (`jouleloop.tables.network_bound`), ``theory_ratio`` is ``total_pj`` over it.
     """
     parts = []
     summed = [column for column in energies.columns if column.endswith("_pj") or column.startswith("dram_words_")]
@@ -47,4 +48,8 @@ def network_table(energies: pd.DataFrame, networks: Sequence[Sweep]) -> pd.DataF
     table = pd.concat(parts, ignore_index=True)
     table["gap"] = table["total_pj"].astype("float64") / table["lower_bound_pj"].astype("float64") - 1
     first = ["architecture", "network", "layer", "count", "status", "macs", "cycles", "optimal", "gap"]
+    if "theory_lower_pj" in summed:
+        table["theory_ratio"] = table["total_pj"].astype("float64") / table["theory_lower_pj"].astype("float64")
+        first += ["theory_lower_pj", "theory_ratio"]
+        summed.remove("theory_lower_pj")
     return table[[*first, *summed]].infer_objects()

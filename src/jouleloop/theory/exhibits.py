@@ -4,13 +4,11 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, cast
 
+from jouleloop.columns import Layout, write_csv
 from jouleloop.files import write_json, write_text
 from jouleloop.theory.papers import PAPERS
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -40,7 +38,10 @@ class Exhibit:
         """Make the exhibit at ``path`` from the files ``needs``."""
         made = self.function()(*needs)
         if path.suffix == ".csv":
-            write_text(path, made if isinstance(made, str) else self._csv(made))
+            if isinstance(made, str):
+                write_text(path, made)
+            else:
+                write_csv(path, made, self.layout(), digits=self.digits)
         elif path.suffix == ".json":
             write_json(path, made)
         else:
@@ -54,11 +55,10 @@ class Exhibit:
         found: Callable[..., Any] = getattr(importlib.import_module(f"jouleloop.theory.{module}"), name)
         return found
 
-    def _csv(self, table: "pd.DataFrame") -> str:
-        text: str = table.to_csv(
-            index=False, lineterminator="\n", float_format=None if self.digits is None else f"%.{self.digits}g"
-        )
-        return text
+    def layout(self) -> Layout:
+        """Return what defines the columns of the paper's tables."""
+        module = importlib.import_module(f"jouleloop.theory.{self.made_by.partition('.')[0]}.columns")
+        return cast("Layout", module.COLUMNS)
 
 
 def exhibits() -> dict[str, Exhibit]:

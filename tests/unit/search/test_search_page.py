@@ -1,7 +1,6 @@
 """The worked example of docs/search.md is what the lemmas and the search say."""
 
 import math
-from pathlib import Path
 
 from jouleloop.cli.project import load_target
 from jouleloop.mapspace.space import build_mapspace
@@ -10,8 +9,8 @@ from jouleloop.search.check.design import Design
 from jouleloop.search.check.lemmas import Bounds
 from jouleloop.search.optimise import search_mapspace
 from jouleloop.workload.timeloop_problem import read_problem
+from paths import ROOT
 
-ROOT = Path(__file__).parents[3]
 EXAMPLE = ROOT / "docs/data/search_example"
 
 

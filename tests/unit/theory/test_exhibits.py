@@ -10,8 +10,9 @@ from jouleloop.errors import InputError
 from jouleloop.theory.drawing import write_figure
 from jouleloop.theory.exhibits import exhibits
 from jouleloop.theory.papers import PAPERS
+from paths import ROOT
 
-THEORY = Path(__file__).resolve().parents[3] / "src" / "jouleloop" / "theory"
+THEORY = ROOT / "src" / "jouleloop" / "theory"
 
 
 def test_every_folder_is_a_paper() -> None:

@@ -1,11 +1,13 @@
 """``jouleloop bounds|dataflow conv`` and ``conv-energy``: a convolution's communication, and its energy complexity."""
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jouleloop.errors import Fault, InputError
+from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.terminal.splice import spliced
 from jouleloop.theory.bound import Bound
@@ -16,6 +18,7 @@ from jouleloop.theory.convolution.energy import conv_energy_bounds, layer_of_map
 from jouleloop.theory.convolution.execute_energy import EnergyDataflow, random_layer, run_dataflow
 from jouleloop.theory.convolution.execution import ConvSchedule, run_schedule
 from jouleloop.theory.convolution.layer import Precisions, layer_from_options
+from jouleloop.theory.convolution.least_table import least_table
 from jouleloop.theory.convolution.parallel import parallel_volume_bounds
 from jouleloop.theory.convolution.volumes import all_volumes
 from jouleloop.theory.layers import ConvLayer
@@ -200,3 +203,16 @@ def print_conv_energy_run(
         return
     for name, value in record.items():
         stdout.print(f"{name:>16}  {value}", highlight=False)
+
+
+@BOUNDS.command("conv-least")
+def write_least_table(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Write the table here, as CSV.")],
+) -> None:
+    """Solve small convolutions exactly; bounds, blockings and sliding windows beside the optimum (000/001)."""
+    table = least_table()
+    write_text(output, table.to_csv(index=False, lineterminator="\n"))
+    words = table["least_words"]
+    stdout.print(f"{len(table)} rows, {int(words.notna().sum())} solved: {output}", highlight=False, markup=False)
+    for name in ("theorem_2_1_words", "best_blocking_words", "best_sliding_words"):
+        stdout.print(f"{name} is the optimum in {int((table[name] == words).sum())}", highlight=False)

@@ -4,16 +4,17 @@ from pathlib import Path
 
 import matplotlib as mpl
 import numpy as np
-import pandas as pd
 from matplotlib.figure import Figure
 
+from jouleloop.columns import read_table
+from jouleloop.theory.gemmini.columns import COLUMNS
 from jouleloop.theory.gemmini.compare import PAPER_RATIO
 from jouleloop.theory.gemmini.optimum import Objective
 
 
 def draw_comparison(path: Path) -> Figure:
     """Draw the table at ``path``: estimated communication over the vendor's and scratchpad utilization, by layer."""
-    table = pd.read_csv(path)
+    table = read_table(path, COLUMNS)[0]
     shown = table[(table["objective"] == str(Objective.ESTIMATE)) & ~table["whole_image"]]
     vendor, best = shown[shown["who"] == "vendor"], shown[shown["who"] == "best"]
     at = np.arange(len(best))

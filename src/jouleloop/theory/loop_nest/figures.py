@@ -3,15 +3,16 @@
 from pathlib import Path
 
 import matplotlib as mpl
-import pandas as pd
 from matplotlib.figure import Figure
 
+from jouleloop.columns import read_table
+from jouleloop.theory.loop_nest.columns import COLUMNS
 from jouleloop.theory.loop_nest.tables import CACHE_WORDS, SIDE
 
 
 def draw_thin(path: Path) -> Figure:
     """Draw the table at ``path``: bounds below and the executed schedule above, by the third loop bound."""
-    table = pd.read_csv(path)
+    table = read_table(path, COLUMNS)[0]
     with mpl.rc_context({"font.size": 9}):
         figure = Figure(figsize=(6.4, 4.0), layout="constrained")
         axes = figure.subplots()

@@ -1,7 +1,6 @@
 """Eq. (28) is optimal for (β − 1) | m: the induction, the counting game, its traces and their checker."""
 
 import lzma
-from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -23,8 +22,9 @@ from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import grid
 from jouleloop.theory.fully_connected.schedule import run
+from paths import ROOT
 
-STORED = Path(__file__).parents[4] / "docs" / "data" / "fc_divisible_traces.xz"
+STORED = ROOT / "docs" / "data" / "fc_divisible_traces.xz"
 
 
 def test_the_game_is_won_within_the_reads_of_every_optimal_schedule():

@@ -1,7 +1,6 @@
 """The formulas, limits and printed numbers of paper 003."""
 
 from fractions import Fraction
-from pathlib import Path
 
 import pytest
 import yaml
@@ -19,6 +18,7 @@ from jouleloop.theory.manticore.formulas import (
 from jouleloop.theory.manticore.layer import MANTICORE, Machine, conv_layer, fc_layer
 from jouleloop.theory.manticore.memory import default_stack, minimum_local_words, stack_limit
 from jouleloop.theory.manticore.printed import TYPICAL_CONV, printed_numbers, typical_fc
+from paths import ROOT
 
 MISPRINTED = {
     ("Algorithm 1: local memory, single", "8.1"),  # stated as "less than"
@@ -159,7 +159,7 @@ _Tagged.add_multi_constructor("!", _construct)
 
 
 def test_architecture_file_agrees_with_the_machine():
-    text = (Path(__file__).parents[4] / "arch" / "manticore.yaml").read_text(encoding="utf-8")
+    text = (ROOT / "arch" / "manticore.yaml").read_text(encoding="utf-8")
     nodes = {node["name"]: node for node in yaml.load(text, _Tagged)["architecture"]["nodes"]}
     mesh = nodes["cluster"]["spatial"]
     assert mesh["meshX"] * mesh["meshY"] == MANTICORE.clusters

@@ -1,0 +1,305 @@
+"""Architecture files: the shipped ones against the authors' v0.3 files, and everything that must be refused."""
+
+from pathlib import Path
+
+import pytest
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.arch.read import architecture_from, read_architecture
+from jouleloop.arch.write import to_architecture_v03, write_architecture_v04
+from jouleloop.errors import InputError
+from jouleloop.expressions import ExpressionError, evaluate
+from paths import REFERENCE, ROOT
+
+RUNS = REFERENCE / "timeloop_runs"
+
+
+def identity(arch: Architecture) -> dict[str, object]:
+    return {**arch.as_dict(), "name": ""}
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+def test_shipped_architecture_equals_the_authors(name: str) -> None:
+    shipped = read_architecture(ROOT / "arch" / f"{name}.yaml")
+    authors = read_architecture(RUNS / f"{name}_like.v03.yaml")
+    assert identity(shipped) == identity(authors)
+
+
+def test_sizes_as_timeloop_prints_them() -> None:
+    eyeriss = read_architecture(ROOT / "arch" / "eyeriss.yaml")
+    sizes = {level.name: (level.capacity_words, level.instances) for level in eyeriss.levels}
+    assert sizes == {
+        "DRAM": (None, 1),
+        "shared_glb": (65536, 1),
+        "DummyBuffer": (16, 14),
+        "ifmap_spad": (12, 168),
+        "weights_spad": (192, 168),
+        "psum_spad": (16, 168),
+    }
+    assert eyeriss.fanout == ((1, 1), (14, 1), (1, 12), (1, 1), (1, 1), (1, 1))
+    simba = read_architecture(ROOT / "arch" / "simba.yaml")
+    assert [level.capacity_words for level in simba.levels] == [None, 65536, 65536, 32768, 128, 1]
+    assert [level.cluster_size for level in simba.levels] == [1, 1, 1, 1, 1, 64]
+    assert simba.fanout == ((1, 1), (16, 1), (1, 4), (1, 1), (1, 4), (1, 1))
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+def test_written_files_read_back(name: str, tmp_path: Path) -> None:
+    arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
+    (tmp_path / "out.yaml").write_text(write_architecture_v04(arch))
+    assert identity(read_architecture(tmp_path / "out.yaml")) == identity(arch)
+    assert identity(architecture_from(to_architecture_v03(arch))) == identity(arch)
+
+
+MINIMAL = """
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}
+  - !Component {name: buffer, class: SRAM, attributes: {depth: %s, width: 8, datawidth: 8}}
+  - !Component {name: mac, class: intmac}
+"""
+
+
+def read(text: str, tmp_path: Path, **options: object) -> Architecture:
+    file = tmp_path / "arch.yaml"
+    file.write_text(text)
+    return read_architecture(file, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("expression", "words"),
+    [("64", 64), ("8 * 8", 64), ("2**6 if 1 < 2 else 3", 64), ("isqrt(4096) if not 0 else 1", 64), ("1e2", 100)],
+)
+def test_attributes_are_evaluated(expression: str, words: int, tmp_path: Path) -> None:
+    assert read(MINIMAL % expression, tmp_path).level("buffer").capacity_words == words
+
+
+def test_names_come_from_containers_variables_and_other_nodes(tmp_path: Path) -> None:
+    text = """
+variables: {version: 0.4, rows: 4, technology: "45nm"}
+architecture:
+  version: 0.4
+  nodes:
+  - !Container {name: top, attributes: {base: rows * 2}}
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}
+  - !Component {name: big, class: SRAM, attributes: {depth: base * 16, width: half * 2, half: 4, datawidth: 8}}
+  - !Container {name: array, spatial: {meshX: rows, meshY: base}}
+  - !Component
+    name: small
+    class: regfile
+    attributes:
+      depth: max(big.attributes["depth"] // array.spatial.meshX, ceil(log2(9)))
+      width: 8
+      datawidth: 8
+  - !Component {name: mac, class: intmac}
+"""
+    arch = read(text, tmp_path)
+    assert arch.level("big").capacity_words == 128
+    assert arch.level("small").capacity_words == 32
+    assert (arch.compute.mesh_x, arch.compute.mesh_y) == (4, 8)
+    assert arch.level("small").attributes["technology"] == "45nm"
+
+
+def test_spatial_levels_follow_the_front_end(tmp_path: Path) -> None:
+    text = """
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8}}
+  - !Container {name: PE, spatial: {meshX: 4}, constraints: {spatial: {permutation: [C, M], split: 1}}}
+  - !Container {name: lane, spatial: {meshY: 2}}
+  - !Component {name: mac, class: intmac}
+"""
+    assert read(text, tmp_path).level_names == ("DRAM", "inter_PE_spatial")
+    assert read(text, tmp_path).fanout == ((1, 1), (4, 2))
+    arch = read(text, tmp_path, spatial_levels=True)
+    assert arch.level_names == ("DRAM", "inter_PE_spatial", "inter_lane_spatial")
+    assert arch.fanout == ((1, 1), (4, 1), (1, 2))
+    arch = read(text, tmp_path, spatial_levels=False)
+    assert arch.fanout == ((4, 2),)
+    assert arch.fanout_names == {"PE": "DRAM", "lane": "DRAM"}
+
+
+def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
+    (tmp_path / "small").mkdir()
+    (tmp_path / "small" / "arch.yaml").write_text(MINIMAL % "{{ depth }}")
+    top = tmp_path / "top.yaml.jinja2"
+    top.write_text(
+        "{{add_to_path(cwd())}}\n"
+        "{% set file = cwd() ~ '/' ~ architecture ~ '/arch.yaml' %}\n"
+        "{% if path_exists(file) %}\narchitecture: {{include(file, 'architecture')}}\n{% endif %}\n"
+        "components: {version: 0.4, classes: {{include_all('small/*.yaml', 'nothing.here')}}}\n"
+    )
+    arch = read_architecture(top, variables={"architecture": "small", "depth": 48})
+    assert arch.level("buffer").capacity_words == 48
+    with pytest.raises(InputError, match="needs a variable"):
+        read_architecture(top, variables={"architecture": "small"})
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (("class: DRAM, attributes: {width: 64,", "class: SRAM, attributes: {depth: 4, width: 64,"), "no DRAM"),
+        (("  - !Component {name: mac, class: intmac}", ""), "no compute"),
+        (("version: 0.4", "version: 0.9"), "unsupported version"),
+        (("architecture:", "architectre:"), "did you mean|no architecture"),
+        (("name: buffer, class", "nmae: buffer, class"), "did you mean 'name'"),
+        (("class: intmac", "class: gizmo"), "unknown class of component"),
+        (("name: buffer", "name: DRAM"), "have one name"),
+        (("depth: 8", "depth: -8"), "must be a whole number"),
+        (("depth: 8", "depth: dept * 2"), "unknown name 'dept'"),
+        (("depth: 8", "depth: depth * 2"), "defined by itself"),
+        (("width: 8, datawidth: 8", "width: 9, datawidth: 8"), "no multiple"),
+        (("width: 8, datawidth: 8", "width: 8, datawidth: 8, metadata_storage_depth: 4"), "not supported"),
+        (("width: 8, datawidth: 8", "width: 8, datawidth: 8, multiple_buffering: 9"), "no room"),
+        (("!Component {name: buffer", "!Pipelined {name: buffer"), "!Pipelined is not supported"),
+        (("!Component {name: buffer", "!Python {name: buffer"), "could not determine a constructor"),
+        (("!Component {name: buffer", "!!python/object:os.system {name: buffer"), "could not determine"),
+        (("{name: mac, class: intmac}", "{name: mac, class: XY_NoC}"), "networks are not supported"),
+        (("{name: mac, class: intmac}", "{name: mac, class: intmac, sparse_optimizations: {a: 1}}"), "sparse"),
+        (("  nodes:", "  nodes: 3\n  other:"), "must be a list"),
+    ],
+)
+def test_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
+    text = MINIMAL % "8"
+    assert change[0] in text
+    with pytest.raises(InputError, match=message) as caught:
+        read(text.replace(change[0], change[1], 1), tmp_path)
+    assert all(
+        fault.source == str(tmp_path / "arch.yaml") for fault in caught.value.faults if "one name" not in message
+    )
+
+
+def test_all_faults_are_reported(tmp_path: Path) -> None:
+    text = (MINIMAL % "0").replace("class: intmac", "class: gizmo")
+    with pytest.raises(InputError) as caught:
+        read(text, tmp_path)
+    assert len(caught.value.faults) == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os')",
+        "().__class__",
+        "'a' * 10**9",
+        "9**9**9",
+        "[x for x in range(9)]",
+        "lambda: 1",
+        "1/0",
+        "f'{1}'",
+        "a" * 3000,
+        "range(10**9)",
+        "pow(2, 10**9)",
+    ],
+)
+def test_expressions_run_no_code(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        evaluate(text, {})
+
+
+def test_v03_ranges_and_meshes(tmp_path: Path) -> None:
+    base = (RUNS / "eyeriss_like.v03.yaml").read_text()
+    with pytest.raises(InputError, match="not the 168 instances"):
+        read(base.replace("meshX: 14, read", "meshX: 13, read", 1), tmp_path)
+    with pytest.raises(InputError, match="not a multiple"):
+        read(
+            base.replace("DummyBuffer[0..13]", "DummyBuffer[0..8]").replace("1, meshX: 14}", "1, meshX: 9}", 1),
+            tmp_path,
+        )
+    with pytest.raises(InputError, match="side by side"):
+        read(base + "      - {name: other, local: []}\n", tmp_path)
+
+
+def test_front_end_output_and_merge_keys(tmp_path: Path) -> None:
+    arch = read(
+        """
+dumped_by_timeloop_front_end: true
+architecture:
+  version: '0.4'
+  subtree:
+  - name: top
+    local:
+    - {name: "DRAM[1..1]", class: DRAM, attributes: {width: 64, datawidth: 8, meshX: 1, meshY: 1}}
+    - {name: "inter_PE_spatial[1..1]", class: dummy_storage, attributes: &dummy {width: 1, depth: 1, datawidth: 1}}
+    - {name: "buffer[1..8]", class: regfile, attributes: {<<: *dummy, depth: size * 2, size: 3, meshX: 4, meshY: 2}}
+    - {name: "mac[1..8]", class: intmac, attributes: {meshX: 4, meshY: 2}}
+""",
+        tmp_path,
+    )
+    assert arch.fanout == ((1, 1), (4, 2), (1, 1))
+    assert arch.level("buffer").capacity_words == 6
+    with pytest.raises(InputError, match="given twice"):
+        read(MINIMAL % "8, depth: 9", tmp_path)
+
+
+def test_flattened_lists_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="order of the levels is lost"):
+        read("architecture: {version: 0.3, local: [{name: a.b, class: DRAM}]}", tmp_path)
+
+
+def test_main_memory_of_stated_size(tmp_path: Path) -> None:
+    text = (MINIMAL % "8").replace(
+        "name: DRAM, class: DRAM, attributes: {", "name: MainMemory, class: SRAM, attributes: {depth: 4096, "
+    )
+    assert read(text, tmp_path).levels[0].capacity_words == 4096 * 8
+
+
+def test_all_spellings_survive_writing(tmp_path: Path) -> None:
+    text = (MINIMAL % "8").replace("datawidth: 8}}\n  - !Component {name: mac", "datawidth: 8, multiple_buffering: 2, "
+        "min_utilization: 0.5, read_bandwidth: 1.5}}\n  - !Component {name: mac")  # fmt: skip
+    arch = read(text, tmp_path)
+    assert arch.level("buffer").effective_words == 4
+    assert arch.level("buffer").min_utilization == 0.5
+    v03 = to_architecture_v03(arch)
+    assert identity(architecture_from(v03)) == identity(arch)
+    written = v03["architecture"]["subtree"][0]["local"][1]["attributes"]
+    # Timeloop 3.0.x reads only the first, later versions only the second.
+    assert written["multiple-buffering"] == written["multiple_buffering"] == 2
+    front_end = read(write_architecture_v04(arch), tmp_path)
+    assert identity(front_end) == identity(arch)
+    assert "multiple-buffering" not in write_architecture_v04(arch)
+
+
+TREE = """
+architecture:
+  version: %s
+  subtree:
+  - name: system
+    local:
+    - {name: memory, class: DRAM, attributes: {word-bits: 8}}
+    - {name: buffer, class: %s, attributes: {word-bits: 8, depth: 16, %s}}
+    - {name: "mac[0..3]", class: intmac, attributes: {datawidth: 8}}
+"""
+
+
+def test_a_plain_file_may_say_only_what_timeloop_reads(tmp_path: Path) -> None:
+    assert read(TREE % (0.3, "SRAM", "multiple-buffering: 2"), tmp_path).level("buffer").effective_words == 8
+    with pytest.raises(InputError, match=r"multiple_buffering: Timeloop 3\.0\.3 does not read this spelling"):
+        read(TREE % (0.3, "SRAM", "multiple_buffering: 2"), tmp_path)
+    # What it would take anyway does no harm; what another spelling says counts, as in Timeloop.
+    assert read(TREE % (0.3, "SRAM", "multiple_buffering: 1"), tmp_path).level("buffer").effective_words == 16
+    arch = read(
+        TREE.replace("word-bits: 8, depth", "datawidth: 16, word_bits: 16, depth") % (0.3, "SRAM", "n: 1"), tmp_path
+    )
+    assert arch.level("buffer").word_bits == 16
+    # A tree of version 0.4 is the front end's, for versions of Timeloop that read underscores.
+    arch = read(TREE % (0.4, "SRAM", "multiple_buffering: 2"), tmp_path)
+    assert (arch.plain, arch.level("buffer").effective_words) == (False, 8)
+
+
+def test_an_attribute_set_in_a_plain_file_gets_timeloops_spelling(tmp_path: Path) -> None:
+    file = tmp_path / "arch.yaml"
+    file.write_text(TREE % (0.3, "SRAM", "n: 1"))
+    arch = read_architecture(file, changes=(("buffer.multiple_buffering", 4), ("buffer.word_bits", 4)))
+    assert (arch.level("buffer").effective_words, arch.level("buffer").word_bits) == (4, 4)
+
+
+def test_the_class_and_not_the_subclass_makes_a_dram(tmp_path: Path) -> None:
+    arch = read(TREE % (0.3, "storage, subclass: DRAM_cache", "n: 1"), tmp_path)
+    assert (arch.level("buffer").is_dram, arch.level("buffer").klass) == (False, "DRAM_cache")
+    assert not architecture_from(to_architecture_v03(arch)).level("buffer").is_dram
+    arch = read(TREE % (0.3, "DRAM, subclass: cache", "n: 1"), tmp_path)
+    assert (arch.level("buffer").is_dram, arch.level("buffer").reduces) == (True, False)
+    assert architecture_from(to_architecture_v03(arch)).level("buffer").is_dram

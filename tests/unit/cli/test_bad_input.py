@@ -1,0 +1,214 @@
+"""What users get wrong, case by case: exit code 2, a message that says where and what is allowed, nothing written."""
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from jouleloop.cli import main
+from paths import ROOT
+
+FC = "kind: fc\nfixed: {M: 32}\nranges: {C: [16, 32]}\nvariable: C\nexpected: linear\n"
+CONV = (
+    "kind: conv\nfixed: {M: 4, kernel: 3, stride: 1, input: 8, padding: 1}\n"
+    "ranges: {C: [4]}\nvariable: C\nexpected: linear\n"
+)
+Outcome = tuple[int, str, str]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Outcome]:
+    def command(*arguments: object) -> Outcome:
+        monkeypatch.chdir(ROOT)
+        monkeypatch.setattr("sys.argv", ["jouleloop", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        captured = capsys.readouterr()
+        return int(ended.value.code or 0), captured.out, " ".join(captured.err.split())
+
+    return command
+
+
+SWEEPS = {
+    "unknown key": (FC + "colour: red\n", "colour: unknown key; allowed: .*variable"),
+    "misspelt key": (FC.replace("variable", "varaible"), "varaible: unknown key.*did you mean 'variable'"),
+    "wrong type": (FC.replace("[16, 32]", "abc"), r"ranges.C: must be a whole number \(got 'abc'\)"),
+    "fraction": (FC.replace("16", "16.5"), r"ranges.C.0: must be a whole number \(got 16.5\)"),
+    "true": (FC.replace("M: 32", "M: true"), r"fixed.M: must be a whole number \(got True\)"),
+    "negative size": (FC.replace("16", "-16"), r"C: must be a positive integer.*got -16"),
+    "zero size": (FC.replace("M: 32", "M: 0"), r"M: must be a positive integer.*got 0"),
+    "empty list": (FC.replace("[16, 32]", "[]"), "ranges.C: .*at least 1 item"),
+    "empty range": (FC.replace("[16, 32]", "{start: 9, stop: 3, step: 1}"), "ranges.C: empty range: stop 3 is below"),
+    "step zero": (FC.replace("[16, 32]", "{start: 1, stop: 3, step: 0}"), "ranges.C: step must be a positive integer"),
+    "unknown kind": (FC.replace("kind: fc", "kind: fcc"), "kind: unknown choice.*did you mean 'fc'"),
+    "unknown growth": (FC.replace("linear", "linnear"), "linnear.*linear"),
+    "unknown variable": (FC.replace("variable: C", "variable: CC"), "CC"),
+    "unknown size": (FC.replace("ranges: {C", "ranges: {CX"), "ranges.CX: unknown size.*did you mean 'C'"),
+    "no YAML": ("[1, {", "not valid YAML at line"),
+    "empty file": ("", "is empty"),
+    "name with a path": (FC + "name: ../../evil\n", "name: .*evil"),
+    "name with markup": (FC + "name: <script>\n", "name: .*script"),
+    "name with a formula": (FC + "name: =cmd()\n", "name: .*cmd"),
+    "kernel larger than the input": (CONV.replace("kernel: 3", "kernel: 30"), "larger than the padded input of 10"),
+    "stride 0": (CONV.replace("stride: 1", "stride: 0"), "positive"),
+    "output size no integer": (CONV.replace("stride: 1", "stride: 2"), "output size is no integer"),
+    "dilation": (CONV.replace("padding: 1", "padding: 1, dilation: 2"), "dilation"),
+    "inconsistent output": (CONV.replace("padding: 1", "padding: 1, P: 5"), "P"),
+}
+
+
+@pytest.mark.parametrize("case", SWEEPS)
+def test_sweeps(run: Callable[..., Outcome], tmp_path: Path, case: str) -> None:
+    text, message = SWEEPS[case]
+    path = tmp_path / "mine.yaml"
+    path.write_text(text)
+    code, out, err = run("sweep", path, "--arch", "eyeriss", "--output", tmp_path / "results")
+    assert (code, out) == (2, ""), err
+    assert re.search(message, err), err
+    assert str(path) in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "results").exists()
+
+
+SIMBA = ROOT / "arch/simba.yaml"
+TABLE = ROOT / "arch/energy/simba-45nm-accelergy03.yaml"
+LIMITS = ROOT / "mappings/simba.yaml"
+LAYER = ("--layer", "fc:64x64")
+
+
+def once(text: str, old: str, new: str) -> str:
+    """Return ``text`` with the first ``old`` outside comments replaced."""
+    lines = text.splitlines(keepends=True)
+    index = next(i for i, line in enumerate(lines) if old in line and not line.startswith("#"))
+    lines[index] = lines[index].replace(old, new, 1)
+    return "".join(lines)
+
+
+ARCHITECTURES = {
+    "no DRAM": (lambda t: once(t, "class: DRAM", "class: SRAM"), "has no DRAM"),
+    "no compute": (
+        lambda t: t.replace(t[t.index("  - !Component\n    name: LMAC") : t.index("variables:")], ""),
+        "compute",
+    ),
+    "misspelt key": (lambda t: once(t, "attributes:", "atributes:"), "did you mean 'attributes'"),
+    "unknown class": (
+        lambda t: once(t, "class: smartbuffer_SRAM", "class: smartbufer"),
+        "smartbufer: .*nearest: .*smartbuffer_SRAM",
+    ),
+    "negative depth": (lambda t: re.sub(r"depth: *\d+", "depth: -4", t), r"depth: must be a whole number \(got -4\)"),
+    "depth in words": (
+        lambda t: re.sub(r"depth: *\d+", "depth: lots", t),
+        r"depth: must be a whole number \(got 'lots'",
+    ),
+    "endless power": (lambda t: re.sub(r"depth: *\d+", "depth: 9**9**9", t), "the power is too large"),
+    "attribute of an object": (lambda t: re.sub(r"depth: *\d+", "depth: ().__class__", t), "depth"),
+    "empty": (lambda _: "", "is no architecture file"),
+    "no YAML": (lambda _: "[1, {", "not valid YAML"),
+    "control characters": (lambda _: "\x00\x01", "not valid YAML"),
+}
+
+
+@pytest.mark.parametrize("case", ARCHITECTURES)
+def test_architectures(run: Callable[..., Outcome], tmp_path: Path, case: str) -> None:
+    change, message = ARCHITECTURES[case]
+    path = tmp_path / "mine.yaml"
+    path.write_text(change(SIMBA.read_text()))
+    assert path.read_text() != SIMBA.read_text()
+    code, out, err = run("map", "--arch", path, "--energy", TABLE, "--constraints", LIMITS, *LAYER)
+    assert (code, out) == (2, ""), err
+    assert re.search(message, err), err
+    assert str(path) in err or "GlobalBuffer" in err
+
+
+TEMPORAL = "architecture_constraints:\n  targets:\n  - {target: DRAM, type: temporal, factors: C=%s}\n"
+CONSTRAINTS = {
+    "unknown target": (lambda t: once(t, "target: DRAM", "target: DRM"), 2, "unknown target.*did you mean 'DRAM'"),
+    "unknown type": (lambda t: once(t, "type: temporal", "type: temporol"), 2, "did you mean 'temporal'"),
+    "unknown dimension": (lambda t: once(t, "R=", "RR="), 2, "unknown dimension.*did you mean 'R'"),
+    "unknown key": (lambda t: once(t, "architecture_constraints:", "architecture_constraint:"), 2, "did you mean"),
+    "contradiction": (
+        lambda _: TEMPORAL % 4 + TEMPORAL.replace("architecture", "mapspace") % 8,
+        2,
+        "C=8 contradicts C=4",
+    ),
+    # A layer without a mapping is a result: a row in a sweep, exit code 1 here.
+    "factor that does not divide": (lambda _: TEMPORAL % 7, 1, "64 is not divisible"),
+}
+
+
+@pytest.mark.parametrize("case", CONSTRAINTS)
+def test_constraints(run: Callable[..., Outcome], tmp_path: Path, case: str) -> None:
+    change, wanted, message = CONSTRAINTS[case]
+    path = tmp_path / "mine.yaml"
+    path.write_text(change(LIMITS.read_text()))
+    code, out, err = run("map", "--arch", "simba", "--constraints", path, *LAYER)
+    assert (code, out) == (wanted, ""), err
+    assert re.search(message, err), err
+
+
+TABLES = {
+    "empty": (lambda _: "", "is no energy table"),
+    "negative energy": (lambda t: re.sub(r"(read: *)[\d.]+", r"\g<1>-1", t), r"read: is no energy in pJ \(got -1\)"),
+    "no number": (lambda t: re.sub(r"(read: *)[\d.]+", r"\g<1>.nan", t), "read: is no energy in pJ"),
+    "misspelt key": (lambda t: once(t, "components:", "componets:"), "did you mean 'components'"),
+}
+
+
+@pytest.mark.parametrize("case", TABLES)
+def test_energy_tables(run: Callable[..., Outcome], tmp_path: Path, case: str) -> None:
+    change, message = TABLES[case]
+    path = tmp_path / "mine.yaml"
+    path.write_text(change(TABLE.read_text()))
+    code, out, err = run("map", "--arch", "simba", "--energy", path, *LAYER)
+    assert (code, out) == (2, ""), err
+    assert re.search(message, err), err
+    assert str(path) in err
+
+
+LAYERS = {
+    "fc:0x4": "C: must be a positive integer",
+    "fc:-1x4": "not INPUTSxOUTPUTS",
+    "fc:" + "9" * 30 + "x4": "not INPUTSxOUTPUTS",
+    "fc:" + "9" * 5000 + "x4": "not INPUTSxOUTPUTS",
+    "conv:C3xM4xP5xQ5xR3xS3/stride0": "w_stride: must be a positive integer",
+    "conv:C3xM4xP5xQ5xR3xS3/dilation2": "dilation is not supported",
+    "conv:C3xM4xP5xQ5xR3xS3/input2": "R: larger than the padded input of 2",
+    "conv:C3xM4xP5xQ5xR3xS3/input9": r"P: contradicts the stated input size 9 \(got 5\); allowed: 7",
+    "conv:C3xM4xP5xQ5xR3xS3/stride2/input12": "output size is no integer",
+    "cnov:C3": "not a layer",
+}
+
+
+@pytest.mark.parametrize("layer", LAYERS)
+def test_layers(run: Callable[..., Outcome], layer: str) -> None:
+    code, out, err = run("map", "--arch", "simba", "--layer", layer)
+    assert (code, out) == (2, ""), err
+    assert re.search(LAYERS[layer], err), err
+    assert len(err) < 2000
+
+
+def test_names_that_no_file_can_have(run: Callable[..., Outcome]) -> None:
+    name = "x" * 5000
+    for arguments in (
+        ("map", "--arch", name, *LAYER),
+        ("map", "--arch", name + ".yaml", *LAYER),
+        ("map", "--arch", "simba", "--energy", name, *LAYER),
+        ("sweep", name, "--arch", "simba"),
+        ("sweep", name + ".yaml", "--arch", "simba"),
+        ("verify", name),
+        ("evaluate", "--arch", "simba", *LAYER, "--mapping", name),
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, ""), (arguments[:2], err)
+
+
+def test_places_that_cannot_be_written(run: Callable[..., Outcome]) -> None:
+    for arguments in (
+        ("map", "--arch", "simba", *LAYER, "--write-mapping", "/proc/none/x.yaml"),
+        ("sweep", "fc_inputs", "--arch", "simba", "--output", "/proc/none"),
+    ):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, ""), err
+        assert "/proc/none" in err
+        assert "cannot be written" in err

@@ -1,0 +1,96 @@
+"""Outputs of Timeloop that are no result are refused by name."""
+
+from pathlib import Path
+
+import pytest
+
+from jouleloop.engines.timeloop.outputs import parse_evaluation, parse_map, read_evaluation, read_mapping
+from jouleloop.errors import EngineError
+from jouleloop.workload.layer import Layer
+from paths import REFERENCE
+
+RUN = REFERENCE / "timeloop_runs" / "fc_eyeriss_1024x128"
+STATS = (RUN / "timeloop-mapper.stats.txt").read_text()
+XML = (RUN / "timeloop-mapper.map+stats.xml").read_text()
+MAP = (RUN / "timeloop-mapper.map.txt").read_text()
+FC = Layer("fc", 1024, 128).problem()
+
+
+def test_missing_and_empty_files(tmp_path: Path) -> None:
+    with pytest.raises(EngineError, match="was not written"):
+        read_mapping(tmp_path, "timeloop-mapper")
+    (tmp_path / "timeloop-mapper.stats.txt").write_text("\n")
+    with pytest.raises(EngineError, match="is empty"):
+        read_evaluation(tmp_path, "timeloop-mapper", FC)
+
+
+def test_empty_xml_falls_back_to_the_text(tmp_path: Path) -> None:
+    (tmp_path / "timeloop-mapper.stats.txt").write_text(STATS)
+    (tmp_path / "timeloop-mapper.map+stats.xml").write_text("")
+    assert read_evaluation(tmp_path, "timeloop-mapper", FC).energy_pj == pytest.approx(17767761.20, abs=0.1)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("for C in [0:64)", "for C in [0:64,3)", "imperfect factors"),
+        ("for C in [0:64)", "while C in [0:64)", "unknown line"),
+        (MAP, "", "no level"),
+        ("shared_glb [", "| for C in [0:2)\nshared_glb [", ""),
+    ],
+)
+def test_faulty_maps(old: str, new: str, message: str) -> None:
+    if message:
+        with pytest.raises(EngineError, match=message):
+            parse_map(MAP.replace(old, new))
+    else:
+        assert parse_map(MAP.replace(old, new))[0].levels[0].temporal == (("C", 2),)
+
+
+def test_loop_before_any_level() -> None:
+    with pytest.raises(EngineError, match="before the first level"):
+        parse_map("| for C in [0:2)\n" + MAP)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Summary Stats\n-------------", "", "no section Summary"),
+        ("Networks\n--------", "", "no section Networks"),
+        ("\nCycles: 2048", "", "no Cycles"),
+        ("    Cycles                  : 2048", "", "mac has no line 'Cycles'"),
+        ("    Total                        = 135557.26", "    Total                        = 135560.26", "add up"),
+        ("=== shared_glb ===", "=== renamed ===", "lacks levels"),
+    ],
+)
+def test_faulty_statistics(old: str, new: str, message: str) -> None:
+    assert old in STATS
+    with pytest.raises(EngineError, match=message):
+        parse_evaluation(STATS.replace(old, new), XML if "level" in message or "add" in message else None, FC)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("</mapping>", ""),
+        ("<level_name>psum_spad</level_name>", ""),
+        ("6.40000000000000000e+01", "6.45000000000000000e+01"),
+        ("<keep class_id", "<kept class_id"),
+        ("levels_", "layers_"),
+    ],
+)
+def test_faulty_xml(old: str, new: str) -> None:
+    assert old in XML
+    broken = XML.replace(old, new).replace("</keep>", "</kept>" if "kept" in new else "</keep>", 1)
+    with pytest.raises(EngineError, match="XML"):
+        parse_evaluation(STATS, broken, FC)
+
+
+def test_missing_last_tag_is_supplied() -> None:
+    whole = parse_evaluation(STATS, XML, FC)
+    assert parse_evaluation(STATS, XML.replace("</boost_serialization>", ""), FC) == whole
+
+
+def test_wrong_number_of_data_spaces() -> None:
+    with pytest.raises(EngineError, match="XML of an unknown form"):
+        parse_evaluation(STATS, XML.replace("<item>0</item>\n\t\t\t\t\t\t\t\t<item>0</item>", "<item>0</item>", 1), FC)

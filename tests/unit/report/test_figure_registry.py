@@ -1,0 +1,74 @@
+"""The registry of figures and the plan that rules read: every entry can be drawn, every target has one rule."""
+
+import importlib
+import inspect
+import string
+
+import pytest
+import yaml
+
+from jouleloop.report.registry import FIGURES, FigureKind
+from jouleloop.tables.layouts import LAYOUTS
+from jouleloop.workflow import Workflow
+from paths import ROOT
+
+EVERYTHING = {
+    "sweeps": ["fc_inputs", "fc_outputs", "fc_weights", "conv_stride", "glb_size"],
+    "networks": ["alexnet"],
+    "outputs": {"specs": True, "search_noise": True},
+}
+
+
+@pytest.fixture
+def plan(monkeypatch: pytest.MonkeyPatch) -> Workflow:
+    monkeypatch.chdir(ROOT)
+    return Workflow(yaml.safe_load((ROOT / "config/config.yaml").read_text()) | EVERYTHING)
+
+
+@pytest.mark.parametrize("kind", FIGURES, ids=lambda kind: kind.name)
+def test_an_entry_is_complete(kind: FigureKind) -> None:
+    module, _, function = kind.draw.partition(":")
+    drawer = getattr(importlib.import_module(f"jouleloop.report.{module}"), function)
+    assert list(inspect.signature(drawer).parameters)[1:] == list(kind.per)
+    assert set(kind.needs) <= set(LAYOUTS)
+    words = {name for _, name, _, _ in string.Formatter().parse(kind.caption) if name}
+    assert words <= {kind.subject or "sweep", "layers", "margin", "alpha"}
+    for part in ("**Question:**", "**Unit:**", "**n:**", "**Decision rule:**"):
+        assert part in kind.caption
+
+
+def test_every_file_is_drawn_by_one_rule(plan: Workflow) -> None:
+    files = [file for kind in plan.figure_kinds() for _, found in plan.figure_outputs(kind) for file in found]
+    assert len(set(files)) == len(files)
+    assert set(files) == set(plan.figure_files())
+    assert set(plan.figure_files(always=True)) < set(files)
+    for file in (
+        "results/figures/figure4.png",
+        "results/figures/figure4/fc_inputs_simba.svg",
+        "results/figures/fc_weights/growth_eyeriss.pdf",
+        "results/figures/fc_weights/heat_map_eyeriss.png",
+        "results/figures/conv_stride/theory.png",
+        "results/figures/conv_stride/published.png",
+        "results/figures/networks/alexnet_simba.png",
+        "results/figures/glb_size",
+    ):
+        assert file in files
+    assert "results/figures/fc_inputs/heat_map_eyeriss.png" not in files
+    assert "results/figures/conv_stride/dram_bound_conv_stride.png" not in files
+
+
+def test_targets_follow_the_configuration(plan: Workflow) -> None:
+    assert len(set(plan.targets)) == len(plan.targets)
+    for name in ("networks", "published", "theory_conv_energy", "search_noise", "architecture/glb_size"):
+        assert f"results/{name}.csv" in plan.targets
+    assert "results/specs/simba/alexnet" in plan.targets
+    plain = Workflow(yaml.safe_load((ROOT / "config/config.yaml").read_text()))
+    assert not any("networks" in name or "specs" in name or "search_noise" in name for name in plain.targets)
+    assert plain.crosscheck[0] not in plain.targets
+
+
+def test_captions_say_what_is_shown(plan: Workflow) -> None:
+    captions = {kind.name: plan.caption(kind) for kind in plan.figure_kinds()}
+    assert "of sweep fc_inputs, fc_outputs, fc_weights, conv_stride grow as theory expects" in captions["growth"]
+    assert "fc_weights 1024" in captions["growth"]
+    assert "which layers of alexnet" in captions["network"]
