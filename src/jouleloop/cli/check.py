@@ -10,10 +10,9 @@ from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.files import read_json
 from jouleloop.mapspace.space import build_mapspace
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.terminal.console import print_json, stderr, stdout
 from jouleloop.terminal.splice import spliced
-
-_UNITS = {"energy": "pJ", "delay": "cycles", "edp": "pJ x cycles"}
 
 
 @spliced(hardware=hardware_of)
@@ -54,7 +53,7 @@ def check(
             f"no mapping of {data['problem']['name'] or 'the layer'} on {data['architecture']['name']} has less than"
         )
         counted = f"{verdict.parts} parts, {verdict.cuts} cuts and {verdict.nests} nests checked"
-        text = f"proven: {claim} {data['value']!r} {_UNITS[data['objective']]} ({counted})"
+        text = f"proven: {claim} {data['value']!r} {OBJECTIVES[data['objective']].unit} ({counted})"
         stdout.print(text, markup=False, highlight=False, soft_wrap=True)
     if refused:
         raise typer.Exit(1)

@@ -44,6 +44,8 @@ TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = ra
 #: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
 TEMPORAL, SPATIAL = 0, 1
 DIM, BOUND, AXIS = range(3)
+#: Place of a loop around a boundary beside its dimension and bound: index step of one iteration.
+STEP = 2
 #: Places of a level's result: cycles, utilized fan-out below, utilized instances, and the columns and rows of the mesh
 #: below that link transfers see.
 CYCLES, FANOUT, INSTANCES, COLUMNS, ROWS, STATUS = range(6)

@@ -22,14 +22,12 @@ from jouleloop.model.arrays import (
     GROUPS,
     LINKS,
     MAX_LOOPS,
-    MULTICAST,
     ROWS,
-    SCATTER,
     SIBLING,
     SPATIAL,
+    STEP,
     TEMPORAL,
     TILE,
-    WORDS,
     Bools,
     Floats,
     Ints,
@@ -37,9 +35,7 @@ from jouleloop.model.arrays import (
     NestArrays,
     WorkArrays,
 )
-
-#: Places of a loop around a boundary: dimension, bound, index step of one iteration.
-STEP = 2
+from jouleloop.model.links import add_group, count_classes, fill_offsets, neighbour_links, record_classes
 
 
 @nb.njit(cache=True)
@@ -54,122 +50,120 @@ def box_words(coef: Ints, extent: Ints) -> int:
     return words
 
 
-@nb.njit(cache=True)
-def _add_group(groups: Floats, record: Ints, multicast: float, scatter: float, words: float) -> None:
-    for g in range(record[GROUPS]):
-        if groups[g, MULTICAST] == multicast and groups[g, SCATTER] == scatter:
-            groups[g, WORDS] += words
-            return
-    g = record[GROUPS]
-    if g >= groups.shape[0]:
-        raise ValueError("too many transfer groups")
-    groups[g, MULTICAST] = multicast
-    groups[g, SCATTER] = scatter
-    groups[g, WORDS] = words
-    record[GROUPS] = g + 1
+@nb.njit(cache=True, inline="always")
+def _find_sides(coef: Ints, extent: Ints, side: Ints) -> float:
+    """Write the length of a box along every rank; return its words."""
+    words = 1.0
+    for r in range(coef.shape[0]):
+        length = 1
+        for d in range(coef.shape[1]):
+            length += coef[r, d] * (extent[d] - 1)
+        side[r] = length
+        words *= length
+    return words
 
 
-@nb.njit(cache=True)
-def _sort(values: Ints) -> None:
-    """Sort in place (Shell's method; short to compile)."""
-    gap = values.shape[0] // 2
-    while gap > 0:
-        for i in range(gap, values.shape[0]):
-            value = values[i]
-            j = i
-            while j >= gap and values[j - gap] > value:
-                values[j] = values[j - gap]
-                j -= gap
-            values[j] = value
-        gap //= 2
+@nb.njit(cache=True, inline="always")
+def _find_moves(coef: Ints, loop: Ints, loops: int, move: Ints) -> None:
+    """Write by loop and rank how the box moves when the loop advances and all loops inside it fall back."""
+    for j in range(loops):
+        for r in range(coef.shape[0]):
+            value = coef[r, loop[j, DIM]] * loop[j, STEP]
+            for i in range(j):
+                value -= coef[r, loop[i, DIM]] * loop[i, STEP]
+            move[j, r] = value
 
 
-@nb.njit(cache=True)
-def _classes(codes: Ints, chosen: Bools, sizes: Ints) -> int:
-    """Write how many chosen instances share each distinct code into ``sizes``; return the number of distinct codes."""
-    n = 0
-    for i in range(codes.shape[0]):
-        if chosen[i]:
-            n += 1
-    picked = np.empty(n, np.int64)
-    k = 0
-    for i in range(codes.shape[0]):
-        if chosen[i]:
-            picked[k] = codes[i]
-            k += 1
-    _sort(picked)
-    distinct = 0
-    i = 0
-    while i < n:
-        j = i
-        while j < n and picked[j] == picked[i]:
-            j += 1
-        sizes[distinct] = j - i
-        distinct += 1
-        i = j
-    return distinct
+@nb.njit(cache=True, inline="always")
+def _find_part(side: Ints, move: Ints, full_words: float, part_side: Ints, part_at: Ints) -> float:
+    """Write sides and offset of what a step of the innermost loop fetches beyond the last box; return its words."""
+    moved = -1
+    several = False
+    apart = False
+    for r in range(side.shape[0]):
+        if move[0, r] != 0:
+            if moved >= 0:
+                several = True
+            moved = r
+            if abs(move[0, r]) >= side[r]:
+                apart = True
+    if moved < 0:
+        return 0.0
+    if several or apart:
+        return full_words
+    part_side[moved] = move[0, moved]
+    part_at[moved] = side[moved] - move[0, moved]
+    return float(full_words / side[moved] * move[0, moved])
 
 
-@nb.njit(cache=True)
-def _record(sizes: Ints, distinct: int, words: float, groups: Floats, record: Ints) -> None:
-    """Add one call's transfers: classes of equal multicast factor form a group, their number its scatter factor."""
-    done = np.zeros(distinct, np.bool_)
-    for a in range(distinct):
-        if done[a]:
-            continue
-        same = 0
-        for b in range(a, distinct):
-            if sizes[b] == sizes[a]:
-                same += 1
-                done[b] = True
-        _add_group(groups, record, float(sizes[a]), float(same), words * same)
+@nb.njit(cache=True, inline="always")
+def _count_calls(
+    loop: Ints, loops: int, move: Ints, stateless: bool, later: Floats, matches: Bools
+) -> tuple[float, float]:
+    """Return how many steps fetch the whole box, and how many of outer loops a part, as they move like the innermost.
 
-
-@nb.njit(cache=True)
-def _neighbour_links(offsets: Ints, need: Ints, columns: int, rows: int, linked: Bools) -> int:
-    """Mark the instances whose words a mesh neighbour held before; return their number.
-
-    Instance i sits at column i mod ``columns`` and row i div ``columns``, whatever its axes in the mapping
-    (``NestAnalysis::ComputeNetworkLinkTransfers``, ``GetLinearIndex``).
+    Writes the product of all bounds from each loop outward, and which loops match.
     """
-    n = offsets.shape[0]
-    ranks = offsets.shape[1]
-    total = 0
-    for i in range(n):
-        linked[i] = False
-        row = i // columns
-        column = i % columns
-        if row >= rows:
-            continue
-        for side in range(4):
-            if side == 0:
-                if row < 1:
-                    continue
-                other = i - columns
-            elif side == 1:
-                if row + 1 >= rows:
-                    continue
-                other = i + columns
-            elif side == 2:
-                if column < 1:
-                    continue
-                other = i - 1
-            else:
-                if column + 1 >= columns:
-                    continue
-                other = i + 1
-            if other >= n:
-                continue
-            same = True
-            for r in range(ranks):
-                if offsets[other, r] - offsets[i, r] != need[r]:
-                    same = False
-                    break
-            if same:
-                linked[i] = True
-                total += 1
-                break
-    return total
+    for j in range(loops - 1, -1, -1):
+        later[j] = later[j + 1] * loop[j, BOUND]
+    whole_calls = 1.0
+    matched_calls = 0.0
+    for j in range(1, loops):
+        match = not stateless
+        for r in range(move.shape[1]):
+            if move[j, r] != move[0, r]:
+                match = False
+        calls = (loop[j, BOUND] - 1) * later[j + 1]
+        matches[j] = match
+        if match:
+            matched_calls += calls
+        else:
+            whole_calls += calls
+    return whole_calls, matched_calls
+
+
+@nb.njit(cache=True, inline="always")
+def _count_boxes(coef: Ints, spatial: Ints, spatials: int) -> tuple[int, int, bool]:
+    """Return instances, their distinct boxes, and whether the latter is a guess: several dimensions unroll one rank."""
+    instances = 1
+    distinct = 1
+    shared_rank = False
+    for s in range(spatials):
+        instances *= spatial[s, BOUND]
+        relevant = False
+        for r in range(coef.shape[0]):
+            if coef[r, spatial[s, DIM]] != 0:
+                relevant = True
+                for s2 in range(s):
+                    if coef[r, spatial[s2, DIM]] != 0 and spatial[s2, DIM] != spatial[s, DIM]:
+                        shared_rank = True
+        if relevant:
+            distinct *= spatial[s, BOUND]
+    return instances, distinct, shared_rank
+
+
+@nb.njit(cache=True, inline="always")
+def _link_offset(
+    side: Ints, part_side: Ints, part_at: Ints, move: Ints, j: int, whole: Bools, reach: Ints, need: Ints
+) -> bool:
+    """Write how far away the instance is that held what a step of loop ``j`` needs; return whether one can be there.
+
+    ``whole``: whether the box now, and the one before, are whole.
+    """
+    for r in range(side.shape[0]):
+        now_side = side[r] if whole[0] else part_side[r]
+        before_side = side[r] if whole[1] else part_side[r]
+        if now_side != before_side:
+            return False
+        at = move[j, r]
+        if not whole[0]:
+            at += part_at[r]
+        if not whole[1]:
+            at -= part_at[r]
+        need[r] = at
+        if abs(at) > reach[r]:
+            return False
+    return True
 
 
 @nb.njit(cache=True)
@@ -193,195 +187,92 @@ def _boundary(
     which hold nothing from one step to the next.
     """
     ranks = coef.shape[0]
-    dims = coef.shape[1]
     side = np.empty(ranks, np.int64)
-    full_words = 1.0
-    for r in range(ranks):
-        extent = 1
-        for d in range(dims):
-            extent += coef[r, d] * (inner_extent[d] - 1)
-        side[r] = extent
-        full_words *= extent
-
-    # Instances: index offset of each, and how many share a box.
-    instances = 1
-    simple_distinct = 1
-    shared_rank = False
-    for s in range(spatials):
-        instances *= spatial[s, BOUND]
-        relevant = False
-        for r in range(ranks):
-            if coef[r, spatial[s, DIM]] != 0:
-                relevant = True
-                for s2 in range(s):
-                    if coef[r, spatial[s2, DIM]] != 0 and spatial[s2, DIM] != spatial[s, DIM]:
-                        shared_rank = True
-        if relevant:
-            simple_distinct *= spatial[s, BOUND]
-
-    # First move and size of what it fetches.
     move = np.zeros((max(loops, 1), ranks), np.int64)
-    for j in range(loops):
-        for r in range(ranks):
-            value = coef[r, loop[j, DIM]] * loop[j, STEP]
-            for i in range(j):
-                value -= coef[r, loop[i, DIM]] * loop[i, STEP]
-            move[j, r] = value
+    later = np.ones(max(loops, 1) + 1)
+    matches = np.zeros(max(loops, 1), np.bool_)
+    full_words = _find_sides(coef, inner_extent, side)
+    _find_moves(coef, loop, loops, move)
     part_side = side.copy()
     part_at = np.zeros(ranks, np.int64)
     part_words = full_words
     if loops > 0 and not stateless:
-        moved = -1
-        several = False
-        apart = False
-        for r in range(ranks):
-            if move[0, r] != 0:
-                if moved >= 0:
-                    several = True
-                moved = r
-                if abs(move[0, r]) >= side[r]:
-                    apart = True
-        if moved < 0:
-            part_words = 0.0
-        elif not several and not apart:
-            part_words = full_words / side[moved] * move[0, moved]
-            part_side[moved] = move[0, moved]
-            part_at[moved] = side[moved] - move[0, moved]
-
-    # Words fetched whole and in part, by the step that fetches them.
-    later = np.ones(max(loops, 1) + 1)
-    for j in range(loops - 1, -1, -1):
-        later[j] = later[j + 1] * loop[j, BOUND]
-    whole_calls = 1.0
-    matched_calls = 0.0
-    matches = np.zeros(max(loops, 1), np.bool_)
-    for j in range(1, loops):
-        match = not stateless
-        for r in range(ranks):
-            if move[j, r] != move[0, r]:
-                match = False
-        calls = (loop[j, BOUND] - 1) * later[j + 1]
-        matches[j] = match
-        if match:
-            matched_calls += calls
-        else:
-            whole_calls += calls
+        part_words = _find_part(side, move, full_words, part_side, part_at)
+    whole_calls, matched_calls = _count_calls(loop, loops, move, stateless, later, matches)
     first_calls = 0.0
     if loops > 0:
         first_calls = (loop[0, BOUND] - 1) * later[1]
-
     if spatials == 0:
         words = whole_calls * full_words + (matched_calls + first_calls) * part_words
         if stateless:
             words = later[0] * full_words
-        _add_group(groups, record, 1.0, 1.0, words)
+        add_group(groups, record, 1.0, 1.0, words)
         return 0.0
 
     # Which calls could be served by a mesh neighbour: kind of box now and before, and the offset it needs.
+    instances, distinct, shared_rank = _count_boxes(coef, spatial, spatials)
     offsets = np.zeros((instances, ranks), np.int64)
     reach = np.zeros(ranks, np.int64)
-    have_offsets = False
     sizes = np.empty(instances, np.int64)
     codes = np.zeros(instances, np.int64)
     chosen = np.ones(instances, np.bool_)
     linked = np.zeros(instances, np.bool_)
+    need = np.empty(ranks, np.int64)
+    whole = np.empty(2, np.bool_)
     for s in range(spatials):
         for r in range(ranks):
             reach[r] += coef[r, spatial[s, DIM]] * spatial[s, STEP] * (spatial[s, BOUND] - 1)
+    have_offsets = shared_rank
     if shared_rank:
-        have_offsets = True
-        _fill_offsets(coef, spatial, spatials, offsets, codes, reach)
-        distinct = _classes(codes, chosen, sizes)
+        fill_offsets(coef, spatial, spatials, offsets, codes, reach)
+        distinct = count_classes(codes, chosen, sizes)
     else:
-        distinct = simple_distinct
         for i in range(distinct):
-            sizes[i] = instances // simple_distinct
+            sizes[i] = instances // distinct
 
     # Calls without a predecessor never link: the first.
     plain_whole = 1.0
     plain_part = 0.0
     links = 0.0
-    need = np.empty(ranks, np.int64)
     for j in range(loops):
-        for variant in range(2):
-            # Loop 0 is called after a whole box (variant 0) or after a part (variant 1); others always after a part.
+        # Loop 0 is called after a whole box (variant 0) or after a part (variant 1); others always after a part.
+        for variant in range(2 if j == 0 else 1):
             if j == 0:
                 calls = (loop[0, BOUND] - 1) * (whole_calls if variant == 0 else matched_calls)
-                now_whole = stateless
-                before_whole = variant == 0 or stateless
+                whole[0] = stateless
+                whole[1] = variant == 0 or stateless
             else:
-                if variant == 1:
-                    continue
                 calls = (loop[j, BOUND] - 1) * later[j + 1]
-                now_whole = not matches[j]
-                before_whole = stateless
-            if calls == 0.0:
+                whole[0] = not matches[j]
+                whole[1] = stateless
+            words = full_words if whole[0] else part_words
+            if calls == 0.0 or words == 0.0:
                 continue
-            words = full_words if now_whole else part_words
-            if words == 0.0:
-                continue
-            possible = True
-            for r in range(ranks):
-                now_side = side[r] if now_whole else part_side[r]
-                before_side = side[r] if before_whole else part_side[r]
-                if now_side != before_side:
-                    possible = False
-                    break
-                at = move[j, r]
-                if not now_whole:
-                    at += part_at[r]
-                if not before_whole:
-                    at -= part_at[r]
-                need[r] = at
-                if abs(at) > reach[r]:
-                    possible = False
-                    break
-            if possible and before_whole is False and part_words == 0.0:
-                possible = False
             used = False
-            if possible:
+            if (whole[1] or part_words != 0.0) and _link_offset(side, part_side, part_at, move, j, whole, reach, need):
                 if not have_offsets:
                     have_offsets = True
-                    _fill_offsets(coef, spatial, spatials, offsets, codes, reach)
-                number = _neighbour_links(offsets, need, columns, rows, linked)
+                    fill_offsets(coef, spatial, spatials, offsets, codes, reach)
+                number = neighbour_links(offsets, need, columns, rows, linked)
                 if number > 0:
                     for i in range(instances):
                         chosen[i] = not linked[i]
                     link_sizes = np.empty(instances, np.int64)
-                    left = _classes(codes, chosen, link_sizes)
+                    left = count_classes(codes, chosen, link_sizes)
                     if left < distinct:
                         used = True
                         links += number * words * calls
                         if left > 0:
-                            _record(link_sizes, left, words * calls, groups, record)
+                            record_classes(link_sizes, left, words * calls, groups, record)
             if not used:
-                if now_whole:
+                if whole[0]:
                     plain_whole += calls
                 else:
                     plain_part += calls
     words = plain_whole * full_words + plain_part * part_words
     if words > 0.0:
-        _record(sizes, distinct, words, groups, record)
+        record_classes(sizes, distinct, words, groups, record)
     return links
-
-
-@nb.njit(cache=True)
-def _fill_offsets(coef: Ints, spatial: Ints, spatials: int, offsets: Ints, codes: Ints, reach: Ints) -> None:
-    """Write the index offset of every instance, and one number that is equal where the offsets are."""
-    ranks = coef.shape[0]
-    for i in range(offsets.shape[0]):
-        rest = i
-        for r in range(ranks):
-            offsets[i, r] = 0
-        for s in range(spatials - 1, -1, -1):
-            index = rest % spatial[s, BOUND]
-            rest //= spatial[s, BOUND]
-            for r in range(ranks):
-                offsets[i, r] += coef[r, spatial[s, DIM]] * spatial[s, STEP] * index
-        code = 0
-        for r in range(ranks):
-            code = code * (reach[r] + 1) + offsets[i, r]
-        codes[i] = code
 
 
 @nb.njit(cache=True)

@@ -15,8 +15,9 @@ MAX_PRIMES = 9
 ENERGY, DELAY, PRODUCT, CANONICAL = 0, 1, 2, 3
 #: Relative slack that covers rounding of double-precision sums; results closer than this are ties.
 SLACK = 1e-12
-#: Places of the incumbent: energy [pJ], cycles, energy x cycles, energy limit, product limit.
-BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, BEST = range(6)
+#: Places of the incumbent: energy [pJ], cycles, product, energy limit, product limit, and the power of the cycles in
+#: the product of energy and cycles.
+BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, DELAY_POWER, BEST = range(7)
 #: Places of the counters: nests evaluated; nodes entered; nodes cut by a bound, by a capacity; evaluations allowed;
 #: whether that ended the search.
 VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, STOPPED, COUNTERS = range(7)
@@ -222,14 +223,15 @@ def new_log(events: int = 0) -> Log:
     return Log(np.zeros((events, 4), np.int64), np.zeros(events), np.full(1, 0 if events else -1, np.int64))
 
 
-def new_best(limit_pj: float = np.inf, limit_product: float = np.inf) -> Floats:
-    """Return an incumbent that anything improves on, under limits on energy [pJ] and energy-delay product."""
+def new_best(limit_pj: float = np.inf, delay_power: float = 1.0) -> Floats:
+    """Return an incumbent that anything improves on, under a limit on energy [pJ]."""
     best = np.empty(BEST)
     best[BEST_PJ] = np.inf
     best[BEST_CYCLES] = np.inf
     best[BEST_PRODUCT] = np.inf
     best[LIMIT_PJ] = limit_pj
-    best[LIMIT_PRODUCT] = limit_product
+    best[LIMIT_PRODUCT] = np.inf
+    best[DELAY_POWER] = delay_power
     return best
 
 

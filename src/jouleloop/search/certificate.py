@@ -15,17 +15,18 @@ from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.arrays import CAPACITY, CLUSTERS, MAX_LOOPS, MIN_WORDS, Floats
 from jouleloop.model.encode import encode_hardware
 from jouleloop.model.evaluate import first_fills_elided
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.search.arrays import (
     BEST_CYCLES,
     BEST_PJ,
     BEST_PRODUCT,
     DELAY,
-    ENERGY,
+    DELAY_POWER,
     EVALUATED,
     LEFT_OUT,
     NO_TILE,
     OPENED,
-    PRODUCT,
     STOPPED,
     VALUE,
     Found,
@@ -37,7 +38,7 @@ from jouleloop.search.arrays import (
 from jouleloop.search.check.form import digest_of
 from jouleloop.search.descend import beaten
 from jouleloop.search.lattice import digit
-from jouleloop.search.optimise import Search
+from jouleloop.search.optimise import Search, delay_power_of, mode_of
 from jouleloop.search.result import SearchResult
 from jouleloop.search.solve import Solver
 
@@ -45,7 +46,6 @@ from jouleloop.search.solve import Solver
 FORMAT = 1
 #: Events that a certificate may hold; beyond, the tree is too large to be of use.
 MOST_EVENTS = 4_000_000
-_MODES = {"energy": ENERGY, "delay": DELAY, "edp": PRODUCT}
 
 
 def certify(
@@ -58,14 +58,15 @@ def certify(
     InputError
         Where the result is no proven optimum of one objective, or the tree is too large.
     """
-    name = result.objective[0]
+    objective = OBJECTIVES[result.objective[0]]
+    mode = mode_of(objective)
     if not result.optimal or result.mapping is None or result.evaluation is None or len(result.objective) > 1:
-        reason = result.reason or "a certificate needs a proven optimum of energy, delay or edp"
+        reason = result.reason or "a certificate needs a proven optimum of one objective"
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
     search = Search(space, costs, semantics, None)
-    best = _incumbent(name, result)
+    best = _incumbent(objective, result.evaluation)
     parts: list[dict[str, Any]] = []
     spent = 0
     for solver in search.solvers:
@@ -75,20 +76,15 @@ def certify(
             part: dict[str, Any] = {"keep": keep, "unrolling": _whole_rows(search, factors), "lemma": "bound"}
             bound_pj = float(solver.bound_pj[u])
             part["bound_pj"] = None if np.isinf(bound_pj) else bound_pj
-            if np.isfinite(bound_pj) and not beaten(_MODES[name], best, bound_pj, solver.steps[u]):
-                log = _follow(solver, u, _MODES[name], best, MOST_EVENTS - spent)
+            if np.isfinite(bound_pj) and not beaten(mode, best, bound_pj, solver.steps[u]):
+                log = _follow(solver, u, mode, best, MOST_EVENTS - spent)
                 spent += int(log.used[0])
                 part |= {"lemma": "cuts", "cuts": _tree(search, solver, log)}
             parts.append(part)
-    value = {
-        "energy": result.evaluation.energy_pj,
-        "delay": result.evaluation.cycles,
-        "edp": result.evaluation.edp_pj_cycles,
-    }
     found = {
         "certificate": FORMAT,
-        "objective": name,
-        "value": value[name],
+        "objective": objective.name,
+        "value": objective.value(result.evaluation),
         **subject(space, constraints, costs, semantics),
         "mapping": result.mapping.as_json(),
         "parts": parts,
@@ -107,16 +103,14 @@ def subject(space: MapSpace, constraints: Constraints, costs: EnergyCosts, seman
     }
 
 
-def _incumbent(name: str, result: SearchResult) -> Floats:
+def _incumbent(objective: Objective, evaluation: Evaluation) -> Floats:
     """Return an incumbent that nothing improves on, so that the descent shows why."""
-    best = new_best()
-    if result.evaluation is not None:
-        if name == "energy":
-            best[BEST_PJ] = result.evaluation.energy_pj
-        elif name == "edp":
-            best[BEST_PRODUCT] = result.evaluation.edp_pj_cycles
-        else:
-            best[BEST_CYCLES], best[BEST_PJ] = result.evaluation.cycles, -np.inf
+    best = new_best(delay_power=delay_power_of(objective))
+    best[BEST_PRODUCT] = evaluation.energy_pj * float(evaluation.cycles) ** best[DELAY_POWER]
+    if mode_of(objective) == DELAY:
+        best[BEST_CYCLES], best[BEST_PJ] = evaluation.cycles, -np.inf
+    else:
+        best[BEST_PJ] = evaluation.energy_pj
     return best
 
 

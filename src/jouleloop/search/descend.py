@@ -19,6 +19,7 @@ from jouleloop.search.arrays import (
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
+    DELAY_POWER,
     ENERGY,
     EVALUATED,
     FIRST,
@@ -72,8 +73,10 @@ def beaten(mode: int, best: Floats, energy_pj: float, cycles: float) -> bool:
             return True
         return bool(cycles == best[BEST_CYCLES] and energy_pj >= best[BEST_PJ] * (1.0 - SLACK))
     if mode == PRODUCT:
-        return bool(energy_pj * cycles >= best[BEST_PRODUCT] * (1.0 - SLACK))
-    if energy_pj > best[LIMIT_PJ] or energy_pj * cycles > best[LIMIT_PRODUCT]:
+        return bool(energy_pj * cycles ** best[DELAY_POWER] >= best[BEST_PRODUCT] * (1.0 - SLACK))
+    if energy_pj > best[LIMIT_PJ]:
+        return True
+    if best[LIMIT_PRODUCT] < np.inf and energy_pj * cycles ** best[DELAY_POWER] > best[LIMIT_PRODUCT]:
         return True
     return bool(cycles >= best[BEST_CYCLES])
 
@@ -144,7 +147,7 @@ def _evaluate_leaf(
                 continue
             best[BEST_PJ] = total_pj
             best[BEST_CYCLES] = cycles
-            best[BEST_PRODUCT] = total_pj * cycles
+            best[BEST_PRODUCT] = total_pj * float(cycles) ** best[DELAY_POWER]
             found.arrangement[0] = arrangement
             found.counts[:] = nest.counts
             found.loops[:] = nest.loops

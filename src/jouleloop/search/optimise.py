@@ -12,7 +12,7 @@ from jouleloop.mapspace.space import MapSpace, slot_array
 from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
-from jouleloop.model.objective import OBJECTIVES
+from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.search.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -44,13 +44,20 @@ TIE = 1e-11
 #: (Timeloop ``include/applications/mapper/mapper-thread.hpp``, ``IsBetterRecursive_``).
 NEXT_METRIC = 1e-3
 
-#: How each objective is searched, and energy with the delay as the next metric.
-_MODES: dict[tuple[str, ...], int] = {
-    ("energy",): ENERGY,
-    ("delay",): DELAY,
-    ("edp",): PRODUCT,
-    ("energy", "delay"): ENERGY,
-}
+#: What may be minimised besides the single objectives: energy, with the delay as the next metric.
+_NEXT = ("energy", "delay")
+
+
+def mode_of(objective: Objective) -> int:
+    """Return how an objective is searched; a product is searched as energy times a power of the cycles."""
+    if objective.delay_power == 0:
+        return ENERGY
+    return PRODUCT if objective.energy_power else DELAY
+
+
+def delay_power_of(objective: Objective) -> float:
+    """Return the power of the cycles in the product with energy that orders mappings as the objective does."""
+    return objective.delay_power / (objective.energy_power or 1)
 
 
 class Search:
@@ -143,14 +150,14 @@ def search_mapspace(
     Parameters
     ----------
     objective
-        ``("energy",)``, ``("delay",)``, ``("edp",)`` or ``("energy", "delay")``: least cycles among the mappings within
-        0.1 % of the least energy.
+        One of `OBJECTIVES`, or ``("energy", "delay")``: least cycles among the mappings within 0.1 % of the least
+        energy.
     budget
         Most mappings to evaluate in full; the result is optimal only where the search ended by itself.
     """
     started = time.perf_counter()
-    if objective not in _MODES:
-        allowed = ", ".join("+".join(names) for names in _MODES)
+    if objective != _NEXT and (len(objective) != 1 or objective[0] not in OBJECTIVES):
+        allowed = ", ".join([*OBJECTIVES, "+".join(_NEXT)])
         raise InputError(Fault("unknown objective", field="objective", value=list(objective), allowed=allowed))
     search = Search(space, costs, semantics, budget)
     result = SearchResult(
@@ -158,8 +165,9 @@ def search_mapspace(
     )
     if not len(search.candidates.factors):
         return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=time.perf_counter() - started)
-    best = new_best()
-    mode = _MODES[objective]
+    first = OBJECTIVES[objective[0]]
+    best = new_best(delay_power=delay_power_of(first))
+    mode = mode_of(first)
     winner = search.run(mode, best)
     if winner is None:
         reason = "the budget of evaluations ended before a mapping was found"
@@ -168,14 +176,14 @@ def search_mapspace(
         return replace(result, status="no_mapping", reason=reason, seconds=time.perf_counter() - started)
     stopped = bool(search.counters[STOPPED])
     least_pj = search.least_pj
-    if not stopped and objective == ("energy", "delay"):
+    if not stopped and objective == _NEXT:
         limit = best[BEST_PJ] * (1 + NEXT_METRIC)
         best = new_best(limit_pj=limit)
         winner = search.run(DELAY, best) or winner
         stopped = bool(search.counters[STOPPED])
     if not stopped:
         # Last pass: among all that tie with the optimum the fewest cycles, then the first in canonical order.
-        final = new_best()
+        final = new_best(delay_power=delay_power_of(first))
         if mode == PRODUCT:
             final[LIMIT_PRODUCT] = best[BEST_PRODUCT] * (1 + TIE)
         else:
@@ -186,7 +194,6 @@ def search_mapspace(
         stopped = bool(search.counters[STOPPED])
     mapping = search.mapping(*winner)
     evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
-    first = OBJECTIVES[objective[0]]
     value = first.value(evaluation)
     if stopped:
         lower = min(value, first.of(least_pj, search.least_steps))

@@ -3,8 +3,18 @@
 import numba as nb
 import numpy as np
 
-from jouleloop.model.arrays import BOUND, DIM, READ_BANDWIDTH, SHARED_BANDWIDTH, TEMPORAL, WRITE_BANDWIDTH, Floats, Ints
-from jouleloop.model.kernel import STEP, box_words
+from jouleloop.model.arrays import (
+    BOUND,
+    DIM,
+    READ_BANDWIDTH,
+    SHARED_BANDWIDTH,
+    STEP,
+    TEMPORAL,
+    WRITE_BANDWIDTH,
+    Floats,
+    Ints,
+)
+from jouleloop.model.kernel import box_words
 from jouleloop.search.arrays import (
     COUNT,
     KIND,

@@ -19,6 +19,7 @@ from jouleloop.search.arrays import (
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
+    DELAY_POWER,
     EDGE,
     HALO,
     LOOPS,
@@ -161,7 +162,7 @@ class Solver:
     def run(self, mode: int, best: Floats, counters: Ints, found: Found) -> None:
         """Minimise over all unrollings; ``best``, ``counters`` and ``found`` are updated where something improves."""
         self.bound_all(counters)
-        for u in self._sequence(mode):
+        for u in self._sequence(mode, best):
             if counters[STOPPED]:
                 return
             if self.bound_pj[u] == np.inf or beaten(mode, best, self.bound_pj[u], self.steps[u]):
@@ -221,11 +222,11 @@ class Solver:
         self._tabled = (last - 1, points)
         return points
 
-    def _sequence(self, mode: int) -> Ints:
+    def _sequence(self, mode: int, best: Floats) -> Ints:
         """Return the order in which unrollings are searched."""
         keys = self.bound_pj
         if mode in (CANONICAL, DELAY):
             keys = self.steps
         elif mode == PRODUCT:
-            keys = self.bound_pj * self.steps
+            keys = self.bound_pj * self.steps ** best[DELAY_POWER]
         return np.argsort(keys, kind="stable")

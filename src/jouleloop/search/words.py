@@ -9,8 +9,7 @@ import math
 
 import numba as nb
 
-from jouleloop.model.arrays import BOUND, DIM, Floats, Ints
-from jouleloop.model.kernel import STEP
+from jouleloop.model.arrays import BOUND, DIM, STEP, Floats, Ints
 from jouleloop.search.arrays import (
     COINCIDE,
     DISTINCT,

@@ -6,7 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from jouleloop.errors import Fault, InputError
+from jouleloop.errors import Fault, InputError, unknown
+from jouleloop.model.objective import OBJECTIVES
 
 Count = Annotated[int, Field(ge=1, le=2**53)]
 Size = Annotated[int, Field(ge=0, le=2**53)]
@@ -92,7 +93,7 @@ class _Part(_Strict):
 
 class _Certificate(_Strict):
     certificate: Literal[1]
-    objective: Literal["energy", "delay", "edp"]
+    objective: str
     value: Energy
     semantics: str
     first_fills_elided: bool
@@ -129,6 +130,8 @@ def check_form(data: Any) -> dict[str, Any]:
     certificate: dict[str, Any] = data
     if digest_of(certificate) != certificate["digest"]:
         raise InputError(Fault("was changed after it was written", field="digest", value=certificate["digest"]))
+    if certificate["objective"] not in OBJECTIVES:
+        raise InputError(unknown(certificate["objective"], OBJECTIVES, "objective", field="objective"))
     _check_names(certificate)
     return certificate
 

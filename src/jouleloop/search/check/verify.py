@@ -7,6 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.search.check.design import Design, Factors, Keep
 from jouleloop.search.check.lemmas import Bounds, Loop, Merging
 from jouleloop.search.check.nests import Nests, is_valid
@@ -41,17 +42,14 @@ class _Verifier:
         self.nests = Nests(self.design, data)
         self.merging = Merging(self.design)
         self.value = Fraction(data["value"])
-        self.objective = data["objective"]
+        self.objective = OBJECTIVES[data["objective"]]
         self.verdict = Verdict()
 
     def no_better(self, energy: float, steps: int) -> bool:
         """Whether a part of at least this energy (in `Design.unit_pj`) and these cycles cannot beat the claim."""
         if energy == math.inf:
             return True
-        if self.objective == "delay":
-            return steps >= self.value
-        found = int(energy) * self.design.unit_pj * (steps if self.objective == "edp" else 1)
-        return found >= self.value * (1 - ROUNDING)
+        return self.worth(int(energy) * self.design.unit_pj, steps) >= self.value * (1 - ROUNDING)
 
     def run(self) -> Verdict:
         self.claim()
@@ -96,7 +94,7 @@ class _Verifier:
 
     def worth(self, energy_pj: Fraction, cycles: int) -> Fraction:
         """What a nest is worth to the objective."""
-        return {"energy": energy_pj, "delay": Fraction(cycles), "edp": energy_pj * cycles}[self.objective]
+        return energy_pj**self.objective.energy_power * Fraction(cycles) ** self.objective.delay_power
 
     def shown(self, factors: tuple[Factors, ...]) -> str:
         """Return factors by level in words."""

@@ -144,6 +144,7 @@ def _search(
     inputs: Any,
     outputs: Any,
     beta: Any,
+    output_price: Any,
     limit: Any,
     most: Any,
     use: Any,
@@ -239,7 +240,7 @@ def _search(
                 else:
                     if (in_y >> (vertex - inputs)) & 1 or rows[vertex - inputs] == everything:
                         continue
-                    price = 2
+                    price = output_price
                 total = np.int64(cost[state]) + price
                 if total > limit:
                     continue
@@ -304,6 +305,7 @@ def search(
     most_states: int = 2_000_000,
     relaxations: tuple[CountRelaxation, CountRelaxation] | None = None,
     estimate: bool = True,
+    output_price: int = 2,
 ) -> ExactSearch:
     """Search for a schedule of cost at most ``limit``.
 
@@ -319,6 +321,8 @@ def search(
         The relaxation that tracks outputs and the one that tracks inputs, where they are at hand already.
     estimate
         False for Dijkstra's algorithm over canonical states, as a check of the estimate.
+    output_price
+        What a read of an output costs: 2, or 1 for the least μ + ν, to which the estimate does not apply.
     """
     by_outputs, by_inputs = relaxations or (
         output_relaxation(inputs, outputs, buffer_words),
@@ -330,7 +334,7 @@ def search(
     while True:
         report[:] = 0
         answer = _search(
-            inputs, outputs, buffer_words, limit, room, estimate,
+            inputs, outputs, buffer_words, output_price, limit, room, estimate and output_price == 2,
             _arrays(by_outputs), _arrays(by_inputs), report, path,
         )  # fmt: skip
         if answer == _OUT_OF_STATES and room < most_states:

@@ -4,7 +4,7 @@ from jouleloop.errors import InputError
 from jouleloop.theory.fully_connected.best_schedule import schedule_of
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
-from jouleloop.theory.fully_connected.formulas import FcLayer
+from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_reads
 from jouleloop.theory.fully_connected.optima import divisible_grid, from_csv, grid, judge, table_row, to_csv
 from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation
 from jouleloop.theory.fully_connected.schedule import run, schedule_from_moves
@@ -136,3 +136,18 @@ def test_eq_20_fails_for_many_outputs_and_few_inputs():
     row = table_row(4, 16, 5)
     assert row.upper_accesses == 36 < row.lower_bound_20 == 37
     assert (row.divides, row.outputs_at_most_inputs, row.inputs_large) == (True, False, False)
+
+
+def test_eq_18_bounds_the_reads_under_its_assumptions():
+    fewest = {}
+    for n in range(1, 9):
+        for m in range(1, 9):
+            for beta in range(2, min(n, m) + 2):
+                if n * m <= 16:
+                    found = search(n, m, beta, n * m + 1, estimate=False, output_price=1, most_states=300_000)
+                    fewest[n, m, beta] = found.cost
+    below = {layer for layer, cost in fewest.items() if cost < lower_bound_reads(FcLayer(*layer))}
+    assert {layer for layer in below if layer[2] > 2 and layer[1] <= layer[0]} == set()
+    assert {layer for layer in fewest if layer[2] == 2} <= below
+    assert {(2, 4, 3), (2, 6, 3)} <= below
+    assert fewest[4, 4, 3] == lower_bound_reads(FcLayer(4, 4, 3)) == 11

@@ -1,0 +1,144 @@
+"""Who shares a box with whom below a boundary: classes of instances, transfers by multicast factor, mesh neighbours."""
+
+import numba as nb
+import numpy as np
+
+from jouleloop.model.arrays import BOUND, DIM, GROUPS, MULTICAST, SCATTER, STEP, WORDS, Bools, Floats, Ints
+
+
+@nb.njit(cache=True)
+def add_group(groups: Floats, record: Ints, multicast: float, scatter: float, words: float) -> None:
+    """Add transfers to the group of the same multicast and scatter factors, or as a new one."""
+    for g in range(record[GROUPS]):
+        if groups[g, MULTICAST] == multicast and groups[g, SCATTER] == scatter:
+            groups[g, WORDS] += words
+            return
+    g = record[GROUPS]
+    if g >= groups.shape[0]:
+        raise ValueError("too many transfer groups")
+    groups[g, MULTICAST] = multicast
+    groups[g, SCATTER] = scatter
+    groups[g, WORDS] = words
+    record[GROUPS] = g + 1
+
+
+@nb.njit(cache=True)
+def _sort(values: Ints) -> None:
+    """Sort in place (Shell's method; short to compile)."""
+    gap = values.shape[0] // 2
+    while gap > 0:
+        for i in range(gap, values.shape[0]):
+            value = values[i]
+            j = i
+            while j >= gap and values[j - gap] > value:
+                values[j] = values[j - gap]
+                j -= gap
+            values[j] = value
+        gap //= 2
+
+
+@nb.njit(cache=True)
+def count_classes(codes: Ints, chosen: Bools, sizes: Ints) -> int:
+    """Write how many chosen instances share each distinct code into ``sizes``; return the number of distinct codes."""
+    n = 0
+    for i in range(codes.shape[0]):
+        if chosen[i]:
+            n += 1
+    picked = np.empty(n, np.int64)
+    k = 0
+    for i in range(codes.shape[0]):
+        if chosen[i]:
+            picked[k] = codes[i]
+            k += 1
+    _sort(picked)
+    distinct = 0
+    i = 0
+    while i < n:
+        j = i
+        while j < n and picked[j] == picked[i]:
+            j += 1
+        sizes[distinct] = j - i
+        distinct += 1
+        i = j
+    return distinct
+
+
+@nb.njit(cache=True)
+def record_classes(sizes: Ints, distinct: int, words: float, groups: Floats, record: Ints) -> None:
+    """Add one call's transfers: classes of equal multicast factor form a group, their number its scatter factor."""
+    done = np.zeros(distinct, np.bool_)
+    for a in range(distinct):
+        if done[a]:
+            continue
+        same = 0
+        for b in range(a, distinct):
+            if sizes[b] == sizes[a]:
+                same += 1
+                done[b] = True
+        add_group(groups, record, float(sizes[a]), float(same), words * same)
+
+
+@nb.njit(cache=True)
+def neighbour_links(offsets: Ints, need: Ints, columns: int, rows: int, linked: Bools) -> int:
+    """Mark the instances whose words a mesh neighbour held before; return their number.
+
+    Instance i sits at column i mod ``columns`` and row i div ``columns``, whatever its axes in the mapping
+    (``NestAnalysis::ComputeNetworkLinkTransfers``, ``GetLinearIndex``).
+    """
+    n = offsets.shape[0]
+    ranks = offsets.shape[1]
+    total = 0
+    for i in range(n):
+        linked[i] = False
+        row = i // columns
+        column = i % columns
+        if row >= rows:
+            continue
+        for side in range(4):
+            if side == 0:
+                if row < 1:
+                    continue
+                other = i - columns
+            elif side == 1:
+                if row + 1 >= rows:
+                    continue
+                other = i + columns
+            elif side == 2:
+                if column < 1:
+                    continue
+                other = i - 1
+            else:
+                if column + 1 >= columns:
+                    continue
+                other = i + 1
+            if other >= n:
+                continue
+            same = True
+            for r in range(ranks):
+                if offsets[other, r] - offsets[i, r] != need[r]:
+                    same = False
+                    break
+            if same:
+                linked[i] = True
+                total += 1
+                break
+    return total
+
+
+@nb.njit(cache=True)
+def fill_offsets(coef: Ints, spatial: Ints, spatials: int, offsets: Ints, codes: Ints, reach: Ints) -> None:
+    """Write the index offset of every instance, and one number that is equal where the offsets are."""
+    ranks = coef.shape[0]
+    for i in range(offsets.shape[0]):
+        rest = i
+        for r in range(ranks):
+            offsets[i, r] = 0
+        for s in range(spatials - 1, -1, -1):
+            index = rest % spatial[s, BOUND]
+            rest //= spatial[s, BOUND]
+            for r in range(ranks):
+                offsets[i, r] += coef[r, spatial[s, DIM]] * spatial[s, STEP] * index
+        code = 0
+        for r in range(ranks):
+            code = code * (reach[r] + 1) + offsets[i, r]
+        codes[i] = code
