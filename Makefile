@@ -1,4 +1,4 @@
-# The two commands: `make` computes everything, `make test` checks everything.
+# `make` computes everything, `make test` checks what a change can break, `make test-all` the rest: no test is in both.
 .DEFAULT_GOAL := all
 SHELL := /bin/bash
 
@@ -9,14 +9,21 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 CORES ?= all
 
-.PHONY: all test lint clean
+# What needs system packages, a browser, Slurm, other Pythons or much time. These tests wait for each other in groups.
+LONG := slow or workflow or browser
+PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+
+.PHONY: all test test-all lint clean
 
 all: $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
 
 test: $(VENV)/installed-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(MAKE) --no-print-directory lint
-	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m pytest -n 2 --dist loadgroup
+	PATH="$(abspath $(BIN)):$$PATH" JOULELOOP_NO_INSTALL=1 $(PYTEST) -m "not ($(LONG))"
+
+test-all: $(VENV)/installed-dev
+	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -m "$(LONG)"
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

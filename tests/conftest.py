@@ -1,7 +1,20 @@
-"""Options of the whole test suite."""
+"""Options and fixtures of the whole test suite."""
+
+import signal
+from collections.abc import Iterator
 
 import pytest
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--fix", action="store_true", help="write the generated files again instead of failing")
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let the programs that a test starts take signals that a shell's background job or nohup hands down as ignored."""
+    numbers = (signal.SIGINT, signal.SIGHUP)
+    before = [signal.signal(number, signal.default_int_handler) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)

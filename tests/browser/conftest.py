@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from jouleloop.tables.growth import analyse, write_analysis
 from jouleloop.tables.layouts import NETWORKS
 from jouleloop.tables.networks import network_table
 from paths import ROOT
+from waiting import installed
 
 SCREENSHOTS = ROOT / "results" / "screenshots"
 HOSTILE = "<img src=x onerror=\"document.title='run'\"></script><b>&amp;"
@@ -86,17 +86,9 @@ def chromium() -> str:
     found = given or next((path for name in names if (path := shutil.which(name))), None)
     if found:
         return found
-    if shutil.which("apt-get") is None or os.geteuid() != 0:
-        pytest.skip("no Chromium is installed, and without apt-get and root it cannot be; set JOULELOOP_CHROMIUM")
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for command in (["update"], ["install", "-y", "--no-install-recommends", "chromium"]):
-        done = subprocess.run(
-            ["apt-get", "-qq", *command], env=environment, capture_output=True, text=True, timeout=400, check=False
-        )
-    installed = shutil.which("chromium")
-    if installed is None:
-        pytest.skip(f"apt-get could not install chromium: {done.stderr.strip()[-200:]}")
-    return installed
+    if reason := installed(("chromium",), ("chromium",)):
+        pytest.skip(f"Chromium (JOULELOOP_CHROMIUM may name one): {reason}")
+    return shutil.which("chromium") or "chromium"
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import write_analysis
 from jouleloop.tables.layouts import ANY, ENERGIES, LAW_POINTS, LAWS, SEARCH_NOISE, THEORY_RATIO
+from waiting import LIMIT_S
 
 OPTIONS = StatisticsOptions()
 ANALYSIS = ("verdicts", "fits", "residuals", "left_out")
@@ -317,7 +318,7 @@ def test_a_page_of_twenty_thousand_points_stays_small(tmp_path: Path) -> None:
 def test_command_line(folder: Path, tmp_path: Path) -> None:
     def jouleloop(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "jouleloop", "report", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        return subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
 
     output = tmp_path / "elsewhere" / "page.html"
     done = jouleloop(str(folder), "--output", str(output))

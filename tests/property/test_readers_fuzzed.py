@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from paths import ROOT
+from waiting import LIMIT_S
 
 SECONDS = 20
 
@@ -29,7 +30,7 @@ def test_every_reader_for_a_while(tmp_path: Path) -> None:
         capture_output=True,
         text=True,
         errors="replace",
-        timeout=20 * SECONDS,
+        timeout=LIMIT_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]

@@ -50,7 +50,7 @@ FILES = st.dictionaries(st.sampled_from(KEYS), VALUES, max_size=8).map(
 
 
 @given(FILES | VALUES)
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300, deadline=None)
 def test_any_sweep_file(data: Any) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "s.yaml")
@@ -66,7 +66,7 @@ def test_any_sweep_file(data: Any) -> None:
 
 
 @given(st.binary(max_size=60) | st.text("{}[]&*!:-\n ab<|>%@`'\"#", max_size=40).map(str.encode))
-@settings(max_examples=300, deadline=2000)
+@settings(max_examples=300, deadline=None)
 def test_any_bytes(data: bytes) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "s.yaml")
@@ -78,7 +78,7 @@ def test_any_bytes(data: bytes) -> None:
 
 
 @given(VALUES)
-@settings(max_examples=200, deadline=2000)
+@settings(max_examples=200, deadline=None)
 def test_any_configuration(data: Any) -> None:
     try:
         load_study(data if isinstance(data, dict) else {"sweeps": data}, Path("none"))

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import yaml
 
 from paths import ROOT
+from waiting import LIMIT_S
 
 #: 12 layers on two architectures in 6 chunks.
 LAYERS = """\
@@ -47,7 +47,7 @@ class Started:
         if group:
             self.process.wait()
 
-    def wait(self, seconds: float = 500.0) -> tuple[int, str]:
+    def wait(self, seconds: float = LIMIT_S) -> tuple[int, str]:
         """Return exit code and output."""
         self.process.wait(timeout=seconds)
         return self.process.returncode, self.text()
@@ -139,14 +139,6 @@ class Study:
         return found
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 240.0) -> None:
-    """Wait until ``condition`` holds; fail where it does not in time."""
-    end = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < end, "nothing happened in time"
-        time.sleep(0.01)
-
-
 @pytest.fixture(autouse=True)
 def _nothing_goes_on() -> Iterator[None]:
     """Kill what a failed test has left running."""
@@ -159,12 +151,6 @@ def _nothing_goes_on() -> Iterator[None]:
 def study() -> Callable[..., Study]:
     """Return how a study is made."""
     return Study.create
-
-
-@pytest.fixture(scope="session")
-def until() -> Callable[..., None]:
-    """Return how something is waited for."""
-    return wait_for
 
 
 @pytest.fixture(scope="session")

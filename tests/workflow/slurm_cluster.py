@@ -12,25 +12,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
+from waiting import LIMIT_S, installed
+
 _PACKAGES = ("slurm-wlm", "munge")
 _PROGRAMS = ("slurmctld", "slurmd", "munged", "sbatch", "srun", "squeue", "scontrol", "sinfo")
 
 
 def missing_programs() -> str | None:
     """Return why there is no Slurm here after an attempt to install Debian's; None where there is one."""
-    if all(map(shutil.which, _PROGRAMS)):
-        return None
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        return f"Slurm is not installed, and installing {' and '.join(_PACKAGES)} needs root on Debian"
-    if os.environ.get("JOULELOOP_NO_INSTALL"):
-        return "Slurm is not installed, and JOULELOOP_NO_INSTALL forbids to install it"
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    for command in (("update",), ("install", "--yes", "--no-install-recommends", *_PACKAGES)):
-        done = subprocess.run(["apt-get", *command], env=environment, capture_output=True, text=True, check=False)
-        if done.returncode:
-            return f"apt-get {command[0]} failed: {done.stderr.strip()[-300:]}"
-    lost = [name for name in _PROGRAMS if shutil.which(name) is None]
-    return f"not installed: {', '.join(lost)}" if lost else None
+    reason = installed(_PROGRAMS, _PACKAGES)
+    return f"Slurm: {reason}" if reason else None
 
 
 def free_ports(count: int) -> list[int]:
@@ -66,7 +57,7 @@ class Cluster:
     def call(self, *command: str) -> str:
         """Return what a Slurm command prints."""
         return subprocess.run(
-            command, env=os.environ | self.variables, capture_output=True, text=True, check=True, timeout=60
+            command, env=os.environ | self.variables, capture_output=True, text=True, check=True, timeout=LIMIT_S
         ).stdout
 
     def nodes(self) -> dict[str, str]:
@@ -87,6 +78,20 @@ class Cluster:
     def update(self, node: str, state: str) -> None:
         """Set the state of a node."""
         self.call("scontrol", "update", f"NodeName={node}", f"State={state}", "Reason=test")
+
+    def hold(self, *nodes: str) -> None:
+        """Let no chunk begin on these nodes, so that a job waits there for whatever is to happen to it."""
+        for node in nodes:
+            (self.folder / "held" / node).mkdir(parents=True)
+
+    def admit(self, node: str) -> None:
+        """Let one chunk begin on a node that is held."""
+        (self.folder / "held" / node / "ticket").touch()
+
+    def release(self, *nodes: str) -> None:
+        """Let all chunks begin on these nodes."""
+        for node in nodes:
+            shutil.rmtree(self.folder / "held" / node, ignore_errors=True)
 
     def _start(self, *command: str) -> None:
         name = "-".join(Path(part).name for part in command if not part.startswith("-"))[:40]
@@ -114,10 +119,9 @@ class Cluster:
         (folder / "slurm.conf").write_text(
             _CONFIGURATION.format(folder=folder, control=control, first=first, second=second, user=user)
         )
-        # Job steps are started without the variable that names the configuration. The delay keeps a job long enough on
-        # its node for the node to be lost meanwhile.
+        # Job steps are started without the variable that names the configuration.
         shim = folder / "bin" / "srun"
-        shim.write_text(f'#!/bin/sh\nsleep 4\nSLURM_CONF={folder}/slurm.conf exec {shutil.which("srun")} "$@"\n')
+        shim.write_text(_SHIM.format(folder=folder, srun=shutil.which("srun")))
         shim.chmod(0o755)
         # There is no accounting; what asks for it all the same gets the queue.
         other = folder / "bin" / "sacct"
@@ -141,7 +145,7 @@ class Cluster:
         return self
 
     def _wait(self, condition: Callable[[], bool]) -> None:
-        end = time.monotonic() + 60
+        end = time.monotonic() + LIMIT_S / 3
         while True:
             try:
                 if condition():
@@ -161,12 +165,21 @@ class Cluster:
             process.send_signal(signal.SIGTERM)
         for process in reversed(self.daemons):
             try:
-                process.wait(timeout=15)
+                process.wait(timeout=120)
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
 
 
+#: A chunk on a node that is held takes a ticket or waits for one.
+_SHIM = """\
+#!/bin/sh
+held={folder}/held/$SLURMD_NODENAME
+case "$*" in *map_chunk*)
+    while [ -d "$held" ] && ! rm "$held/ticket" 2>/dev/null; do sleep 0.2; done;;
+esac
+SLURM_CONF={folder}/slurm.conf exec {srun} "$@"
+"""
 _CONFIGURATION = """\
 ClusterName=test
 SlurmctldHost=localhost(127.0.0.1)

@@ -13,10 +13,11 @@ from typing import Any
 
 import pytest
 
+from waiting import installed, until
+
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
 
 Make = Callable[..., Any]
-Until = Callable[..., None]
 
 
 def clean(text: str) -> bool:
@@ -52,7 +53,7 @@ def segments(folder: Path) -> list[Path]:
 ONE_CORE = ("--cores", "1", "results/energies.parquet")
 
 
-def test_a_killed_worker(study: Make, undisturbed: Any, tmp_path: Path, until: Until) -> None:
+def test_a_killed_worker(study: Make, undisturbed: Any, tmp_path: Path) -> None:
     mine = study(tmp_path / "s")
     run = mine.start(*ONE_CORE)
     found: list[int] = []
@@ -76,7 +77,7 @@ def test_a_killed_worker(study: Make, undisturbed: Any, tmp_path: Path, until: U
     assert mine.tables() == undisturbed.tables()
 
 
-def test_snakemake_is_killed(study: Make, undisturbed: Any, tmp_path: Path, until: Until) -> None:
+def test_snakemake_is_killed(study: Make, undisturbed: Any, tmp_path: Path) -> None:
     mine = study(tmp_path / "s")
     run = mine.start(*ONE_CORE)
     until(lambda: segments(mine.results) or not run.alive())
@@ -105,7 +106,7 @@ def test_everything_is_killed_at_any_moment(study: Make, undisturbed: Any, tmp_p
     assert mine.tables() == undisturbed.tables()
 
 
-def test_two_runs_in_one_folder(study: Make, undisturbed: Any, tmp_path: Path, until: Until) -> None:
+def test_two_runs_in_one_folder(study: Make, undisturbed: Any, tmp_path: Path) -> None:
     mine = study(tmp_path / "s")
     first = mine.start()
     until(lambda: (mine.folder / ".snakemake/locks").is_dir() and list((mine.folder / ".snakemake/locks").iterdir()))
@@ -147,7 +148,7 @@ def copied(swept: Any, folder: Path) -> Any:
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 4])
-def test_the_command_line_is_killed(swept: Any, tmp_path: Path, until: Until, wanted: int) -> None:
+def test_the_command_line_is_killed(swept: Any, tmp_path: Path, wanted: int) -> None:
     mine = copied(swept, tmp_path / "s")
     run = mine.start(*COMMAND)
     until(lambda: len(segments(mine.results)) >= wanted or not run.alive())
@@ -161,7 +162,8 @@ def test_the_command_line_is_killed(swept: Any, tmp_path: Path, until: Until, wa
     assert mine.tables() == swept.tables()
 
 
-def test_interrupted_from_the_keyboard(swept: Any, tmp_path: Path, until: Until) -> None:
+@pytest.mark.usefixtures("interruptible")
+def test_interrupted_from_the_keyboard(swept: Any, tmp_path: Path) -> None:
     mine = copied(swept, tmp_path / "s")
     run = mine.start(*COMMAND)
     until(lambda: segments(mine.results) or not run.alive())
@@ -273,11 +275,8 @@ def edited(mine: Any, text: str, seconds_ago: float) -> None:
 
 def faketime() -> tuple[str, ...]:
     """Return the command that sets the clock of a process two days back; skipped where there is none."""
-    allowed = os.geteuid() == 0 and not os.environ.get("JOULELOOP_NO_INSTALL")
-    if shutil.which("faketime") is None and shutil.which("apt-get") and allowed:
-        subprocess.run(["apt-get", "install", "--yes", "faketime"], capture_output=True, check=False)
-    if shutil.which("faketime") is None:
-        pytest.skip("faketime is neither installed nor to be had")
+    if reason := installed(("faketime",), ("faketime",)):
+        pytest.skip(f"faketime: {reason}")
     return ("faketime", "-f", "-2d")
 
 

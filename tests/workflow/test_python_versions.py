@@ -12,6 +12,8 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
+from waiting import LIMIT_S
+
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
 
 VERSIONS = ("3.11", "3.12", "3.13")
@@ -58,7 +60,7 @@ def python_with_packages(version: str, folder: Path) -> str:
         [found[0], "-m", "venv", str(folder)],
         [python, "-m", "pip", "install", "--quiet", "--only-binary", ":all:", *packages],
     ):
-        done = subprocess.run(step, capture_output=True, text=True, timeout=300, check=False)
+        done = subprocess.run(step, capture_output=True, text=True, timeout=LIMIT_S, check=False)
         if done.returncode:
             pytest.skip(f"Python {version}: its packages are not to be had: {done.stderr.strip()[-300:]}")
     return python
@@ -78,7 +80,7 @@ def swept(study: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -
             env=project.variables(),
             capture_output=True,
             text=True,
-            timeout=400,
+            timeout=LIMIT_S,
             check=False,
         )
         assert done.returncode == 0, done.stderr

@@ -15,6 +15,7 @@ import yaml
 from jouleloop.config.load import load_study, read_config
 from jouleloop.study.plan import plan
 from paths import ROOT
+from waiting import LIMIT_S
 
 GRID = {
     "kind": "fc",
@@ -55,7 +56,7 @@ class Study:
         }
         done = subprocess.run(
             [sys.executable, "-m", "snakemake", "--cores", "2", target],
-            cwd=self.folder, env=environment, capture_output=True, text=True, timeout=300, check=False,
+            cwd=self.folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return Run(self.folder, done.stderr)

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from paths import ROOT
+from waiting import LIMIT_S, until
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
 
@@ -47,7 +48,7 @@ def plugins(tmp_path_factory: pytest.TempPathFactory) -> str:
         return ""
     folder = tmp_path_factory.mktemp("plugins")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(folder), *_PLUGINS]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     if done.returncode:
         pytest.skip(f"snakemake-executor-plugin-slurm is neither installed nor to be had: {done.stderr.strip()[-300:]}")
     return str(folder)
@@ -128,31 +129,35 @@ def test_nodes_are_drained_and_lost(
     cluster: Any,
     plugins: str,
     tmp_path: Path,
-    until: Callable[..., None],
 ) -> None:
     mine = submitted(study, cluster, plugins, tmp_path / "s")
     seen = Protocol(cluster, "nodes are drained and lost")
+    cluster.hold("node1", "node2")
+    cluster.admit("node1")
+    cluster.admit("node2")
     run = mine.start(*ARGUMENTS, *TARGETS)
     seen.note("snakemake --executor slurm is started")
     # Node 1 gets no more jobs once two chunks are through, as when an administrator takes it out of service.
-    until(lambda: len(done(cluster)) >= 2 or not run.alive(), 300)
+    until(lambda: len(done(cluster)) >= 2 or not run.alive())
     assert run.alive(), run.text()
     seen.note("two chunks are through")
     cluster.update("node1", "DRAIN")
     seen.note("node1 is told to drain")
     assert cluster.nodes()["node1"].startswith("drain")
-    until(lambda: cluster.nodes()["node1"] == "drained" or not run.alive(), 120)
+    cluster.release("node1")
+    until(lambda: cluster.nodes()["node1"] == "drained" or not run.alive())
     seen.note("node1 is drained")
     before = {job[0] for job in cluster.jobs() if job[2]}
 
     def later() -> set[str]:
         return {job[2] for job in cluster.jobs() if job[0] not in before and job[2]}
 
-    until(lambda: later() or not run.alive(), 300)
+    cluster.admit("node2")
+    until(lambda: later() or not run.alive())
     assert later() == {"node2"}
     # Node 2 is lost with the job that runs there; Slurm queues it again, and node 1 comes back.
-    until(lambda: done(cluster, "RUNNING") or not run.alive(), 120)
-    (lost,) = done(cluster, "RUNNING")[:1]
+    until(lambda: {job[0] for job in done(cluster, "RUNNING")} - before or not run.alive())
+    (lost,) = [job for job in done(cluster, "RUNNING") if job[0] not in before]
     cluster.update("node2", "DOWN")
     cluster.update("node1", "RESUME")
     seen.note(f"node2 is lost with job {lost[0]}, node1 comes back")
@@ -163,6 +168,7 @@ def test_nodes_are_drained_and_lost(
     assert ("COMPLETED", "node1") in {(job[1], job[2]) for job in cluster.jobs() if job[0] == lost[0]}
     assert len(re.findall(r"Finished jobid: \d+ \(Rule: map_chunk\)", text)) == 6
     assert mine.tables() == undisturbed.tables()
+    cluster.release("node2")
     # A node that reports again comes back by itself, if it is not told before.
     with contextlib.suppress(subprocess.CalledProcessError):
         cluster.update("node2", "RESUME")

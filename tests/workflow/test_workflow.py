@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from paths import ROOT
+from waiting import LIMIT_S
 
 TINY = """\
 kind: fc
@@ -46,7 +47,7 @@ def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]
     }
     command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=500, check=False
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
     )
 
 

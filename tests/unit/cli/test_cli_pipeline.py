@@ -14,6 +14,7 @@ import yaml
 
 from jouleloop.cli import main
 from paths import ROOT
+from waiting import LIMIT_S
 
 LAYER = ("--arch", "eyeriss", "--layer", "fc:64x32")
 
@@ -156,6 +157,6 @@ def test_bad_mappings(run: Run, tmp_path: Path, text: str, message: str) -> None
 
 def test_the_module_runs_as_a_program() -> None:
     command = [sys.executable, "-m", "jouleloop", "map", *LAYER, "--engine", "none"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LIMIT_S, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert "unknown engine" in done.stderr

@@ -18,10 +18,11 @@ from jouleloop.tables.energies import energies_table
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, load_sweep
 from paths import ROOT
+from waiting import LIMIT_S
 
 FAULTS = {
     "crash": ("kill -9 $$", "crashed with SIGKILL"),
-    "hang": ("sleep 600", "time limit"),
+    "hang": ("sleep 7200", "time limit"),
     "error": ("echo 'ERROR: no' >&2; exit 3", "ended with exit code 3: ERROR: no"),
 }
 
@@ -43,7 +44,8 @@ class External:
     def search(self, problem: Problem, target: Target, **options: Any) -> SearchResult:
         self.calls += 1
         if problem.bound["C"] == 32:
-            outcome = run_program(["/bin/sh", "-c", self.script], self.folder, time_limit_s=0.5)
+            limit_s = 0.5 if "sleep" in self.script else LIMIT_S
+            outcome = run_program(["/bin/sh", "-c", self.script], self.folder, time_limit_s=limit_s)
             if not outcome.ok:
                 raise EngineError(outcome.failure("external"))
         return get_engine("native").search(problem, target, **options)

@@ -4,7 +4,6 @@ import json
 import multiprocessing
 import os
 import signal
-import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -38,6 +37,7 @@ from jouleloop.workload.layer import Layer, parse_layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
 from paths import ROOT
+from waiting import until
 
 
 @dataclass
@@ -261,9 +261,7 @@ def test_kill_in_the_middle_leaves_whole_segments(tmp_path: Path) -> None:
     workers = [context.Process(target=_write_for_ever, args=(str(tmp_path),)) for _ in range(2)]
     for worker in workers:
         worker.start()
-    limit = time.monotonic() + 30
-    while len(list(tmp_path.glob("segment-*"))) < 20 and time.monotonic() < limit:
-        time.sleep(0.02)
+    until(lambda: len(list(tmp_path.glob("segment-*"))) >= 20)
     for worker in workers:
         os.kill(worker.pid or 0, signal.SIGKILL)
         worker.join()

@@ -5,22 +5,22 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from waiting import LIMIT_S, until
+
 PROGRAM = """#!/bin/sh
 trap "" INT
 echo $$ > pid
-sleep 100
+sleep 7200
 """
 JOB = """
 import sys
 from pathlib import Path
 from jouleloop.engines.timeloop.process import run_program
-run_program([sys.argv[1]], Path(sys.argv[2]), time_limit_s=60)
+run_program([sys.argv[1]], Path(sys.argv[2]), time_limit_s=7200)
 """
 
 
@@ -31,28 +31,20 @@ def alive(process: int) -> bool:
         return False
 
 
-def until(happens: Callable[[], object]) -> bool:
-    end = time.monotonic() + 30
-    while time.monotonic() < end:
-        if happens():
-            return True
-        time.sleep(0.05)
-    return False
-
-
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
 def test_the_program_ends_with_its_job(tmp_path: Path, number: signal.Signals) -> None:
     program, pid = tmp_path / "program", tmp_path / "pid"
     program.write_text(PROGRAM)
     program.chmod(0o755)
     job = subprocess.Popen([sys.executable, "-c", JOB, str(program), str(tmp_path)], stderr=subprocess.DEVNULL)
-    assert until(lambda: pid.exists() and pid.read_text().strip())
+    until(lambda: job.poll() is not None or (pid.exists() and pid.read_text().strip()))
     started = int(pid.read_text())
     assert alive(started)
     job.send_signal(number)
     try:
-        assert job.wait(30) != 0
-        assert until(lambda: not alive(started))
+        assert job.wait(LIMIT_S) != 0
+        until(lambda: not alive(started))
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(started, signal.SIGKILL)

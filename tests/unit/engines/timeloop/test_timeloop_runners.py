@@ -19,6 +19,7 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.workload.layer import Layer
 from paths import REFERENCE, ROOT
+from waiting import LIMIT_S
 
 RUNS = REFERENCE / "timeloop_runs"
 SCRIPT = ROOT / "workflow/scripts/run_timeloop.sh"
@@ -69,7 +70,7 @@ def make(root: Path, bin_folder: Path) -> None:
     environment = {"PATH": f"{bin_folder}:{tools}", "TIMELOOP_ENABLE_TRACE": "1"}
     names = root.with_suffix(".requests")
     names.write_text("".join(f"{path.parent.name}\n" for path in root.glob("*/command")))
-    subprocess.run(["/bin/sh", str(SCRIPT), str(root), str(names)], env=environment, check=True, timeout=60)
+    subprocess.run(["/bin/sh", str(SCRIPT), str(root), str(names)], env=environment, check=True, timeout=LIMIT_S)
 
 
 def recorded(root: Path, **options: float) -> TimeloopEngine:

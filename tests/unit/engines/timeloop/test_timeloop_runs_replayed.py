@@ -20,6 +20,7 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.workload.layer import Layer
 from paths import REFERENCE
+from waiting import LIMIT_S
 
 RUNS = REFERENCE / "timeloop_runs"
 ALL = frozenset({"Weights", "Inputs", "Outputs"})
@@ -140,8 +141,7 @@ def test_silent_failures_have_a_reason(tmp_path: Path, body: str, words: str) ->
     assert re.search(words, found.reason), found.reason
 
 
-def test_hanging_mapper_is_killed(tmp_path: Path) -> None:
-    mark = tmp_path / "pid"
+def test_hanging_mapper_is_killed(tmp_path: Path, mark: Path) -> None:
     home = install(tmp_path / "bin", mapper=f"trap '' INT; echo $$ > {mark}; while :; do sleep 0.2; done")
     found = engine(home, mapper_seconds=0.6, interrupt_grace_s=0.3).search(FC, TARGET)
     assert found.status == "failed"
@@ -150,9 +150,11 @@ def test_hanging_mapper_is_killed(tmp_path: Path) -> None:
         os.kill(int(mark.read_text()), 0)
 
 
-def test_interrupted_mapper_leaves_its_best(tmp_path: Path) -> None:
-    home = install(tmp_path / "bin", mapper=f"trap '{replay('mapper_ok')}' INT; while :; do sleep 0.1; done")
-    found = engine(home, mapper_seconds=0.5, interrupt_grace_s=20).search(FC, TARGET)
+@pytest.mark.usefixtures("interruptible")
+def test_interrupted_mapper_leaves_its_best(tmp_path: Path, mark: Path) -> None:
+    mapper = f"trap '{replay('mapper_ok')}' INT; echo $$ > {mark}; while :; do sleep 0.1; done"
+    home = install(tmp_path / "bin", mapper=mapper)
+    found = engine(home, mapper_seconds=0.5, interrupt_grace_s=LIMIT_S).search(FC, TARGET)
     assert found.status == "ok"
     assert not found.optimal
     assert "interrupted" in found.proof
@@ -169,12 +171,12 @@ def test_model_refusal_is_a_mapping_error(tmp_path: Path) -> None:
     [
         ("exit 0", "was not written"),
         ("kill -ABRT $$", "SIGABRT"),
-        ("sleep 30", "time limit"),
+        ("sleep 7200", "time limit"),
         ("echo 'x.cpp:7: f(): Assertion `a > b` failed.'; exit 134", "Assertion"),
     ],
 )
 def test_model_failures(tmp_path: Path, body: str, words: str) -> None:
-    one = engine(install(tmp_path, model=body), model_seconds=1.5)
+    one = engine(install(tmp_path, model=body), model_seconds=1.5 if words == "time limit" else LIMIT_S)
     with pytest.raises(EngineError, match=words):
         one.evaluate(FC, TARGET, NEST)
 

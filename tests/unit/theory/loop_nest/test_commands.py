@@ -123,13 +123,13 @@ def test_unused_loop_in_code_too() -> None:
         from_supports(("i", "j"), (4, 4), ("A",), ((0,),))
 
 
-def test_ten_loops_and_six_arrays_in_under_a_second() -> None:
+def test_ten_loops_and_six_arrays_in_seconds() -> None:
     supports = ((0, 1, 4, 5), (1, 2, 6, 9), (0, 3, 6, 7), (2, 4, 7, 8), (0, 2, 5, 8, 9), (3, 5, 6, 8))
     nest = from_supports(tuple("abcdefghij"), (3, 64, 7, 1000, 10**6, 5, 49, 64, 12, 300), tuple("ABCDEF"), supports)
     analyse(from_einsum("ik,kj->ij", {"i": 4, "k": 4, "j": 4}), 64)  # imports and caches of the linear algebra
-    started = time.perf_counter()
+    started = time.process_time()
     bounds = {bound.name: bound for bound in nest_bounds(analyse(nest, 2**16))}
-    assert time.perf_counter() - started < 1.0
+    assert time.process_time() - started < 20  # 0.3 s on an idle core; without the reductions it would be hours
     assert float(bounds["tile_exponent_theorem_2"].value) == pytest.approx(float(bounds["tile_exponent_lp"].value))
 
 
