@@ -10,7 +10,7 @@ import pytest
 
 from jouleloop.config.load import load_study, read_config
 from jouleloop.errors import MappingError
-from jouleloop.mapping.compact import parse_compact
+from jouleloop.mapping.compact import kept_text, parse_compact
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.report.figures_laws import law_figure
 from jouleloop.study.compute import Job
@@ -222,6 +222,7 @@ def evaluated(architecture: str, sweep: Sweep, mapping: str) -> pd.DataFrame:
         - job.target.for_shape(sweep.points[0].layer.problem().shape).constraints.level(level.name).bypass
         for level in target.levels
     }
+    kept = kept_text([{"level": name, "keep": sorted(spaces)} for name, spaces in keep.items()])
     for row, point in zip(layer_rows(sweep), sweep.points, strict=True):
         text = mapping.format(k=point.layer.R)
         problem = point.layer.problem()
@@ -232,7 +233,9 @@ def evaluated(architecture: str, sweep: Sweep, mapping: str) -> pd.DataFrame:
             for space, stats in level.data.items()
         }
         totals = {"total_pj": result.energy_pj, "data_pj": result.data_energy_pj}
-        rows.append({"architecture": architecture, **row, "status": "ok", "mapping": text, **totals, **energies})
+        rows.append(
+            {"architecture": architecture, **row, "status": "ok", "mapping": text, "kept": kept, **totals, **energies}
+        )
     return pd.DataFrame(rows)
 
 

@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import njit
 
-from jouleloop import jit
 from jouleloop.errors import Fault, InputError
+from jouleloop.jit import njit
 from jouleloop.theory.layers import ConvLayer
 
-__all__ = ["LeastWords", "jit", "least_words", "update_table"]
+__all__ = ["LeastWords", "least_words", "update_table"]
 
 MOST_STATES = 1_000_000
 MOST_UPDATES = 30
