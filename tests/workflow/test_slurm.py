@@ -158,7 +158,10 @@ def test_nodes_are_drained_and_lost(
     # Node 2 is lost with the job that runs there; Slurm queues it again, and node 1 comes back.
     until(lambda: {job[0] for job in done(cluster, "RUNNING")} - before or not run.alive())
     (lost,) = [job for job in done(cluster, "RUNNING") if job[0] not in before]
+    # Drained as well, because a node that reports again comes back by itself, and would take the job it lost.
+    cluster.update("node2", "DRAIN")
     cluster.update("node2", "DOWN")
+    cluster.update("node2", "DRAIN")
     cluster.update("node1", "RESUME")
     seen.note(f"node2 is lost with job {lost[0]}, node1 comes back")
     code, text = run.wait()
@@ -169,7 +172,6 @@ def test_nodes_are_drained_and_lost(
     assert len(re.findall(r"Finished jobid: \d+ \(Rule: map_chunk\)", text)) == 6
     assert mine.tables() == undisturbed.tables()
     cluster.release("node2")
-    # A node that reports again comes back by itself, if it is not told before.
     with contextlib.suppress(subprocess.CalledProcessError):
         cluster.update("node2", "RESUME")
 
