@@ -39,10 +39,10 @@ for _folder in dict.fromkeys(file.partition("/")[0] for file in EXHIBITS):
     rule:
         name:
             f"theory_{_folder}"
-        localrule: True
         input:
             [
                 f"results/theory/{file}"
                 for file in EXHIBITS
                 if file.startswith(f"{_folder}/")
             ],
+        localrule: True
