@@ -19,7 +19,18 @@ def _code(tree: ast.Module) -> str:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             # A string that stands by itself does nothing, wherever it stands.
             node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
-    return ast.dump(tree)
+    return _shape(tree)
+
+
+def _shape(value: object) -> str:
+    """Return a syntax tree as text that every Python writes alike: fields that are empty are left out."""
+    if isinstance(value, ast.AST):
+        fields = [(name, getattr(value, name, None)) for name in value._fields]
+        shown = ",".join(f"{name}={_shape(part)}" for name, part in fields if part is not None and part != [])
+        return f"{type(value).__name__}({shown})"
+    if isinstance(value, list):
+        return f"[{','.join(map(_shape, value))}]"
+    return repr(value)
 
 
 def _is_text(line: ast.stmt) -> bool:
