@@ -12,7 +12,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import MapSpace
-from jouleloop.model.arrays import CAPACITY, CLUSTERS, MAX_LOOPS, MIN_WORDS, Floats
+from jouleloop.model.arrays import CAPACITY, CLUSTERS, MIN_WORDS, Floats
 from jouleloop.model.encode import encode_hardware
 from jouleloop.model.evaluate import first_fills_elided
 from jouleloop.model.evaluation import Evaluation
@@ -29,7 +29,6 @@ from jouleloop.search.arrays import (
     OPENED,
     STOPPED,
     VALUE,
-    Found,
     Log,
     new_best,
     new_counters,
@@ -38,7 +37,7 @@ from jouleloop.search.arrays import (
 from jouleloop.search.check.form import digest_of
 from jouleloop.search.descend import beaten
 from jouleloop.search.lattice import digit
-from jouleloop.search.optimise import Search, delay_power_of, mode_of
+from jouleloop.search.optimise import Search, delay_power_of, mode_of, new_found
 from jouleloop.search.result import SearchResult
 from jouleloop.search.solve import Solver
 
@@ -117,13 +116,9 @@ def _incumbent(objective: Objective, evaluation: Evaluation) -> Floats:
 def _follow(solver: Solver, u: int, mode: int, best: Floats, room: int) -> Log:
     """Descend into one unrolling once more and return what it logs."""
     events = 4096
-    levels = len(solver.case.keep)
     while True:
         log, counters = new_log(min(events, max(1, room))), new_counters(None)
-        found = Found(
-            np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), np.full(1, -1, np.int64)
-        )
-        solver.search_one(u, mode, best.copy(), counters, found, log)
+        solver.search_one(u, mode, best.copy(), counters, new_found(len(solver.case.keep)), log)
         if not counters[STOPPED]:
             return log
         if events >= room:

@@ -60,6 +60,12 @@ def delay_power_of(objective: Objective) -> float:
     return objective.delay_power / (objective.energy_power or 1)
 
 
+def new_found(levels: int) -> Found:
+    """Return the record of a descent that has found nothing yet."""
+    loops = np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    return Found(np.zeros((levels, 2), np.int64), loops, np.full(1, -1, np.int64))
+
+
 class Search:
     """The arrays of one search and its passes."""
 
@@ -81,8 +87,9 @@ class Search:
             np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims]
         )
         self.slots = np.ascontiguousarray(slots[:, self.dims])
-        self.side = find_sides(self.layer.coef, self.layer.bounds)
-        self.candidates = find_candidates(space, self.dims, find_sides(whole.coef, whole.bounds))
+        side = find_sides(whole.coef, whole.bounds)
+        self.side = np.ascontiguousarray(side[:, self.dims])
+        self.candidates = find_candidates(space, self.dims, side)
         self.counters = new_counters(budget)
         self.levels = len(space.temporal)
         self.solvers = [self._solver(keep, self.spec) for keep in space.keeps] if len(self.candidates.factors) else []
@@ -108,11 +115,7 @@ class Search:
         winner = None
         for solver in self.solvers:
             keep = solver.case.keep
-            found = Found(
-                np.zeros((self.levels, 2), np.int64),
-                np.zeros((self.levels, 2, MAX_LOOPS, 3), np.int64),
-                np.full(1, -1, np.int64),
-            )
+            found = new_found(self.levels)
             chosen = solver if spec is None else self._solver(keep, spec)
             chosen.run(mode, best, self.counters, found)
             if found.arrangement[0] >= 0:
