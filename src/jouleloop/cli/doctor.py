@@ -15,7 +15,7 @@ from rich.table import Table
 
 import jouleloop
 from jouleloop.cli.doctor_tools import accelergy_state, front_end_state, timeloop_detail
-from jouleloop.cli.project import project_config, project_root
+from jouleloop.api.project import project_config, project_root
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import ENGINES, get_engine, installed_version
 from jouleloop.engines.timeloop.engine import TimeloopEngine

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jouleloop.cli.project import project_root
+from jouleloop.api.project import project_root
 from jouleloop.config.load import NETWORKS
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_bytes

@@ -17,7 +17,7 @@ from rich.progress import (
 )
 
 from jouleloop.cli import options
-from jouleloop.cli.project import project_root
+from jouleloop.api.project import project_root
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.engines.registry import get_engine
