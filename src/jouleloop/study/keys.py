@@ -2,12 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import jouleloop
-from jouleloop.engines.protocol import Engine, Target
+from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import installed_version
 from jouleloop.sources import PACKAGE, digest_of, with_imports
 from jouleloop.workload.problem import Problem
@@ -44,9 +43,7 @@ def engine_identity(engine: Engine) -> str:
     return " ".join(str(part) for part in parts if part)
 
 
-def target_identity(
-    target: Target, engine: Engine, objective: Sequence[str], *, seed: int = 0, budget: int | None = None
-) -> dict[str, Any]:
+def target_identity(target: Target, engine: Engine, options: SearchOptions) -> dict[str, Any]:
     """Return all that determines a result besides the layer, as plain data."""
     return {
         "format": _FORMAT,
@@ -54,10 +51,8 @@ def target_identity(
         "energies": target.costs.as_dict(),
         "constraints": target.constraints.as_dict(),
         "semantics": target.semantics,
-        "objective": list(objective),
         "engine": engine_identity(engine),
-        "seed": seed,
-        "budget": budget,
+        **options.as_dict(),
     }
 
 
