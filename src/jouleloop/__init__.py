@@ -76,7 +76,7 @@ class _SearchPackage(ModuleType):
 
 
 class _Package(ModuleType):
-    """This package: `import` binds submodules to it as attributes, which would hide the function `search`."""
+    """The package itself: `import` binds submodules to it as attributes, which would hide the function `search`."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "search" and type(value) is ModuleType:

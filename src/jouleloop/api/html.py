@@ -24,7 +24,9 @@ def result_html(result: "Result") -> str:
         for row in breakdown_rows(counts)
     ]
     headings = ("level", "data space", "energy [pJ]", "share", "reads per instance")
-    nest = f"<details><summary>loop nest</summary><pre>{escape(result.nest())}</pre></details>" if result.mapping else ""
+    nest = ""
+    if result.mapping is not None:
+        nest = f"<details><summary>loop nest</summary><pre>{escape(result.nest())}</pre></details>"
     return f"<p>{head}: {totals}</p>{_table(headings, rows)}{nest}"
 
 

@@ -16,6 +16,7 @@ from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping as Nest
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
 
@@ -172,8 +173,7 @@ def architecture_of(
     """Return the architecture of a name or path, its constraints read for the shape of ``problem``."""
     if isinstance(given, Architecture):
         return given if constraints is None else given.with_(constraints=constraints)
-    shape = {} if problem is None else {"shape": problem.shape}
-    return Architecture.read(given, constraints=constraints, **shape)
+    return Architecture.read(given, constraints=constraints, shape=CONV if problem is None else problem.shape)
 
 
 def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
