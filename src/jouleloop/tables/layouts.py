@@ -36,7 +36,7 @@ _VARIANT = (
     Column("variant", "text", "", "What the variant of the architecture changes; empty for the file as it is."),
     Column("<node>.<attribute>", "any", "unit of the attribute", "Value of an attribute that a sweep varies."),
 )
-_BUFFER = Column("buffer_words", "whole", "words", "β: words on the chip that may hold inputs or outputs.")
+_BUFFER = Column("buffer_words", "whole", "words", "β: words on the chip that inputs and outputs have.")
 _TOTAL = Column("total_pj", "number", "pJ", "Energy of the layer.")
 _DATA = Column("data_pj", "number", "pJ", "Energy of all storage levels.")
 _COMPUTE = Column("compute_pj", "number", "pJ", "Energy of all multiply-accumulates.")
@@ -387,7 +387,7 @@ THEORY_CONV_ENERGY = Layout(
         Column("theory_computation_pj", "number", "pJ", "C_b times the multiply-accumulates; empty for other widths."),
         Column("theory_lower_bound_words", "number", "words", "Lower bound of any dataflow, without biases."),
         Column("theory_<dataflow>_words", "whole", "words", "Words of a dataflow; empty where not one map fits."),
-        Column("buffer_words", "whole", "words", "β: words on the chip that may hold inputs or outputs."),
+        _BUFFER,
         Column("dram_pj_per_word", "number", "pJ", "Energy of a word from or to DRAM."),
         Column("ratio_to_lower_bound", "number", "", "Measured over the lower bound."),
         Column("ratio_to_dataflow", "number", "", "Measured over the cheaper dataflow that fits."),
