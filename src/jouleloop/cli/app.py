@@ -30,6 +30,7 @@ COMMANDS = {
     "import": "cli.import_onnx:import_onnx",
     "figures": "cli.figures:figures",
     "report": "cli.report:report",
+    "init": "cli.init:init",
     "config": "cli.config:config",
     "doctor": "cli.doctor:doctor",
     "bounds": "theory.commands:bounds",
@@ -73,7 +74,7 @@ app = typer.Typer(
     help="How the energy of a neural-network layer grows with its size.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
 )
 
 
