@@ -4,6 +4,9 @@ A compiled kernel holds all that it calls and the constants it was compiled with
 and numba loads whatever bytes it finds. Here one hash of the code of all kernels, without docstrings and comments,
 names the folder; each file in it begins with the hash of its content. So a change in a callee compiles anew, an
 explanation does not, checkouts of the same code share what is compiled, and a damaged file is compiled anew.
+
+numba makes machine code, and wrappers for Python, of every function that a kernel calls, and optimises what is called
+once more at every level. Here only what Python calls is a kernel; the rest is linked into it and optimised there, once.
 """
 
 import contextlib
@@ -14,13 +17,15 @@ import platform
 import re
 import tempfile
 from collections.abc import Callable
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
 import numba
 from llvmlite import __version__ as llvmlite_version
-from numba.core.compiler import CompileResult
+from numba.core.codegen import JITCodeLibrary
+from numba.core.compiler import CompileResult, Flags, compile_extra
+from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
@@ -94,7 +99,7 @@ class KernelCache:
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Store what was compiled, whole or not at all; where there is no room for it, the next process compiles."""
-        if result.library.has_dynamic_globals:
+        if result.library.has_dynamic_globals or isinstance(result.library, _Part):
             return
         content = dumps(result._reduce())  # noqa: SLF001
         path = self._path(signature, result.codegen)
@@ -113,14 +118,93 @@ class KernelCache:
         return _folder() / f"{self._name}-{hashlib.sha256(repr((signature, versions)).encode()).hexdigest()[:16]}"
 
 
+class _Part(JITCodeLibrary):
+    """The code of a function that only kernels call: it is linked into them as it is, and never compiled alone."""
+
+    def finalize(self) -> None:
+        """Link what the function calls."""
+        for library in dict.fromkeys(self._linking_libraries):
+            self._reload_init.update(library._reload_init)  # noqa: SLF001 - as the base class does
+            self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001
+        self._finalized = True
+
+
+class _FromPython:
+    """Stands where numba has the address of a compiled function: calls a part from Python, as tests do."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+
+    @cached_property
+    def _kernel(self) -> Any:
+        return _dispatcher(self._function, {})
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._kernel(*arguments)
+
+
+class _Compiler(_FunctionCompiler):  # type: ignore[misc]
+    """Compiles a kernel, and what it calls as parts of it."""
+
+    depth = 0
+
+    def _compile_core(self, args: Any, return_type: Any) -> Any:
+        kernel = _Compiler.depth == 0
+        _Compiler.depth += 1
+        try:
+            result = super()._compile_core(args, return_type) if kernel else self._compile_part(args, return_type)
+        finally:
+            _Compiler.depth -= 1
+        if kernel:
+            for environment in result._find_referenced_environments():  # noqa: SLF001
+                result.codegen.set_env(environment.env_name, environment)
+        return result
+
+    def _compile_part(self, args: Any, return_type: Any) -> Any:
+        target = self.targetdescr.target_context
+        flags: Any = Flags()
+        self.targetdescr.options.parse_as_flags(flags, self.targetoptions)
+        flags.no_cpython_wrapper = flags.no_cfunc_wrapper = flags.no_compile = True
+        library = _Part(target.codegen(), self.py_func.__qualname__)  # type: ignore[no-untyped-call]
+        result = compile_extra(
+            self.targetdescr.typing_context,
+            target,
+            self.py_func,
+            args,
+            return_type,
+            flags,
+            self.locals,
+            library=library,
+            pipeline_class=self.pipeline_class,
+        )
+        result = result._replace(entry_point=_FromPython(self.py_func))
+        target.insert_user_function(result.entry_point, result.fndesc, [library])
+        return result
+
+
+def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    kernel = numba.njit(**options)(function)
+    kernel._cache = KernelCache(function)  # noqa: SLF001 - where numba keeps its own
+    compiler = kernel._compiler  # noqa: SLF001
+    kernel._compiler = _Compiler(  # noqa: SLF001
+        function, kernel.targetdescr, kernel.targetoptions, kernel.locals, compiler.pipeline_class
+    )
+    add_kernel = kernel.add_overload
+
+    def add_overload(result: Any) -> None:
+        if isinstance(result.library, _Part):
+            kernel.overloads[tuple(result.signature.args)] = result
+        else:
+            add_kernel(result)
+
+    kernel.add_overload = add_overload
+    return kernel
+
+
 @overload
 def njit(function: _Kernel, /) -> _Kernel: ...
 @overload
 def njit(*, inline: str = "never") -> Callable[[_Kernel], _Kernel]: ...
 def njit(function: Any = None, /, **options: Any) -> Any:
     """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`."""
-    if function is None:
-        return lambda given: njit(given, **options)
-    kernel = numba.njit(**options)(function)
-    kernel._cache = KernelCache(function)  # noqa: SLF001 - where numba keeps its own
-    return kernel
+    return (lambda given: _dispatcher(given, options)) if function is None else _dispatcher(function, options)

@@ -71,3 +71,21 @@ def test_another_version_of_numba_is_another_file(folder: Path, monkeypatch: pyt
 def test_no_room_for_kernels_is_no_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(jit, "_folder", lambda: folder / "missing")
     assert loads() == 0
+
+
+def test_parts_are_compiled_into_what_python_calls(folder: Path) -> None:
+    part = jit.njit(weighed)
+
+    def both(x: float) -> float:
+        return part(x, 1.0) + part(x, 2.0)
+
+    before = set(folder.iterdir())
+    assert jit.njit(both)(3.0) == 21.0
+    (kernel,) = set(folder.iterdir()) - before
+    assert "both" in kernel.name
+    # A part can be called from Python all the same, as tests of parts do.
+    assert part(3.0, 1.0) == 10.0
+    # And a new process takes the whole from the file.
+    again = jit.njit(both)
+    assert again(3.0) == 21.0
+    assert sum(again.stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
