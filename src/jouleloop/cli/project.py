@@ -170,7 +170,7 @@ def load_target(
         files = replace(files, variables=given, changes=changed)
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
-    return TargetSet(files, semantics, shape)
+    return TargetSet(files, semantics, (shape,))
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

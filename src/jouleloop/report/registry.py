@@ -111,12 +111,14 @@ class FigureKind:
 
 
 def _is_fc(_: Study, sweep: Sweep) -> bool:
-    return all(point.layer.kind == "fc" for point in sweep.points)
+    return all(point.layer.kind.name == "fc" for point in sweep.points)
 
 
 def _has_map(_: Study, sweep: Sweep) -> bool:
     """Whether the layers vary in inputs n and outputs m, with at most one layer for every (n, m)."""
-    places = [(point.layer.C, point.layer.M) for point in sweep.points]
+    if any(point.layer.kind.base != "conv" for point in sweep.points):
+        return False
+    places = [(point.layer.sizes["C"], point.layer.sizes["M"]) for point in sweep.points]
     inputs, outputs = ({place[axis] for place in places} for axis in (0, 1))
     return len(set(places)) == len(places) and len(inputs) > 1 and len(outputs) > 1 and len(places) > len(inputs)
 

@@ -13,7 +13,8 @@ from jouleloop.files import read_json, write_json
 from jouleloop.study.progress import duration
 from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.validation import validate
-from jouleloop.workload.sweep_schema import Strict, unit
+from jouleloop.workload.strict import Strict
+from jouleloop.workload.sweep_schema import unit
 
 _SLOWEST = 10
 _STATUSES = ("ok", "no_mapping", "invalid", "failed")

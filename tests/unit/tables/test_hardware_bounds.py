@@ -10,7 +10,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.mapspace.read import read_constraints
 from jouleloop.tables.growth import with_theory
 from jouleloop.tables.theory_ratio import BOUND_COLUMN, fc_hardware_table, on_chip_words
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
 
@@ -64,9 +64,9 @@ def test_bounds_join_the_energies_by_point_and_leave_convolutions_empty() -> Non
             **{key: getattr(layer, key) for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
             "status": "ok",
             "total_pj": 1.0,
-            "dram_words_weights": layer.C * layer.M,
-            "dram_words_inputs": layer.C,
-            "dram_words_outputs": layer.M,
+            "dram_words_weights": layer.sizes["C"] * layer.sizes["M"],
+            "dram_words_inputs": layer.sizes["C"],
+            "dram_words_outputs": layer.sizes["M"],
         }
         rows.append(row)
     energies = pd.DataFrame(rows)

@@ -9,7 +9,7 @@ import yaml
 from jouleloop.cli import main
 from jouleloop.cli.options import parse_problem
 from jouleloop.errors import InputError
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import to_timeloop_problem
 from paths import REFERENCE, ROOT
 

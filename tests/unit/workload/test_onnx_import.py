@@ -120,10 +120,10 @@ def test_padded_convolutions_have_the_evaluated_output(attributes, size, kernel,
     command.write_network(path, document)
     layer = load_network(path).points[0].layer
     # Timeloop's shape pairs P with the width, ONNX has the height first.
-    assert output == (layer.N, layer.M, layer.Q, layer.P)
-    assert kernel == (layer.S, layer.R)
+    assert output == (layer.sizes["N"], layer.sizes["M"], layer.sizes["Q"], layer.sizes["P"])
+    assert kernel == (layer.sizes["S"], layer.sizes["R"])
     assert (layer.h_stride, layer.w_stride) == strides
-    assert layer.C == 3
+    assert layer.sizes["C"] == 3
     assert layer.macs == math.prod(output) * 3 * math.prod(kernel)
 
 

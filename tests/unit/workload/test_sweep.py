@@ -27,27 +27,27 @@ def test_paper_sweeps() -> None:
     inputs, outputs, weights = (
         load_sweep(ROOT / f"layers/fc_{name}.yaml") for name in ("inputs", "outputs", "weights")
     )
-    assert [(p.layer.C, p.layer.M) for p in inputs.points] == [(n, 1024) for n in sizes]
-    assert [(p.layer.C, p.layer.M) for p in outputs.points] == [(1024, m) for m in sizes]
-    assert {(p.layer.C, p.layer.M) for p in weights.points} == {(n, m) for n in sizes for m in sizes}
+    assert [(p.layer.sizes["C"], p.layer.sizes["M"]) for p in inputs.points] == [(n, 1024) for n in sizes]
+    assert [(p.layer.sizes["C"], p.layer.sizes["M"]) for p in outputs.points] == [(1024, m) for m in sizes]
+    assert {(p.layer.sizes["C"], p.layer.sizes["M"]) for p in weights.points} == {(n, m) for n in sizes for m in sizes}
 
 
 def test_published_convolutions() -> None:
     """Sizes as the published data state them, point by point."""
     depth = load_sweep(ROOT / "layers/conv_depth.yaml").points
-    assert [(p.layer.M, p.layer.P, p.layer.Q, p.layer.R, p.layer.w_stride) for p in depth] == [
+    assert [(p.layer.sizes["M"], p.layer.sizes["P"], p.layer.sizes["Q"], p.layer.sizes["R"], p.layer.w_stride) for p in depth] == [
         (m, 55, 55, 11, 4) for m in range(8, 513, 8)
     ]
     inputs = load_sweep(ROOT / "layers/conv_inputs.yaml").points
-    assert [(p.input_size, p.layer.P, p.layer.Q) for p in inputs] == [
+    assert [(p.input_size, p.layer.sizes["P"], p.layer.sizes["Q"]) for p in inputs] == [
         (56 + 8 * k, 13 + 2 * k, 13 + 2 * k) for k in range(50)
     ]
     kernel = load_sweep(ROOT / "layers/conv_kernel.yaml").points
-    assert [(p.layer.R, p.layer.S, p.layer.P) for p in kernel] == [
+    assert [(p.layer.sizes["R"], p.layer.sizes["S"], p.layer.sizes["P"]) for p in kernel] == [
         (3, 3, 57), (5, 5, 56), (7, 7, 56), (9, 9, 55), (11, 11, 55)
     ]  # fmt: skip
     stride = load_sweep(ROOT / "layers/conv_stride.yaml").points
-    assert [(p.layer.w_stride, p.layer.h_stride, p.layer.P) for p in stride] == [
+    assert [(p.layer.w_stride, p.layer.h_stride, p.layer.sizes["P"]) for p in stride] == [
         (1, 1, 214), (2, 2, 108), (3, 3, 72), (4, 4, 55), (5, 5, 44)
     ]  # fmt: skip
 
