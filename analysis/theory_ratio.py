@@ -13,5 +13,5 @@ from jouleloop.workload.layer import CONV
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
     energies, provenance = read_table(Path(snakemake.input[0]), ENERGIES)
-    targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study.config).items()}
+    targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study).items()}
     write_table(Path("results") / THEORY_RATIO.file, fc_hardware_table(energies, targets), THEORY_RATIO, provenance)

@@ -16,7 +16,7 @@ def safe_name(text: str) -> str:
     name = re.sub(r"[^A-Za-z0-9._+-]+", "_", text.replace(":", "_").replace("/", "_")).strip("._") or "layer"
     plain = text.replace(":", "_").replace("/", "_")
     # A canonical layer name such as conv:C3xM8/stride4 keeps its shape without a hash.
-    canonical = re.fullmatch(r"[a-z][a-z0-9_]*:[A-Za-z0-9_]+(/[a-z]+[0-9x]+)*", text) is not None
+    canonical = re.fullmatch(r"(fc|conv):[A-Za-z0-9]+(/[a-z]+[0-9x]+)*", text) is not None
     if (name == plain and (canonical or plain == text)) and len(name) <= _LONGEST:
         return name
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:10]

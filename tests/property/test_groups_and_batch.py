@@ -100,7 +100,9 @@ def test_a_batch_one_after_the_other(architecture: str) -> None:
     stayed = set()
     for mapping in drawn(architecture, layer, 60, seed=3):
         one = evaluate(architecture, layer, mapping)
-        many = evaluate(architecture, Layer.of("conv", **{**layer.sizes, "N": batch}), with_outermost(mapping, "N", batch))
+        many = evaluate(
+            architecture, Layer.of("conv", **{**layer.sizes, "N": batch}), with_outermost(mapping, "N", batch)
+        )
         assert many.computes == batch * one.computes
         words = many.levels[0].data["Weights"].reads
         for space in ("Inputs", "Outputs"):

@@ -12,8 +12,8 @@ from jouleloop.engines.registry import ENGINES
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.files import is_file
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import problem_from
 
 Arch = Annotated[

@@ -14,6 +14,7 @@ from jouleloop.report.style import (
     SEQUENTIAL,
     SERIES,
     ReportFigure,
+    hatches,
     legend_below,
     log_ticks,
     new_figure,
@@ -21,7 +22,6 @@ from jouleloop.report.style import (
     scaled_label,
     styled,
     thousands,
-    hatches,
 )
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.expression import evaluate_variable

@@ -151,8 +151,9 @@ def groups(table: pd.DataFrame) -> Iterator[Group]:
 
 
 def data_spaces(table: pd.DataFrame) -> tuple[str, ...]:
-    """Return the data spaces of a table of energies: those with DRAM words, or a convolution's where it has none."""
-    return tuple(str(c).removeprefix(_DRAM) for c in table.columns if str(c).startswith(_DRAM)) or _SPACES
+    """Return the data spaces that a table of energies may have: those with DRAM words, and a convolution's."""
+    found = (str(column).removeprefix(_DRAM) for column in table.columns if str(column).startswith(_DRAM))
+    return tuple(dict.fromkeys((*found, *_SPACES)))
 
 
 def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]:

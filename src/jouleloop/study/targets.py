@@ -74,7 +74,9 @@ class TargetSet:
         With the faults of all its files together.
     """
 
-    def __init__(self, files: TargetFiles, semantics: str = SEMANTICS[0], shapes: Iterable[ProblemShape] = (CONV,)) -> None:
+    def __init__(
+        self, files: TargetFiles, semantics: str = SEMANTICS[0], shapes: Iterable[ProblemShape] = (CONV,)
+    ) -> None:
         if semantics not in SEMANTICS:
             raise InputError(unknown(semantics, SEMANTICS, "semantics", field="semantics"))
         self.files = files
@@ -95,6 +97,11 @@ class TargetSet:
         if faults:
             raise InputError(list(dict.fromkeys(faults)))
         self._targets |= {shape: Target(self.arch, self.costs, given, semantics) for shape, given in found.items()}
+
+    @property
+    def shapes(self) -> tuple[ProblemShape, ...]:
+        """The shapes that it has been read for."""
+        return tuple(self._targets)
 
     @property
     def name(self) -> str:

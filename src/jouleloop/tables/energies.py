@@ -35,7 +35,7 @@ def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
     for point in sweep.points:
         layer = point.layer
         sizes = {key: layer.sizes[key] for key in columns if key in layer.sizes}
-        more = {"macs": layer.macs, "count": point.count}
+        more: dict[str, Any] = {"macs": layer.macs, "count": point.count}
         more |= {} if point.input_size is None else {"input_size": point.input_size}
         more |= {} if layer.kind.base == "conv" else {"kind": layer.kind.name}
         variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
@@ -170,9 +170,7 @@ def _read_short(job: Job, layers: Mapping[str, Layer], store: ResultStore, own: 
     batches = [pd.DataFrame(columns=pd.Index(["seconds"]))]
     records = store.read(layers)
     while batch := list(itertools.islice(records, _BATCH)):
-        rows = [
-            {**_filled(_short(record, job), own[layers[key].kind.reduced]), "key": key} for key, record in batch
-        ]
+        rows = [{**_filled(_short(record, job), own[layers[key].kind.reduced]), "key": key} for key, record in batch]
         batches.append(_typed(pd.DataFrame(rows, index=[key for key, _ in batch])))
     return pd.concat(batches[1:] or batches)
 

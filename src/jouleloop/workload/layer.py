@@ -95,8 +95,8 @@ class Layer:
     def spec(self) -> str:
         """Return the canonical text form that `jouleloop.workload.sizes.parse_layer` reads."""
         if self.kind.name == OWN:
-            text = {"shape": json.loads(self.kind.document), "values": self.values}
-            return f"{OWN}:{json.dumps(text, sort_keys=True, separators=(',', ':'))}"
+            whole = {"shape": json.loads(self.kind.document), "values": self.values}
+            return f"{OWN}:{json.dumps(whole, sort_keys=True, separators=(',', ':'))}"
         form = self.kind.text
         value = {size: self.sizes[target] for size, target in self.kind.sizes}
         default = dict(zip((key for key, _ in self.kind.fields), self.kind.defaults, strict=True))

@@ -70,7 +70,9 @@ class ProblemShape:
             for rank in space.projection:
                 for term in rank:
                     if term.dimension not in self.dimensions:
-                        faults.append(unknown(term.dimension, self.dimensions, "dimension in projection", field=space.name))
+                        faults.append(
+                            unknown(term.dimension, self.dimensions, "dimension in projection", field=space.name)
+                        )
                     if term.coefficient is not None and term.coefficient not in names:
                         faults.append(unknown(term.coefficient, names, "coefficient in projection", field=space.name))
         used = frozenset().union(*(space.dimensions for space in self.data_spaces))

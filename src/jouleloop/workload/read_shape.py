@@ -19,7 +19,7 @@ def canonical_keys(value: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def shape_from(value: Any, where: str, faults: list[Fault]) -> ProblemShape | None:
-    """Return the shape in loaded data, keys with dashes or underscores; None where there is a fault, put into ``faults``."""
+    """Return the shape in loaded data, keys with dashes or underscores; None where it has faults, which are added."""
     if value in ("cnn-layer", "cnn_layer"):
         faults.append(Fault("shapes by name are not read; write the shape out", None, where, value))
         return None

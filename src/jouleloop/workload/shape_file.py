@@ -4,6 +4,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +22,10 @@ _ROLES = ("weights", "inputs", "outputs")
 _SIZE = r"^[A-Za-z][A-Za-z0-9_]{0,30}$"
 #: Columns of the tables that no size may take; see `jouleloop.tables.layouts`.
 RESERVED = frozenset(
-    "architecture sweep layer input_size macs count variant status reason total_pj data_pj compute_pj cycles "
-    "utilization mapping kept optimal lower_bound_pj mapspace_size visited engine energy_table estimator objective "
-    "semantics constraints key variable law network gap name kind sizes shape after".split()
+    {"architecture", "sweep", "layer", "kind", "input_size", "macs", "count", "variant", "status", "reason"}
+    | {"total_pj", "data_pj", "compute_pj", "cycles", "utilization", "mapping", "kept", "optimal", "lower_bound_pj"}
+    | {"mapspace_size", "visited", "engine", "energy_table", "estimator", "objective", "semantics", "constraints"}
+    | {"key", "variable", "law", "network", "gap", "name"}
 )
 
 
@@ -93,57 +95,59 @@ def own_kind(document: str, name: str, kind_named: KindNamed) -> Kind:
 
 def kind_from(spec: ShapeFile, name: str, kind_named: KindNamed) -> Kind:
     """Return the kind that ``spec`` describes; ``kind_named`` finds the one that it is like."""
-    faults: list[Fault] = []
     if (spec.like is None) == (spec.shape is None):
         raise InputError(Fault("needs either a shape or a kind that it is like", field="shape"))
-    if spec.like is not None:
-        base = kind_named(spec.like)
-        shape: ProblemShape | None = base.shape
-        known = tuple(name for name, _ in base.fields)
-        sizes = _sizes(spec, known)
-        fields, without, roles, columns = base.fields, base.without, base.roles, base.columns
-    else:
-        base, shape = None, shape_from(spec.shape, "shape", faults)
-        raise_all(faults)
-        assert shape is not None  # noqa: S101 - for the type checker: without faults there is a shape
-        known = (*shape.dimensions, *(key for key, _ in shape.coefficients))
-        fields = tuple(_sizes(spec, known))
-        sizes = [(size, size) for size, _ in fields]
-        without, roles = next(iter(spec.without.items()), None), tuple(spec.roles.items())
-        columns = tuple(spec.columns or dict(sizes))
-        faults += _name_faults(dict(sizes), shape) + _role_faults(spec.roles, shape)
-        faults += [unknown(d, shape.dimensions, "dimension", field="without") for d in spec.without if d not in known]
-        stated = {target for _, target in fields}
-        faults += [Fault("stands for no size", None, "sizes", name) for name in known if name not in stated]
-    chosen = [to for _, to in (sizes if base else fields)]
-    faults += [unknown(to, known, "size of the shape", field="sizes") for to in chosen if to not in known]
+    base = _with_shape(spec, name) if spec.like is None else kind_named(spec.like)
+    known = [field for field, _ in base.fields]
+    sizes = _sizes(spec.sizes, known) if spec.like else [(field, field) for field in known]
+    faults = [unknown(to, known, "size of the shape", field="sizes") for _, to in sizes if to not in known]
     faults += _reference_faults(spec, dict(sizes))
     raise_all(faults)
-    bounds = [size for size, to in fields if to in shape.dimensions and size not in spec.presets]
+    bounds = [size for size, to in base.fields if to in base.shape.dimensions and size not in spec.presets]
     windows = tuple(Window(w.axis, w.output, w.filter, w.stride, w.dilation) for w in spec.windows)
-    return Kind(
-        name,
-        base.base if base else _base_of(name, shape),
-        shape,
-        spec.description,
-        without,
-        fields,
-        tuple(sizes),
-        tuple(bounds if spec.required is None else spec.required),
-        tuple((key, tuple(names)) for key, names in spec.shorthands.items()),
-        windows,
-        TextForm(tuple(spec.text.positional), tuple(spec.text.always), tuple(spec.text.options)),
-        columns,
-        roles,
-        base.windows if base else windows,
-        tuple(spec.presets.items()),
-        spec.model_dump_json(exclude_defaults=True) if name == "problem" else "",
+    return replace(
+        base,
+        name=name,
+        description=spec.description,
+        sizes=tuple(sizes),
+        required=tuple(bounds if spec.required is None else spec.required),
+        shorthands=tuple((key, tuple(names)) for key, names in spec.shorthands.items()),
+        windows=windows,
+        base_windows=base.windows if spec.like else windows,
+        text=TextForm(tuple(spec.text.positional), tuple(spec.text.always), tuple(spec.text.options)),
+        presets=tuple(spec.presets.items()),
+        document=spec.model_dump_json(exclude_defaults=True),
     )
 
 
-def _sizes(spec: ShapeFile, known: Iterable[str]) -> list[tuple[str, str]]:
-    """Return the sizes that a layer may state, each with what it stands for."""
-    entries = spec.sizes or list(known)
+def _with_shape(spec: ShapeFile, name: str) -> Kind:
+    """Return the kind as far as its shape and the names of its sizes go."""
+    faults: list[Fault] = []
+    shape = shape_from(spec.shape, "shape", faults)
+    raise_all(faults)
+    assert shape is not None  # noqa: S101 - for the type checker: without faults there is a shape
+    known = (*shape.dimensions, *(key for key, _ in shape.coefficients))
+    fields = _sizes(spec.sizes, known)
+    stated = [target for _, target in fields]
+    faults += [unknown(to, known, "dimension or coefficient", field="sizes") for to in stated if to not in known]
+    faults += [Fault("has no size that stands for it", None, "sizes", to) for to in known if to not in stated]
+    faults += [unknown(d, shape.dimensions, "dimension", field="without") for d in spec.without if d not in known]
+    faults += _name_faults([size for size, _ in fields], shape) + _role_faults(spec.roles, shape)
+    raise_all(faults)
+    return Kind(
+        name,
+        base=_base_of(name, shape),
+        shape=shape,
+        without=next(iter(spec.without.items()), None),
+        fields=tuple(fields),
+        columns=tuple(spec.columns or [size for size, _ in fields]),
+        roles=tuple(spec.roles.items()),
+    )
+
+
+def _sizes(given: Iterable[str | dict[str, str]], known: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the sizes that a layer may state, each with what it stands for; all of ``known`` where none is given."""
+    entries = list(given) or list(known)
     return [pair for entry in entries for pair in ([(entry, entry)] if isinstance(entry, str) else entry.items())]
 
 
@@ -163,7 +167,9 @@ def _name_faults(sizes: Iterable[str], shape: ProblemShape) -> list[Fault]:
         if size in RESERVED:
             faults.append(Fault("is a column of the tables: give the size another name", field="sizes", value=size))
         elif not re.fullmatch(_SIZE, size):
-            faults.append(Fault("cannot be the name of a size", field="sizes", value=size, allowed="letters, digits, _"))
+            faults.append(
+                Fault("cannot be the name of a size", field="sizes", value=size, allowed="letters, digits, _")
+            )
     for dimension in shape.dimensions:
         if not re.fullmatch(r"[A-Za-z]{1,30}", dimension):
             text = "Timeloop reads no such name of a dimension in factors"
@@ -202,7 +208,10 @@ def _from_problem(problem: Mapping[str, Any], name: str, kind_named: KindNamed) 
     """Return the kind of a Timeloop problem file: bounds and coefficients of its instance are the presets."""
     instance = problem.get("instance")
     given = {str(key): value for key, value in (instance.items() if isinstance(instance, Mapping) else ())}
-    faults = [Fault("must be a positive whole number", None, f"problem.instance.{key}", value)
-              for key, value in given.items() if not is_whole(value) or value < 1]
+    faults = [
+        Fault("must be a positive whole number", None, f"problem.instance.{key}", value)
+        for key, value in given.items()
+        if not is_whole(value) or value < 1
+    ]
     raise_all(faults)
     return kind_from(ShapeFile(shape=problem.get("shape"), presets=given), name, kind_named)

@@ -74,7 +74,9 @@ def _stated_inputs(kind: Kind, sizes: Mapping[str, int], faults: list[Fault]) ->
     return {axis: value for axis, value in found.items() if value is not None}
 
 
-def _derive_output(values: dict[str, int], window: Window, stated: int, padding: int, rounding: Rounding) -> list[Fault]:
+def _derive_output(
+    values: dict[str, int], window: Window, stated: int, padding: int, rounding: Rounding
+) -> list[Fault]:
     """Fill in the output that follows from the stated input of one axis, or check it against that."""
     extent, step = values.get(window.filter, 1), values.get(window.stride, 1)
     reach = (extent - 1) * values.get(window.dilation, 1) + 1
@@ -91,12 +93,38 @@ def _derive_output(values: dict[str, int], window: Window, stated: int, padding:
     return []
 
 
+def input_elements(layer: Layer, sizes: Mapping[str, int]) -> int | None:
+    """Return how many elements a layer reads from the one before it: of an input that ``sizes`` state, without padding.
+
+    None where nothing tells which tensor that is.
+    """
+    name = dict(layer.kind.roles).get("inputs")
+    if name is None:
+        return None
+    words = layer.problem().tensor_words(name)
+    for window in layer.kind.windows:
+        stated = sizes.get(f"input_{window.axis}", sizes.get("input"))
+        if stated is not None:
+            value = {size: layer.sizes[field] for size, field in layer.kind.sizes}
+            reach = (value[window.output] - 1) * value[window.stride] + (value[window.filter] - 1) * value[
+                window.dilation
+            ]
+            words = words // (reach + 1) * stated
+    return words
+
+
+def output_elements(layer: Layer) -> int:
+    """Return how many elements a layer writes."""
+    return next(layer.problem().tensor_words(space) for space in layer.problem().data_spaces if space.read_write)
+
+
 def parse_layer(text: str) -> Layer:
     """Return the layer written as ``fc:1024x128``, ``conv:C3xM64xP57xQ57xR3xS3/stride4`` or ``matmul:M8xN4xK2/batch3``.
 
-    After the kind come sizes with their names in any order (``fc`` has none: ``INPUTSxOUTPUTS``), then options, of which
-    one with several axes takes one number or one an axis: ``/stride2``, ``/stride2x1``. The outputs of a convolution may
-    be left out where ``/inputI`` or ``/inputIxJ`` states the input, to which ``/paddingN`` adds zeros on either side.
+    After the kind come sizes with their names in any order (``fc`` has none: ``INPUTSxOUTPUTS``), then options, of
+    which one with several axes takes one number or one an axis: ``/stride2``, ``/stride2x1``. The outputs of a
+    convolution may be left out where ``/inputI`` or ``/inputIxJ`` states the input, to which ``/paddingN`` adds zeros
+    on either side.
 
     Raises
     ------

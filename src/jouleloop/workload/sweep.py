@@ -15,8 +15,8 @@ from jouleloop.workload.kind import Kind
 from jouleloop.workload.kinds import OWN, kind_named
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.shape_file import read_kind
-from jouleloop.workload.sizes import layer_from_sizes, parse_layer
-from jouleloop.workload.sweep_schema import NetworkFile, Part, RandomLayers, Range, SweepFile
+from jouleloop.workload.sizes import input_elements, layer_from_sizes, output_elements, parse_layer
+from jouleloop.workload.sweep_schema import NetworkFile, NetworkLayer, Part, RandomLayers, Range, SweepFile
 from jouleloop.workload.variants import UNCHANGED, Variant, sorted_variants
 
 MAX_POINTS = 1_000_000
@@ -88,7 +88,7 @@ class Sweep:
 
 
 def size_columns(points: Iterable[SweepPoint]) -> tuple[str, ...]:
-    """Return the sizes that a table of ``points`` has as columns: of every kind its own, others where they are not 1."""
+    """Return the sizes that a table of ``points`` has as columns: those of its kinds, others where they are not 1."""
     always: dict[str, None] = {}
     more: dict[str, None] = {}
     for kind, values in _values_by_kind(points).items():
@@ -194,12 +194,12 @@ def load_network(path: Path) -> Sweep:
     spec = validate(NetworkFile, read_yaml(path), path)
     faults: list[Fault] = []
     points: list[SweepPoint] = []
-    names: set[str] = set()
+    names: dict[str, Layer | None] = {}
     for index, entry in enumerate(spec.layers):
         field = f"layers.{index}"
         if entry.name in names:
             faults.append(Fault("two layers have one name", field=f"{field}.name", value=entry.name))
-        names.add(entry.name)
+        names[entry.name] = None
         try:
             kind = kind_of(entry.kind, entry.shape, path.parent)
         except InputError as error:
@@ -210,10 +210,28 @@ def load_network(path: Path) -> Sweep:
         except InputError as error:
             faults += _inside(error, f"{field}.sizes")
             continue
+        names[entry.name] = layer
+        faults += _chain_faults(entry, layer, names, field)
         points.append(SweepPoint(layer, layer.input_size if stated is None else stated, entry.count))
     if faults:
         raise InputError(faults).at(path)
     return Sweep(_name(spec.name, path), "network", tuple(points), str(path), description=spec.description)
+
+
+def _chain_faults(entry: NetworkLayer, layer: Layer, names: Mapping[str, Layer | None], field: str) -> list[Fault]:
+    """Return what is wrong with the layer that ``entry`` says it comes after."""
+    if not entry.after:
+        return []
+    if entry.after not in names or entry.after == entry.name:
+        known = [name for name in names if name != entry.name]
+        return [unknown(entry.after, known, "layer before this one", field=f"{field}.after")]
+    before, wanted = names[entry.after], input_elements(layer, entry.sizes)
+    if wanted is None:
+        return [Fault("the kind does not say which tensor is its input", None, f"{field}.after", entry.after)]
+    if before is not None and output_elements(before) != wanted:
+        text = f"writes {output_elements(before)} elements, and this layer reads {wanted}"
+        return [Fault(text, None, f"{field}.after", entry.after)]
+    return []
 
 
 def kind_of(name: str, shape: str, folder: Path) -> Kind:
@@ -227,7 +245,11 @@ def kind_of(name: str, shape: str, folder: Path) -> Kind:
     if (name == OWN) != bool(shape):
         text = f"goes with the kind {OWN}" if shape else f"is missing: the kind {OWN} needs a file with its shape"
         raise InputError(Fault(text, field="shape", value=shape or None))
-    return read_kind(folder / shape, OWN, kind_named) if shape else kind_named(name)
+    try:
+        return read_kind(folder / shape, OWN, kind_named) if shape else kind_named(name)
+    except InputError as error:
+        # Told as a fault of the file that names it; the shape's own file stands in the message.
+        raise InputError([Fault(str(fault), None, "shape") for fault in error.faults]) from error
 
 
 def sweep_points(spec: SweepFile, folder: Path = Path()) -> list[SweepPoint]:
@@ -295,7 +317,8 @@ def _values(value: Any) -> Any:
 
 
 def _combinations(
-    spec: SweepFile, kind: Kind, part: Part, prefix: str, faults: list[Fault]) -> Iterator[dict[str, int]]:
+    spec: SweepFile, kind: Kind, part: Part, prefix: str, faults: list[Fault]
+) -> Iterator[dict[str, int]]:
     fixed = {**spec.fixed, **part.fixed}
     before = len(faults)
     for group, keys in (("fixed", fixed), (f"{prefix}ranges", part.ranges)):
@@ -389,7 +412,9 @@ def _add_random(
     found: dict[tuple[Any, ...], SweepPoint], spec: SweepFile, kind: Kind, request: RandomLayers, faults: list[Fault]
 ) -> None:
     """Draw layers with NumPy's PCG64, whose streams are fixed; draws that make no layer, or one again, do not count."""
-    strange = [unknown(k, kind.known, "size", field=f"random.ranges.{k}") for k in request.ranges if k not in kind.known]
+    strange = [
+        unknown(k, kind.known, "size", field=f"random.ranges.{k}") for k in request.ranges if k not in kind.known
+    ]
     if strange:
         faults += strange
         return

@@ -145,7 +145,9 @@ class SweepFile(Strict):
         json_schema_extra=unit("text"),
     )
     description: str = Field(default="", description="What the sweep is for.", json_schema_extra=unit("text"))
-    kind: KindName = Field(description="Kind of the layers; `problem` for a shape of one's own.", json_schema_extra=_KINDS)
+    kind: KindName = Field(
+        description="Kind of the layers; `problem` for a shape of one's own.", json_schema_extra=_KINDS
+    )
     shape: str = Field(
         default="",
         description="File with the problem shape of the kind `problem`; path from this file.",
@@ -250,7 +252,9 @@ class NetworkLayer(Strict):
     """One distinct layer of a network."""
 
     name: str = Field(min_length=1, max_length=60, description="Name of the layer.", json_schema_extra=unit("text"))
-    kind: KindName = Field(description="Kind of the layer; `problem` for a shape of one's own.", json_schema_extra=_KINDS)
+    kind: KindName = Field(
+        description="Kind of the layer; `problem` for a shape of one's own.", json_schema_extra=_KINDS
+    )
     shape: str = Field(
         default="",
         description="File with the problem shape of the kind `problem`; path from this file.",

@@ -8,7 +8,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unkno
 from jouleloop.files import is_whole, parse_yaml, read_text
 from jouleloop.workload.kinds import CONV
 from jouleloop.workload.problem import Problem, ProblemShape
-from jouleloop.workload.read_shape import canonical_keys, shape_from
+from jouleloop.workload.read_shape import shape_from
 
 #: What instances state besides bounds and coefficients; sizes of the input follow from those, or contradict them.
 _DERIVED = ("H", "W", "Hpad", "Wpad", "version")
@@ -52,7 +52,7 @@ def problem_from(data: Any, *, name: str = "") -> Problem:
                 text = "sparse tensors (densities below 1) are not supported by the model"
                 faults.append(Fault(text, None, f"problem.instance.{key}"))
         elif key in shape.dimensions or key in known:
-            if not is_whole(value) or not 1 <= value <= 10**9:
+            if not is_whole(value) or value < 1:
                 faults.append(Fault("must be a positive whole number", None, f"problem.instance.{key}", value))
                 continue
             (bounds if key in shape.dimensions else coefficients)[key] = int(value)

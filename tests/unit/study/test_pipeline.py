@@ -34,8 +34,8 @@ from jouleloop.tables.energies import energies_table
 from jouleloop.tables.layouts import ANY, ENERGIES
 from jouleloop.tables.networks import TOTAL, network_table
 from jouleloop.workload.layer import Layer
-from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
 from paths import ROOT
 from waiting import until

@@ -35,9 +35,10 @@ def test_paper_sweeps() -> None:
 def test_published_convolutions() -> None:
     """Sizes as the published data state them, point by point."""
     depth = load_sweep(ROOT / "layers/conv_depth.yaml").points
-    assert [(p.layer.sizes["M"], p.layer.sizes["P"], p.layer.sizes["Q"], p.layer.sizes["R"], p.layer.w_stride) for p in depth] == [
-        (m, 55, 55, 11, 4) for m in range(8, 513, 8)
-    ]
+    assert [
+        (p.layer.sizes["M"], p.layer.sizes["P"], p.layer.sizes["Q"], p.layer.sizes["R"], p.layer.sizes["w_stride"])
+        for p in depth
+    ] == [(m, 55, 55, 11, 4) for m in range(8, 513, 8)]
     inputs = load_sweep(ROOT / "layers/conv_inputs.yaml").points
     assert [(p.input_size, p.layer.sizes["P"], p.layer.sizes["Q"]) for p in inputs] == [
         (56 + 8 * k, 13 + 2 * k, 13 + 2 * k) for k in range(50)
@@ -47,7 +48,7 @@ def test_published_convolutions() -> None:
         (3, 3, 57), (5, 5, 56), (7, 7, 56), (9, 9, 55), (11, 11, 55)
     ]  # fmt: skip
     stride = load_sweep(ROOT / "layers/conv_stride.yaml").points
-    assert [(p.layer.w_stride, p.layer.h_stride, p.layer.sizes["P"]) for p in stride] == [
+    assert [(p.layer.sizes["w_stride"], p.layer.sizes["h_stride"], p.layer.sizes["P"]) for p in stride] == [
         (1, 1, 214), (2, 2, 108), (3, 3, 72), (4, 4, 55), (5, 5, 44)
     ]  # fmt: skip
 
@@ -102,7 +103,7 @@ BAD = {
     "truth value": ({"fixed": {"M": True}, "ranges": {"C": [1]}}, "fixed.M: must be a whole number"),
     "negative": ({"fixed": {"M": -4}, "ranges": {"C": [1]}}, "M: must be a positive integer.*-4"),
     "zero": ({"fixed": {"M": 4}, "ranges": {"C": [0]}}, "C: must be a positive integer.*0"),
-    "huge": ({"fixed": {"M": 4}, "ranges": {"C": [10**9]}}, "too large"),
+    "huge": ({"fixed": {"M": 4}, "ranges": {"C": [10**10]}}, "too large"),
     "empty range": ({"fixed": {"M": 4}, "ranges": {"C": {"start": 9, "stop": 3}}}, "empty range"),
     "empty list": ({"fixed": {"M": 4}, "ranges": {"C": []}}, "at least 1"),
     "step of zero": ({"fixed": {"M": 4}, "ranges": {"C": {"start": 1, "stop": 3, "step": 0}}}, "step must be a positive"),  # noqa: E501
@@ -113,12 +114,16 @@ BAD = {
     "zip of unequal": ({"ranges": {"C": [1], "M": [1, 2]}, "combine": "zip"}, "differ in length"),
     "too many": ({"ranges": {"C": {"start": 1, "stop": 5000}, "M": {"start": 1, "stop": 5000}}}, "too many points"),
     "kind": ({"kind": "convv", "layers": ["fc:1x1"]}, "kind: unknown choice.*'conv'"),
-    "bad layer": ({"layers": ["fc:1x"]}, "layers.0.*not INPUTSxOUTPUTS"),
+    "bad layer": ({"layers": ["fc:1x"]}, "layers.0.*not CxM"),
     "layer of another kind": ({"layers": ["conv:C1xM1xP1xQ1xR1xS1"]}, "not of the sweep's kind"),
     "kernel too large": (CONV | {"ranges": {"input": [2]}}, "larger than the padded input of 2"),
     "stride of zero": (CONV | {"ranges": {"stride": [0], "output": [4]}}, "stride: must be a positive integer"),
     "output contradicts": (CONV | {"ranges": {"P": [9], "input": [8]}}, "contradicts the stated input size"),
-    "dilation": (CONV | {"ranges": {"output": [4], "dilation": [2]}}, "dilation is not supported"),
+    "dilated beyond the input": (CONV | {"ranges": {"input": [4], "dilation": [2]}}, "larger than the padded input of 4"),
+    "an unknown kind": ({"kind": "matmull", "layers": []}, "unknown choice .*did you mean 'matmul'"),
+    "a shape for a kind that has one": ({"shape": "x.yaml", "layers": ["fc:1x1"]}, "shape: goes with the kind problem"),
+    "no shape": ({"kind": "problem", "fixed": {"M": 1}}, "shape: is missing"),
+    "no such shape": ({"kind": "problem", "shape": "none.yaml", "fixed": {"M": 1}}, "shape: .*no such file"),
     "name with a path": ({"name": "../up", "layers": ["fc:1x1"]}, "name"),
     "same name twice": (
         {"layers": [{"C": 1, "M": 2, "name": "a"}, {"C": 2, "M": 2, "name": "a"}]}, "two different layers have one name"

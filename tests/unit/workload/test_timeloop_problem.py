@@ -57,7 +57,8 @@ def changed(**instance: Any) -> dict[str, Any]:
     ("data", "message"),
     [
         ({"layer": 1}, "is no problem file"),
-        (changed(Wdilation=2), "dilation is not supported"),
+        (changed(C=2**32), "too large"),
+        (changed(C=2**31, M=2**31), "too many operations"),
         (changed(densities={"Inputs": {"distribution": "fixed-structured", "density": 0.5}}), "sparse tensors"),
         (changed(densities={"Inputs": 0.5}), "sparse tensors"),
         (changed(C=0), "positive whole number"),

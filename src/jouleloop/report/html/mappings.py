@@ -57,8 +57,8 @@ def stored_accesses(
     Returns
     -------
     dict, tuple
-        For every level outermost first, for every data space kept there: its position in the tuple, and per instance the
-        tile [words], the instances used, and reads, fills and updates [words].
+        For every level outermost first, for every data space kept there: its position in the tuple, and per instance
+        the tile [words], the instances used, and reads, fills and updates [words].
     """
     spaces: dict[str, int] = {"Weights": 0, "Inputs": 1, "Outputs": 2}
     if store is None or "key" not in points.columns:
