@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.arch.documents import load_document
+from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import ESTIMATORS
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import ENGINES
