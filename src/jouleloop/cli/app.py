@@ -15,6 +15,7 @@ from jouleloop.cli import (
     doctor,
     figures,
     import_onnx,
+    init,
     mapping,
     report,
     sweep,
@@ -34,7 +35,7 @@ app = typer.Typer(
     help="How the energy of a neural-network layer grows with its size.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
 )
 for _name, _group in theory_commands().items():
     app.add_typer(_group, name=_name)
@@ -47,6 +48,7 @@ app.command("sweep")(sweep.sweep)
 app.command("import")(import_onnx.import_onnx)
 app.command("figures")(figures.figures)
 app.command("report")(report.report)
+app.command("init")(init.init)
 app.command("config")(config.config)
 app.command("doctor")(doctor.doctor)
 

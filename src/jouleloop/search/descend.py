@@ -5,9 +5,9 @@ evaluated by the model itself, in every order of its innermost loops and arrange
 matter.
 """
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Floats, Ints, WorkArrays
 from jouleloop.model.evaluate import evaluate_nest
 from jouleloop.search.arrays import (
@@ -63,7 +63,7 @@ from jouleloop.search.order import (
 from jouleloop.search.path import cross, floor_pj_of, least_cycles, next_cut, place_loops, state_of
 
 
-@nb.njit(cache=True)
+@njit
 def beaten(mode: int, best: Floats, energy_pj: float, cycles: float) -> bool:
     """Whether a nest of at least this energy and these cycles can no longer improve on the incumbent."""
     if mode == ENERGY:
@@ -81,7 +81,7 @@ def beaten(mode: int, best: Floats, energy_pj: float, cycles: float) -> bool:
     return bool(cycles >= best[BEST_CYCLES])
 
 
-@nb.njit(cache=True)
+@njit
 def record(log: Log, counters: Ints, what: int, level: int, point: int, order: int, value: float) -> None:
     """Write one event of the descent to the log where one is kept; a full log ends the search."""
     n = log.used[0]
@@ -98,7 +98,7 @@ def record(log: Log, counters: Ints, what: int, level: int, point: int, order: i
     log.used[0] = n + 1
 
 
-@nb.njit(cache=True)
+@njit
 def _evaluate_leaf(
     mode: int,
     elided: bool,
@@ -156,7 +156,7 @@ def _evaluate_leaf(
     return float(least_pj)
 
 
-@nb.njit(cache=True)
+@njit
 def _encode(moving: Ints, n: int) -> int:
     """One number for an order of loops, innermost first: four bits a dimension, innermost lowest."""
     code = 0
@@ -165,7 +165,7 @@ def _encode(moving: Ints, n: int) -> int:
     return code
 
 
-@nb.njit(cache=True)
+@njit
 def _decode(code: int, moving: Ints) -> int:
     """Write the order that a number stands for; return how many loops it has."""
     n = 0
@@ -176,7 +176,7 @@ def _decode(code: int, moving: Ints) -> int:
     return n
 
 
-@nb.njit(cache=True)
+@njit
 def _extents(case: Case, level: int, point: int, extent: Ints) -> None:
     """Write the indices of the tile that a cut leaves to the level inside, unrolled ones included."""
     for d in range(extent.shape[0]):
@@ -184,7 +184,7 @@ def _extents(case: Case, level: int, point: int, extent: Ints) -> None:
         extent[d] = value * case.unrolled.inside[level - 1, d]
 
 
-@nb.njit(cache=True)
+@njit
 def _bound_order(
     case: Case, path: Path, elided: bool, level: int, point: int, target: Ints, moving: Ints, n: int, extent: Ints
 ) -> tuple[float, float]:
@@ -202,7 +202,7 @@ def _bound_order(
     return certain_pj, certain_pj + inward_pj
 
 
-@nb.njit(cache=True)
+@njit
 def _expand(
     mode: int,
     elided: bool,
@@ -274,7 +274,7 @@ def _expand(
     return size, child, value
 
 
-@nb.njit(cache=True)
+@njit
 def descend(
     mode: int,
     elided: bool,

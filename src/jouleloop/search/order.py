@@ -1,8 +1,8 @@
 """Orders of a level's loops, and the stack of children that wait in the descent, sorted by their bound."""
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
 from jouleloop.search.arrays import RANK
 
@@ -11,7 +11,7 @@ CHILD_POINT, CHILD_ORDER = range(2)
 CHILD_BOUND, CHILD_CERTAIN = range(2)
 
 
-@nb.njit(cache=True)
+@njit
 def order_after(order: Ints, start: int, stop: int) -> bool:
     """Advance ``order[start:stop]`` to its next permutation; return False after the last."""
     i = stop - 2
@@ -32,7 +32,7 @@ def order_after(order: Ints, start: int, stop: int) -> bool:
     return True
 
 
-@nb.njit(cache=True)
+@njit
 def sort_by_rank(slots: Ints, level: int, moving: Ints, n: int) -> None:
     """Sort the first ``n`` dimensions of ``moving`` by their rank in a level, equal ones by number."""
     for a in range(n):
@@ -43,7 +43,7 @@ def sort_by_rank(slots: Ints, level: int, moving: Ints, n: int) -> None:
                 moving[a], moving[b] = moving[b], moving[a]
 
 
-@nb.njit(cache=True)
+@njit
 def free_group(slots: Ints, level: int, moving: Ints, n: int) -> tuple[int, int]:
     """Return first and last place of the dimensions of equal rank, sorted by it, that may stand in any order.
 
@@ -61,7 +61,7 @@ def free_group(slots: Ints, level: int, moving: Ints, n: int) -> tuple[int, int]
     return start, stop
 
 
-@nb.njit(cache=True)
+@njit
 def sort_by_value(values: Floats, order: Ints, first: int, last: int) -> None:
     """Sort ``order[first:last]`` by the values it points to, equal ones by place (Shell's method; short to compile)."""
     gap = (last - first) // 2
@@ -79,7 +79,7 @@ def sort_by_value(values: Floats, order: Ints, first: int, last: int) -> None:
         gap //= 2
 
 
-@nb.njit(cache=True)
+@njit
 def sort_children(child: Ints, value: Floats, first: int, last: int) -> None:
     """Sort waiting children by their bound, equal ones by place."""
     n = last - first
@@ -94,7 +94,7 @@ def sort_children(child: Ints, value: Floats, first: int, last: int) -> None:
             value[first + k, place] = old_value[order[k], place]
 
 
-@nb.njit(cache=True)
+@njit
 def grow_ints(array: Ints) -> Ints:
     """Return a copy with twice the rows."""
     larger = np.empty((array.shape[0] * 2, 2), np.int64)
@@ -102,7 +102,7 @@ def grow_ints(array: Ints) -> Ints:
     return larger
 
 
-@nb.njit(cache=True)
+@njit
 def grow_floats(array: Floats) -> Floats:
     """Return a copy with twice the rows."""
     larger = np.empty((array.shape[0] * 2, 2))

@@ -1,8 +1,8 @@
 """One search over all unrollings of a layer: bound each, descend into those that can still win, cheapest first."""
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     CAPACITY,
     MAX_LOOPS,
@@ -44,7 +44,7 @@ from jouleloop.search.lattice import fill_grid, find_kinds, new_grid
 from jouleloop.search.prepare import prepare
 
 
-@nb.njit(cache=True)
+@njit
 def bound_unrollings(
     case: Case,
     path: Path,
