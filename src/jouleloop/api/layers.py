@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.api.project import roots
-from jouleloop.arch.documents import load_document
 from jouleloop.config.load import LAYERS, NETWORKS
+from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest
 from jouleloop.files import is_file, read_yaml, write_yaml
 from jouleloop.workload.layer import Layer, parse_layer

@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import jouleloop
-from jouleloop.arch.documents import load_document
 from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
+from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import DATA, EnergySource, source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file

@@ -150,7 +150,7 @@ problem_base_ignore: &problem_base
 """
 
 
-def test_templates_of_timeloops_front_end(tmp_path: Path) -> None:
+def test_templates_of_timeloops_front_end(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The exercises keep a layer a file: a common base by include_text, and <<< to merge into it."""
     folder = tmp_path / "net"
     folder.mkdir()
@@ -160,10 +160,12 @@ def test_templates_of_timeloops_front_end(tmp_path: Path) -> None:
     problem = problem_of(str(folder / "1.yaml"))
     assert problem.macs == 64 * 192 * 25 * 27**2
     assert problem.coefficient == {"Wstride": 2, "Hstride": 1}
-    # A key in the wrong case would silently leave the stride at 1.
-    (folder / "2.yaml").write_text(head + "  instance: {C: 3, HStride: 4}\n")
-    with pytest.raises(InputError, match=r"unknown dimension.*'HStride'.*did you mean 'Hstride'"):
-        problem_of(str(folder / "2.yaml"))
+    # A key in the wrong case leaves the stride at 1, as in Timeloop, but not silently.
+    sizes = "C: 3, M: 1, P: 2, Q: 2, R: 1, S: 1"
+    (folder / "2.yaml").write_text(f"{head}  instance: {{{sizes}, HStride: 4}}\n")
+    assert problem_of(str(folder / "2.yaml")).coefficient == {"Wstride": 1, "Hstride": 1}
+    assert "HStride: passed over, as by Timeloop" in caplog.text
+    assert "did you mean 'Hstride'" in caplog.text
     (folder / "3.yaml").write_text("problem:\n  <<<: 3\n  instance: {C: 3}\n")
     with pytest.raises(InputError, match="only mappings can be merged"):
         problem_of(str(folder / "3.yaml"))
