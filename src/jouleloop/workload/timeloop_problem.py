@@ -1,21 +1,25 @@
 """Problems in Timeloop's format: shape and instance read from a file or written for one, v0.3 and v0.4."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
-from jouleloop.files import is_whole, parse_yaml, read_text
+from jouleloop.documents.load import load_document
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
+from jouleloop.files import is_whole
 from jouleloop.workload.kinds import CONV
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.read_shape import shape_from
+
+_LOG = logging.getLogger("jouleloop.workload")
 
 #: What instances state besides bounds and coefficients; sizes of the input follow from those, or contradict them.
 _DERIVED = ("H", "W", "Hpad", "Wpad", "version")
 
 
 def read_problem(path: Path) -> Problem:
-    """Return the problem in a Timeloop problem file.
+    """Return the problem in a Timeloop problem file, which may be a jinja2 template.
 
     Raises
     ------
@@ -23,8 +27,7 @@ def read_problem(path: Path) -> Problem:
         Where the file is no problem, or asks for what the model does not follow (densities, flattened dimensions).
     """
     try:
-        data = parse_yaml(read_text(path), str(path))
-        return problem_from(data, name=path.stem)
+        return problem_from(load_document(path), name=path.stem)
     except JouleloopError as error:
         raise error.at(path) from error
 
@@ -57,7 +60,9 @@ def problem_from(data: Any, *, name: str = "") -> Problem:
                 continue
             (bounds if key in shape.dimensions else coefficients)[key] = int(value)
         elif key not in _DERIVED:
-            faults.append(unknown(str(key), (*shape.dimensions, *known), "dimension", field="problem.instance"))
+            close = nearest(str(key), (*shape.dimensions, *known))
+            hint = f"; did you mean {close!r}?" if close else ""
+            _LOG.warning("problem.instance.%s: passed over, as by Timeloop; the shape does not know it%s", key, hint)
     for dimension in shape.dimensions:
         if dimension not in instance:
             faults.append(Fault("has no bound", None, f"problem.instance.{dimension}"))

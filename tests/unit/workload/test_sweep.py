@@ -119,7 +119,7 @@ BAD = {
     "kernel too large": (CONV | {"ranges": {"input": [2]}}, "larger than the padded input of 2"),
     "stride of zero": (CONV | {"ranges": {"stride": [0], "output": [4]}}, "stride: must be a positive integer"),
     "output contradicts": (CONV | {"ranges": {"P": [9], "input": [8]}}, "contradicts the stated input size"),
-    "dilated beyond the input": (CONV | {"ranges": {"input": [4], "dilation": [2]}}, "larger than the padded input of 4"),
+    "dilated too far": (CONV | {"ranges": {"input": [4], "dilation": [2]}}, "larger than the padded input of 4"),
     "an unknown kind": ({"kind": "matmull", "layers": []}, "unknown choice .*did you mean 'matmul'"),
     "a shape for a kind that has one": ({"shape": "x.yaml", "layers": ["fc:1x1"]}, "shape: goes with the kind problem"),
     "no shape": ({"kind": "problem", "fixed": {"M": 1}}, "shape: is missing"),

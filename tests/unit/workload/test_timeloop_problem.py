@@ -62,7 +62,6 @@ def changed(**instance: Any) -> dict[str, Any]:
         (changed(densities={"Inputs": {"distribution": "fixed-structured", "density": 0.5}}), "sparse tensors"),
         (changed(densities={"Inputs": 0.5}), "sparse tensors"),
         (changed(C=0), "positive whole number"),
-        (changed(Wstrid=4), "did you mean 'Wstride'"),
     ],
 )
 def test_refused(data: Any, message: str) -> None:
