@@ -33,6 +33,8 @@ class TextForm:
     ----------
     positional
         Sizes that are written without their names, such as ``1024x128``; empty where names stand before numbers.
+    called
+        What those are called, such as ``INPUTSxOUTPUTS``.
     always
         Sizes that are always written, in this order; others where they are not 1.
     options
@@ -40,6 +42,7 @@ class TextForm:
     """
 
     positional: Names = ()
+    called: str = ""
     always: Names = ()
     options: Names = ()
 

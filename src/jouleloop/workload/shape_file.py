@@ -43,6 +43,7 @@ class TextEntry(Strict):
     """How a layer is written in one word."""
 
     positional: list[str] = Field(default=[], description="Sizes without names, such as 1024x128.")
+    called: str = Field(default="", description="What those are called, such as INPUTSxOUTPUTS.")
     always: list[str] = Field(default=[], description="Sizes that are always written.")
     options: list[str] = Field(default=[], description="Sizes and shorthands after a slash.")
 
@@ -114,7 +115,7 @@ def kind_from(spec: ShapeFile, name: str, kind_named: KindNamed) -> Kind:
         shorthands=tuple((key, tuple(names)) for key, names in spec.shorthands.items()),
         windows=windows,
         base_windows=base.windows if spec.like else windows,
-        text=TextForm(tuple(spec.text.positional), tuple(spec.text.always), tuple(spec.text.options)),
+        text=TextForm(tuple(spec.text.positional), spec.text.called, tuple(spec.text.always), tuple(spec.text.options)),
         presets=tuple(spec.presets.items()),
         document=spec.model_dump_json(exclude_defaults=True),
     )

@@ -166,7 +166,7 @@ def _text_sizes(kind: Kind, text: str, faults: list[Fault]) -> dict[str, int]:
         names = kind.text.positional
         if len(parts) == len(names) and all(re.fullmatch(r"[0-9]{1,12}", part) for part in parts):
             return dict(zip(names, map(int, parts), strict=True))
-        faults.append(Fault(f"not {'x'.join(names)}", field="layer", value=text, allowed=_EXAMPLES))
+        faults.append(Fault(f"not {kind.text.called or 'x'.join(names)}", field="layer", value=text, allowed=_EXAMPLES))
         return {}
     sizes: dict[str, int] = {}
     for part in parts:

@@ -57,7 +57,7 @@ def bounds(name: str, buffer_words: int, layers: list[tuple[int, int]]) -> pd.Da
         assert evaluation is not None
         moved = {space: stats.reads + stats.updates for space, stats in evaluation.levels[0].data.items()}
         place = {"architecture": name, "sweep": "s", "layer": f"fc:{n}x{m}", "variant": variant, "status": "ok"}
-        sizes = {key: getattr(layer, key) for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")}
+        sizes = {key: layer.sizes[key] for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")}
         words = {f"dram_words_{space.lower()}": moved[space] for space in ("Weights", "Inputs", "Outputs")}
         rows.append({**place, **sizes, **words, "total_pj": evaluation.energy_pj, "data_pj": evaluation.energy_pj})
     return fc_hardware_table(pd.DataFrame(rows), targets())

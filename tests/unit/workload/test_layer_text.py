@@ -74,7 +74,7 @@ BAD = {
     "a matrix product without K": ("matmul:M3xN4", r"K: is missing"),
     "a size of another kind": ("matmul:M3xN4xK2xC2", r"not a dimension with a size .*'C2'.*M, N, K, H"),
     "kind": ("cnv:C3xM4", r"not a layer"),
-    "digits of another script": ("fc:٣x4", r"not CxM"),
+    "digits of another script": ("fc:٣x4", r"not INPUTSxOUTPUTS"),
 }
 
 

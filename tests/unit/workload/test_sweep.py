@@ -114,7 +114,7 @@ BAD = {
     "zip of unequal": ({"ranges": {"C": [1], "M": [1, 2]}, "combine": "zip"}, "differ in length"),
     "too many": ({"ranges": {"C": {"start": 1, "stop": 5000}, "M": {"start": 1, "stop": 5000}}}, "too many points"),
     "kind": ({"kind": "convv", "layers": ["fc:1x1"]}, "kind: unknown choice.*'conv'"),
-    "bad layer": ({"layers": ["fc:1x"]}, "layers.0.*not CxM"),
+    "bad layer": ({"layers": ["fc:1x"]}, "layers.0.*not INPUTSxOUTPUTS"),
     "layer of another kind": ({"layers": ["conv:C1xM1xP1xQ1xR1xS1"]}, "not of the sweep's kind"),
     "kernel too large": (CONV | {"ranges": {"input": [2]}}, "larger than the padded input of 2"),
     "stride of zero": (CONV | {"ranges": {"stride": [0], "output": [4]}}, "stride: must be a positive integer"),
