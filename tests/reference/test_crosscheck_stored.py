@@ -11,7 +11,7 @@ import pytest
 
 from jouleloop.engines.agreement import compare_evaluations
 from jouleloop.engines.native import NativeEngine
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.mapping.formats import from_levels
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
@@ -82,7 +82,7 @@ def test_the_search_still_finds_what_timeloop_evaluated() -> None:
     assert len(sample) > 40
     for row in sample:
         problem, target = problem_and_target(row)
-        found = ENGINE.search(problem, target, objective=(row.objective,))
+        found = ENGINE.search(problem, target, SearchOptions((row.objective,)))
         assert found.optimal
         assert found.evaluation is not None
         if row.objective == "energy":

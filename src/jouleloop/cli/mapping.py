@@ -9,7 +9,7 @@ import typer
 
 from jouleloop.cli import options, show
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
-from jouleloop.engines.protocol import Engine, Target
+from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.files import read_json, write_json, write_yaml
@@ -65,7 +65,7 @@ def map_layer(
     targets = hardware.load(arch, constraints, problem.shape)
     target = targets.for_shape(problem.shape)
     with engine_with_progress(engine) as back_end:
-        result = back_end.search(problem, target, objective=objectives, budget=budget)
+        result = back_end.search(problem, target, SearchOptions(objectives, budget=budget))
     if write_mapping is not None and result.mapping is not None:
         header = f"{problem.name} on {targets.name}: {result.evaluation.energy_pj if result.evaluation else 0.0} pJ"
         write_yaml(write_mapping, {"mapping": to_timeloop_mapping(result.mapping, problem, target.arch)}, header=header)

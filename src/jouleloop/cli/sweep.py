@@ -20,6 +20,7 @@ from jouleloop.cli import options
 from jouleloop.cli.project import project_root
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.config.load import LAYERS, NETWORKS
+from jouleloop.engines.protocol import SearchOptions
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, nearest
 from jouleloop.files import is_file, read_yaml
@@ -71,7 +72,7 @@ def sweep(
             raise InputError(Fault("the sweep is not for this architecture", "--arch", value=name, allowed=allowed))
         if target.name in jobs:
             raise InputError(Fault("two architectures have one name", "--arch", value=target.name))
-        jobs[target.name] = Job(target, back_end, objectives, 0, budget)
+        jobs[target.name] = Job(target, back_end, SearchOptions(objectives, budget=budget))
     store = ResultStore(output / "store")
     started = time.monotonic()
     with log_to(output / "logs" / "sweep.log" if verbose else None):

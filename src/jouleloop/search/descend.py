@@ -6,9 +6,9 @@ matter. A node first lists its tiles, each with the least bound over all orders 
 priced when its turn comes, so that what no order can save is never ordered.
 """
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Floats, Ints, WorkArrays
 from jouleloop.model.evaluate import evaluate_nest
 from jouleloop.search.arrays import (
@@ -86,7 +86,7 @@ from jouleloop.search.path import cross, floor_pj_of, least_cycles, next_cut, pl
 _EVALUATION_TICKS, _ORDER_TICKS = 30, 4
 
 
-@nb.njit(cache=True)
+@njit
 def beaten(mode: int, best: Floats, energy_pj: float, cycles: float) -> bool:
     """Whether a nest of at least this energy and these cycles can no longer improve on the incumbent."""
     if mode == ENERGY:
@@ -104,7 +104,7 @@ def beaten(mode: int, best: Floats, energy_pj: float, cycles: float) -> bool:
     return bool(cycles >= best[BEST_CYCLES])
 
 
-@nb.njit(cache=True)
+@njit
 def record(log: Log, counters: Ints, what: int, level: int, point: int, order: int, value: float) -> None:
     """Write one event of the descent to the log where one is kept; a full log ends the search."""
     n = log.used[0]
@@ -121,7 +121,7 @@ def record(log: Log, counters: Ints, what: int, level: int, point: int, order: i
     log.used[0] = n + 1
 
 
-@nb.njit(cache=True)
+@njit
 def _evaluate_leaf(
     mode: int,
     elided: bool,
@@ -181,7 +181,7 @@ def _evaluate_leaf(
     return float(least_pj)
 
 
-@nb.njit(cache=True)
+@njit
 def _extents(case: Case, level: int, point: int, extent: Ints) -> None:
     """Write the indices of the tile that a cut leaves to the level inside, unrolled ones included."""
     for d in range(extent.shape[0]):
@@ -189,7 +189,7 @@ def _extents(case: Case, level: int, point: int, extent: Ints) -> None:
         extent[d] = value * case.unrolled.inside[level - 1, d]
 
 
-@nb.njit(cache=True)
+@njit
 def _bound_order(
     case: Case, path: Path, elided: bool, level: int, point: int, target: Ints, moving: Ints, n: int, extent: Ints
 ) -> tuple[float, float]:
@@ -207,7 +207,7 @@ def _bound_order(
     return certain_pj, certain_pj + inward_pj
 
 
-@nb.njit(cache=True)
+@njit
 def _room(stack: Stack, size: int) -> Stack:
     """Return the stack with room for one more row after ``size``."""
     rows = stack.child.shape[0]
@@ -222,7 +222,7 @@ def _room(stack: Stack, size: int) -> Stack:
     return Stack(child, value, heap, stack.region, stack.cursor, stack.target, stack.node_pj, stack.profile)
 
 
-@nb.njit(cache=True)
+@njit
 def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj: float, certain_pj: float) -> Stack:
     """Put a child into the heap of its level; return the stack, which may have grown."""
     region = stack.region[level]
@@ -239,7 +239,7 @@ def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj
     return stack
 
 
-@nb.njit(cache=True)
+@njit
 def _list_tiles(
     mode: int, case: Case, path: Path, steps: float, level: int, best: Floats, counters: Ints, log: Log, stack: Stack
 ) -> tuple[bool, Stack]:
@@ -284,7 +284,7 @@ def _list_tiles(
     return True, stack
 
 
-@nb.njit(cache=True)
+@njit
 def _list_orders(
     mode: int,
     elided: bool,
@@ -336,7 +336,7 @@ def _list_orders(
     return stack
 
 
-@nb.njit(cache=True)
+@njit
 def start_descent(path: Path, point: int, bound_pj: float, stack: Stack) -> None:
     """Stand at the outermost level, its tile the whole."""
     top = stack.region.shape[0] - 1
@@ -348,7 +348,7 @@ def start_descent(path: Path, point: int, bound_pj: float, stack: Stack) -> None
     stack.cursor[PHASE] = ENTER
 
 
-@nb.njit(cache=True)
+@njit
 def descend(
     mode: int,
     elided: bool,

@@ -1,12 +1,11 @@
 """Orders of a level's loops, and the heaps that children and parts wait in."""
 
-import numba as nb
-
+from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
 from jouleloop.search.arrays import RANK
 
 
-@nb.njit(cache=True)
+@njit
 def order_after(order: Ints, start: int, stop: int) -> bool:
     """Advance ``order[start:stop]`` to its next permutation; return False after the last."""
     i = stop - 2
@@ -27,7 +26,7 @@ def order_after(order: Ints, start: int, stop: int) -> bool:
     return True
 
 
-@nb.njit(cache=True)
+@njit
 def sort_by_rank(slots: Ints, level: int, moving: Ints, n: int) -> None:
     """Sort the first ``n`` dimensions of ``moving`` by their rank in a level, equal ones by number."""
     for a in range(n):
@@ -38,7 +37,7 @@ def sort_by_rank(slots: Ints, level: int, moving: Ints, n: int) -> None:
                 moving[a], moving[b] = moving[b], moving[a]
 
 
-@nb.njit(cache=True)
+@njit
 def free_group(slots: Ints, level: int, moving: Ints, n: int) -> tuple[int, int]:
     """Return first and last place of the dimensions of equal rank, sorted by it, that may stand in any order.
 
@@ -56,7 +55,7 @@ def free_group(slots: Ints, level: int, moving: Ints, n: int) -> tuple[int, int]
     return start, stop
 
 
-@nb.njit(cache=True)
+@njit
 def push(heap: Ints, first: int, size: int, keys: Floats, item: int) -> None:
     """Add an item to the binary heap ``heap[first : first + size]`` of items sorted by key, equal ones by number."""
     at = size
@@ -70,7 +69,7 @@ def push(heap: Ints, first: int, size: int, keys: Floats, item: int) -> None:
     heap[first + at] = item
 
 
-@nb.njit(cache=True)
+@njit
 def pop(heap: Ints, first: int, size: int, keys: Floats) -> int:
     """Take the first item off a binary heap of ``size`` items, see `push`."""
     taken = heap[first]
@@ -94,7 +93,7 @@ def pop(heap: Ints, first: int, size: int, keys: Floats) -> int:
     return int(taken)
 
 
-@nb.njit(cache=True)
+@njit
 def encode_order(moving: Ints, n: int) -> int:
     """One number for an order of loops, innermost first: four bits a dimension, innermost lowest."""
     code = 0
@@ -103,7 +102,7 @@ def encode_order(moving: Ints, n: int) -> int:
     return code
 
 
-@nb.njit(cache=True)
+@njit
 def decode_order(code: int, moving: Ints) -> int:
     """Write the order that a number stands for; return how many loops it has."""
     n = 0

@@ -1,8 +1,8 @@
-"""One pass over all parts of a search: the cheapest bound first, its tables filled and descended into while it can win."""
+"""One pass over all parts of a search, the cheapest bound first: its tables are filled, then it is descended into."""
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     CAPACITY,
     MAX_LOOPS,
@@ -66,7 +66,7 @@ from jouleloop.search.order import pop, push
 from jouleloop.search.prepare import prepare
 
 
-@nb.njit(cache=True)
+@njit
 def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
     """Make a part the case at hand, without its tables; return the energy [pJ] that is certain in it."""
     unrollings = parts.factors.shape[0]
@@ -95,7 +95,7 @@ def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Pa
     return float(path.certain_pj[top])
 
 
-@nb.njit(cache=True)
+@njit
 def fill_tables(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
     """Fill the tables of a part; return its lower bound [pJ]."""
     stand = parts.stand
@@ -114,7 +114,7 @@ def fill_tables(case: Case, path: Path, compute_pj: float, elided: bool, parts: 
     return float(parts.value[part, PART_BOUND])
 
 
-@nb.njit(cache=True)
+@njit
 def sketch_parts(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, first: int, last: int) -> None:
     """Write bounds [pJ] of some parts that take no tables: what is certain in each."""
     parts.stand[TABLED] = -1
@@ -123,7 +123,7 @@ def sketch_parts(case: Case, path: Path, compute_pj: float, elided: bool, parts:
             parts.value[part, PART_BOUND] = open_part(case, path, compute_pj, elided, parts, part)
 
 
-@nb.njit(cache=True)
+@njit
 def run_parts(
     mode: int,
     elided: bool,

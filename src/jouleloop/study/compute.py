@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jouleloop.engines.protocol import Engine, Target
+from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError, JouleloopError
 from jouleloop.search.result import SearchResult
 from jouleloop.study.keys import digest, result_key, target_identity
@@ -34,9 +34,7 @@ class Job:
 
     target: TargetSet
     engine: Engine
-    objective: tuple[str, ...] = ("energy",)
-    seed: int = 0
-    budget: int | None = None
+    options: SearchOptions = PROVEN
 
     def key(self, layer: Layer) -> str:
         """Return the key of the result of ``layer``."""
@@ -50,9 +48,7 @@ class Job:
         digests, name = self._known.digests, problem.shape.name
         if name not in digests:
             target = self.target.for_shape(problem.shape)
-            digests[name] = digest(
-                target_identity(target, self.engine, self.objective, seed=self.seed, budget=self.budget)
-            )
+            digests[name] = digest(target_identity(target, self.engine, self.options))
         return digests[name]
 
     def at(self, variant: Variant) -> "Job | JouleloopError":
@@ -178,7 +174,7 @@ def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:
                 found[index] = search_one(job, problems[index], target)
             continue
         try:
-            results = many([problems[index] for index in indices], target, **_options(job))
+            results = many([problems[index] for index in indices], target, job.options)
         except (EngineError, InputError) as error:
             LOG.warning("bulk search failed (%s), searching one by one", error)
             results = [search_one(job, problems[index], target) for index in indices]
@@ -189,12 +185,8 @@ def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:
 def search_one(job: Job, problem: Problem, target: Target) -> SearchResult:
     """Return the result of one problem; an error of engine or input becomes its status."""
     try:
-        return job.engine.search(problem, target, **_options(job))
+        return job.engine.search(problem, target, job.options)
     except EngineError as error:
-        return SearchResult("failed", str(error), engine=job.engine.name, objective=job.objective)
+        return SearchResult("failed", str(error), engine=job.engine.name, objective=job.options.objective)
     except InputError as error:
-        return SearchResult("invalid", str(error), engine=job.engine.name, objective=job.objective)
-
-
-def _options(job: Job) -> dict[str, Any]:
-    return {"objective": job.objective, "seed": job.seed, "budget": job.budget}
+        return SearchResult("invalid", str(error), engine=job.engine.name, objective=job.options.objective)

@@ -7,6 +7,7 @@ from typing import Any
 
 from jouleloop.config.load import Study, load_study
 from jouleloop.config.model import ArchitectureEntry, Config
+from jouleloop.engines.protocol import SearchOptions
 from jouleloop.errors import InputError
 from jouleloop.files import write_json
 from jouleloop.study.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
@@ -38,8 +39,8 @@ def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> 
     """Return how the layers are searched on each architecture (or on ``only`` one of them)."""
     targets = targets_of(config, root, only=only)
     engine = engine_of(config)
-    objective = tuple(config.objective)
-    return {name: Job(target, engine, objective, config.seed, config.budget) for name, target in targets.items()}
+    options = SearchOptions(tuple(config.objective), config.seed, config.budget)
+    return {name: Job(target, engine, options) for name, target in targets.items()}
 
 
 def plan(study: Study) -> Chunks:

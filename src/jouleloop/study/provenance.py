@@ -45,9 +45,7 @@ def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, An
                 "energies": job.target.costs.rows(job.target.arch.compute.name),
                 "engine": engine_identity(job.engine),
                 "semantics": job.target.semantics,
-                "objective": list(job.objective),
-                "seed": job.seed,
-                "budget": job.budget,
+                **job.options.as_dict(),
             }
             for name, job in jobs.items()
         },

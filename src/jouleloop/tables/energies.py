@@ -123,7 +123,7 @@ def sources_table(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFr
 def _impossible(job: Job, error: JouleloopError) -> Record:
     """Return the columns of a point on a variant of the architecture that cannot be."""
     reason = "; ".join(str(fault) for fault in error.faults)
-    result = SearchResult("invalid", reason, engine=job.engine.name, objective=job.objective)
+    result = SearchResult("invalid", reason, engine=job.engine.name, objective=job.options.objective)
     return {**_short(result.as_json(), job), "estimator": "", "key": ""}
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from jouleloop.columns import read_table, write_csv, write_parquet
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
@@ -51,15 +51,7 @@ class FakeEngine:
     def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
         raise NotImplementedError
 
-    def search(
-        self,
-        problem: Problem,
-        target: Target,
-        *,
-        objective: tuple[str, ...] = ("energy",),  # noqa: ARG002
-        seed: int = 0,  # noqa: ARG002
-        budget: int | None = None,  # noqa: ARG002
-    ) -> SearchResult:
+    def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:  # noqa: ARG002
         self.searched.append(problem.name)
         c = problem.bound["C"]
         if c == 13:

@@ -22,6 +22,7 @@ from jouleloop.engines.accelforge import engine as accelforge_engine
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions, options_from_environment
 from jouleloop.engines.accelforge.inputs import specification
 from jouleloop.engines.accelforge.outputs import as_mapping, read_evaluation, read_nest
+from jouleloop.engines.protocol import SearchOptions
 from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
@@ -233,7 +234,7 @@ def test_options_that_are_none_are_input_errors(text):
 @pytest.mark.parametrize("options", [{"objective": ("delay",)}, {"seed": 1}, {"budget": 5}])
 def test_what_accelforge_cannot_be_asked_is_an_input_error(options, fake):
     with pytest.raises(InputError):
-        fake().search(LAYER.problem(), TARGETS["eyeriss"], **options)
+        fake().search(LAYER.problem(), TARGETS["eyeriss"], SearchOptions(**options))
 
 
 @pytest.mark.parametrize("text", ["conv:C4xM4xP4xQ4xR3xS1", "conv:C4xM4xP4xQ4xR1xS1/stride2"])
