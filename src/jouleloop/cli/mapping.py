@@ -9,6 +9,8 @@ import typer
 
 from jouleloop.cli import options, show
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.watching import watched
+from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
@@ -18,17 +20,24 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.leakage import leakage_pj
+from jouleloop.search.limit import INTERRUPT
 from jouleloop.terminal.console import print_json, stderr
 from jouleloop.terminal.splice import spliced
 from jouleloop.workload.problem import Problem
 
+#: Exit code of a program that a signal ended early.
+_INTERRUPTED = 130
 _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
 
 
 @contextlib.contextmanager
-def engine_with_progress(name: str) -> Iterator[Engine]:
+def engine_with_progress(name: str, seconds: float | None) -> Iterator[Engine]:
     """Yield the engine called ``name``; what it reports of a long search is shown on a terminal."""
     back_end = get_engine(name)
+    if isinstance(back_end, NativeEngine):
+        with watched(seconds) as back_end.watch:
+            yield back_end
+        return
     if not hasattr(back_end, "on_progress") or not stderr.is_terminal:
         yield back_end
         return
@@ -47,6 +56,7 @@ def map_layer(
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
+    seconds: options.Seconds = None,
     as_json: options.AsJson = False,
     write_mapping: Annotated[
         Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
@@ -64,8 +74,8 @@ def map_layer(
     problem = options.parse_problem(layer)
     targets = hardware.load(arch, constraints, problem.shape)
     target = targets.for_shape(problem.shape)
-    with engine_with_progress(engine) as back_end:
-        result = back_end.search(problem, target, SearchOptions(objectives, budget=budget))
+    with engine_with_progress(engine, seconds) as back_end:
+        result = back_end.search(problem, target, SearchOptions(objectives, budget=budget, seconds=seconds))
     if write_mapping is not None and result.mapping is not None:
         header = f"{problem.name} on {targets.name}: {result.evaluation.energy_pj if result.evaluation else 0.0} pJ"
         write_yaml(write_mapping, {"mapping": to_timeloop_mapping(result.mapping, problem, target.arch)}, header=header)
@@ -90,6 +100,8 @@ def map_layer(
             show.show_leakage(result.evaluation, target)
         show.show_energies(target)
         show.show_certificate(result)
+    if result.stopped == INTERRUPT:
+        raise typer.Exit(_INTERRUPTED)
     if result.evaluation is None:
         raise typer.Exit(1)
 

@@ -78,9 +78,10 @@ def show_certificate(result: SearchResult) -> None:
     # Nodes are what was opened, not what was left out.
     reasons = [f"{count:,} by {name}" for name, count in result.pruned.items() if name != "nodes"]
     opened = f"; {result.pruned['nodes']:,} nodes opened" if "nodes" in result.pruned else ""
+    gap = "" if result.optimal or result.gap is None else f", gap {result.gap:.2%}"
     stdout.print(
         f"optimal       {'yes' if result.optimal else 'not proven'}: {result.proof}\n"
-        f"lower bound   {result.lower_bound:,.4f} {unit} ({'+'.join(result.objective)})\n"
+        f"lower bound   {result.lower_bound:,.4f} {unit} ({'+'.join(result.objective)}){gap}\n"
         f"mapspace      {result.mapspace_size:,} mappings, {result.index_factorizations:,} index factorizations\n"
         f"visited       {result.visited:,} mappings; parts pruned: {', '.join(reasons) or 'none'}{opened}\n"
         f"seconds       {result.seconds:.3f}",

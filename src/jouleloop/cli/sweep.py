@@ -53,6 +53,7 @@ def sweep(
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
+    seconds: options.Seconds = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Write a line a layer to logs/sweep.log in the output folder.")
     ] = False,
@@ -72,7 +73,7 @@ def sweep(
             raise InputError(Fault("the sweep is not for this architecture", "--arch", value=name, allowed=allowed))
         if target.name in jobs:
             raise InputError(Fault("two architectures have one name", "--arch", value=target.name))
-        jobs[target.name] = Job(target, back_end, SearchOptions(objectives, budget=budget))
+        jobs[target.name] = Job(target, back_end, SearchOptions(objectives, budget=budget, seconds=seconds))
     store = ResultStore(output / "store")
     started = time.monotonic()
     with log_to(output / "logs" / "sweep.log" if verbose else None):

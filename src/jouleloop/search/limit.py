@@ -117,6 +117,9 @@ class Watch:
                 return ""
             if self.tell is not None:
                 self.tell(progress)
-            took = time.monotonic() - before
-            self._ticks = max(1000, min(4 * self._ticks, int(self._ticks * _SLICE_SECONDS / max(took, 1e-6))))
+            self._pace(time.monotonic() - before)
         return stopped
+
+    def _pace(self, seconds: float) -> None:
+        """Set the work of the next slice by how long the last one took."""
+        self._ticks = max(1000, min(4 * self._ticks, int(self._ticks * _SLICE_SECONDS / max(seconds, 1e-6))))

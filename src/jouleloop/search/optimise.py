@@ -199,7 +199,7 @@ def search_mapspace(
     winner, stopped = search.run(mode, best, counters, first)
     open_bound = search.lower_bound(first)
     if winner is None:
-        reason = f"stopped by its limit ({stopped}) before a mapping was found" if stopped else _no_tile(search)
+        reason = f"stopped ({stopped}) before a mapping was found" if stopped else _no_tile(search)
         lower = open_bound if stopped else 0.0
         spent = time.perf_counter() - started
         return replace(result, status="no_mapping", reason=reason, lower_bound=lower, stopped=stopped, seconds=spent)
@@ -221,9 +221,9 @@ def search_mapspace(
         if len(objective) > 1:
             lower = float(best[LIMIT_PJ]) / (1 + NEXT_METRIC)
         if stopped:
-            proof += f"; stopped by its limit ({stopped}) before all ties were compared"
+            proof += f"; stopped ({stopped}) before all ties were compared"
     else:
-        proof = f"stopped by its limit ({stopped}): no mapping left out is below the bound"
+        proof = f"stopped ({stopped}) before it ended; no mapping is below the bound"
     return replace(
         result,
         mapping=mapping,
