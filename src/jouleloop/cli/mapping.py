@@ -14,7 +14,6 @@ from jouleloop.cli.hints import hints
 from jouleloop.cli.show import show_result
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.cli.watching import watched
-from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
@@ -31,7 +30,7 @@ _INTERRUPTED = 130
 def engine_with_progress(name: str, seconds: float | None) -> Iterator[Engine]:
     """Yield the engine called ``name``; what it reports of a long search is shown on a terminal."""
     back_end = get_engine(name)
-    if isinstance(back_end, NativeEngine):
+    if hasattr(back_end, "watch"):
         with watched(seconds) as back_end.watch:
             yield back_end
         return

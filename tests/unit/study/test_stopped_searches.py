@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.search.limit import SECONDS
