@@ -7,7 +7,7 @@ import sys
 
 import pandas as pd
 
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SEMANTICS, Target

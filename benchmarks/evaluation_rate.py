@@ -12,7 +12,7 @@ import sys
 import time
 from collections.abc import Callable
 
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import MappingError

@@ -189,6 +189,18 @@ def test_the_summary_of_the_run_is_shown(folder: Path) -> None:
     assert "not a summary of a run" in faults(folder)
 
 
+def test_two_runs_differ_in_the_section_of_the_run_alone(folder: Path) -> None:
+    summaries = ({"run": "r-1", "versions": {"python": "3.11.7"}}, {"run": "r-2", "versions": {"python": "3.13.0"}})
+    pages = []
+    for summary in summaries:
+        (folder / "summary.json").write_text(json.dumps(summary))
+        page = page_of(folder)
+        start, end = page.index('<section id="run"'), page.index('<section id="provenance"')
+        assert summary["run"] in page[start:end]
+        pages.append(page[:start] + page[end:])
+    assert pages[0] == pages[1]
+
+
 def test_bounds_and_laws_are_shown_where_the_run_has_them(folder: Path) -> None:
     table, _ = read_table(folder / "energies.parquet", ENERGIES)
     points = table[table["sweep"] == "growing"][["architecture", "sweep", "layer", "data_pj"]]

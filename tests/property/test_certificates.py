@@ -12,7 +12,7 @@ import pytest
 
 from differential.draw import draw_case
 from differential.native import load
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.files import write_json

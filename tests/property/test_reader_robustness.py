@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jouleloop.arch.documents import load_document
 from jouleloop.arch.read import architecture_from, read_architecture
+from jouleloop.documents.load import load_document
 from jouleloop.energy.estimator import estimate_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import Fault, JouleloopError

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import EngineError

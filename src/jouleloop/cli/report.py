@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.cli.project import project_config, project_root
+from jouleloop.api.project import project_config, project_root
 from jouleloop.terminal.console import stdout
 
 

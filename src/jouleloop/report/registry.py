@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from jouleloop.columns import Layout
 from jouleloop.config.load import LAYERS, Study
 from jouleloop.tables.layouts import (
+    BUFFER_GROWTH,
     ENERGIES,
     LAW_POINTS,
     LAWS,
@@ -249,6 +250,18 @@ FIGURES = (
         "per access and its own best mapping; stars mark the least energy. **Unit:** J per operation. "
         "**n:** every variant that has a mapping. " + _NO_TEST,
         folder=True,
+    ),
+    FigureKind(
+        "buffers",
+        "linear_law/{variant_sweep}",
+        (THEORY_RATIO, BUFFER_GROWTH),
+        "study_figures:draw_buffers",
+        "**Question:** at which buffer does the linear law break? Left the DRAM words of inputs and outputs over "
+        "n + 2m, the least that can move, against the buffer over the crossover 1 + mn/(n + 2m), beside equation (28) "
+        "of paper 002; right the largest deviation of all DRAM words and of those of inputs and outputs from a line in "
+        "n, by buffer, filled where linear growth is not confirmed. **Unit:** words. **n:** every layer and buffer of "
+        "sweep {variant_sweep} with a mapping. " + _RULE,
+        applies=lambda study, sweep: _is_fc(study, sweep) and all(point.layer.N == 1 for point in sweep.points),
     ),
     FigureKind(
         "residuals",

@@ -8,7 +8,7 @@ from typing import Any
 import jouleloop
 from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import installed_version
-from jouleloop.sources import PACKAGE, digest_of, with_imports
+from jouleloop.sources import PACKAGE, digest_of, remembered, with_imports
 from jouleloop.workload.problem import Problem
 
 _FORMAT = 1
@@ -33,7 +33,9 @@ def code_digest(module: str = _NATIVE) -> str:
     engine from elsewhere states a version of its own; here it counts as the native one.
     """
     path = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
-    return digest_of(with_imports([path])) if path.is_file() else code_digest()
+    if not path.is_file():
+        return code_digest()
+    return remembered(module, lambda: digest_of(with_imports([path])))
 
 
 def engine_identity(engine: Engine) -> str:

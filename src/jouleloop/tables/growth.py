@@ -87,6 +87,8 @@ def analyse(
 
 def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
     """Return ``energies`` with the ``theory_…`` columns of a table of bounds, empty where it has no such point."""
+    if "variant" in theory.columns:  # sweeps that are tested have the architecture as its file has it
+        theory = theory[theory["variant"].fillna("") == ""]
     columns = [name for name in theory.columns if str(name).startswith("theory_") and name not in energies.columns]
     joined = energies.merge(theory[[*_POINT, *columns]], on=_POINT, how="left", validate="many_to_one")
     joined.attrs.update(energies.attrs)

@@ -1,13 +1,17 @@
 """Problems in Timeloop's format: shape and instance read from a file or written for one, v0.3 and v0.4."""
 
+import logging
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
-from jouleloop.files import is_whole, parse_yaml, read_text
+from jouleloop.documents.load import load_document
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
+from jouleloop.files import is_whole
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import DataSpace, Problem, ProblemShape, Term
+
+_LOG = logging.getLogger("jouleloop.workload")
 
 #: What instances state besides bounds and coefficients; sizes of the input follow from those, or contradict them.
 _DERIVED = ("H", "W", "Hpad", "Wpad", "version")
@@ -16,13 +20,8 @@ _SPACE_KEYS = ("name", "projection", "read_write")
 _UNSUPPORTED = ("flattened_dimensions", "flattened_dims", "factorized_dimensions")
 
 
-def read_problem(path: Path, *, allow_dilation: bool = False) -> Problem:
-    """Return the problem in a Timeloop problem file.
-
-    Parameters
-    ----------
-    allow_dilation
-        Whether dilations other than 1 are let through; the model is checked against Timeloop without them.
+def read_problem(path: Path) -> Problem:
+    """Return the problem in a Timeloop problem file, which may be a jinja2 template.
 
     Raises
     ------
@@ -30,13 +29,12 @@ def read_problem(path: Path, *, allow_dilation: bool = False) -> Problem:
         Where the file is no problem, or asks for what the model does not follow (densities, flattened dimensions).
     """
     try:
-        data = parse_yaml(read_text(path), str(path))
-        return problem_from(data, name=path.stem, allow_dilation=allow_dilation)
+        return problem_from(load_document(path), name=path.stem)
     except JouleloopError as error:
         raise error.at(path) from error
 
 
-def problem_from(data: Any, *, name: str = "", allow_dilation: bool = False) -> Problem:
+def problem_from(data: Any, *, name: str = "") -> Problem:
     """Return the problem in loaded data: ``problem: {shape, instance}``, or bounds beside the shape as in v0.2."""
     top = data.get("problem") if isinstance(data, Mapping) else None
     if not isinstance(top, Mapping):
@@ -63,18 +61,13 @@ def problem_from(data: Any, *, name: str = "", allow_dilation: bool = False) -> 
                 faults.append(Fault("must be a positive whole number", None, f"problem.instance.{key}", value))
                 continue
             (bounds if key in shape.dimensions else coefficients)[key] = int(value)
-            if "dilation" in str(key).lower() and value != 1 and not allow_dilation:
-                text = "dilation is not supported by the model"
-                faults.append(Fault(text, None, f"problem.instance.{key}", value, "1"))
         elif key not in _DERIVED:
-            faults.append(unknown(str(key), (*shape.dimensions, *known), "dimension", field="problem.instance"))
+            close = nearest(str(key), (*shape.dimensions, *known))
+            hint = f"; did you mean {close!r}?" if close else ""
+            _LOG.warning("problem.instance.%s: passed over, as by Timeloop; the shape does not know it%s", key, hint)
     for dimension in shape.dimensions:
         if dimension not in instance:
             faults.append(Fault("has no bound", None, f"problem.instance.{dimension}"))
-    for key, default in shape.coefficients:
-        if "dilation" in key.lower() and key not in instance and default != 1 and not allow_dilation:
-            text = "dilation is not supported by the model"
-            faults.append(Fault(text, None, f"problem.shape.coefficients.{key}", default, "1"))
     if not faults:
         faults += _contradictions(shape, instance, {**dict(shape.coefficients), **bounds, **coefficients})
     raise_all(faults)

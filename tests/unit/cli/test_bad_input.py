@@ -86,7 +86,6 @@ def once(text: str, old: str, new: str) -> str:
 
 
 ARCHITECTURES = {
-    "no DRAM": (lambda t: once(t, "class: DRAM", "class: SRAM"), "has no DRAM"),
     "no compute": (
         lambda t: t.replace(t[t.index("  - !Component\n    name: LMAC") : t.index("variables:")], ""),
         "compute",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_many

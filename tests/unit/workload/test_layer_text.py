@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from jouleloop.api.layers import problem_of
 from jouleloop.cli import main
-from jouleloop.cli.options import parse_problem
 from jouleloop.errors import InputError
 from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.timeloop_problem import to_timeloop_problem
@@ -131,7 +131,7 @@ def test_what_was_visited_and_pruned_is_told(
 
 def test_the_exercises_problem() -> None:
     """H, W and their padding stand in the file; what counts is P, Q and the strides."""
-    problem = parse_problem(str(EXERCISE))
+    problem = problem_of(str(EXERCISE))
     assert (problem.bound["P"], problem.coefficient["Wstride"]) == (112, 2)
     assert problem.macs == 3 * 32 * 9 * 112**2
 
@@ -150,23 +150,25 @@ problem_base_ignore: &problem_base
 """
 
 
-def test_templates_of_timeloops_front_end(tmp_path: Path) -> None:
+def test_templates_of_timeloops_front_end(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The exercises keep a layer a file: a common base by include_text, and <<< to merge into it."""
     folder = tmp_path / "net"
     folder.mkdir()
     (tmp_path / "problem_base.yaml").write_text(BASE)
     head = "{{include_text('../problem_base.yaml')}}\nproblem:\n  <<<: *problem_base\n"
     (folder / "1.yaml").write_text(head + "  instance: {C: 64, M: 192, P: 27, Q: 27, R: 5, S: 5, Wstride: 2}\n")
-    problem = parse_problem(str(folder / "1.yaml"))
+    problem = problem_of(str(folder / "1.yaml"))
     assert problem.macs == 64 * 192 * 25 * 27**2
     assert problem.coefficient == {"Wstride": 2, "Hstride": 1}
-    # A key in the wrong case would silently leave the stride at 1.
-    (folder / "2.yaml").write_text(head + "  instance: {C: 3, HStride: 4}\n")
-    with pytest.raises(InputError, match=r"unknown dimension.*'HStride'.*did you mean 'Hstride'"):
-        parse_problem(str(folder / "2.yaml"))
+    # A key in the wrong case leaves the stride at 1, as in Timeloop, but not silently.
+    sizes = "C: 3, M: 1, P: 2, Q: 2, R: 1, S: 1"
+    (folder / "2.yaml").write_text(f"{head}  instance: {{{sizes}, HStride: 4}}\n")
+    assert problem_of(str(folder / "2.yaml")).coefficient == {"Wstride": 1, "Hstride": 1}
+    assert "HStride: passed over, as by Timeloop" in caplog.text
+    assert "did you mean 'Hstride'" in caplog.text
     (folder / "3.yaml").write_text("problem:\n  <<<: 3\n  instance: {C: 3}\n")
     with pytest.raises(InputError, match="only mappings can be merged"):
-        parse_problem(str(folder / "3.yaml"))
+        problem_of(str(folder / "3.yaml"))
     (folder / "4.yaml").write_text(head.replace("problem_base.yaml", "other.yaml"))
     with pytest.raises(InputError, match=r"other\.yaml"):
-        parse_problem(str(folder / "4.yaml"))
+        problem_of(str(folder / "4.yaml"))

@@ -57,11 +57,9 @@ def changed(**instance: Any) -> dict[str, Any]:
     ("data", "message"),
     [
         ({"layer": 1}, "is no problem file"),
-        (changed(Wdilation=2), "dilation is not supported"),
         (changed(densities={"Inputs": {"distribution": "fixed-structured", "density": 0.5}}), "sparse tensors"),
         (changed(densities={"Inputs": 0.5}), "sparse tensors"),
         (changed(C=0), "positive whole number"),
-        (changed(Wstrid=4), "did you mean 'Wstride'"),
     ],
 )
 def test_refused(data: Any, message: str) -> None:
@@ -71,7 +69,7 @@ def test_refused(data: Any, message: str) -> None:
 
 def test_dense_densities_and_derived_sizes_are_fine() -> None:
     assert problem_from(changed(H=227, W=227, Hpad=0, densities={"Inputs": 1.0})).bounds == CONV.bounds
-    assert problem_from(changed(Wdilation=2), allow_dilation=True).coefficient["Wdilation"] == 2
+    assert problem_from(changed(Wdilation=2)).coefficient["Wdilation"] == 2
 
 
 @pytest.mark.parametrize(

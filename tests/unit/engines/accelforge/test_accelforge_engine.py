@@ -16,8 +16,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from jouleloop.api.project import load_target
 from jouleloop.cli.app import app
-from jouleloop.cli.project import load_target
 from jouleloop.engines.accelforge import engine as accelforge_engine
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions, options_from_environment
 from jouleloop.engines.accelforge.inputs import specification
