@@ -49,7 +49,7 @@ def jobs_of(
     config = study.config if isinstance(study, Study) else study
     targets = targets_of(study, root, only=only, shapes=shapes)
     engine = engine_of(config)
-    options = SearchOptions(tuple(config.objective), config.seed, config.budget)
+    options = SearchOptions(tuple(config.objective), config.seed, config.budget, config.search.seconds)
     return {name: Job(target, engine, options) for name, target in targets.items()}
 
 
@@ -159,4 +159,5 @@ def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
         "objective": list(config.objective),
         "seed": config.seed,
         "budget": config.budget,
+        "seconds": config.search.seconds,
     }

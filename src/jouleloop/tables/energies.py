@@ -184,6 +184,8 @@ def _short(record: Record, job: Job) -> Record:
         "mapping": record["mapping_compact"] or "",
         "kept": kept_text(record["mapping"] or ()),
         "optimal": bool(record["optimal"]),
+        "gap": record["gap"],
+        "stopped": record["stopped"],
         "mapspace_size": float(record["mapspace_size"]),
         "visited": int(record["visited"]),
         "engine": record["engine"],
@@ -238,6 +240,8 @@ def _ordered(
             "mapping",
             "kept",
             "optimal",
+            "gap",
+            "stopped",
         ),
         *(
             "lower_bound_pj",
@@ -255,7 +259,16 @@ def _ordered(
     table = _typed(table.reindex(columns=columns))
     some = [name for name in sizes if name != "kind" and table[name].isna().any()]
     table = table.astype(dict.fromkeys(some, "Int64"))
-    for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
+    for name in (
+        "total_pj",
+        "data_pj",
+        "compute_pj",
+        *energies,
+        "utilization",
+        "lower_bound_pj",
+        "gap",
+        "mapspace_size",
+    ):
         table[name] = table[name].astype("float64")
     if attributes:
         table["variant"] = table["variant"].fillna("")
