@@ -6,9 +6,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import jouleloop
-from jouleloop.arch.documents import load_document
 from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
+from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import DATA, EnergySource, source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file
@@ -206,4 +206,4 @@ def load_target(
         files = replace(files, variables=given, changes=tuple((changes or {}).items()))
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
-    return TargetSet(files, semantics, shape)
+    return TargetSet(files, semantics, (shape,))
