@@ -1,4 +1,4 @@
-"""Compiled kernels: kept by the version of their code, and loaded only if they are what was stored.
+"""Makes kernels: numba with a cache that checks what it loads, and with parts that are compiled once.
 
 A compiled kernel holds all that it calls and the constants it was compiled with, which numba's own cache does not see,
 and numba loads whatever bytes it finds. Here one hash of the code of all kernels, without docstrings and comments,
@@ -14,12 +14,11 @@ import hashlib
 import os
 import pickle
 import platform
-import re
 import tempfile
 from collections.abc import Callable
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any
 
 import numba
 from llvmlite import __version__ as llvmlite_version
@@ -29,46 +28,9 @@ from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined
 from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
-from jouleloop.sources import PACKAGE, cache_home, digest_of, remembered, with_imports
+from jouleloop import jit
 
-_DECORATOR = re.compile(rb"^@njit\b", re.MULTILINE)
 _DIGEST_BYTES = hashlib.sha256().digest_size
-_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
-
-
-def kernel_modules(root: Path = PACKAGE) -> set[Path]:
-    """Return the modules with kernels and those that kernels can take anything from.
-
-    Machine code holds the constants it was compiled with, and the fields of the records it was given: a module of a
-    room with kernels counts wherever a kernel's module imports it, any other where it is a constant that is imported.
-    """
-    kernels = {path for path in root.rglob("*.py") if _DECORATOR.search(path.read_bytes())}
-    rooms = {path.parent for path in kernels}
-    return with_imports(
-        kernels, root, follow=lambda path, names: path.parent in rooms or any(name.isupper() for name in names)
-    )
-
-
-def cache_folder(root: Path = PACKAGE) -> Path:
-    """Return the folder for the kernels of this version of their code."""
-    chosen = os.environ.get("NUMBA_CACHE_DIR")
-    version = remembered("kernels", _version) if root == PACKAGE else _version(root)
-    return (Path(chosen) if chosen else cache_home()) / f"kernels-{version}"
-
-
-def _version(root: Path = PACKAGE) -> str:
-    return digest_of(kernel_modules(root), root)
-
-
-@cache
-def _folder() -> Path:
-    """Return the folder, or a private temporary one where it cannot be written."""
-    folder = cache_folder()
-    with contextlib.suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        if os.access(folder, os.W_OK):
-            return folder
-    return Path(tempfile.mkdtemp(prefix="jouleloop-kernels-"))
 
 
 class KernelCache:
@@ -80,7 +42,7 @@ class KernelCache:
     @property
     def cache_path(self) -> str:
         """The folder, for numba's statistics."""
-        return str(_folder())
+        return str(jit.folder())
 
     def load_overload(self, signature: Any, context: Any) -> Any:
         """Return the stored code for the types in ``signature``, None where there is none or the file is damaged.
@@ -115,7 +77,7 @@ class KernelCache:
 
     def _path(self, signature: Any, codegen: Any) -> Path:
         versions = (platform.python_version(), numba.__version__, llvmlite_version, codegen.magic_tuple())
-        return _folder() / f"{self._name}-{hashlib.sha256(repr((signature, versions)).encode()).hexdigest()[:16]}"
+        return jit.folder() / f"{self._name}-{hashlib.sha256(repr((signature, versions)).encode()).hexdigest()[:16]}"
 
 
 class _Part(JITCodeLibrary):
@@ -137,7 +99,7 @@ class _FromPython:
 
     @cached_property
     def _kernel(self) -> Any:
-        return _dispatcher(self._function, {})
+        return make(self._function, {})
 
     def __call__(self, *arguments: Any) -> Any:
         return self._kernel(*arguments)
@@ -182,7 +144,8 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         return result
 
 
-def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+def make(function: Callable[..., Any], options: dict[str, Any]) -> Any:
+    """Return the kernel of a function: what `numba.njit` makes of it, with the cache and the compiler above."""
     kernel = numba.njit(**options)(function)
     kernel._cache = KernelCache(function)  # noqa: SLF001 - where numba keeps its own
     compiler = kernel._compiler  # noqa: SLF001
@@ -199,12 +162,3 @@ def _dispatcher(function: Callable[..., Any], options: dict[str, Any]) -> Any:
 
     kernel.add_overload = add_overload
     return kernel
-
-
-@overload
-def njit(function: _Kernel, /) -> _Kernel: ...
-@overload
-def njit(*, inline: str = "never") -> Callable[[_Kernel], _Kernel]: ...
-def njit(function: Any = None, /, **options: Any) -> Any:
-    """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`."""
-    return (lambda given: _dispatcher(given, options)) if function is None else _dispatcher(function, options)
