@@ -40,6 +40,7 @@ def search(
     constraints: str | Path | None = None,
     engine: str | Engine = "native",
     budget: int | None = None,
+    seconds: float | None = None,
 ) -> Result:
     """Return the best mapping of a layer and what proves it.
 
@@ -58,6 +59,8 @@ def search(
         ``native``, ``timeloop`` or ``accelforge``.
     budget
         Most mappings to evaluate; without it the optimum is proven.
+    seconds
+        After so many seconds the search stops with its best mapping and a proven bound.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def search(
     """
     problem = problem_of(layer)
     hardware = architecture_of(architecture, problem, constraints)
-    options = SearchOptions(objectives_of(objective), budget=budget)
+    options = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
     back_end = get_engine(engine) if isinstance(engine, str) else engine
     return Result(hardware, problem, back_end.search(problem, hardware.target(problem), options), engine=back_end.name)
 

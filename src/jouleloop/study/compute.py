@@ -11,6 +11,7 @@ from typing import Any
 
 from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError, JouleloopError
+from jouleloop.search.limit import SECONDS
 from jouleloop.search.result import SearchResult
 from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.store import ResultStore
@@ -112,7 +113,7 @@ def run_chunk(
     """
     started = time.monotonic()
     keys = [job.key(layer) for layer in layers]
-    stored = store.keys()
+    stored = store.keys(job.options.seconds)
     missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
     done = len(layers) - len(missing)
     if progress and done:
@@ -138,9 +139,14 @@ def _search(
         before = time.monotonic()
         results = search_layers(job, [layer for _, layer in batch])
         records = {key: result.as_json() for (key, _), result in zip(batch, results, strict=True)}
-        path = store.write({key: record for key, record in records.items() if record["status"] != "failed"})
-        # What failed is kept apart: a table has its reason, and the next run tries again.
-        store.failed.write({key: record for key, record in records.items() if record["status"] == "failed"})
+        # What failed is kept apart: a table has its reason, and the next run tries again. So is what a limit of seconds
+        # stopped, until the limit is raised.
+        failed = {key: record for key, record in records.items() if record["status"] == "failed"}
+        stopped = {key: record for key, record in records.items() if record.get("stopped") == SECONDS}
+        path = store.write({key: records[key] for key in records.keys() - failed.keys() - stopped.keys()})
+        store.failed.write(failed)
+        if job.options.seconds is not None:
+            store.stopped(job.options.seconds).write(stopped)
         written += [path] if path else []
         # All modules and kernels are loaded now; without this the collector goes over them again and again, which takes
         # a quarter of the time of small searches. It is undone at the end: the process may have other plans.

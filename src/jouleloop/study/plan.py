@@ -39,7 +39,7 @@ def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> 
     """Return how the layers are searched on each architecture (or on ``only`` one of them)."""
     targets = targets_of(config, root, only=only)
     engine = engine_of(config)
-    options = SearchOptions(tuple(config.objective), config.seed, config.budget)
+    options = SearchOptions(tuple(config.objective), config.seed, config.budget, config.search.seconds)
     return {name: Job(target, engine, options) for name, target in targets.items()}
 
 
@@ -147,4 +147,5 @@ def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
         "objective": list(config.objective),
         "seed": config.seed,
         "budget": config.budget,
+        "seconds": config.search.seconds,
     }

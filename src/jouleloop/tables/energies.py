@@ -160,6 +160,8 @@ def _short(record: Record, job: Job) -> Record:
         "mapping": record["mapping_compact"] or "",
         "kept": kept_text(record["mapping"] or ()),
         "optimal": bool(record["optimal"]),
+        "gap": record["gap"],
+        "stopped": record["stopped"],
         "mapspace_size": float(record["mapspace_size"]),
         "visited": int(record["visited"]),
         "engine": record["engine"],
@@ -213,6 +215,8 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[
             "mapping",
             "kept",
             "optimal",
+            "gap",
+            "stopped",
         ),
         *(
             "lower_bound_pj",
@@ -228,7 +232,16 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[
         ),
     ]
     table = _typed(table.reindex(columns=columns))
-    for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
+    for name in (
+        "total_pj",
+        "data_pj",
+        "compute_pj",
+        *energies,
+        "utilization",
+        "lower_bound_pj",
+        "gap",
+        "mapspace_size",
+    ):
         table[name] = table[name].astype("float64")
     if attributes:
         table["variant"] = table["variant"].fillna("")

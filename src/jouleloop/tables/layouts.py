@@ -64,6 +64,10 @@ _RESULT = (
     Column("mapping", "text", "", "The mapping in one line; empty without one."),
     Column("kept", "text", "", "What the mapping keeps on each level.", exported=False),
     _OPTIMAL,
+    Column("gap", "number", "", "How far what was minimised can be above the optimum, relatively."),
+    Column(
+        "stopped", "text", "", "What ended the search early: `budget` or `seconds`; empty where it ended by itself."
+    ),
     Column("mapspace_size", "number", "mappings", "Mappings in the mapspace, as a float."),
     Column("visited", "whole", "mappings", "Mappings that the search evaluated."),
     ENGINE,
