@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture
-from jouleloop.arch.documents import load_document
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
+from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, JouleloopError, MappingError, raise_all, unknown
 from jouleloop.files import is_whole
 from jouleloop.mapping.directives import front_end_faults, parse_factors, parse_names, parse_permutation, parse_split
