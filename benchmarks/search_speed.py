@@ -13,7 +13,7 @@ import time
 
 import numpy as np
 
-from jouleloop.cli.project import load_target, project_root
+from jouleloop.api.project import load_target, project_root
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.mapspace.sample import sample_mappings

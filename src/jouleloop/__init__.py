@@ -1,3 +1,90 @@
-"""How the energy of a neural-network layer grows with its size, on real accelerators, in theory and in measurement."""
+"""How the energy of a neural-network layer grows with its size, on real accelerators, in theory and in measurement.
+
+``import jouleloop as jl`` gives what `__all__` names and loads nothing until it is asked for::
+
+    jl.search("eyeriss", "fc:1024x128")
+
+These names and their parameters are stable: what is to change warns with `DeprecationWarning` for one minor version
+before it does. Modules below are the project's own and may change at any time.
+"""
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from jouleloop.api.bounds import Bounds, bounds
+    from jouleloop.api.hardware import Architecture, architecture_names
+    from jouleloop.api.results import Result
+    from jouleloop.api.run import evaluate, laws, search, sweep
+    from jouleloop.errors import EngineError, InputError, JouleloopError, MappingError
+    from jouleloop.workload.layer import Layer
+    from jouleloop.workload.sizes import parse_layer
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Architecture",
+    "Bounds",
+    "EngineError",
+    "InputError",
+    "JouleloopError",
+    "Layer",
+    "MappingError",
+    "Result",
+    "__version__",
+    "architecture_names",
+    "bounds",
+    "evaluate",
+    "laws",
+    "parse_layer",
+    "search",
+    "sweep",
+]
+
+#: Where each name comes from.
+_HOMES = {
+    "jouleloop.api.bounds": ("Bounds", "bounds"),
+    "jouleloop.api.hardware": ("Architecture", "architecture_names"),
+    "jouleloop.api.results": ("Result",),
+    "jouleloop.api.run": ("evaluate", "laws", "search", "sweep"),
+    "jouleloop.errors": ("EngineError", "InputError", "JouleloopError", "MappingError"),
+    "jouleloop.workload.layer": ("Layer",),
+    "jouleloop.workload.sizes": ("parse_layer",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOME_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = importlib.import_module("jouleloop.search" if name == "search" else _HOME_OF[name])
+    return value if name == "search" else globals().setdefault(name, getattr(value, name))
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+class _SearchPackage(ModuleType):
+    """The package ``jouleloop.search``, which has the name of the function `search` and can be called like it."""
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return importlib.import_module("jouleloop.api.run").search(*args, **options)
+
+    @property
+    def __signature__(self) -> Any:
+        return importlib.import_module("inspect").signature(importlib.import_module("jouleloop.api.run").search)
+
+
+class _Package(ModuleType):
+    """The package itself: `import` binds submodules to it as attributes, which would hide the function `search`."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "search" and type(value) is ModuleType:
+            value.__class__ = _SearchPackage
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package

@@ -9,7 +9,7 @@ from differential.real import SCRATCH, Outcome
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.engines.native import NativeEngine
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.read import read_constraints
 from jouleloop.workload.problem import Problem
@@ -40,7 +40,7 @@ def run_search(case: Case) -> Outcome:
     """Return the optimum of the native search; ``refused`` where it says that it does not follow the case."""
     try:
         problem, target = load(case)
-        result = NativeEngine().search(problem, target, objective=(case.objective,))
+        result = NativeEngine().search(problem, target, SearchOptions((case.objective,)))
     except JouleloopError as error:
         return Outcome("refused", reason=str(error))
     except Exception as error:

@@ -94,7 +94,7 @@ def run_mapper(case: Case, home: Path, seconds: float = 60, *, as_given: bool = 
             return Outcome("no_mapping", reason=log.strip().splitlines()[-1])
         if "search algorithm is done" not in log:
             return Outcome("failed", reason="not to the end")
-        problem = problem_from(case.problem, allow_dilation=True)
+        problem = problem_from(case.problem)
         try:
             evaluation = read_evaluation(folder, "timeloop-mapper", problem)
             mapping = read_mapping(folder, "timeloop-mapper")

@@ -12,7 +12,7 @@ import pytest
 
 from differential.draw import draw_case
 from differential.native import load
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.files import write_json
@@ -21,8 +21,9 @@ from jouleloop.search.certificate import certify
 from jouleloop.search.check.form import check_form, digest_of
 from jouleloop.search.check.verify import Refused, Verdict, verify
 from jouleloop.search.optimise import search_mapspace
-from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE
 

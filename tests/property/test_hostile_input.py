@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from jouleloop.arch.templates import expand
+from jouleloop.documents.templates import expand
 from jouleloop.errors import MOST_FAULTS, Fault, InputError, JouleloopError
 from jouleloop.expressions import ExpressionError, evaluate
 from jouleloop.files import MAX_NODES, parse_yaml, read_json, read_text

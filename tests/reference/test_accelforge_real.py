@@ -4,12 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import EngineError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.sizes import parse_layer
 
 pytestmark = pytest.mark.slow
 

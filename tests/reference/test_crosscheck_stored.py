@@ -11,7 +11,7 @@ import pytest
 
 from jouleloop.engines.agreement import compare_evaluations
 from jouleloop.engines.native import NativeEngine
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.mapping.formats import from_levels
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
@@ -38,7 +38,7 @@ def targets(architecture: str, constraints: str, semantics: str) -> TargetSet:
 
 def problem_and_target(row: Any) -> tuple[Problem, Target]:
     sizes = {name: int(getattr(row, name, 1)) for name in SIZES}
-    problem = Layer("conv", **sizes).problem()
+    problem = Layer.of("conv", **sizes).problem()
     found = targets(row.architecture, getattr(row, "constraints", "full"), getattr(row, "semantics", "timeloop-3.0.3"))
     return problem, found.for_shape(problem.shape)
 
@@ -82,7 +82,7 @@ def test_the_search_still_finds_what_timeloop_evaluated() -> None:
     assert len(sample) > 40
     for row in sample:
         problem, target = problem_and_target(row)
-        found = ENGINE.search(problem, target, objective=(row.objective,))
+        found = ENGINE.search(problem, target, SearchOptions((row.objective,)))
         assert found.optimal
         assert found.evaluation is not None
         if row.objective == "energy":

@@ -194,9 +194,15 @@ def test_the_stored_runs_are_made_again(request: pytest.FixtureRequest, tmp_path
     stored.cache_clear()
 
 
+def without_networks(fields: Fields) -> Fields:
+    return {key: value for key, value in fields.items() if not key.startswith("networks")}
+
+
 def differing(ours: Fields, theirs: Fields) -> dict[str, tuple[Any, Any]]:
     """Return the fields that differ: energies by more than rounding, networks by more than two decimals show."""
     wrong = {}
+    if not any(key.startswith("networks") for key in theirs):  # so Timeloop where a design has networks of its own
+        ours = without_networks(ours)
     for key in {*ours, *theirs} - {"printed_fj"}:
         mine, other = ours.get(key), theirs.get(key)
         if isinstance(mine, list) and isinstance(other, list):
@@ -228,7 +234,7 @@ def test_a_key_is_counted_refused_or_without_effect(name: str, tmp_path: Path) -
     ours = by_jouleloop(change, tmp_path)
     assert differing(ours, theirs) == {}
     if row["verdict"] == "no effect":
-        assert theirs == before
+        assert theirs in (before, without_networks(before))
 
 
 @pytest.mark.parametrize(("section", "row"), ROWS, ids=[f"{s}: {' '.join(r['keys'])}" for s, r in ROWS])

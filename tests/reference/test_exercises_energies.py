@@ -6,9 +6,9 @@ import pytest
 from typer.testing import CliRunner
 
 from jouleloop.arch.architecture import Architecture
-from jouleloop.arch.documents import load_document
 from jouleloop.arch.read import architecture_from, component_classes
 from jouleloop.cli.app import app
+from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import EnergySource, costs_of
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.energy.estimator import Refusal, load_costs

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.engines.verify import verify_folder

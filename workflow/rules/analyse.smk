@@ -3,6 +3,7 @@ rule theory_ratio:
         "results/energies.parquet",
     output:
         table("theory_ratio", title="theory"),
+        table("buffer_growth", title="linear growth by buffer"),
     log:
         "results/logs/theory_ratio.log",
     conda:

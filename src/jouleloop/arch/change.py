@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from jouleloop.arch.attributes import BY_NAME, canonical_name
-from jouleloop.arch.documents import TAG, Quoted
 from jouleloop.arch.parameters import SIZES
 from jouleloop.arch.tree_v03 import split_name
+from jouleloop.documents.load import TAG, Quoted
 from jouleloop.errors import Fault, InputError, nearest, raise_all, unknown
 from jouleloop.workload.variants import Value, Variant
 

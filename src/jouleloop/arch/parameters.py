@@ -3,6 +3,7 @@
 Source: Timeloop ``src/model/buffer.cpp`` (``BufferLevel::ParseSpecs``) and ``src/model/arithmetic.cpp``.
 """
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,8 @@ from jouleloop.arch.attributes import BY_NAME, COMPUTE, KNOWN, STORAGE, canonica
 from jouleloop.errors import Fault
 from jouleloop.files import is_whole
 
+_LOG = logging.getLogger("jouleloop.arch")
+
 DEFAULT_WORD_BITS = 16
 
 #: Depth from which on a DRAM counts as unlimited: the largest that Timeloop can read.
@@ -20,7 +23,7 @@ UNLIMITED_DEPTH = 2**32 - 1
 #: Parts of class names that make a node storage, compute or a network (Timeloop ``isBufferClass`` and its kin).
 STORAGE_CLASSES = ("DRAM", "SRAM", "regfile", "smartbuffer", "storage")
 COMPUTE_CLASSES = ("mac", "intmac", "fpmac", "compute")
-NETWORK_CLASSES = ("XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast", "Network", "NoC")
+NETWORK_CLASSES = ("XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast")
 
 #: Spellings of each attribute, hyphens as underscores, in the order in which Timeloop looks them up.
 _WORD_BITS = ("word_bits", "word_width", "datawidth")
@@ -71,6 +74,20 @@ def kind_of(klass: str) -> str | None:
         if any(part in klass for part in parts):
             return kind
     return "nothing" if "nothing" in klass.lower() else None
+
+
+def pass_by(name: str, klass: object, kind: str | None) -> None:
+    """Warn that a component takes no part in any count, as in Timeloop.
+
+    A network counts only where storage names it, which is refused there (``network_read`` and its kin).
+
+    Source: Timeloop ``src/model/topology.cpp``, ``ParseTreeSpecs``, which neglects classes that it does not know.
+    """
+    if kind == "network":
+        why = "a network counts only where storage names it by network_read or its kin"
+    else:
+        why = f"Timeloop knows what has {', '.join((*STORAGE_CLASSES, 'mac'))} or compute in its name"
+    _LOG.warning("%s: class %s passed by; %s", name, klass, why)
 
 
 class _Reader:

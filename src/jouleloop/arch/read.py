@@ -6,9 +6,9 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.change import change
-from jouleloop.arch.documents import load_document
 from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
+from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.workload.variants import UNCHANGED, Variant
 
@@ -34,9 +34,6 @@ OTHER_SECTIONS = (
     "ART",
     "dumped_by_timeloop_front_end",
 )
-
-#: Parts of the name or class of an outermost level that make it a main memory though its size is stated.
-MAIN_MEMORY = ("memory", "backing")
 
 
 def read_architecture(
@@ -64,7 +61,7 @@ def read_architecture(
     Raises
     ------
     InputError
-        Where the file cannot be read, has no DRAM or no compute, or asks for what the model does not follow.
+        Where the file cannot be read, has no storage or no compute, or asks for what the model does not follow.
     """
     data = load_document(path, variables)
     try:
@@ -111,7 +108,7 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
     levels = [node for node in found_nodes.levels if isinstance(node, StorageLevel)]
     compute = [node for node in found_nodes.levels if isinstance(node, ComputeLevel)]
     if not faults:
-        faults += _check(levels, compute, found_nodes.levels)
+        faults += _check(levels, compute)
     raise_all(faults)
     for level in levels:  # so that a front end's own output knows its containers too
         if level.name.startswith("inter_") and level.name.endswith("_spatial"):
@@ -149,27 +146,17 @@ def component_classes(data: Any) -> tuple[Mapping[str, Any], ...] | None:
     return tuple(listed)
 
 
-def _check(
-    levels: list[StorageLevel], compute: list[ComputeLevel], nodes: list[StorageLevel | ComputeLevel]
-) -> list[Fault]:
+def _check(levels: list[StorageLevel], compute: list[ComputeLevel]) -> list[Fault]:
     faults = []
     if not compute:
         faults.append(Fault("has no compute: no component's class is a mac or compute", None, "architecture"))
     if len(compute) > 1:
         names = ", ".join(node.name for node in compute)
         faults.append(Fault(f"has {len(compute)} compute levels ({names})", None, "architecture", allowed="1"))
-    if len(compute) == 1 and nodes[-1] is not compute[0]:
-        faults.append(Fault("compute must be the innermost component", None, compute[0].name))
     for level in levels[1:]:
         if level.capacity_words is None and not level.is_dram and level.klass != DUMMY_CLASS:
             text = "has no size, and Timeloop knows none but a DRAM without one"
             faults.append(Fault(text, None, level.name, level.klass, "depth, entries or sizeKB"))
     if not levels:
         faults.append(Fault("has no storage", None, "architecture"))
-    elif "DRAM" not in levels[0].klass and levels[0].capacity_words is not None:
-        words = f"{levels[0].name} {levels[0].klass}".lower()
-        if not any(part in words for part in MAIN_MEMORY):
-            text = f"has no DRAM: the outermost storage holds only {levels[0].capacity_words} words"
-            allowed = "a class with DRAM in its name, or no depth"
-            faults.append(Fault(text, None, levels[0].name, levels[0].klass, allowed))
     return faults

@@ -5,11 +5,10 @@ from typing import Any
 
 from jouleloop.arch.attributes import BY_NAME, canonical, canonical_name, is_harmless
 from jouleloop.arch.parameters import (
-    COMPUTE_CLASSES,
-    STORAGE_CLASSES,
     Component,
     compute_level,
     kind_of,
+    pass_by,
     storage_level,
 )
 from jouleloop.arch.tree_v04 import AttributeNames, Nodes
@@ -120,12 +119,8 @@ def _local(
         own = {key: attributes[key] for key in own}
     else:
         own = attributes
-    if kind == "network":
-        faults.append(Fault("networks are not supported by the model", None, f"{name}.class", klass))
-        return
     if kind not in ("storage", "compute"):
-        allowed = "a name that contains one of " + ", ".join((*STORAGE_CLASSES, *COMPUTE_CLASSES))
-        faults.append(Fault("unknown class of component", None, f"{name}.class", klass, allowed))
+        pass_by(name, klass, kind)
         return
     mesh = _mesh(name, canonical(own), instances, faults)
     if mesh is None:
@@ -151,7 +146,7 @@ def _handed_down(name: str, inherited: dict[str, Any], own: dict[str, Any], kind
         known = BY_NAME.get(canonical_name(str(key)))
         if known is None or kind not in known.kinds or value is None or key == "technology":
             continue
-        matters = known.counted or (bool(known.refused) and not is_harmless(known, value))
+        matters = (known.counted and value != known.default) or (bool(known.refused) and not is_harmless(known, value))
         if matters and not any(canonical_name(spelling) in stated for spelling in known.spellings):
             text = f"stands around {name}, and Timeloop does not hand it down; state it on the component"
             faults.append(Fault(text, None, f"{name}.attributes.{key}", value))

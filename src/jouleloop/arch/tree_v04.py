@@ -5,15 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
-from jouleloop.arch.documents import NODE_TAGS, TAG, Quoted
 from jouleloop.arch.parameters import (
-    COMPUTE_CLASSES,
-    STORAGE_CLASSES,
     Component,
     compute_level,
     kind_of,
+    pass_by,
     storage_level,
 )
+from jouleloop.documents.load import NODE_TAGS, TAG, Quoted
 from jouleloop.errors import Fault, unknown
 from jouleloop.expressions import ExpressionError, UnknownName, evaluate, is_expression
 from jouleloop.files import is_whole
@@ -258,12 +257,8 @@ class _Walk:
                 attributes[key] = item[key]
         if kind == "nothing":
             return
-        if kind == "network":
-            self.faults.append(Fault("networks are not supported by the model", None, f"{name}.class", klass))
-            return
-        if kind is None:
-            allowed = "a name that contains one of " + ", ".join((*STORAGE_CLASSES, *COMPUTE_CLASSES))
-            self.faults.append(Fault("unknown class of component", None, f"{name}.class", str(klass), allowed))
+        if kind not in ("storage", "compute"):
+            pass_by(name, klass, kind)
             return
         build = storage_level if kind == "storage" else compute_level
         level = build(Component(name, path, klass, model, attributes, self.mesh), self.faults)

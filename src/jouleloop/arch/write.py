@@ -6,9 +6,9 @@ from typing import Any
 import yaml
 
 from jouleloop.arch.architecture import Architecture, Attribute, ComputeLevel, StorageLevel
-from jouleloop.arch.documents import Quoted
 from jouleloop.arch.parameters import UNLIMITED_DEPTH, kind_of
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
+from jouleloop.documents.load import Quoted
 
 #: Attributes that are written from what was derived, in all their spellings.
 _DERIVED = {

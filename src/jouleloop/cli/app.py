@@ -1,54 +1,81 @@
 """The root command and the one place where errors become messages and exit codes."""
 
+import importlib
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.markup import escape
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
 import jouleloop
-from jouleloop.cli import (
-    check,
-    compare,
-    config,
-    doctor,
-    figures,
-    import_onnx,
-    mapping,
-    report,
-    sweep,
-    verify,
-)
 from jouleloop.errors import JouleloopError
 from jouleloop.terminal.console import stderr
-from jouleloop.theory.commands import theory_commands
 
 # Newer versions of typer bring a click of their own, older ones use the package; both give their mistakes this base.
 _MISTAKES: tuple[type[BaseException], ...] = tuple(
     base for base in typer.BadParameter.__mro__ if base.__name__ == "ClickException"
 )
 
+#: Where each command is, as ``module:function`` below `jouleloop`; a function that returns a group makes all of it.
+COMMANDS = {
+    "map": "cli.mapping:map_layer",
+    "evaluate": "cli.mapping:evaluate_mapping",
+    "verify": "cli.verify:verify",
+    "check": "cli.check:check",
+    "compare": "cli.compare:compare",
+    "sweep": "cli.sweep:sweep",
+    "import": "cli.import_onnx:import_onnx",
+    "figures": "cli.figures:figures",
+    "report": "cli.report:report",
+    "init": "cli.init:init",
+    "config": "cli.config:config",
+    "doctor": "cli.doctor:doctor",
+    "bounds": "theory.commands:bounds",
+    "dataflow": "theory.commands:dataflow",
+}
+_GROUPS = ("bounds", "dataflow")
+
+
+class _Commands(TyperGroup):
+    """The commands, each imported when it is called or described: most need what the others do not."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
+        """Return the names of all commands."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ARG002 - click's signature
+        """Return a command, None where there is none of this name."""
+        if cmd_name not in self.commands and cmd_name in COMMANDS:
+            module, _, name = COMMANDS[cmd_name].partition(":")
+            function = getattr(importlib.import_module(f"jouleloop.{module}"), name)
+            if cmd_name in _GROUPS:
+                self.add_command(get_group(function()), cmd_name)
+                self.commands[cmd_name].name = cmd_name
+            else:
+                single = typer.Typer(add_completion=False)
+                single.command(cmd_name)(function)
+                self.add_command(get_command(single), cmd_name)
+        return self.commands.get(cmd_name)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called; a name that is none is compared with those that are."""
+        if args and args[0] not in COMMANDS:
+            for name in COMMANDS:
+                self.get_command(ctx, name)
+        return super().resolve_command(ctx, args)
+
+
 app = typer.Typer(
     name="jouleloop",
+    cls=_Commands,
     help="How the energy of a neural-network layer grows with its size.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    add_completion=False,
+    add_completion=True,
 )
-for _name, _group in theory_commands().items():
-    app.add_typer(_group, name=_name)
-app.command("map")(mapping.map_layer)
-app.command("evaluate")(mapping.evaluate_mapping)
-app.command("verify")(verify.verify)
-app.command("check")(check.check)
-app.command("compare")(compare.compare)
-app.command("sweep")(sweep.sweep)
-app.command("import")(import_onnx.import_onnx)
-app.command("figures")(figures.figures)
-app.command("report")(report.report)
-app.command("config")(config.config)
-app.command("doctor")(doctor.doctor)
 
 
 @app.callback(invoke_without_command=True)

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from jouleloop.api.layers import problem_of
 from jouleloop.cli import options
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.errors import Fault, InputError, JouleloopError
@@ -65,8 +66,8 @@ def _about_another(
     """Return in what a certificate differs from a design and layer, or an empty text."""
     from jouleloop.search.certificate import subject  # noqa: PLC0415 - loads the kernels
 
-    problem = options.parse_problem(layer)
-    target = hardware.load(arch, constraints, problem.shape).for_shape(problem.shape)
+    problem = problem_of(layer)
+    target = hardware.load(arch, constraints, problem.shape).target(problem)
     space = build_mapspace(problem, target.arch, target.constraints)
     wanted = subject(space, target.constraints, target.costs, target.semantics)
     parts = [key for key, value in wanted.items() if key != "problem" and data[key] != value]

@@ -4,17 +4,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
-from rich.measure import Measurement
+from rich.markup import escape
 from rich.table import Table
 
-from jouleloop.terminal.console import print_json, stdout
+from jouleloop.terminal.console import print_json, print_table, stdout
 
 if TYPE_CHECKING:  # pandas is slow to import
     from jouleloop.tables.compare import FieldComparison, TableComparison
 
 _SHOWN_ROWS = 10
-_WIDTH = 150
 
 
 def compare(
@@ -84,20 +82,21 @@ def _show(found: "TableComparison", first: Path, second: Path) -> None:
 
 
 def _show_fields(fields: "list[FieldComparison]") -> None:
-    table = Table(title="A against B", title_justify="left")
-    for heading in ("column", "equal", "lower", "higher", "different", "no A", "no B", "largest", "relative", "where"):
-        left = heading in ("column", "where")
-        table.add_column(heading, justify="left" if left else "right", no_wrap=True)
+    counts = Table(title="Rows of A against B", title_justify="left")
+    for heading in ("column", "equal", "lower", "higher", "different", "no A", "no B"):
+        counts.add_column(heading, justify="left" if heading == "column" else "right")
+    largest = Table(title="Largest difference", title_justify="left")
+    for heading in ("column", "A - B", "relative", "where"):
+        largest.add_column(heading, justify="left" if heading in ("column", "where") else "right")
     for field in fields:
-        largest = "" if field.largest_difference is None else f"{field.largest_difference:+.6g}"
-        relative = "" if field.largest_relative is None else f"{field.largest_relative:+.3g}"
-        counts = (field.equal, field.lower, field.higher, field.different)
-        missing = (field.missing_in_first, field.missing_in_second)
-        name = field.field if field.decides else f"({field.field})"
-        table.add_row(name, *map(str, (*counts, *missing)), largest, relative, field.where)
-    # As wide as the names ask for: a narrow terminal or a pipe must not cut numbers and places off.
-    Console(
-        width=max(stdout.width, _WIDTH, Measurement.get(stdout, stdout.options.update(max_width=1000), table).maximum)
-    ).print(table)
+        name = escape(field.field if field.decides else f"({field.field})")
+        rows = (field.equal, field.lower, field.higher, field.different)
+        counts.add_row(name, *map(str, (*rows, field.missing_in_first, field.missing_in_second)))
+        if field.largest_difference is not None:
+            relative = "" if field.largest_relative is None else f"{field.largest_relative:+.3g}"
+            largest.add_row(name, f"{field.largest_difference:+.6g}", relative, escape(field.where))
+    print_table(counts)
+    if largest.row_count:
+        print_table(largest)
     if any(not field.decides for field in fields):
         stdout.print("Columns in brackets are text and decide nothing without --text.", highlight=False)

@@ -4,8 +4,8 @@ from typing import Annotated
 
 import typer
 
+from jouleloop.api.project import project_root
 from jouleloop.cli.generated import generated_files
-from jouleloop.cli.project import project_root
 from jouleloop.config.load import load_study, read_config
 from jouleloop.files import write_text
 from jouleloop.terminal.console import stdout

@@ -14,15 +14,15 @@ from rich.markup import escape
 from rich.table import Table
 
 import jouleloop
+from jouleloop.api.project import project_config, project_root
 from jouleloop.cli.doctor_tools import accelergy_state, front_end_state, timeloop_detail
-from jouleloop.cli.project import project_config, project_root
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import ENGINES, get_engine, installed_version
 from jouleloop.engines.timeloop.engine import TimeloopEngine
 from jouleloop.engines.timeloop.programs import TimeloopPrograms
 from jouleloop.errors import JouleloopError
 from jouleloop.study.engines import timeloop_options
-from jouleloop.terminal.console import print_json, stdout
+from jouleloop.terminal.console import print_json, print_table
 
 _PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "seaborn", "snakemake", "statsmodels")
 _PROGRAMS = {
@@ -135,7 +135,7 @@ def doctor(
         for finding in found:
             plain = "[red]missing[/]" if finding.required else "not installed (optional)"
             table.add_row(finding.kind, escape(finding.name), marks.get(finding.state, plain), escape(finding.detail))
-        stdout.print(table)
+        print_table(table)
     if any(finding.required and finding.state != "ok" for finding in found):
         raise typer.Exit(1)
 

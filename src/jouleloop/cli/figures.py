@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.cli.project import project_root
+from jouleloop.api.project import project_root
 from jouleloop.columns import read_table
 from jouleloop.config.load import Study, load_study, read_config
 from jouleloop.errors import Fault, InputError, raise_all, unknown

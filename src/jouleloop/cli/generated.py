@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from jouleloop.api.schema import ResultData
 from jouleloop.config.model import Config
 from jouleloop.report.registry import FIGURES
 from jouleloop.study.summary import RunSummary
@@ -32,6 +33,7 @@ SCHEMAS: dict[str, type[BaseModel]] = {
     "sweep.schema.json": SweepFile,
     "network.schema.json": NetworkFile,
     "summary.schema.json": RunSummary,
+    "result.schema.json": ResultData,
 }
 
 

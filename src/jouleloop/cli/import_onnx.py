@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from jouleloop.cli.project import project_root
+from jouleloop.api.project import own_root
 from jouleloop.config.load import NETWORKS
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_bytes
@@ -27,7 +27,7 @@ def import_onnx(
         Path | None,
         typer.Option(
             "--output",
-            help="Network file to write; without it layers/networks/<model>.yaml, which must not exist yet.",
+            help="Network file to write; without it <model>.yaml in layers/networks/ of the project, or here.",
         ),
     ] = None,
     batch: Annotated[
@@ -54,7 +54,8 @@ def import_onnx(
     shapes = _shapes(shape or [])
     path = output
     if path is None:
-        path = project_root() / NETWORKS / f"{model.stem}.yaml"
+        own = own_root()
+        path = (Path() if own is None else own / NETWORKS) / f"{model.stem}.yaml"
         if path.exists() and not force:
             raise InputError(Fault("is there already", str(path), allowed="--force, or another file by --output"))
     elif path.suffix not in (".yaml", ".yml"):

@@ -5,16 +5,10 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.arch.documents import load_document
 from jouleloop.energy.choice import ESTIMATORS
 from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.engines.registry import ENGINES
-from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
-from jouleloop.files import is_file
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.workload.layer import parse_layer
-from jouleloop.workload.problem import Problem
-from jouleloop.workload.timeloop_problem import problem_from
 
 Arch = Annotated[
     str,
@@ -78,37 +72,10 @@ EngineName = Annotated[str, typer.Option("--engine", help=f"What searches: {', '
 Budget = Annotated[
     int | None, typer.Option("--budget", min=1, help="Most mappings to evaluate; without it the optimum is proven.")
 ]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        "--seconds", min=0.0, help="Stop each search after so many seconds, with its best mapping and a proven bound."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (energies in pJ) instead of tables.")]
-
-
-def parse_objective(text: str) -> tuple[str, ...]:
-    """Return the objectives in ``text``, separated by commas or plus signs."""
-    names = tuple(part.strip() for part in text.replace("+", ",").split(","))
-    raise_all([unknown(name, OBJECTIVES, "objective", field="--objective") for name in names if name not in OBJECTIVES])
-    return names
-
-
-def parse_problem(text: str) -> Problem:
-    """Return the problem of a layer's text form or of a Timeloop problem file."""
-    path = Path(text)
-    if path.suffix in (".yaml", ".yml"):
-        try:
-            return problem_from(load_document(path), name=path.stem)
-        except JouleloopError as error:
-            raise error.at(path) from error
-    try:
-        return parse_layer(text).problem()
-    except InputError as error:
-        if is_file(path):
-            raise InputError(Fault("a problem file must end in .yaml", "--layer", value=text)) from error
-        raise error.at("--layer") from error
-
-
-def split_constraints(text: str | None) -> tuple[str | None, Path | None]:
-    """Return the set of constraints, and the constraints file where ``text`` is a path."""
-    if text is None or text in ("full", "arch-only", "none"):
-        return text, None
-    path = Path(text)
-    if path.suffix in (".yaml", ".yml"):
-        return None, path
-    raise InputError(unknown(text, ("full", "arch-only", "none"), "set of constraints", field="--constraints"))

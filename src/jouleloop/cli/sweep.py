@@ -16,13 +16,11 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from jouleloop.api.layers import sweep_of
+from jouleloop.api.run import jobs_of, objectives_of
 from jouleloop.cli import options
-from jouleloop.cli.project import project_root
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
-from jouleloop.config.load import LAYERS, NETWORKS
-from jouleloop.engines.registry import get_engine
-from jouleloop.errors import Fault, InputError, nearest
-from jouleloop.files import is_file, read_yaml
+from jouleloop.engines.protocol import SearchOptions
 from jouleloop.study.compute import Job
 from jouleloop.study.runlog import log_to
 from jouleloop.study.store import ResultStore
@@ -31,7 +29,7 @@ from jouleloop.study.variants import distinct_points, run_points
 from jouleloop.tables.collect import summary_of, write_energy_tables
 from jouleloop.terminal.console import stderr, stdout
 from jouleloop.terminal.splice import spliced
-from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+from jouleloop.workload.sweep import Sweep
 
 
 @spliced(hardware=hardware_of)
@@ -52,6 +50,7 @@ def sweep(
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
+    seconds: options.Seconds = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Write a line a layer to logs/sweep.log in the output folder.")
     ] = False,
@@ -59,19 +58,10 @@ def sweep(
     """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
     from jouleloop.tables.growth import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
 
-    points = read_layers(layers)
+    points = sweep_of(layers)
     check_sweeps([points])
-    objectives = options.parse_objective(objective)
-    back_end = get_engine(engine)
-    jobs: dict[str, Job] = {}
-    for name in arch:
-        target = hardware.load(name, constraints)
-        if not points.runs_on(target.name):
-            allowed = ", ".join(points.architectures)
-            raise InputError(Fault("the sweep is not for this architecture", "--arch", value=name, allowed=allowed))
-        if target.name in jobs:
-            raise InputError(Fault("two architectures have one name", "--arch", value=target.name))
-        jobs[target.name] = Job(target, back_end, objectives, 0, budget)
+    told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
+    jobs = jobs_of(points, [hardware.load(name, constraints) for name in arch], engine, told)
     store = ResultStore(output / "store")
     started = time.monotonic()
     with log_to(output / "logs" / "sweep.log" if verbose else None):
@@ -116,27 +106,3 @@ def _search(points: Sweep, jobs: Mapping[str, Job], store: ResultStore) -> Searc
             searched += report.computed
             stored += report.cached
     return Searches(searched=searched, stored=stored)
-
-
-def read_layers(text: str) -> Sweep:
-    """Return the sweep or network of a path or name; raise `InputError` with the nearest name where there is none."""
-    root = project_root()
-    if text.endswith((".yaml", ".yml")):
-        path = Path(text)
-        return load_network(path) if _is_network(path) else load_sweep(path)
-    for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
-        path = root / folder / f"{text}.yaml"
-        if "/" not in text and is_file(path):
-            return load(path)
-    known = [child.stem for folder in (LAYERS, NETWORKS) for child in sorted((root / folder).glob("*.yaml"))]
-    fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
-    raise InputError(fault)
-
-
-def _is_network(path: Path) -> bool:
-    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
-    if path.resolve().parent.name == NETWORKS.name:
-        return True
-    document = read_yaml(path)
-    layers = document.get("layers") if isinstance(document, dict) else None
-    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)

@@ -1,39 +1,39 @@
 """Options that ``map``, ``evaluate`` and ``sweep`` share: what changes the hardware that a name stands for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from jouleloop.api.hardware import Architecture
 from jouleloop.cli import options
-from jouleloop.cli.project import load_target
 from jouleloop.engines.protocol import SEMANTICS
-from jouleloop.study.targets import TargetSet
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import parse_yaml
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
+from jouleloop.workload.variants import Value
 
 
 @dataclass(frozen=True)
 class HardwareChoice:
-    """What the options say of energies, attributes and counting rules; for the parameters see `load_target`."""
+    """What the options say of energies, attributes and counting rules; see `Architecture.read`."""
 
     semantics: str
     energy: Sequence[str] | None
-    components: Sequence[Path] | None
-    variables: Sequence[str] | None
-    changes: Sequence[str] | None
+    components: Sequence[Path]
+    variables: Mapping[str, str]
+    changes: Mapping[str, Value]
 
-    def load(self, arch: str, constraints: str | None = None, shape: ProblemShape = CONV) -> TargetSet:
-        """Return the target ``arch`` under a set of constraints, or under those of a file."""
-        which, path = options.split_constraints(constraints)
-        return load_target(
+    def load(self, arch: str, constraints: str | None = None, shape: ProblemShape = CONV) -> Architecture:
+        """Return the architecture ``arch`` under a set of constraints, or under those of a file."""
+        return Architecture.read(
             arch,
-            semantics=self.semantics,
-            constraints=which,
+            constraints=constraints,
             energy=self.energy,
             components=self.components,
-            constraints_file=path,
             variables=self.variables,
             changes=self.changes,
+            semantics=self.semantics,
             shape=shape,
         )
 
@@ -46,4 +46,19 @@ def hardware_of(
     semantics: options.Semantics = SEMANTICS[0],
 ) -> HardwareChoice:
     """Return what the options say."""
-    return HardwareChoice(semantics, energy, components, variables, changes)
+    given = dict(_pair(text, "--variable") for text in variables or ())
+    changed = {path: _value(value) for path, value in (_pair(text, "--set") for text in changes or ())}
+    return HardwareChoice(semantics, energy or None, components or (), given, changed)
+
+
+def _pair(text: str, option: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
+    if not name or not equals:
+        raise InputError(Fault("must be a name and a value", option, value=text, allowed="NAME=VALUE"))
+    return name, value
+
+
+def _value(text: str) -> Value:
+    """Return the number, truth value or text that ``text`` is in YAML; None for null."""
+    found = parse_yaml(text, "--set")
+    return found if found is None or isinstance(found, (str, int, float)) else text

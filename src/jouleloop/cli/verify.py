@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
+from jouleloop.api.project import load_target
 from jouleloop.cli import options
-from jouleloop.cli.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.engines.verify import CaseCheck, verify_folder

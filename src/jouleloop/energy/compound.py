@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jouleloop.arch.documents import load_document
 from jouleloop.arch.read import component_classes
 from jouleloop.arch.tree_v04 import AttributeNames, resolve
+from jouleloop.documents.load import load_document
 from jouleloop.energy.primitives import ACTIONS, DECIMALS, NoEstimate, Primitives
 from jouleloop.errors import EnergyTableError, Fault, InputError, raise_all
 from jouleloop.expressions import ExpressionError, evaluate

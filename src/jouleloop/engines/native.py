@@ -1,11 +1,12 @@
 """The engine of this package: the model count for count as Timeloop's, and a search that proves its optimum."""
 
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.search.limit import Limit, Watch
 from jouleloop.search.optimise import search_mapspace
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
@@ -15,27 +16,28 @@ class NativeEngine:
     """Evaluates and searches in this process; needs nothing but the package."""
 
     name = "native"
+    #: Told how a search goes, and may stop it; None: nobody is.
+    watch: Watch | None = None
 
     def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
         """Return what ``mapping`` costs; raise `MappingError` where it is none of this problem and target."""
         return evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
 
-    def search(
-        self,
-        problem: Problem,
-        target: Target,
-        *,
-        objective: tuple[str, ...] = ("energy",),
-        seed: int = 0,
-        budget: int | None = None,
-    ) -> SearchResult:
+    def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
         """Return the proven optimum of the mapspace; a layer that the constraints do not fit is ``invalid``.
 
-        The search is exact and takes no random decision, so ``seed`` changes nothing.
+        The search is exact and takes no random decision, so the seed changes nothing.
         """
-        del seed
         try:
             space = build_mapspace(problem, target.arch, target.constraints)
         except InputError as error:
-            return SearchResult("invalid", reason="; ".join(str(fault) for fault in error.faults), objective=objective)
-        return search_mapspace(space, target.costs, objective=objective, semantics=target.semantics, budget=budget)
+            reason = "; ".join(str(fault) for fault in error.faults)
+            return SearchResult("invalid", reason, objective=options.objective)
+        return search_mapspace(
+            space,
+            target.costs,
+            objective=options.objective,
+            semantics=target.semantics,
+            budget=options.budget,
+            watch=self.watch or Watch(Limit(options.seconds)),
+        )

@@ -1,7 +1,7 @@
 """The protocol that every back end follows, and the inputs it takes."""
 
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
@@ -26,6 +26,36 @@ class Target:
     semantics: str = SEMANTICS[0]
 
 
+@dataclass(frozen=True)
+class SearchOptions:
+    """What a search is told besides the layer and the target.
+
+    Attributes
+    ----------
+    objective
+        Names of `jouleloop.model.objective.OBJECTIVES`; the later ones decide between equals.
+    seed
+        Of an engine that takes random decisions.
+    budget
+        The most mappings to evaluate; None for a proof.
+    seconds
+        Of wall clock, after which a search stops with what it has; None for a proof. What is found then varies.
+    """
+
+    objective: tuple[str, ...] = ("energy",)
+    seed: int = 0
+    budget: int | None = None
+    seconds: float | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return what determines a result, as plain data; seconds do not, for where they end a search it says so."""
+        return {"objective": list(self.objective), "seed": self.seed, "budget": self.budget}
+
+
+#: What is asked for where nothing is said: the least energy, with its proof.
+PROVEN = SearchOptions()
+
+
 class Engine(Protocol):
     """A back end that evaluates mappings and searches mapspaces."""
 
@@ -34,13 +64,5 @@ class Engine(Protocol):
     def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
         """Return what ``mapping`` costs; raise `MappingError` where it is none of this problem and target."""
 
-    def search(
-        self,
-        problem: Problem,
-        target: Target,
-        *,
-        objective: tuple[str, ...] = ("energy",),
-        seed: int = 0,
-        budget: int | None = None,
-    ) -> SearchResult:
-        """Return the best mapping of the mapspace; ``budget`` limits the mappings evaluated, never the seconds."""
+    def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
+        """Return the best mapping of the mapspace."""

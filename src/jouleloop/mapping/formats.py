@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture
-from jouleloop.arch.documents import load_document
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
+from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, JouleloopError, MappingError, raise_all, unknown
 from jouleloop.files import is_whole
 from jouleloop.mapping.directives import front_end_faults, parse_factors, parse_names, parse_permutation, parse_split
@@ -262,8 +262,8 @@ def from_levels(
     """Return the mapping written as a list of levels, outermost first, loops outermost first.
 
     Each level has ``level``, ``temporal`` ([dimension, bound]), ``spatial`` ([dimension, bound, axis]) and says what it
-    keeps by ``keep``, or by the keys of ``tile`` (full names or W, I, O); `Mapping.as_json` writes this form. A residual
-    end stands last in its loop. Levels left out have no loops.
+    keeps by ``keep``, or by the keys of ``tile`` (full names or W, I, O); `Mapping.as_json` writes this form. A
+    residual end stands last in its loop. Levels left out have no loops.
 
     Raises
     ------

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture
-from jouleloop.arch.documents import load_document
 from jouleloop.arch.read import OTHER_SECTIONS, architecture_from
+from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.read import SETS, build_constraints

@@ -1,5 +1,1 @@
 """Accesses, energy and cycles of a mapping, count for count as Timeloop's."""
-
-from jouleloop import jit
-
-__all__ = ["jit"]

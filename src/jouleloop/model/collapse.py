@@ -6,9 +6,9 @@ are indexed from the innermost storage level outward. Sums are kept in double pr
 
 import math
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     FANOUT,
     FILLS,
@@ -29,12 +29,12 @@ from jouleloop.model.arrays import (
 )
 
 
-@nb.njit(cache=True)
+@njit
 def _round(value: float) -> float:
     return math.floor(value + 0.5)
 
 
-@nb.njit(cache=True)
+@njit
 def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> bool:
     """Write the accesses of every kept level and data space, per instance; zero for bypassed levels.
 
@@ -121,7 +121,7 @@ def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: Wor
     return sound
 
 
-@nb.njit(cache=True)
+@njit
 def _mask(v: int, keep: Bools, work: WorkArrays, content: Floats, held: Bools) -> None:
     """Take bypassed levels out: the next outer level is accessed as often as the bypassed one was (``MaskTiles``)."""
     levels = keep.shape[0]

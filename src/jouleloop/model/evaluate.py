@@ -2,12 +2,12 @@
 
 from collections.abc import Sequence
 
-import numba as nb
 import numpy as np
 
 from jouleloop.arch.architecture import Architecture, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError, raise_all
+from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
     CAPACITY,
@@ -49,7 +49,7 @@ def first_fills_elided(semantics: str) -> bool:
     return FIRST_FILLS_ELIDED[semantics]
 
 
-@nb.njit(cache=True)
+@njit
 def evaluate_nest(
     layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int]:
@@ -66,7 +66,7 @@ def evaluate_nest(
     return total_pj, cycles, units, steps
 
 
-@nb.njit(cache=True)
+@njit
 def evaluate_residual_nest(
     layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int, int]:
@@ -234,7 +234,7 @@ def _network(problem: Problem, level: StorageLevel, work: WorkArrays, index: int
     return NetworkStats(int(work.status[index, FANOUT]), ingress, float(work.flow[index, v, LINKS]), float(reductions))
 
 
-@nb.njit(cache=True)
+@njit
 def _evaluate_bulk(
     layer: LayerArrays,
     spec: Floats,

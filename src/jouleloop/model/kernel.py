@@ -12,9 +12,9 @@ either none or v0). A step of an outer loop j has the move vj (its own less thos
 iteration 0), and subtracts only if vj = v0. So two box sizes and one comparison a loop give the exact sum.
 """
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
     COLUMNS,
@@ -38,7 +38,7 @@ from jouleloop.model.arrays import (
 from jouleloop.model.links import add_group, count_classes, fill_offsets, neighbour_links, record_classes
 
 
-@nb.njit(cache=True)
+@njit
 def box_words(coef: Ints, extent: Ints) -> int:
     """Words of the box spanned by ``extent`` indices a dimension, for one data space's ``coef`` (ranks, dimensions)."""
     words = 1
@@ -50,7 +50,7 @@ def box_words(coef: Ints, extent: Ints) -> int:
     return words
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _find_sides(coef: Ints, extent: Ints, side: Ints) -> float:
     """Write the length of a box along every rank; return its words."""
     words = 1.0
@@ -63,7 +63,7 @@ def _find_sides(coef: Ints, extent: Ints, side: Ints) -> float:
     return words
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _find_moves(coef: Ints, loop: Ints, loops: int, move: Ints) -> None:
     """Write by loop and rank how the box moves when the loop advances and all loops inside it fall back."""
     for j in range(loops):
@@ -74,7 +74,7 @@ def _find_moves(coef: Ints, loop: Ints, loops: int, move: Ints) -> None:
             move[j, r] = value
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _find_part(side: Ints, move: Ints, full_words: float, part_side: Ints, part_at: Ints) -> float:
     """Write sides and offset of what a step of the innermost loop fetches beyond the last box; return its words."""
     moved = -1
@@ -96,7 +96,7 @@ def _find_part(side: Ints, move: Ints, full_words: float, part_side: Ints, part_
     return float(full_words / side[moved] * move[0, moved])
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _count_calls(
     loop: Ints, loops: int, move: Ints, stateless: bool, later: Floats, matches: Bools
 ) -> tuple[float, float]:
@@ -122,7 +122,7 @@ def _count_calls(
     return whole_calls, matched_calls
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _count_boxes(coef: Ints, spatial: Ints, spatials: int) -> tuple[int, int, bool]:
     """Return instances, their distinct boxes, and whether the latter is a guess: several dimensions unroll one rank."""
     instances = 1
@@ -142,7 +142,7 @@ def _count_boxes(coef: Ints, spatial: Ints, spatials: int) -> tuple[int, int, bo
     return instances, distinct, shared_rank
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _link_offset(
     side: Ints, part_side: Ints, part_at: Ints, move: Ints, j: int, whole: Bools, reach: Ints, need: Ints
 ) -> bool:
@@ -166,7 +166,7 @@ def _link_offset(
     return True
 
 
-@nb.njit(cache=True)
+@njit
 def _boundary(
     coef: Ints,
     inner_extent: Ints,
@@ -275,7 +275,7 @@ def _boundary(
     return links
 
 
-@nb.njit(cache=True)
+@njit
 def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays) -> None:
     """Count the transfers of every data space below every level.
 

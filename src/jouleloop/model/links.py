@@ -1,12 +1,12 @@
 """Who shares a box with whom below a boundary: classes of instances, transfers by multicast factor, mesh neighbours."""
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, GROUPS, MULTICAST, SCATTER, STEP, WORDS, Bools, Floats, Ints
 
 
-@nb.njit(cache=True)
+@njit
 def add_group(groups: Floats, record: Ints, multicast: float, scatter: float, words: float) -> None:
     """Add transfers to the group of the same multicast and scatter factors, or as a new one."""
     for g in range(record[GROUPS]):
@@ -22,7 +22,7 @@ def add_group(groups: Floats, record: Ints, multicast: float, scatter: float, wo
     record[GROUPS] = g + 1
 
 
-@nb.njit(cache=True)
+@njit
 def _sort(values: Ints) -> None:
     """Sort in place (Shell's method; short to compile)."""
     gap = values.shape[0] // 2
@@ -37,7 +37,7 @@ def _sort(values: Ints) -> None:
         gap //= 2
 
 
-@nb.njit(cache=True)
+@njit
 def count_classes(codes: Ints, chosen: Bools, sizes: Ints) -> int:
     """Write how many chosen instances share each distinct code into ``sizes``; return the number of distinct codes."""
     n = 0
@@ -63,7 +63,7 @@ def count_classes(codes: Ints, chosen: Bools, sizes: Ints) -> int:
     return distinct
 
 
-@nb.njit(cache=True)
+@njit
 def record_classes(sizes: Ints, distinct: int, words: float, groups: Floats, record: Ints) -> None:
     """Add one call's transfers: classes of equal multicast factor form a group, their number its scatter factor."""
     done = np.zeros(distinct, np.bool_)
@@ -78,7 +78,7 @@ def record_classes(sizes: Ints, distinct: int, words: float, groups: Floats, rec
         add_group(groups, record, float(sizes[a]), float(same), words * same)
 
 
-@nb.njit(cache=True)
+@njit
 def neighbour_links(offsets: Ints, before: Ints, need: Ints, columns: int, rows: int, linked: Bools) -> int:
     """Mark the instances whose words a mesh neighbour held before; return their number.
 
@@ -127,7 +127,7 @@ def neighbour_links(offsets: Ints, before: Ints, need: Ints, columns: int, rows:
     return total
 
 
-@nb.njit(cache=True)
+@njit
 def fill_offsets(coef: Ints, spatial: Ints, spatials: int, offsets: Ints, codes: Ints, reach: Ints) -> None:
     """Write the index offset of every instance, and one number that is equal where the offsets are."""
     ranks = coef.shape[0]

@@ -6,8 +6,7 @@ Source: Timeloop 3.0.3 ``src/model/buffer.cpp``: ``ComputeVectorAccesses``, ``Co
 
 import math
 
-import numba as nb
-
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     AXIS,
     BLOCK_WORDS,
@@ -38,7 +37,7 @@ from jouleloop.model.arrays import (
 )
 
 
-@nb.njit(cache=True)
+@njit
 def utilize(spec: Floats, nest: NestArrays, work: WorkArrays) -> tuple[int, int]:
     """Write fan-outs, instances and meshes to ``work.status``; return the utilized units and the operations of one."""
     units = 1
@@ -61,12 +60,12 @@ def utilize(spec: Floats, nest: NestArrays, work: WorkArrays) -> tuple[int, int]
     return units, steps
 
 
-@nb.njit(cache=True)
+@njit
 def _vectors(words: int, block_words: float) -> float:
     return math.ceil(words / block_words)
 
 
-@nb.njit(cache=True)
+@njit
 def price(
     spec: Floats, compute_pj: float, keep: Bools, compute_cycles: int, computes: int, work: WorkArrays
 ) -> tuple[float, int]:

@@ -11,9 +11,9 @@ A box may now change its size between two steps: what is fetched is the exact di
 as it did in the step before, and the whole box elsewhere (``SaveAndSubtractIfSameStride``, ``MultiAAHR``).
 """
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
     COLUMNS,
@@ -41,7 +41,7 @@ from jouleloop.model.links import add_group, count_classes, fill_offsets, neighb
 RESIDUAL, KIND, LOOP = 3, 4, 5
 
 
-@nb.njit(cache=True)
+@njit
 def flatten_loops(bounds: Ints, nest: NestArrays, loop: Ints, start: Ints) -> int:
     """Write all loops innermost first, with steps and residual ends, and where each level's begin; return their number.
 
@@ -68,7 +68,7 @@ def flatten_loops(bounds: Ints, nest: NestArrays, loop: Ints, start: Ints) -> in
     return total
 
 
-@nb.njit(cache=True)
+@njit
 def has_residuals(bounds: Ints, nest: NestArrays) -> bool:
     """Return whether a loop of the nest ends early; Timeloop counts all others as it always did."""
     extent = np.ones(bounds.shape[0], np.int64)
@@ -82,7 +82,7 @@ def has_residuals(bounds: Ints, nest: NestArrays) -> bool:
     return early
 
 
-@nb.njit(cache=True)
+@njit
 def _last_at_start(loop: Ints, first: int, total: int, last: Bools) -> None:
     """Write by dimension whether the loops from ``first`` outward are in their last iteration at once."""
     last[:] = True
@@ -90,7 +90,7 @@ def _last_at_start(loop: Ints, first: int, total: int, last: Bools) -> None:
         last[loop[k, DIM]] = last[loop[k, DIM]] and loop[k, RESIDUAL] == 1
 
 
-@nb.njit(cache=True)
+@njit
 def _extents(bounds: Ints, loop: Ints, first: int, extent: Ints, residual: Ints) -> None:
     """Write how many indices the loops inside ``first`` span by dimension, in general and at the last."""
     extent[:] = 1
@@ -100,7 +100,7 @@ def _extents(bounds: Ints, loop: Ints, first: int, extent: Ints, residual: Ints)
         residual[d] = (bounds[d] - 1) % extent[d] + 1
 
 
-@nb.njit(cache=True)
+@njit
 def _largest_words(bounds: Ints, coef: Ints, loop: Ints, first: int, outside: int, total: int) -> int:
     """Return the words of the largest box that the loops inside ``first`` span; it is that of the first call."""
     dims = bounds.shape[0]
@@ -114,7 +114,7 @@ def _largest_words(bounds: Ints, coef: Ints, loop: Ints, first: int, outside: in
     return box_words(coef, extent)
 
 
-@nb.njit(cache=True)
+@njit
 def subtract_box(box: Ints, other: Ints, parts: Ints) -> int:
     """Write ``box`` less ``other``, both (ranks, 2), as slices; return their number (``AAHR::MultiSubtract``)."""
     ranks = box.shape[0]
@@ -138,7 +138,7 @@ def subtract_box(box: Ints, other: Ints, parts: Ints) -> int:
     return number
 
 
-@nb.njit(cache=True)
+@njit
 def _words(parts: Ints, number: int) -> float:
     total = 0.0
     for p in range(number):
@@ -149,7 +149,7 @@ def _words(parts: Ints, number: int) -> float:
     return total
 
 
-@nb.njit(cache=True)
+@njit
 def _same_but_moved(parts: Ints, number: int, before: Ints, number_before: int, need: Ints) -> bool:
     """Write by how much ``parts`` are ``before`` moved; return whether they are (``MultiAAHR::operator ==``)."""
     if number != number_before:
@@ -174,7 +174,7 @@ def _same_but_moved(parts: Ints, number: int, before: Ints, number_before: int, 
     return True
 
 
-@nb.njit(cache=True)
+@njit
 def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints) -> int:
     """Write what is new in ``box`` against the state of a level, as slices; return their number and renew the state.
 
@@ -203,7 +203,7 @@ def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints) -> int:
     return number
 
 
-@nb.njit(cache=True)
+@njit
 def _place_box(coef: Ints, low: Ints, extent: Ints, box: Ints) -> None:
     for r in range(coef.shape[0]):
         at, length = 0, 1
@@ -214,7 +214,7 @@ def _place_box(coef: Ints, low: Ints, extent: Ints, box: Ints) -> None:
         box[r, 1] = at + length
 
 
-@nb.njit(cache=True)
+@njit
 def _choose(end: int, position: int, nearest: bool) -> tuple[int, float]:
     """Return the index of the iteration at ``position`` in what is executed, and for how many it stands.
 
@@ -230,7 +230,7 @@ def _choose(end: int, position: int, nearest: bool) -> tuple[int, float]:
     return end - 1, 1.0
 
 
-@nb.njit(cache=True)
+@njit
 def _share_spatially(
     coef: Ints,
     spatial: Ints,
@@ -294,7 +294,7 @@ def _share_spatially(
     return links
 
 
-@nb.njit(cache=True)
+@njit
 def _boundary(
     bounds: Ints,
     coef: Ints,
@@ -397,7 +397,7 @@ def _boundary(
     return links, operations / visited
 
 
-@nb.njit(cache=True)
+@njit
 def _points(bounds: Ints, loop: Ints, total: int) -> float:
     """Return how many points instance 0 computes, where no loop is unrolled below the innermost level."""
     product = 1.0
@@ -415,7 +415,7 @@ def _points(bounds: Ints, loop: Ints, total: int) -> float:
     return product
 
 
-@nb.njit(cache=True)
+@njit
 def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays) -> float:
     """Count the transfers of every data space below every level, as `count_transfers` does; return a unit's operations.
 

@@ -4,6 +4,7 @@ import pandas as pd
 
 from jouleloop.report.figures import architectures_figure, figure4, growth_figure
 from jouleloop.report.figures_architecture import architecture_figure
+from jouleloop.report.figures_buffers import buffers_figure
 from jouleloop.report.figures_conv_energy import conv_energy_figure
 from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
 from jouleloop.report.figures_laws import law_figure
@@ -14,7 +15,15 @@ from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS
 from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import ReportFigure
 from jouleloop.tables.growth import describe
-from jouleloop.tables.layouts import LAW_POINTS, LAWS, NETWORKS, PUBLISHED, THEORY_CONV_ENERGY, THEORY_RATIO
+from jouleloop.tables.layouts import (
+    BUFFER_GROWTH,
+    LAW_POINTS,
+    LAWS,
+    NETWORKS,
+    PUBLISHED,
+    THEORY_CONV_ENERGY,
+    THEORY_RATIO,
+)
 from jouleloop.tables.published import read_published
 from jouleloop.tables.theory_ratio import BOUND_COLUMN
 from jouleloop.tables.variants import variants_table
@@ -90,6 +99,11 @@ def draw_variants(run: RunTables, variant_sweep: str, architecture: str) -> Repo
     if not (table[table["architecture"] == architecture]["status"] == "ok").any():
         return None
     return architecture_figure(run.energies, sweep, architecture)
+
+
+def draw_buffers(run: RunTables, variant_sweep: str) -> ReportFigure:
+    """Draw where the linear law breaks as the buffer shrinks."""
+    return buffers_figure(run.table(THEORY_RATIO), run.table(BUFFER_GROWTH), variant_sweep)
 
 
 def _published(run: RunTables, sweep: str, architecture: str) -> pd.DataFrame | None:

@@ -9,9 +9,9 @@ links to succeed wherever they could. Levels alternate: a boundary is priced for
 
 import math
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints
 from jouleloop.search.arrays import (
     COINCIDE,
@@ -40,7 +40,7 @@ from jouleloop.search.lattice import advance
 EXTENT, TILE_SIZE, OUTSIDE, ACROSS, PLACES = range(5)
 
 
-@nb.njit(cache=True)
+@njit
 def _sliding_pj(
     coef: Ints,
     side: Ints,
@@ -105,7 +105,7 @@ def _sliding_pj(
     return float(crossing_pj(rate, child, v, asked, filled))
 
 
-@nb.njit(cache=True)
+@njit
 def _sure_moves(side: Ints, v: int, place: Ints, iterations: float) -> float:
     """Iterations outside a tile that surely move a data space, were none of them to leave it in place.
 
@@ -122,7 +122,7 @@ def _sure_moves(side: Ints, v: int, place: Ints, iterations: float) -> float:
     return sure
 
 
-@nb.njit(cache=True)
+@njit
 def passable(slots: Ints, level: int) -> bool:
     """Whether a level may go without any loop."""
     for d in range(slots.shape[1]):
@@ -131,7 +131,7 @@ def passable(slots: Ints, level: int) -> bool:
     return True
 
 
-@nb.njit(cache=True)
+@njit
 def admits(slots: Ints, level: int, d: int, factor: int) -> bool:
     """Whether a level may have this factor of a dimension."""
     if slots[level, d, FIXED] != 0:
@@ -139,7 +139,7 @@ def admits(slots: Ints, level: int, d: int, factor: int) -> bool:
     return bool(slots[level, d, LEAST] <= factor <= slots[level, d, MOST])
 
 
-@nb.njit(cache=True)
+@njit
 def further(
     enter: Floats,
     ahead: Floats,
@@ -173,7 +173,7 @@ def further(
     return float(least_pj)
 
 
-@nb.njit(cache=True)
+@njit
 def fill_bounds(case: Case, points: int) -> None:
     """Fill the bound tables of one unrolling, from the innermost level outward."""
     grid = case.grid
@@ -210,7 +210,7 @@ def fill_bounds(case: Case, points: int) -> None:
             open_tile[point] = (stay and open_tile[point]) or ahead[level, 1 + point] < np.inf
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _place_tile(axis: Ints, divisor: Ints, inside: Ints, level: int, index: Ints, place: Ints) -> float:
     """Write what is inside and outside a tile by dimension, see `EXTENT`; return the iterations outside."""
     iterations = 1.0
@@ -223,7 +223,7 @@ def _place_tile(axis: Ints, divisor: Ints, inside: Ints, level: int, index: Ints
     return iterations
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
     """Write the words of a tile by data space that a level keeps; return their sum."""
     needed = 0.0
@@ -242,7 +242,7 @@ def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
     return needed
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _first_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, outermost: bool, start: Ints) -> int:
     """Write the first start of a run of a kind that ends in a tile; return its state.
 
@@ -258,7 +258,7 @@ def _first_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int
     return state
 
 
-@nb.njit(cache=True, inline="always")
+@njit(inline="always")
 def _next_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, start: Ints, state: int) -> int:
     """Advance to the next start that the tile divides, like an odometer; return its state, -1 after the last."""
     if kind < 0:
@@ -277,7 +277,7 @@ def _next_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int,
     return -1
 
 
-@nb.njit(cache=True)
+@njit
 def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> None:
     """Price the boundary below ``level`` and all further in, for every state; close the tiles that do not fit."""
     # Arrays are taken out of their tuples once: each time costs a count of references for every one of them.

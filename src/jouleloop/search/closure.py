@@ -1,8 +1,8 @@
 """Minimise bounds over the loops of a level: a closure along prime steps of the tile, dimension by dimension."""
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
 from jouleloop.search.arrays import (
     COUNT,
@@ -24,7 +24,7 @@ from jouleloop.search.arrays import (
 from jouleloop.search.lattice import advance
 
 
-@nb.njit(cache=True)
+@njit
 def _lower(
     source: Floats, target: Floats, states: int, radix: int, size: int, divisor: Ints, pair: Ints, paired: bool
 ) -> None:
@@ -51,7 +51,7 @@ def _lower(
                         target[high + i] = value
 
 
-@nb.njit(cache=True)
+@njit
 def whole_state(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int) -> int:
     """State of a tile whose trailing run started with the whole."""
     state = 0
@@ -63,7 +63,7 @@ def whole_state(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int)
     return state
 
 
-@nb.njit(cache=True)
+@njit
 def _without(divisor: Ints, index: int, factor: int) -> int:
     """Index of a divisor less a factor, or -1 where it is no multiple."""
     value = divisor[index, VALUE]
@@ -74,7 +74,7 @@ def _without(divisor: Ints, index: int, factor: int) -> int:
     return index
 
 
-@nb.njit(cache=True)
+@njit
 def close(slots: Ints, grid: Grid, points: int, tables: Tables, level: int, j: int, fresh: bool) -> None:
     """Lower the bounds ahead of a level by all cuts of its tile whose innermost loop is over dimension ``j``.
 

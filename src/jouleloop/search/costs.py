@@ -2,8 +2,7 @@
 
 import math
 
-import numba as nb
-
+from jouleloop.jit import njit
 from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ, Floats
 from jouleloop.search.arrays import (
     AGAIN_PJ,
@@ -19,13 +18,13 @@ from jouleloop.search.arrays import (
 )
 
 
-@nb.njit(cache=True)
+@njit
 def vectors(words: float, block_words: float) -> float:
     """Vector accesses for a number of words; a hair below the next integer is rounding, not a word."""
     return float(math.ceil(words / block_words - 1e-9))
 
 
-@nb.njit(cache=True)
+@njit
 def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -> float:
     """Energy [pJ] of one data space's traffic between a level and the next kept level outside it.
 
@@ -46,7 +45,7 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -
     return float(total)
 
 
-@nb.njit(cache=True)
+@njit
 def fill_rate(
     rate: Floats, spec: Floats, unrolled: Unrolled, v: int, read_write: bool, elided: bool, child: int, parent: int
 ) -> None:

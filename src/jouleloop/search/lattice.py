@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints
 from jouleloop.search.arrays import (
     AXIS_PLACES,
@@ -83,7 +83,7 @@ def _count(number: int, of_power: Callable[[int], int]) -> int:
     return product
 
 
-@nb.njit(cache=True)
+@njit
 def fill_grid(grid: Grid) -> int:
     """Fill the tables of a lattice from its rests and kinds; return its number of points."""
     dims = grid.axis.shape[0]
@@ -150,13 +150,13 @@ def fill_grid(grid: Grid) -> int:
     return points
 
 
-@nb.njit(cache=True)
+@njit
 def digit(axis: Ints, point: int, d: int) -> int:
     """Divisor index of a dimension at a lattice point; ``axis`` is that of the grid."""
     return int((point // axis[d, RADIX]) % axis[d, COUNT])
 
 
-@nb.njit(cache=True)
+@njit
 def advance(index: Ints, axis: Ints) -> None:
     """Advance the divisor indices of a lattice point to those of the next; after the last to those of the first."""
     for d in range(axis.shape[0]):
@@ -166,7 +166,7 @@ def advance(index: Ints, axis: Ints) -> None:
         index[d] = 0
 
 
-@nb.njit(cache=True)
+@njit
 def index_of(divisor: Ints, count: int, value: int) -> int:
     """Return the index of ``value`` among the first ``count`` ascending divisors; it must be one."""
     low = 0

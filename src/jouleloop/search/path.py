@@ -1,8 +1,8 @@
 """The path of the descent: loops placed so far, the states of the bound tables they lead to, what they surely cost."""
 
-import numba as nb
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
     DIM,
@@ -36,7 +36,7 @@ from jouleloop.search.lattice import digit, index_of
 from jouleloop.search.words import asked_words, count_steps, filled_words, find_reach, settle, words_of_plain_ranks
 
 
-@nb.njit(cache=True)
+@njit
 def next_cut(
     axis: Ints, divisor: Ints, slots: Ints, level: int, index: Ints, target: Ints, moving: Ints
 ) -> tuple[int, int]:
@@ -59,7 +59,7 @@ def next_cut(
     return point, n
 
 
-@nb.njit(cache=True)
+@njit
 def place_loops(case: Case, path: Path, level: int, inner_point: int, moving: Ints, n: int) -> int:
     """Append a level's loops (``moving``: dimensions, innermost first) to the path; return the innermost dimension.
 
@@ -85,7 +85,7 @@ def place_loops(case: Case, path: Path, level: int, inner_point: int, moving: In
     return int(path.loops[loops + n - 1, DIM])
 
 
-@nb.njit(cache=True)
+@njit
 def _run_start(case: Case, path: Path, total: int, kind: int, d: int, now: int) -> int:
     """Divisor index where the trailing run of a kind started along a dimension, ``now`` being the index of the tile."""
     axis = case.grid.axis
@@ -99,7 +99,7 @@ def _run_start(case: Case, path: Path, total: int, kind: int, d: int, now: int) 
     return int(index_of(divisor[d], axis[d, COUNT], value))
 
 
-@nb.njit(cache=True)
+@njit
 def state_of(case: Case, path: Path, inner_point: int, total: int) -> int:
     """Return the state of the bound tables that the first ``total`` loops of the path lead to."""
     axis = case.grid.axis
@@ -117,7 +117,7 @@ def state_of(case: Case, path: Path, inner_point: int, total: int) -> int:
     return state
 
 
-@nb.njit(cache=True)
+@njit
 def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int) -> float:
     """Least energy [pJ] below a cut of the tile over all orders of its loops, from the tables alone."""
     axis = case.grid.axis
@@ -148,7 +148,7 @@ def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, m
     return least_pj
 
 
-@nb.njit(cache=True)
+@njit
 def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: Ints) -> float:
     """Energy [pJ] of the boundary below ``level``, its loops placed, at least; adds the words to the child's traffic.
 
@@ -189,7 +189,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
     return total_pj
 
 
-@nb.njit(cache=True)
+@njit
 def least_cycles(spec: Floats, traffic: Floats, steps: float) -> float:
     """Cycles at least, from the words that are certain; a hair less, since the model rounds differently."""
     cycles = steps

@@ -3,10 +3,10 @@
 `docs/search.md` states the lemmas used here: *distinct boxes*, *ends of chains*, *bypass*, *fills*, *partitions*.
 """
 
-import numba as nb
 import numpy as np
 
 from jouleloop.errors import Fault, InputError
+from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
 from jouleloop.model.kernel import box_words
 from jouleloop.search.arrays import (
@@ -51,7 +51,7 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
     return side
 
 
-@nb.njit(cache=True)
+@njit
 def _spread(coef: Ints, side: Ints, factors: Ints) -> tuple[float, float, float]:
     """Distinct boxes among the instances of one fan-out; of those, what moving links cannot serve; and their share.
 
@@ -85,7 +85,7 @@ def _spread(coef: Ints, side: Ints, factors: Ints) -> tuple[float, float, float]
     return distinct, distinct / widest, 1.0 / most
 
 
-@nb.njit(cache=True)
+@njit
 def _coincide(side: Ints, factors: Ints, first: int, last: int) -> bool:
     """Whether two instances below level ``first`` may hold one box of a data space.
 
@@ -105,7 +105,7 @@ def _coincide(side: Ints, factors: Ints, first: int, last: int) -> bool:
     return False
 
 
-@nb.njit(cache=True)
+@njit
 def _near(side: Ints, factors: Ints, near: Ints) -> bool:
     """Mark the dimensions of every shared rank that is unrolled at one level; return whether there are any."""
     found = False
@@ -120,7 +120,7 @@ def _near(side: Ints, factors: Ints, near: Ints) -> bool:
     return found
 
 
-@nb.njit(cache=True)
+@njit
 def prepare(
     layer: LayerArrays,
     spec: Floats,
@@ -186,7 +186,7 @@ def prepare(
     return total_pj
 
 
-@nb.njit(cache=True)
+@njit
 def _chain(coef: Ints, side: Ints, factors: Ints, first: int, last: int) -> float:
     """Words asked of level ``last`` per word asked of ``first - 1``, across bypassed levels, at least."""
     product = 1.0
@@ -195,7 +195,7 @@ def _chain(coef: Ints, side: Ints, factors: Ints, first: int, last: int) -> floa
     return product
 
 
-@nb.njit(cache=True)
+@njit
 def _unit_words(coef: Ints, factors: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: int, level: int) -> float:
     """Words that the compute units ask of one instance of the innermost level that keeps a data space, at least.
 
@@ -214,7 +214,7 @@ def _unit_words(coef: Ints, factors: Ints, rests: Ints, steps: float, unrolled: 
     return words * _chain(coef, side, factors, 0, level)
 
 
-@nb.njit(cache=True)
+@njit
 def _edge(coef: Ints, factors: Ints, unrolled: Unrolled, v: int, child: int, level: int) -> None:
     """Fill `Unrolled.edge` of one boundary: ``level`` is the next level outside ``child`` that keeps the data space."""
     edge = unrolled.edge[child, v]
@@ -229,7 +229,7 @@ def _edge(coef: Ints, factors: Ints, unrolled: Unrolled, v: int, child: int, lev
     edge[COINCIDE] = 1.0 if _coincide(side, factors, child + 1, unrolled.origin[child + 1]) else 0.0
 
 
-@nb.njit(cache=True)
+@njit
 def _partitions(layer: LayerArrays, factors: Ints, unrolled: Unrolled, v: int) -> None:
     """Fill partition sizes: exact where no rank is shared, an upper limit elsewhere, which keeps the bound a bound."""
     levels = factors.shape[0]

@@ -7,8 +7,7 @@ box. With links, an instance whose box a mesh neighbour held one step before is 
 
 import math
 
-import numba as nb
-
+from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, STEP, Floats, Ints
 from jouleloop.search.arrays import (
     COINCIDE,
@@ -23,7 +22,7 @@ from jouleloop.search.arrays import (
 )
 
 
-@nb.njit(cache=True)
+@njit
 def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints) -> None:
     """Write by rank how far apart two instances below ``level`` can be; 0 where one dimension alone moves the rank.
 
@@ -44,7 +43,7 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, r
                 reach[r] += coef[r, d] * extent[d] * (factor - 1)
 
 
-@nb.njit(cache=True)
+@njit
 def words_of_plain_ranks(coef: Ints, full: float, loop: Ints, loops: int) -> float:
     """Words into one instance where every rank is moved by one dimension: all but the trailing steps that stand."""
     total = full
@@ -59,7 +58,7 @@ def words_of_plain_ranks(coef: Ints, full: float, loop: Ints, loops: int) -> flo
     return total
 
 
-@nb.njit(cache=True)
+@njit
 def count_steps(
     coef: Ints, extent: Ints, reach: Ints, loop: Ints, loops: int, at: Ints, move: Ints, words: Floats
 ) -> None:
@@ -137,7 +136,7 @@ def count_steps(
             words[STANDING if stands else MOVED] += calls * full
 
 
-@nb.njit(cache=True)
+@njit
 def settle(words: Floats, edge: Floats) -> None:
     """Take steps that stand as served in full only where two instances can hold one box."""
     if edge[COINCIDE] == 0.0:
@@ -145,13 +144,13 @@ def settle(words: Floats, edge: Floats) -> None:
         words[STANDING] = 0.0
 
 
-@nb.njit(cache=True)
+@njit
 def asked_words(words: Floats, edge: Floats) -> float:
     """Words that the next kept level outside is asked for, at least; ``edge`` is the boundary's of `Unrolled.edge`."""
     return float(words[PLAIN] * edge[DISTINCT] + words[MOVED] * edge[DISTINCT_LINKED])
 
 
-@nb.njit(cache=True)
+@njit
 def filled_words(words: Floats, edge: Floats) -> float:
     """Words counted as fills of one instance, at least.
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import jouleloop
 from jouleloop.config.load import Study
-from jouleloop.engines.protocol import Engine, Target
+from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.engines.registry import installed_version
 from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.mapping.formats import from_levels
@@ -53,33 +53,18 @@ class ConfirmingEngine:
         """Return what ``mapping`` costs according to the other engine."""
         return self._engine.evaluate(problem, target, mapping)
 
-    def search(
-        self,
-        problem: Problem,
-        target: Target,
-        *,
-        objective: tuple[str, ...] = ("energy",),
-        seed: int = 0,
-        budget: int | None = None,
-    ) -> SearchResult:
+    def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
         """Return the stored optimum with the evaluation of the other engine."""
-        return self.search_many([problem], target, objective=objective, seed=seed, budget=budget)[0]
+        return self.search_many([problem], target, options)[0]
 
     def search_many(
-        self,
-        problems: Sequence[Problem],
-        target: Target,
-        *,
-        objective: tuple[str, ...] = ("energy",),
-        seed: int = 0,
-        budget: int | None = None,
+        self, problems: Sequence[Problem], target: Target, options: SearchOptions = PROVEN
     ) -> list[SearchResult]:
         """Return the stored optima with the evaluations of the other engine; whatever it does ends in a status."""
-        del seed, budget
         keys = [self._job.problem_key(problem) for problem in problems]
         found = dict(self._store.read(keys))
         return [
-            self._confirm(problem, target, found.get(key), objective)
+            self._confirm(problem, target, found.get(key), options.objective)
             for problem, key in zip(problems, keys, strict=True)
         ]
 
@@ -101,7 +86,7 @@ class ConfirmingEngine:
 
 def confirming_job(job: Job, engine: Engine, store: ResultStore) -> Job:
     """Return the job that confirms the results of ``job`` with ``engine``."""
-    return Job(job.target, ConfirmingEngine(job, engine, store), job.objective, job.seed, job.budget)
+    return Job(job.target, ConfirmingEngine(job, engine, store), job.options)
 
 
 def run_confirmation(job: Job, engine: Engine, layers: Sequence[Layer], store: ResultStore) -> ChunkReport:
@@ -133,7 +118,7 @@ def confirm_chunk(
     study: Study, architecture: str, layers: Sequence[Layer], store: ResultStore, *, root: Path = Path()
 ) -> ChunkReport:
     """Evaluate the optima of the layers of one chunk on one architecture with the engine that confirms."""
-    job = jobs_of(study.config, root, only=architecture)[architecture]
+    job = jobs_of(study, root, only=architecture)[architecture]
     return run_confirmation(job, confirming_engine(study), layers, store)
 
 

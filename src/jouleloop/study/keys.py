@@ -2,14 +2,13 @@
 
 import hashlib
 import json
-from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import jouleloop
-from jouleloop.engines.protocol import Engine, Target
+from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import installed_version
-from jouleloop.sources import PACKAGE, digest_of, with_imports
+from jouleloop.sources import PACKAGE, digest_of, remembered, with_imports
 from jouleloop.workload.problem import Problem
 
 _FORMAT = 1
@@ -34,7 +33,9 @@ def code_digest(module: str = _NATIVE) -> str:
     engine from elsewhere states a version of its own; here it counts as the native one.
     """
     path = PACKAGE.joinpath(*module.split(".")[1:]).with_suffix(".py")
-    return digest_of(with_imports([path])) if path.is_file() else code_digest()
+    if not path.is_file():
+        return code_digest()
+    return remembered(module, lambda: digest_of(with_imports([path])))
 
 
 def engine_identity(engine: Engine) -> str:
@@ -44,9 +45,7 @@ def engine_identity(engine: Engine) -> str:
     return " ".join(str(part) for part in parts if part)
 
 
-def target_identity(
-    target: Target, engine: Engine, objective: Sequence[str], *, seed: int = 0, budget: int | None = None
-) -> dict[str, Any]:
+def target_identity(target: Target, engine: Engine, options: SearchOptions) -> dict[str, Any]:
     """Return all that determines a result besides the layer, as plain data."""
     return {
         "format": _FORMAT,
@@ -54,10 +53,8 @@ def target_identity(
         "energies": target.costs.as_dict(),
         "constraints": target.constraints.as_dict(),
         "semantics": target.semantics,
-        "objective": list(objective),
         "engine": engine_identity(engine),
-        "seed": seed,
-        "budget": budget,
+        **options.as_dict(),
     }
 
 

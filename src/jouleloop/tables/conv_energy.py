@@ -45,7 +45,7 @@ def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], swe
     - what was measured: ``total_pj``, ``data_pj``, ``dram_words`` and ``dram_pj``;
     - the model with the Buffer it assumes (one map): ``theory_macs``, ``theory_computation_pj`` (C_b times the MACs,
       where C_b is given for the word's width) and words of both dataflows, a bias word an output map included;
-    - ``buffer_words``, β: all words on the chip that may hold inputs or outputs; words of both dataflows with as many
+    - ``buffer_words``, β: the words on the chip that may hold inputs or outputs; words of both dataflows with as many
       maps as fit into β (empty where not one fits), and ``theory_lower_bound_words`` of any dataflow without biases;
     - ``dram_pj_per_word``, ``dram_words`` over the lower bound, and over the cheaper dataflow that fits;
     - ``published_macs`` and ``published_words``, where the sweep has published theory for the architecture.
@@ -58,7 +58,7 @@ def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], swe
     for architecture, points in measured[single & measured["sweep"].isin(conv)].groupby("architecture", sort=False):
         target = targets[str(architecture)]
         dram = target.arch.levels[0]
-        beta = on_chip_words(target) + 1
+        beta = on_chip_words(target)
         dram_pj = target.costs.levels[0].read_pj / dram.block_words
         for row in points.to_dict("records"):
             words = sum(int(row[f"dram_words_{space}"]) for space in ("weights", "inputs", "outputs"))

@@ -34,9 +34,9 @@ def _response_growth(sweep: Sweep) -> dict[str, str]:
     2m + n accesses of `pair_count_accesses`), more outputs move no more inputs, nor the reverse.
     """
     layers = [point.layer for point in sweep.points]
-    if any(layer.kind != "fc" for layer in layers):
+    if any(layer.kind.name != "fc" for layer in layers):
         return {}
-    varying = {name for name in ("C", "M") if len({getattr(layer, name) for layer in layers}) > 1}
+    varying = {name for name in ("C", "M") if len({layer.sizes[name] for layer in layers}) > 1}
     spaces = {"inputs": "C", "outputs": "M"}
     return {f"dram_words_{space}": "constant" for space, size in spaces.items() if varying and size not in varying}
 
@@ -87,6 +87,8 @@ def analyse(
 
 def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
     """Return ``energies`` with the ``theory_…`` columns of a table of bounds, empty where it has no such point."""
+    if "variant" in theory.columns:  # sweeps that are tested have the architecture as its file has it
+        theory = theory[theory["variant"].fillna("") == ""]
     columns = [name for name in theory.columns if str(name).startswith("theory_") and name not in energies.columns]
     joined = energies.merge(theory[[*_POINT, *columns]], on=_POINT, how="left", validate="many_to_one")
     joined.attrs.update(energies.attrs)

@@ -18,24 +18,35 @@ from jouleloop.stats.columns import (
 
 _POINT = (ARCHITECTURE, SWEEP, LAYER)
 _SIZES = (
-    Column("N", "whole", "samples", "Batch."),
+    Column("kind", "text", "", "Kind of the layer; empty for a convolution. Missing where all are convolutions."),
+    Column("N", "whole", "samples", "Batch; columns of B and Z in a matrix product."),
     Column("C", "whole", "channels", "Inputs n, or input channels of a group."),
-    Column("M", "whole", "channels", "Outputs m, or output channels of a group."),
+    Column("M", "whole", "channels", "Outputs m, or output channels of a group; rows of A and Z in a matrix product."),
+    Column("K", "whole", "elements", "Columns of A and rows of B in a matrix product."),
+    Column("H", "whole", "heads", "Matrix products side by side."),
     Column("R", "whole", "elements", "Width of the filter."),
     Column("S", "whole", "elements", "Height of the filter."),
-    Column("P", "whole", "elements", "Width of the output."),
-    Column("Q", "whole", "elements", "Height of the output."),
+    Column("T", "whole", "elements", "Depth of the filter of a convolution with three axes."),
+    Column("P", "whole", "elements", "Width of the output; of the input of a transposed convolution."),
+    Column("Q", "whole", "elements", "Height of the output; of the input of a transposed convolution."),
+    Column("O", "whole", "elements", "Depth of the output of a convolution with three axes."),
     Column("w_stride", "whole", "elements", "Stride along the width."),
     Column("h_stride", "whole", "elements", "Stride along the height."),
+    Column("d_stride", "whole", "elements", "Stride along the depth."),
+    Column("w_dilation", "whole", "elements", "Dilation along the width; only where a layer has one."),
+    Column("h_dilation", "whole", "elements", "Dilation along the height; only where a layer has one."),
+    Column("d_dilation", "whole", "elements", "Dilation along the depth; only where a layer has one."),
     Column("groups", "whole", "groups", "Groups of a convolution."),
     Column("input_size", "whole", "elements", "Width of the input as the sweep's file gives it; empty without."),
     Column("macs", "whole", "MAC", "Multiply-accumulates."),
     Column("count", "whole", "runs", "How often a network runs the layer."),
 )
+_OWN_SIZE = Column("<size>", "any", "", "Size of a layer whose shape is the user's own.")
 _VARIANT = (
     Column("variant", "text", "", "What the variant of the architecture changes; empty for the file as it is."),
     Column("<node>.<attribute>", "any", "unit of the attribute", "Value of an attribute that a sweep varies."),
 )
+_BUFFER = Column("buffer_words", "whole", "words", "β: words on the chip that inputs and outputs have.")
 _TOTAL = Column("total_pj", "number", "pJ", "Energy of the layer.")
 _DATA = Column("data_pj", "number", "pJ", "Energy of all storage levels.")
 _COMPUTE = Column("compute_pj", "number", "pJ", "Energy of all multiply-accumulates.")
@@ -63,6 +74,10 @@ _RESULT = (
     Column("mapping", "text", "", "The mapping in one line; empty without one."),
     Column("kept", "text", "", "What the mapping keeps on each level.", exported=False),
     _OPTIMAL,
+    Column("gap", "number", "", "How far what was minimised can be above the optimum, relatively."),
+    Column(
+        "stopped", "text", "", "What ended the search early: `budget` or `seconds`; empty where it ended by itself."
+    ),
     Column("mapspace_size", "number", "mappings", "Mappings in the mapspace, as a float."),
     Column("visited", "whole", "mappings", "Mappings that the search evaluated."),
     ENGINE,
@@ -74,9 +89,11 @@ _RESULT = (
     Column("key", "text", "", "Key of the result in the store.", exported=False),
 )
 
-ENERGIES = Layout("energies", "One layer on one architecture.", (*_POINT, *_SIZES, *_VARIANT, *_RESULT, _SPACE))
+ENERGIES = Layout(
+    "energies", "One layer on one architecture.", (*_POINT, *_SIZES, *_VARIANT, *_RESULT, _SPACE, _OWN_SIZE)
+)
 SEARCH_NOISE_ENERGIES = Layout("search_noise_energies", "One layer, searched by the 0.1 % rule.", ENERGIES.columns)
-LAYERS = Layout("layers/<sweep>", "One layer of a sweep.", (SWEEP, LAYER, *_SIZES, *_VARIANT))
+LAYERS = Layout("layers/<sweep>", "One layer of a sweep.", (SWEEP, LAYER, *_SIZES, *_VARIANT, _OWN_SIZE))
 TIMINGS = Layout(
     "timings",
     "One result; differs from run to run.",
@@ -107,11 +124,13 @@ THEORY_RATIO = Layout(
     "One fully-connected layer beside the bounds of paper 002.",
     (
         *_POINT,
+        _VARIANT[0],
         *_SIZES,
         STATUS,
         _TOTAL,
+        _DATA,
         _DRAM,
-        Column("buffer_words", "whole", "words", "β: words on the chip that may hold inputs or outputs."),
+        _BUFFER,
         Column("measured_words", "whole", "words", "DRAM words of the cheapest mapping."),
         Column(
             "measured_words_with_biases", "whole", "words", "The same with a read for every bias, as counted there."
@@ -127,6 +146,8 @@ THEORY_RATIO = Layout(
         Column("pair_count_lower_words", "whole", "words", "At most β − 1 new pairs a read."),
         Column("lower_words", "number", "words", "The largest lower bound that holds."),
         Column("upper_words", "whole", "words", "The cheapest dataflow known."),
+        Column("eq_28_words", "number", "words", "Equation (28); empty where inputs or outputs fit on the chip."),
+        Column("partitioned_words", "number", "words", "Equations (41), (44): least of a buffer split once for all."),
         Column("lower_energy_pj", "number", "pJ", "The lower bound in energy of DRAM."),
         Column("upper_energy_pj", "number", "pJ", "The upper bound in energy of DRAM."),
         Column("ratio_to_lower", "number", "", "Measured with biases over the lower bound."),
@@ -135,6 +156,32 @@ THEORY_RATIO = Layout(
         Column("theory_upper_dram_words", "whole", "words", "Upper bound that the statistics compare with."),
         Column("theory_measured_dram_words", "whole", "words", "What the statistics compare: measured with biases."),
         Column("theory_lower_data_pj", "number", "pJ", "Lower bound on the energy of all storage: DRAM's part."),
+    ),
+)
+
+BUFFER_GROWTH = Layout(
+    "buffer_growth",
+    "One buffer of a sweep of an architecture: do its DRAM words and its energy grow linearly?",
+    (
+        ARCHITECTURE,
+        SWEEP,
+        _VARIANT[0],
+        _BUFFER,
+        Column("layers", "whole", "layers", "Fully-connected layers with a mapping."),
+        Column("resident_layers", "whole", "layers", "Those whose inputs or outputs fit on the chip."),
+        Column("streaming_layers", "whole", "layers", "Those where mn/(β - 1) > n + 2m: words moved again lead."),
+        Column("grown", "text", "", "What grows: inputs, outputs (the other at its most frequent size), or mn."),
+        Column("points", "whole", "layers", "Layers of this series."),
+        RESPONSE,
+        Column("verdict", "text", "", "Verdict on linear growth, as in `verdicts`."),
+        Column("reason", "text", "", "The rule that decided."),
+        Column("r_squared", "number", "", "Of the line."),
+        Column("largest_deviation", "number", "", "Largest deviation from the line, as a share of it."),
+        Column("lower_ratio_max", "number", "", "Largest ratio of measured DRAM words to the lower bound."),
+        Column("eq_28_ratio_min", "number", "", "Least ratio of measured DRAM words to equation (28)."),
+        Column("eq_28_ratio_max", "number", "", "Largest ratio of measured DRAM words to equation (28)."),
+        Column("partitioned_ratio_min", "number", "", "Least ratio to equations (41), (44)."),
+        Column("partitioned_ratio_max", "number", "", "Largest ratio to equations (41), (44)."),
     ),
 )
 
@@ -356,7 +403,7 @@ THEORY_CONV_ENERGY = Layout(
         Column("theory_computation_pj", "number", "pJ", "C_b times the multiply-accumulates; empty for other widths."),
         Column("theory_lower_bound_words", "number", "words", "Lower bound of any dataflow, without biases."),
         Column("theory_<dataflow>_words", "whole", "words", "Words of a dataflow; empty where not one map fits."),
-        Column("buffer_words", "whole", "words", "β: words on the chip that may hold inputs or outputs."),
+        _BUFFER,
         Column("dram_pj_per_word", "number", "pJ", "Energy of a word from or to DRAM."),
         Column("ratio_to_lower_bound", "number", "", "Measured over the lower bound."),
         Column("ratio_to_dataflow", "number", "", "Measured over the cheaper dataflow that fits."),
@@ -367,7 +414,7 @@ THEORY_CONV_ENERGY = Layout(
 
 LAYOUTS = (
     *(ENERGIES, TIMINGS, ENERGY_SOURCES, LAYERS, FITS, VERDICTS, RESIDUALS, LEFT_OUT, THEORY_RATIO),
-    *(LAWS, LAW_POINTS, LAW_TERMS, SEARCH_NOISE, SEARCH_NOISE_ENERGIES, NETWORKS, VARIANTS),
+    *(BUFFER_GROWTH, LAWS, LAW_POINTS, LAW_TERMS, SEARCH_NOISE, SEARCH_NOISE_ENERGIES, NETWORKS, VARIANTS),
     *(PUBLISHED, PUBLISHED_PART, PUBLISHED_SUMMARY, CROSSCHECK, CROSSCHECK_SUMMARY, THEORY_CONV_ENERGY),
 )
 

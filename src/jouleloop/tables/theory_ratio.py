@@ -6,20 +6,30 @@ from fractions import Fraction
 
 import pandas as pd
 
+from jouleloop.config.load import Study
 from jouleloop.engines.protocol import Target
+from jouleloop.errors import JouleloopError
+from jouleloop.study.plan import jobs_of
 from jouleloop.theory.dram import DramWords
 from jouleloop.theory.fully_connected.hardware import buffer_words, measured_against_bounds
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.variants import UNCHANGED, variant_label
 
 #: Column of the lower bound that figures draw.
 BOUND_COLUMN = "theory_lower_dram_words"
 #: Columns that the statistics compare with a response, see `jouleloop.stats.rows.theory_row`.
 THEORY_COLUMNS = (BOUND_COLUMN, "theory_upper_dram_words", "theory_measured_dram_words", "theory_lower_data_pj")
-_KEYS = ("architecture", "sweep", "layer")
+_KEYS = ("architecture", "sweep", "layer", "variant")
 _FC_ONES = ("N", "R", "S", "P", "Q", "groups")
+_ENDS = {"Inputs", "Outputs"}
 
 
 def on_chip_words(target: Target) -> int:
-    """Return β of a target: the words of all on-chip levels that may hold inputs or outputs, less one for a weight.
+    """Return β of a target: the words on the chip that may hold inputs or outputs.
+
+    Levels count from DRAM on, down to the first that has to keep both: a nest of loops puts nothing into a level that
+    the levels outside it, as far as they keep the data space, do not hold at the same time. So what lies further inside
+    is a copy. No word is left for a weight, which may come from a level that holds neither.
 
     Raises
     ------
@@ -28,11 +38,13 @@ def on_chip_words(target: Target) -> int:
     """
     capacities = []
     for level in target.arch.levels[1:]:
-        bypassed = target.constraints.level(level.name).bypass
-        if {"Inputs", "Outputs"} <= bypassed:
+        kept = target.constraints.level(level.name)
+        if kept.bypass >= _ENDS:
             continue
         capacities.append(-1 if level.capacity_words is None else level.capacity_words * level.instances)
-    return buffer_words(capacities)
+        if kept.keep >= _ENDS:
+            break
+    return buffer_words(capacities, weight_words=0)
 
 
 def fc_words(row: pd.Series) -> DramWords:
@@ -50,19 +62,38 @@ def fc_words(row: pd.Series) -> DramWords:
     )
 
 
-def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[str, Target]) -> pd.DataFrame:
+def fc_targets(study: Study) -> dict[tuple[str, str], Target]:
+    """Return the targets of a study by architecture and label of the variant; variants that cannot be are left out."""
+    variants = {UNCHANGED, *(point.variant for sweep in study.architecture_sweeps for point in sweep.points)}
+    found = {}
+    for name, job in jobs_of(study).items():
+        for variant in variants:
+            changed = job.at(variant)
+            if not isinstance(changed, JouleloopError):
+                found[name, variant_label(variant)] = changed.target.for_shape(CONV)
+    return found
+
+
+def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[tuple[str, str], Target]) -> pd.DataFrame:
     """Return every fully-connected point of an energies table with its bounds, in words and in pJ of DRAM.
 
     Columns besides those of the point: the fields of `MeasuredAgainstBounds`; the DRAM words of the outputs with a read
     for every bias, as the model counts them; and `THEORY_COLUMNS`, where the bound in pJ leaves those reads out and so
     bounds the energy of all storage from below.
+
+    Parameters
+    ----------
+    energies
+        The table of energies; without a column ``variant`` all points are of the architecture as its file has it.
+    targets
+        As by `fc_targets`.
     """
-    if "variant" in energies.columns:  # the bounds are those of the architecture as its file has it
-        energies = energies[energies["variant"] == ""]
+    if "variant" not in energies.columns:
+        energies = energies.assign(variant="")
     layers = energies[(energies["status"] == "ok") & (energies[list(_FC_ONES)] == 1).all(axis=1)]
     rows = []
-    for architecture, points in layers.groupby("architecture", sort=False):
-        target = targets[str(architecture)]
+    for (architecture, variant), points in layers.groupby(["architecture", "variant"], sort=False):
+        target = targets[str(architecture), str(variant)]
         beta = on_chip_words(target)
         dram_pj = target.costs.levels[0].read_pj / target.arch.levels[0].block_words
         for _, row in points.iterrows():
@@ -76,6 +107,7 @@ def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[str, Target]) -> 
                 {
                     **{key: row[key] for key in (*_KEYS, "C", "M", *_FC_ONES, "status")},
                     "total_pj": row["total_pj"],
+                    "data_pj": row["data_pj"],
                     "dram_words_weights": words.weights_read,
                     "dram_words_inputs": words.inputs_read,
                     "dram_words_outputs": words.outputs_read + words.outputs_written + biases,

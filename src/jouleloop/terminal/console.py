@@ -1,17 +1,15 @@
 """The two consoles that every command prints to: results on standard output, all else on standard error."""
 
 import json
-import os
 from typing import Any
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
 stdout = Console()
 stderr = Console(stderr=True)
-
-_WIDE = 320
 
 
 def print_json(value: Any) -> None:
@@ -19,15 +17,17 @@ def print_json(value: Any) -> None:
     typer.echo(json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def fitted() -> bool:
-    """Whether output is laid out for a width: a terminal's, or the one that ``COLUMNS`` names."""
-    return stdout.is_terminal or "COLUMNS" in os.environ
+def print_text(text: str) -> None:
+    """Print ``text`` on standard output as it is: no markup, no colours, no line broken."""
+    stdout.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
 def print_table(table: Table) -> None:
-    """Print ``table`` on standard output: fitted to a terminal, else as wide as it is, since a file has no edge."""
-    if fitted():
-        stdout.print(table)
-        return
-    wide = Console(file=stdout.file, width=_WIDE)
-    wide.print(table, width=min(_WIDE, wide.measure(table).maximum))
+    """Print ``table`` on standard output, as wide as the terminal or ``COLUMNS``: 80 columns where there is neither.
+
+    What does not fit goes on in the next line of its cell; nothing is left out.
+    """
+    table.box, table.pad_edge = SIMPLE_HEAD, False
+    for column in table.columns:
+        column.overflow = "fold"
+    stdout.print(table)

@@ -19,11 +19,18 @@ def _group() -> None:
     """Keep the name of a command also where a group has only one."""
 
 
-def theory_commands() -> dict[str, typer.Typer]:
-    """Return both groups with the commands of all papers, in the order of their names."""
+def bounds() -> typer.Typer:
+    """Return the group ``bounds`` with the commands of all papers, in the order of their names."""
+    return _with_commands(BOUNDS)
+
+
+def dataflow() -> typer.Typer:
+    """Return the group ``dataflow`` with the commands of all papers, in the order of their names."""
+    return _with_commands(DATAFLOW)
+
+
+def _with_commands(group: typer.Typer) -> typer.Typer:
     for paper in PAPERS:
         importlib.import_module(f"jouleloop.theory.{paper}.commands")
-    groups = {"bounds": BOUNDS, "dataflow": DATAFLOW}
-    for group in groups.values():
-        group.registered_commands.sort(key=lambda command: command.name or "")
-    return groups
+    group.registered_commands.sort(key=lambda command: command.name or "")
+    return group

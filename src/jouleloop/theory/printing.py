@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from rich.markup import escape
 from rich.table import Table
 
-from jouleloop.terminal.console import fitted, print_json, print_table, stdout
+from jouleloop.terminal.console import print_json, print_table, stdout
 from jouleloop.theory.bound import Bound
 
 _ROOM_FOR_NOTES = 130
@@ -17,7 +17,7 @@ def print_bounds(bounds: Iterable[Bound], *, as_json: bool, title: str) -> None:
     if as_json:
         print_json([bound.as_json() for bound in rows])
         return
-    beside = not fitted() or stdout.width >= _ROOM_FOR_NOTES
+    beside = stdout.width >= _ROOM_FOR_NOTES
     table = Table(title=title, title_justify="left")
     for heading in ("bound", "value", "unit", "assumptions", "source", *(["note"] if beside else [])):
         table.add_column(heading, justify="right" if heading == "value" else "left", overflow="fold")

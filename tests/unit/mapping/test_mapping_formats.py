@@ -16,7 +16,7 @@ from jouleloop.mapping.formats import (
     read_timeloop_mapping,
     to_timeloop_mapping,
 )
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from paths import REFERENCE, ROOT
 
 RUNS = REFERENCE / "timeloop_runs"

@@ -2,7 +2,7 @@
 
 import math
 
-from jouleloop.cli.project import load_target
+from jouleloop.api.project import load_target
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.search.certificate import subject
 from jouleloop.search.check.design import Design

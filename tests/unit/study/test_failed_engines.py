@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
-from jouleloop.engines.timeloop.process import run_program
+from jouleloop.engines.timeloop.process import Watch, run_program
 from jouleloop.errors import EngineError
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.result import SearchResult
@@ -41,14 +41,14 @@ class External:
     def evaluate(self, problem: Problem, target: Target, mapping: Any) -> Evaluation:
         return get_engine("native").evaluate(problem, target, mapping)
 
-    def search(self, problem: Problem, target: Target, **options: Any) -> SearchResult:
+    def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
         self.calls += 1
         if problem.bound["C"] == 32:
             limit_s = 0.5 if "sleep" in self.script else LIMIT_S
-            outcome = run_program(["/bin/sh", "-c", self.script], self.folder, time_limit_s=limit_s)
+            outcome = run_program(["/bin/sh", "-c", self.script], self.folder, Watch(limit_s))
             if not outcome.ok:
                 raise EngineError(outcome.failure("external"))
-        return get_engine("native").search(problem, target, **options)
+        return get_engine("native").search(problem, target, options)
 
 
 @pytest.fixture

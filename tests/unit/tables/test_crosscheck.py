@@ -120,7 +120,7 @@ def test_a_layer_without_optimum_is_a_row(job: Job, sweep: Sweep, tmp_path: Path
     class Unlucky(NativeEngine):
         version = "unlucky"
 
-        def search(self, problem, target, **_options):  # type: ignore[no-untyped-def]
+        def search(self, problem, target, _options=None):  # type: ignore[no-untyped-def]
             return replace(
                 super().search(problem, target), status="no_mapping", mapping=None, evaluation=None, reason="r"
             )

@@ -1,5 +1,7 @@
 """The bridge from theory to hardware: β of the architectures, words by direction, no point below its bound."""
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
@@ -7,10 +9,11 @@ from jouleloop.arch.read import read_architecture
 from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
+from jouleloop.mapspace.constraints import LevelConstraints
 from jouleloop.mapspace.read import read_constraints
 from jouleloop.tables.growth import with_theory
 from jouleloop.tables.theory_ratio import BOUND_COLUMN, fc_hardware_table, on_chip_words
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
 
@@ -20,9 +23,13 @@ def target(name: str) -> Target:
     return Target(arch, costs, read_constraints(ROOT / "mappings" / f"{name}.yaml", arch, "full"))
 
 
-def test_the_buffer_counts_every_instance_that_may_hold_inputs_or_outputs() -> None:
-    assert on_chip_words(target("eyeriss")) == 65536 + 168 * (12 + 16) - 1
-    assert on_chip_words(target("simba")) == 65536 + 16 * 65536 + 64 * 128 - 1
+def test_the_buffer_counts_every_instance_down_to_the_level_that_keeps_both() -> None:
+    assert on_chip_words(target("eyeriss")) == 65536
+    assert on_chip_words(target("simba")) == 65536
+    free = target("eyeriss")
+    levels = {**free.constraints.levels, "shared_glb": LevelConstraints(keep=frozenset({"Inputs"}))}
+    free = replace(free, constraints=replace(free.constraints, levels=levels))
+    assert on_chip_words(free) == 65536 + 168 * (12 + 16)
 
 
 @pytest.mark.parametrize("name", ["eyeriss", "simba"])
@@ -37,14 +44,15 @@ def test_directions_are_those_of_the_evaluation_and_no_point_is_below_its_bound(
         "architecture": name,
         "sweep": "s",
         "layer": spec,
-        **{key: getattr(layer, key) for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
+        **{key: layer.sizes[key] for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
         "status": "ok",
         "total_pj": evaluation.energy_pj,
+        "data_pj": evaluation.energy_pj,
         "dram_words_weights": moved["Weights"],
         "dram_words_inputs": moved["Inputs"],
         "dram_words_outputs": moved["Outputs"],
     }
-    found = fc_hardware_table(pd.DataFrame([row]), {name: hardware}).iloc[0]
+    found = fc_hardware_table(pd.DataFrame([row]), {(name, ""): hardware}).iloc[0]
     assert found["measured_words"] == sum(moved.values())
     read, written = dram["Outputs"].reads, dram["Outputs"].updates
     assert found["dram_words_outputs"] == max(read, written) + written
@@ -61,17 +69,18 @@ def test_bounds_join_the_energies_by_point_and_leave_convolutions_empty() -> Non
             "architecture": "eyeriss",
             "sweep": "s",
             "layer": spec,
-            **{key: getattr(layer, key) for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
+            **{key: layer.sizes[key] for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
             "status": "ok",
             "total_pj": 1.0,
-            "dram_words_weights": layer.C * layer.M,
-            "dram_words_inputs": layer.C,
-            "dram_words_outputs": layer.M,
+            "data_pj": 1.0,
+            "dram_words_weights": layer.sizes["C"] * layer.sizes["M"],
+            "dram_words_inputs": layer.sizes["C"],
+            "dram_words_outputs": layer.sizes["M"],
         }
         rows.append(row)
     energies = pd.DataFrame(rows)
     energies.attrs["table_version"] = 1
-    theory = fc_hardware_table(energies, {"eyeriss": hardware})
+    theory = fc_hardware_table(energies, {("eyeriss", ""): hardware})
     assert list(theory["layer"]) == ["fc:1024x128"]
     # Every word once and a bias for every output: mn + n + 2m; the bound in pJ leaves the biases out (512 pJ, 4 words).
     words = 1024 * 128 + 1024 + 2 * 128
@@ -80,5 +89,5 @@ def test_bounds_join_the_energies_by_point_and_leave_convolutions_empty() -> Non
     joined = with_theory(energies, theory)
     assert joined.attrs["table_version"] == 1
     assert list(joined[BOUND_COLUMN].isna()) == [False, True]
-    assert not len(fc_hardware_table(energies.iloc[1:], {"eyeriss": hardware}))
+    assert not len(fc_hardware_table(energies.iloc[1:], {("eyeriss", ""): hardware}))
     assert with_theory(energies, theory.iloc[:0])[BOUND_COLUMN].isna().all()

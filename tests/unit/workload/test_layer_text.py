@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from jouleloop.api.layers import problem_of
 from jouleloop.cli import main
-from jouleloop.cli.options import parse_problem
 from jouleloop.errors import InputError
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import to_timeloop_problem
 from paths import REFERENCE, ROOT
 
@@ -35,7 +35,7 @@ def test_text(text: str, sizes: dict[str, int] | None) -> None:
             parse_layer(text)
         return
     layer = parse_layer(text)
-    assert {key: getattr(layer, key) for key in sizes} == sizes
+    assert {key: layer.sizes[key] for key in sizes} == sizes
     assert parse_layer(layer.spec()) == layer
 
 
@@ -56,18 +56,23 @@ BAD = {
         r"Q: contradicts the stated input size 8 .*allowed: 6",
     ),
     "no integer": ("conv:C3xM4xR3xS3/input8/stride2", r"P: output size is no integer: \(8 - 3\) / 2 \+ 1"),
-    "dilation": ("conv:C3xM4xP5xQ5xR3xS3/dilation2", r"dilation is not supported"),
-    "dilation on one axis": ("conv:C3xM4xP5xQ5xR3xS3/dilation1x2", r"dilation is not supported"),
+    "dilated beyond the input": ("conv:C3xM4xR3xS3/input4/dilation2", r"R: larger than the padded input of 4"),
+    "dilation 0": ("conv:C3xM4xP5xQ5/dilation0", r"w_dilation: must be a positive integer .*got 0"),
+    "three axes of two": ("conv:C3xM4xP5xQ5/stride1x2x3", r"unknown layer option"),
     "padding of nothing": ("conv:C3xM4xP5xQ5/padding1", r"padding needs a stated input"),
     "an option twice": ("conv:C3xM4xP5xQ5/stride2/stride4", r"stride is given twice"),
-    "two batches": ("conv:C3xM4xP5xQ5xN2/batch3", r"'N2'.*at most once"),
+    "two batches": ("conv:C3xM4xP5xQ5xN2/batch3", r"batch is given twice"),
     "two numbers of groups": ("conv:C3xM4xP5xQ5/groups2x2", r"unknown layer option"),
-    "unknown option": ("conv:C3xM4xP5xQ5/strid2", r"unknown layer option.*strideW"),
-    "no channels": ("conv:M4xP5xQ5", r"C is missing"),
+    "unknown option": ("conv:C3xM4xP5xQ5/strid2", r"unknown layer option.*strideNxN"),
+    "no channels": ("conv:M4xP5xQ5", r"C: is missing"),
     "size 0": ("conv:C0xM4xP5xQ5", r"C: must be a positive integer"),
-    "huge": ("conv:C3xM400000000xP5xQ5", r"M: too large"),
-    "strided fc": ("fc:3x4/stride2", r"fully-connected layer has only"),
-    "fc with an input size": ("fc:3x4/input5", r"fully-connected layer has only"),
+    "huge": ("conv:C3xM4000000000xP5xQ5", r"M: too large.*at most 2147483648"),
+    "too many operations": ("matmul:M2000000000xN2000000000xK3", r"too many operations.*at most 2\^53"),
+    "too large a tensor": ("conv:C1xM1xP1000000xQ1000000/stride2000000000", r"too many words of Inputs.*2\^53"),
+    "strided fc": ("fc:3x4/stride2", r"unknown layer option .*allowed: batchN"),
+    "fc with an input size": ("fc:3x4/input5", r"unknown layer option"),
+    "a matrix product without K": ("matmul:M3xN4", r"K: is missing"),
+    "a size of another kind": ("matmul:M3xN4xK2xC2", r"not a dimension with a size .*'C2'.*M, N, K, H"),
     "kind": ("cnv:C3xM4", r"not a layer"),
     "digits of another script": ("fc:٣x4", r"not INPUTSxOUTPUTS"),
 }
@@ -131,7 +136,7 @@ def test_what_was_visited_and_pruned_is_told(
 
 def test_the_exercises_problem() -> None:
     """H, W and their padding stand in the file; what counts is P, Q and the strides."""
-    problem = parse_problem(str(EXERCISE))
+    problem = problem_of(str(EXERCISE))
     assert (problem.bound["P"], problem.coefficient["Wstride"]) == (112, 2)
     assert problem.macs == 3 * 32 * 9 * 112**2
 
@@ -150,23 +155,25 @@ problem_base_ignore: &problem_base
 """
 
 
-def test_templates_of_timeloops_front_end(tmp_path: Path) -> None:
+def test_templates_of_timeloops_front_end(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     """The exercises keep a layer a file: a common base by include_text, and <<< to merge into it."""
     folder = tmp_path / "net"
     folder.mkdir()
     (tmp_path / "problem_base.yaml").write_text(BASE)
     head = "{{include_text('../problem_base.yaml')}}\nproblem:\n  <<<: *problem_base\n"
     (folder / "1.yaml").write_text(head + "  instance: {C: 64, M: 192, P: 27, Q: 27, R: 5, S: 5, Wstride: 2}\n")
-    problem = parse_problem(str(folder / "1.yaml"))
+    problem = problem_of(str(folder / "1.yaml"))
     assert problem.macs == 64 * 192 * 25 * 27**2
     assert problem.coefficient == {"Wstride": 2, "Hstride": 1}
-    # A key in the wrong case would silently leave the stride at 1.
-    (folder / "2.yaml").write_text(head + "  instance: {C: 3, HStride: 4}\n")
-    with pytest.raises(InputError, match=r"unknown dimension.*'HStride'.*did you mean 'Hstride'"):
-        parse_problem(str(folder / "2.yaml"))
+    # A key in the wrong case leaves the stride at 1, as in Timeloop, but not silently.
+    sizes = "C: 3, M: 1, P: 2, Q: 2, R: 1, S: 1"
+    (folder / "2.yaml").write_text(f"{head}  instance: {{{sizes}, HStride: 4}}\n")
+    assert problem_of(str(folder / "2.yaml")).coefficient == {"Wstride": 1, "Hstride": 1}
+    assert "HStride: passed over, as by Timeloop" in caplog.text
+    assert "did you mean 'Hstride'" in caplog.text
     (folder / "3.yaml").write_text("problem:\n  <<<: 3\n  instance: {C: 3}\n")
     with pytest.raises(InputError, match="only mappings can be merged"):
-        parse_problem(str(folder / "3.yaml"))
+        problem_of(str(folder / "3.yaml"))
     (folder / "4.yaml").write_text(head.replace("problem_base.yaml", "other.yaml"))
     with pytest.raises(InputError, match=r"other\.yaml"):
-        parse_problem(str(folder / "4.yaml"))
+        problem_of(str(folder / "4.yaml"))

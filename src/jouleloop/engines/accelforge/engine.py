@@ -14,8 +14,8 @@ from typing import Any
 from jouleloop.engines.accelforge import runner
 from jouleloop.engines.accelforge.inputs import Specification, specification
 from jouleloop.engines.accelforge.outputs import as_mapping, read_evaluation, read_nest
-from jouleloop.engines.protocol import SEMANTICS, Target
-from jouleloop.engines.timeloop.process import ProgramRun, run_program
+from jouleloop.engines.protocol import PROVEN, SEMANTICS, SearchOptions, Target
+from jouleloop.engines.timeloop.process import ProgramRun, Watch, run_program
 from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise_all, unknown
 from jouleloop.files import read_json, write_json, write_text
 from jouleloop.mapping.mapping import Mapping
@@ -132,7 +132,7 @@ def find_accelforge(
     """
     python = _locate(options.python, os.environ if environment is None else environment)
     with tempfile.TemporaryDirectory(prefix="jouleloop-accelforge-") as folder:
-        outcome = run_program(_command(python, "--version"), Path(folder), time_limit_s=_PROBE_SECONDS)
+        outcome = run_program(_command(python, "--version"), Path(folder), Watch(_PROBE_SECONDS))
     if not outcome.ok:
         raise EngineError(Fault(outcome.failure("accelforge").message, str(python), allowed=_HOW))
     try:
@@ -205,15 +205,7 @@ class AccelforgeEngine:
         nest = read_nest(problem, target.arch, answer.get("nodes", []))
         return read_evaluation(problem, target.arch, nest, answer.get("numbers", {}))
 
-    def search(
-        self,
-        problem: Problem,
-        target: Target,
-        *,
-        objective: tuple[str, ...] = ("energy",),
-        seed: int = 0,
-        budget: int | None = None,
-    ) -> SearchResult:
+    def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
         """Return the best mapping that accelforge finds, with its own counts.
 
         Whatever it does ends in a status. ``mapping`` is None for a nest that is no mapping of Timeloop's kind
@@ -226,13 +218,15 @@ class AccelforgeEngine:
         EngineError
             Where accelforge is missing.
         """
-        faults = []
-        if tuple(objective) != ("energy",):
+        objective, faults = options.objective, []
+        if objective != ("energy",):
             faults.append(Fault("accelforge is asked for energy alone", field="objective", value="+".join(objective)))
-        if seed:
-            faults.append(Fault("accelforge takes no random decisions", field="seed", value=seed, allowed="0"))
-        if budget is not None:
-            faults.append(Fault("accelforge's search cannot be limited", field="budget", value=budget))
+        if options.seed:
+            faults.append(Fault("accelforge takes no random decisions", field="seed", value=options.seed, allowed="0"))
+        if options.budget is not None:
+            faults.append(Fault("accelforge's search cannot be limited", field="budget", value=options.budget))
+        if options.seconds is not None:
+            faults.append(Fault("accelforge's search cannot be limited", field="seconds", value=options.seconds))
         raise_all(faults, InputError)
         _check_semantics(target)
         label = self.programs.label
@@ -276,7 +270,7 @@ class AccelforgeEngine:
             request = {"action": action, "even": self.options.even, "imperfect": self.options.imperfect}
             write_json(folder / "request.json", request)
             write_text(folder / "specification.yaml", translated.text)
-            outcome = run_program(_command(python, str(folder)), folder, time_limit_s=self.options.seconds)
+            outcome = run_program(_command(python, str(folder)), folder, Watch(self.options.seconds))
             if not outcome.ok:
                 return None, outcome
             try:

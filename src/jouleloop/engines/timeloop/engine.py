@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.protocol import PROVEN, SEMANTICS, SearchOptions, Target
 from jouleloop.engines.timeloop.frontend import front_end_runner
 from jouleloop.engines.timeloop.inputs import write_evaluation, write_search
 from jouleloop.engines.timeloop.options import NEVER, TimeloopOptions
 from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
-from jouleloop.engines.timeloop.process import ProgramRun
+from jouleloop.engines.timeloop.process import ProgramRun, Watch
 from jouleloop.engines.timeloop.programs import PROGRAMS, TimeloopPrograms, ask_timeloop, find_timeloop
 from jouleloop.engines.timeloop.runners import RecordedRuns, Runner, RunRequests, run_executable
 from jouleloop.engines.timeloop.verdict import MapperLog, Progress, explain, failed_level, is_unmappable
@@ -104,33 +104,20 @@ class TimeloopEngine:
         with self._folder("model", problem) as folder:
             files = write_evaluation(folder, problem, target, mapping)
             run = self._runner("model")
-            outcome = run(self.programs.model, files, folder, time_limit_s=self.options.model_seconds)
+            outcome = run(self.programs.model, files, folder, Watch(self.options.model_seconds))
             if reason := failed_level(outcome):
                 raise MappingError(Fault(reason, target.arch.name, value=mapping.compact()))
             if not outcome.ok:
                 raise EngineError(outcome.failure("timeloop-model"))
             return read_evaluation(folder, "timeloop-model", problem)
 
-    def search(
-        self,
-        problem: Problem,
-        target: Target,
-        *,
-        objective: tuple[str, ...] = ("energy",),
-        seed: int = 0,
-        budget: int | None = None,
-    ) -> SearchResult:
+    def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
         """Return the best mapping that ``timeloop-mapper`` finds.
 
         Whatever the mapper does ends in a status: ``no_mapping`` with the level where candidates failed, ``invalid``
         where a constraint cannot be applied to the layer, ``failed`` where it crashed, hung or wrote nothing.
 
-        Parameters
-        ----------
-        seed
-            Timeloop has no seed; only 0 is accepted.
-        budget
-            Valid mappings after which the mapper stops (its ``search-size``).
+        Timeloop has no seed; only 0 is accepted. A budget is its ``search-size``: valid mappings, after which it stops.
 
         Raises
         ------
@@ -139,15 +126,19 @@ class TimeloopEngine:
         EngineError
             Where Timeloop is missing or counts by other rules than ``target.semantics``.
         """
+        objective, budget = options.objective, options.budget
         faults = [
             unknown(name, OBJECTIVES, "objective", field="objective") for name in objective if name not in OBJECTIVES
         ]
         if not objective:
             faults.append(Fault("no objective", field="objective", allowed=", ".join(OBJECTIVES)))
-        if seed:
-            faults.append(Fault("Timeloop's mapper cannot be seeded", field="seed", value=seed, allowed="0"))
+        if options.seed:
+            faults.append(Fault("Timeloop's mapper cannot be seeded", field="seed", value=options.seed, allowed="0"))
         if budget is not None and budget < 1:
             faults.append(Fault("must be positive", field="budget", value=budget))
+        if options.seconds is not None:
+            fault = "is for the native engine; here timeloop.timeout_seconds and a budget limit a search"
+            faults.append(Fault(fault, field="seconds", value=options.seconds))
         raise_all(faults, InputError)
         self.check(target.semantics, problem)
         log = MapperLog(self.on_progress)
@@ -156,14 +147,8 @@ class TimeloopEngine:
                 files = write_search(folder, problem, target, self._settings(objective, budget))
             except InputError as error:
                 return SearchResult("invalid", str(error), objective=objective, engine=self.name)
-            outcome = self._runner("mapper")(
-                self.programs.mapper,
-                files,
-                folder,
-                time_limit_s=self.options.mapper_seconds,
-                on_line=log.take,
-                interrupt_grace_s=self.options.interrupt_grace_s,
-            )
+            watch = Watch(self.options.mapper_seconds, log.take, self.options.interrupt_grace_s)
+            outcome = self._runner("mapper")(self.programs.mapper, files, folder, watch)
             common: dict[str, Any] = {
                 "objective": objective,
                 "mapspace_size": log.mapspace_size,
@@ -283,7 +268,7 @@ class TimeloopEngine:
             files = write_search(folder, problem, target, settings)
             with contextlib.suppress(EngineError):  # runs made elsewhere have no diagnosis
                 run = self._runner("mapper")
-                run(self.programs.mapper, files, folder, time_limit_s=_DIAGNOSIS_SECONDS, on_line=take)
+                run(self.programs.mapper, files, folder, Watch(_DIAGNOSIS_SECONDS, take))
         return lines
 
     @contextlib.contextmanager

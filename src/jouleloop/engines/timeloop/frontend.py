@@ -10,12 +10,12 @@ import importlib.util
 import os
 import signal
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from jouleloop.engines.timeloop.process import ProgramRun, run_program
+from jouleloop.engines.timeloop.process import ProgramRun, Watch, run_program
 from jouleloop.engines.timeloop.runners import Runner, run_executable
 from jouleloop.errors import EngineError, Fault
 
@@ -60,33 +60,11 @@ class _Through:
     def __init__(self, *, fall_back: bool) -> None:
         self._fall_back = fall_back
 
-    def __call__(
-        self,
-        program: Path,
-        files: Sequence[str],
-        folder: Path,
-        *,
-        time_limit_s: float,
-        on_line: Callable[[str], bool] | None = None,
-        interrupt_grace_s: float = 0.0,
-    ) -> ProgramRun:
-        outcome = run_program(
-            [sys.executable, "-m", __name__, str(program), *files],
-            folder,
-            time_limit_s=time_limit_s,
-            on_line=on_line,
-            interrupt_grace_s=interrupt_grace_s,
-        )
+    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+        outcome = run_program([sys.executable, "-m", __name__, str(program), *files], folder, watch)
         code = outcome.return_code
         if code == _UNUSABLE and self._fall_back:
-            return run_executable(
-                program,
-                files,
-                folder,
-                time_limit_s=time_limit_s,
-                on_line=on_line,
-                interrupt_grace_s=interrupt_grace_s,
-            )
+            return run_executable(program, files, folder, watch)
         # The front end runs the program in a shell, which reports signal n as 128 + n.
         return outcome if code is None or code <= 128 else replace(outcome, return_code=128 - code)
 

@@ -1,5 +1,6 @@
 """Running one external program: own directory, fixed threads, a time limit that is kept, every line of output seen."""
 
+import math
 import os
 import re
 import signal
@@ -70,32 +71,34 @@ class ProgramRun:
         return Fault(f"{program} {how}" + (f": {said}" if said else ""), "engine timeloop")
 
 
-def run_program(
-    arguments: Sequence[str],
-    folder: Path,
-    *,
-    time_limit_s: float | None = None,
-    on_line: Callable[[str], bool] | None = None,
-    interrupt_grace_s: float = 0.0,
-) -> ProgramRun:
-    """Run ``arguments`` in ``folder`` and wait for its end.
+@dataclass(frozen=True)
+class Watch:
+    """How long a program may take, and who sees what it prints.
 
-    Parameters
+    Attributes
     ----------
     time_limit_s
-        Seconds after which it is stopped; None for no limit.
+        Seconds after which it is stopped; infinite for no limit.
     on_line
         Called with every line of output; where it returns True the line is not kept.
     interrupt_grace_s
         At the time limit, seconds left for an orderly end after SIGINT (the mapper then writes the best mapping so
         far); the whole process group is killed after that.
     """
+
+    time_limit_s: float = math.inf
+    on_line: Callable[[str], bool] | None = None
+    interrupt_grace_s: float = 0.0
+
+
+def run_program(arguments: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+    """Run ``arguments`` in ``folder`` and wait for its end."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(_FORBIDDEN_PREFIX)}
     environment |= dict.fromkeys(_THREAD_VARIABLES, "1")
     kept: deque[str] = deque(maxlen=_KEPT_LINES)
     start = time.monotonic()
     with _Cancelling() as cancelling:
-        return _run(arguments, folder, environment, kept, start, time_limit_s, on_line, interrupt_grace_s, cancelling)
+        return _run(arguments, folder, environment, kept, start, watch, cancelling)
 
 
 class _Cancelling:
@@ -141,9 +144,7 @@ def _run(
     environment: dict[str, str],
     kept: deque[str],
     start: float,
-    time_limit_s: float | None,
-    on_line: Callable[[str], bool] | None,
-    interrupt_grace_s: float,
+    watch: Watch,
     cancelling: _Cancelling,
 ) -> ProgramRun:
     try:
@@ -162,19 +163,20 @@ def _run(
     except OSError as error:
         return ProgramRun(None, False, 0.0, (error.strerror or str(error),))
     raised: list[BaseException] = []
-    reader = threading.Thread(target=_read, args=(process, kept, on_line, raised), daemon=True)
+    reader = threading.Thread(target=_read, args=(process, kept, watch.on_line, raised), daemon=True)
     reader.start()
     timed_out = False
     try:
         cancelling.arm()
         # The end of its output is the end of the program; waiting for that needs no polling.
-        reader.join(time_limit_s)
-        left = None if time_limit_s is None else max(0.05, time_limit_s - (time.monotonic() - start))
+        limited = math.isfinite(watch.time_limit_s)
+        reader.join(watch.time_limit_s if limited else None)
+        left = max(0.05, watch.time_limit_s - (time.monotonic() - start)) if limited else None
         if not _wait(process, left):
             timed_out = True
-            if interrupt_grace_s > 0:
+            if watch.interrupt_grace_s > 0:
                 _send(process, signal.SIGINT)
-                _wait(process, interrupt_grace_s)
+                _wait(process, watch.interrupt_grace_s)
     finally:
         # Also after an exception here (Ctrl-C, a cancelled job): no program is left running.
         if process.poll() is None:

@@ -21,6 +21,7 @@ from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.timeloop.inputs import write_evaluation
 from jouleloop.engines.timeloop.options import HOME_VARIABLE
 from jouleloop.engines.timeloop.outputs import read_evaluation
+from jouleloop.engines.timeloop.process import Watch
 from jouleloop.engines.timeloop.runners import Runner, run_executable
 from jouleloop.errors import EngineError, Fault, JouleloopError
 from jouleloop.files import read_text
@@ -123,7 +124,7 @@ def ask_timeloop(model: Path, mapper: Path, runner: Runner = run_executable) -> 
         folder = Path(name)
         files = write_evaluation(folder, layer.problem(), target, mapping)
         try:
-            outcome = runner(model, files, folder, time_limit_s=_PROBE_SECONDS)
+            outcome = runner(model, files, folder, Watch(_PROBE_SECONDS))
             if not outcome.ok:
                 raise EngineError(outcome.failure("timeloop-model"))
             evaluation = read_evaluation(folder, "timeloop-model", layer.problem())
@@ -175,4 +176,4 @@ def _probe() -> tuple[Target, Layer, Mapping]:
     target = Target(arch, EnergyCosts("probe", levels, 1.0, "probe"), Constraints("none"))
     spaces = frozenset({"Weights", "Inputs", "Outputs"})
     outer = LevelMapping("Backing", (("P", 2), ("R", 2)), (), spaces)
-    return target, Layer("conv", 1, 1, R=2, P=2), Mapping((outer, LevelMapping("Buffer", (), (), spaces)))
+    return target, Layer.of("conv", 1, 1, R=2, P=2), Mapping((outer, LevelMapping("Buffer", (), (), spaces)))

@@ -8,11 +8,11 @@ are written here (`RunRequests`), run there by a shell script without any Python
 import hashlib
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from jouleloop.engines.timeloop.process import ProgramRun, run_program
+from jouleloop.engines.timeloop.process import ProgramRun, Watch, run_program
 from jouleloop.errors import EngineError, Fault
 from jouleloop.files import read_text, write_text
 
@@ -24,16 +24,7 @@ _OUTPUTS = ("map.txt", "stats.txt", "map+stats.xml")
 class Runner(Protocol):
     """Runs one program on input files in a folder, which is also where its outputs appear."""
 
-    def __call__(
-        self,
-        program: Path,
-        files: Sequence[str],
-        folder: Path,
-        *,
-        time_limit_s: float,
-        on_line: Callable[[str], bool] | None = None,
-        interrupt_grace_s: float = 0.0,
-    ) -> ProgramRun:
+    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
         """Return how the run ended."""
 
 
@@ -41,23 +32,9 @@ class RunRequested(Exception):  # noqa: N818 - it ends an evaluation that is mad
     """The run was written down to be made elsewhere."""
 
 
-def run_executable(
-    program: Path,
-    files: Sequence[str],
-    folder: Path,
-    *,
-    time_limit_s: float,
-    on_line: Callable[[str], bool] | None = None,
-    interrupt_grace_s: float = 0.0,
-) -> ProgramRun:
+def run_executable(program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
     """Run the program here and now."""
-    return run_program(
-        [str(program), *files, "-o", "."],
-        folder,
-        time_limit_s=time_limit_s,
-        on_line=on_line,
-        interrupt_grace_s=interrupt_grace_s,
-    )
+    return run_program([str(program), *files, "-o", "."], folder, watch)
 
 
 def run_name(program: Path, files: Sequence[str], folder: Path) -> str:
@@ -75,26 +52,16 @@ class RunRequests:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def __call__(
-        self,
-        program: Path,
-        files: Sequence[str],
-        folder: Path,
-        *,
-        time_limit_s: float,
-        on_line: Callable[[str], bool] | None = None,
-        interrupt_grace_s: float = 0.0,
-    ) -> ProgramRun:
+    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
         """Write the inputs and the command; raise `RunRequested`."""
-        del on_line
         target = self.root / run_name(program, files, folder)
         target.mkdir(parents=True, exist_ok=True)
         for name in files:
             shutil.copyfile(folder / name, target / name)
-        stop = f"-s INT -k {interrupt_grace_s:g}" if interrupt_grace_s > 0 else "-s KILL"
+        stop = f"-s INT -k {watch.interrupt_grace_s:g}" if watch.interrupt_grace_s > 0 else "-s KILL"
         command = shlex.join([program.name, *files, "-o", "."])
         # Written last and whole: a folder without it is no request.
-        write_text(target / "command", f"timeout {stop} {time_limit_s:g} {command}\n")
+        write_text(target / "command", f"timeout {stop} {watch.time_limit_s:g} {command}\n")
         raise RunRequested(target.name)
 
 
@@ -104,16 +71,7 @@ class RecordedRuns:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def __call__(
-        self,
-        program: Path,
-        files: Sequence[str],
-        folder: Path,
-        *,
-        time_limit_s: float,
-        on_line: Callable[[str], bool] | None = None,
-        interrupt_grace_s: float = 0.0,
-    ) -> ProgramRun:
+    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
         """Copy the outputs of the recorded run into ``folder`` and return how it ended.
 
         Raises
@@ -121,7 +79,6 @@ class RecordedRuns:
         EngineError
             Where the run was not made.
         """
-        del interrupt_grace_s
         source = self.root / run_name(program, files, folder)
         ended = source / "exit"
         if not ended.is_file():
@@ -132,7 +89,7 @@ class RecordedRuns:
             if path.is_file():
                 shutil.copyfile(path, folder / path.name)
         lines = read_text(source / "log").splitlines()
-        kept = [line for line in lines if on_line is None or not on_line(line)]
-        timed_out = code == _LIMIT_REACHED or (code == _KILLED and seconds >= int(time_limit_s))
+        kept = [line for line in lines if watch.on_line is None or not watch.on_line(line)]
+        timed_out = code == _LIMIT_REACHED or (code == _KILLED and seconds >= int(watch.time_limit_s))
         # A shell reports signal n as 128 + n.
         return ProgramRun(128 - code if code > 128 else code, timed_out, float(seconds), tuple(kept))

@@ -106,7 +106,7 @@ def least_words(
     return LeastWords(int(found) if found >= 0 else None, int(report[0]), int(report[1]))
 
 
-@njit(cache=True)
+@njit
 def _outside(table: Any, elements: Any, first_output: Any, first_price: Any, done: Any, held: Any, price: Any) -> Any:
     """Write what each element costs to load (0: not needed or here) and return their sum."""
     for element in range(elements):
@@ -127,7 +127,7 @@ def _outside(table: Any, elements: Any, first_output: Any, first_price: Any, don
     return total
 
 
-@njit(cache=True)
+@njit
 def _after(table: Any, done: Any, held: Any) -> Any:
     """Return the updates done and the elements still needed once everything possible is computed."""
     needed = np.int64(0)
@@ -140,7 +140,7 @@ def _after(table: Any, done: Any, held: Any) -> Any:
     return done, held & needed
 
 
-@njit(cache=True)
+@njit
 def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_price: Any, room: Any, report: Any) -> Any:
     size = 16
     while size < 2 * room:

@@ -15,7 +15,7 @@ from numba import uint64 as word
 from jouleloop.jit import njit
 
 
-@njit(cache=True)
+@njit
 def mix(value: Any) -> Any:
     """Return a 64-bit hash of a 64-bit word (the finaliser of SplitMix64)."""
     value = (value ^ (value >> word(30))) * word(0xBF58476D1CE4E5B9)
@@ -23,7 +23,7 @@ def mix(value: Any) -> Any:
     return value ^ (value >> word(31))
 
 
-@njit(cache=True)
+@njit
 def ones(value: Any) -> Any:
     """Return how many bits of ``value`` are set."""
     count = 0
@@ -33,7 +33,7 @@ def ones(value: Any) -> Any:
     return count
 
 
-@njit(cache=True)
+@njit
 def _classes(colours: Any, size: Any) -> Any:
     distinct = 0
     for a in range(size):
@@ -46,7 +46,7 @@ def _classes(colours: Any, size: Any) -> Any:
     return distinct
 
 
-@njit(cache=True)
+@njit
 def _order(colours: Any, order: Any, size: Any) -> Any:
     for a in range(size):
         order[a] = a
@@ -59,7 +59,7 @@ def _order(colours: Any, order: Any, size: Any) -> Any:
         order[b] = item
 
 
-@njit(cache=True)
+@njit
 def canonical(
     rows: Any,
     inputs: Any,

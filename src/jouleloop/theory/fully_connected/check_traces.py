@@ -159,7 +159,7 @@ def _reach(beta: int, output_reads: int, input_reads: int) -> Any:
     return reach
 
 
-@njit(cache=True)
+@njit
 def _open_end(
     level: Any, after: Any, reads: Any, n: Any, m: Any, beta: Any, accesses: Any, input_reads: Any, reach: Any
 ) -> Any:
@@ -190,7 +190,7 @@ def _open_end(
     return -1
 
 
-@njit(cache=True)
+@njit
 def _all_reads_covered(
     state: Any,
     after: Any,
@@ -234,7 +234,7 @@ def _all_reads_covered(
     return True
 
 
-@njit(cache=True)
+@njit
 def _covered(state: Any, after: Any, reads: Any, n: Any, m: Any, accesses: Any, input_reads: Any, reach: Any) -> Any:
     output_reads = state[2 * n + 1]
     missing = 0
@@ -260,7 +260,7 @@ def _covered(state: Any, after: Any, reads: Any, n: Any, m: Any, accesses: Any, 
     return False
 
 
-@njit(cache=True)
+@njit
 def _at_least_as_good(one: Any, other: Any, n: Any, m: Any) -> Any:
     """Whether the outputs of ``one`` can be matched to those of ``other``, greedily from most to fewest pairs."""
     if one[2 * n] < other[2 * n]:

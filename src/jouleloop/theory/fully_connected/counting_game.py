@@ -124,7 +124,7 @@ def most_pairs_table(budget: Budget) -> npt.NDArray[np.int32]:
     return table
 
 
-@njit(cache=True)
+@njit
 def _fill(table: Any, beta: Any) -> None:
     for a in range(table.shape[1]):
         for o in range(table.shape[2]):
@@ -157,7 +157,7 @@ def _allowed_pairs(budget: Budget, pairs: npt.NDArray[np.int32], reads: int) -> 
     return allowed
 
 
-@njit(cache=True)
+@njit
 def _expand(level: Any, n: Any, beta: Any, allowed: Any, after: Any) -> Any:
     """Write every state reached by one read that may still end within the budget; return how many, or -1 if no room."""
     count = 0
@@ -243,7 +243,7 @@ def cumulative(states: Labels, n: int, m: int) -> tuple[npt.NDArray[np.int32], n
     return inside + finished[:, None], outside
 
 
-@njit(cache=True)
+@njit
 def _undominated(inside: Any, outside: Any, held: Any, reads: Any) -> Any:
     """Return the rows to keep; rows are ordered by reads, then from the heaviest."""
     size = inside.shape[1]

@@ -8,7 +8,13 @@ from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import is_whole
 from jouleloop.theory.dram import DramWords
 from jouleloop.theory.fully_connected.bounds import general_assumptions
-from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses_weak, pair_count_accesses
+from jouleloop.theory.fully_connected.formulas import (
+    FcLayer,
+    fixed_inputs_accesses_formula,
+    lower_bound_accesses_weak,
+    pair_count_accesses,
+)
+from jouleloop.theory.fully_connected.partitioned import best_partitioned
 from jouleloop.theory.fully_connected.upper import best_upper
 
 
@@ -35,6 +41,11 @@ class MeasuredAgainstBounds:
         The largest of the lower bounds that hold: eq. (20) counts only where its assumptions do.
     upper_words
         The cheapest dataflow known.
+    eq_28_words
+        002 eq. (28), the least wherever that is proven; None where a side fits into Buffer, as nothing is read twice.
+    partitioned_words
+        002 eq. (41)/(44): the least for a Buffer split into inputs and outputs once for all, at the best split. A nest
+        of loops splits its buffer like that.
     lower_energy_pj, upper_energy_pj
         The bounds in pJ of DRAM, at ``dram_energy_pj`` for a word.
     ratio_to_lower, ratio_to_upper
@@ -50,6 +61,8 @@ class MeasuredAgainstBounds:
     pair_count_lower_words: int
     lower_words: Fraction
     upper_words: int
+    eq_28_words: Fraction | None
+    partitioned_words: Fraction
     lower_energy_pj: float
     upper_energy_pj: float
     ratio_to_lower: float
@@ -125,6 +138,8 @@ def measured_against_bounds(
         pair_count_lower_words=pair_count,
         lower_words=lower,
         upper_words=upper,
+        eq_28_words=words + fixed_inputs_accesses_formula(layer, 1) if min(inputs, outputs) >= beta else None,
+        partitioned_words=words + best_partitioned(layer)[1],
         lower_energy_pj=float(lower) * dram_energy_pj,
         upper_energy_pj=upper * dram_energy_pj,
         ratio_to_lower=float(with_biases / lower),

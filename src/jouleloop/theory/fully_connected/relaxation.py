@@ -44,7 +44,7 @@ _SMALLEST_TABLE_BITS = 14
 LARGEST_TABLE_BITS = 24
 
 
-@njit(cache=True)
+@njit
 def _hash(inside: Any, outside: Any, anonymous: Any) -> Any:
     mixed = inside * word(0x9E3779B97F4A7C15) ^ outside * word(0xC2B2AE3D27D4EB4F)
     mixed += word(anonymous) * word(0x165667B19E3779F9)
@@ -52,7 +52,7 @@ def _hash(inside: Any, outside: Any, anonymous: Any) -> Any:
     return mixed ^ (mixed >> word(32))
 
 
-@njit(cache=True)
+@njit
 def cost_to_finish(
     inside: Any,
     outside: Any,

@@ -52,7 +52,7 @@ class ExactSearch:
     complete: bool
 
 
-@njit(cache=True)
+@njit
 def _histograms(rows: Any, inputs: Any, outputs: Any, marks: Any, of_outputs: Any, width: Any) -> Any:
     """Return how many vertices of one side in and out of Buffer have 0, 1, … pairs done, in fields of a word."""
     inside = word(0)
@@ -73,7 +73,7 @@ def _histograms(rows: Any, inputs: Any, outputs: Any, marks: Any, of_outputs: An
     return inside, outside
 
 
-@njit(cache=True)
+@njit
 def _estimate(
     rows: Any,
     inputs: Any,
@@ -96,7 +96,7 @@ def _estimate(
     return FULL if FULL in (by_outputs, by_inputs) else max(by_outputs, by_inputs)
 
 
-@njit(cache=True)
+@njit
 def _finished(rows: Any, inputs: Any, outputs: Any) -> Any:
     everything = (1 << inputs) - 1
     for y in range(outputs):  # noqa: SIM110 - a compiled loop
@@ -105,7 +105,7 @@ def _finished(rows: Any, inputs: Any, outputs: Any) -> Any:
     return True
 
 
-@njit(cache=True)
+@njit
 def _read(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, vertex: Any, victim: Any, after: Any) -> Any:
     """Write the rows after the read to ``after``; return the marks with finished vertices dropped."""
     if 0 <= victim < inputs:
@@ -131,7 +131,7 @@ def _read(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, vertex: An
     return in_x & ~columns, in_y
 
 
-@njit(cache=True)
+@njit
 def _key(rows: Any, outputs: Any, in_x: Any, in_y: Any) -> Any:
     key = mix(word(in_x) ^ (word(in_y) << word(32)))
     for y in range(outputs):
@@ -139,7 +139,7 @@ def _key(rows: Any, outputs: Any, in_x: Any, in_y: Any) -> Any:
     return key
 
 
-@njit(cache=True)
+@njit
 def _search(
     inputs: Any,
     outputs: Any,

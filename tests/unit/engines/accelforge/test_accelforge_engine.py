@@ -16,17 +16,19 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
+from jouleloop.api.project import load_target
 from jouleloop.cli.app import app
-from jouleloop.cli.project import load_target
 from jouleloop.engines.accelforge import engine as accelforge_engine
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions, options_from_environment
 from jouleloop.engines.accelforge.inputs import specification
 from jouleloop.engines.accelforge.outputs import as_mapping, read_evaluation, read_nest
+from jouleloop.engines.protocol import SearchOptions
 from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.workload.layer import CONV, Layer, parse_layer
+from jouleloop.workload.layer import CONV, Layer
+from jouleloop.workload.sizes import parse_layer
 from waiting import LIMIT_S, until
 
 TARGETS = {
@@ -233,7 +235,7 @@ def test_options_that_are_none_are_input_errors(text):
 @pytest.mark.parametrize("options", [{"objective": ("delay",)}, {"seed": 1}, {"budget": 5}])
 def test_what_accelforge_cannot_be_asked_is_an_input_error(options, fake):
     with pytest.raises(InputError):
-        fake().search(LAYER.problem(), TARGETS["eyeriss"], **options)
+        fake().search(LAYER.problem(), TARGETS["eyeriss"], SearchOptions(**options))
 
 
 @pytest.mark.parametrize("text", ["conv:C4xM4xP4xQ4xR3xS1", "conv:C4xM4xP4xQ4xR1xS1/stride2"])
@@ -342,7 +344,7 @@ def mappings(draw, target):
         axis = "X" if fanout[0] > 1 else "Y"
         along = tuple((d, spread[d], axis) for d in sorted(spread))
         nests.append(LevelMapping(level.name, tuple((d, loops[d]) for d in order), along, frozenset(keep)))
-    return Layer("fc", **sizes), Mapping(tuple(nests))
+    return Layer.of("fc", **sizes), Mapping(tuple(nests))
 
 
 @settings(max_examples=100, deadline=None)

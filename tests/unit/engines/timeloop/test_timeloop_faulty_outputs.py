@@ -13,7 +13,7 @@ RUN = REFERENCE / "timeloop_runs" / "fc_eyeriss_1024x128"
 STATS = (RUN / "timeloop-mapper.stats.txt").read_text()
 XML = (RUN / "timeloop-mapper.map+stats.xml").read_text()
 MAP = (RUN / "timeloop-mapper.map.txt").read_text()
-FC = Layer("fc", 1024, 128).problem()
+FC = Layer.of("fc", 1024, 128).problem()
 
 
 def test_missing_and_empty_files(tmp_path: Path) -> None:

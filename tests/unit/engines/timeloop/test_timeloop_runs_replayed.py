@@ -10,9 +10,9 @@ import pytest
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
-from jouleloop.engines.timeloop.process import run_program
+from jouleloop.engines.timeloop.process import Watch, run_program
 from jouleloop.engines.timeloop.programs import describe, find_timeloop, locate
 from jouleloop.engines.timeloop.verdict import MapperLog, Progress
 from jouleloop.errors import EngineError, InputError, MappingError
@@ -34,7 +34,7 @@ TARGET = Target(
     EnergyCosts("t", (LevelEnergy("DRAM", 9.0, 9.0, "t"), LevelEnergy("Buffer", 1.0, 1.0, "t")), 0.5, "t"),
     Constraints("c", {"DRAM": LevelConstraints(LoopConstraint({"C": 4}))}),
 )
-FC = Layer("fc", 7, 11).problem()
+FC = Layer.of("fc", 7, 11).problem()
 NEST = Mapping((LevelMapping("DRAM", (("C", 7), ("M", 11)), (), ALL), LevelMapping("Buffer", (), (), ALL)))
 PROBE = f'case "$(cat architecture.yaml)" in *Backing*) cp "{RUNS}/probe_3.0.3/"timeloop-model.* .; exit 0;; esac'
 
@@ -91,7 +91,7 @@ def test_optimality_is_not_claimed(
     tmp_path: Path, objective: tuple[str, ...], options: dict[str, int | str], budget: int | None, words: str
 ) -> None:
     one = engine(install(tmp_path, mapper=replay("mapper_ok")), **options)
-    found = one.search(FC, TARGET, objective=objective, budget=budget)
+    found = one.search(FC, TARGET, SearchOptions(objective, budget=budget))
     assert found.status == "ok"
     assert not found.optimal
     assert found.lower_bound == 0
@@ -101,7 +101,9 @@ def test_optimality_is_not_claimed(
 def test_settings_reach_the_mapper(tmp_path: Path) -> None:
     keep = tmp_path / "kept"
     options: dict[str, int | str | Path] = {"algorithm": "random-pruned", "threads": 2, "keep_folders": keep}
-    engine(install(tmp_path / "bin", mapper=replay("mapper_ok")), **options).search(FC, TARGET, budget=10)
+    engine(install(tmp_path / "bin", mapper=replay("mapper_ok")), **options).search(
+        FC, TARGET, SearchOptions(budget=10)
+    )
     text = next(keep.glob("timeloop-mapper-*/mapper.yaml")).read_text()
     assert "num-threads: 2" in text
     assert "search-size: 10" in text
@@ -200,8 +202,8 @@ def test_timeloop_4_counts_products_as_3_0_3_but_no_windows(tmp_path: Path) -> N
     later = engine(install(tmp_path, probe=PROBE.replace("3.0.3", "later")))
     later.check("timeloop-4")
     later.check("timeloop-3.0.3", FC)
-    later.check("timeloop-3.0.3", Layer("conv", 2, 2, P=4, Q=4).problem())
-    for windows in (Layer("conv", 2, 2, R=3, P=4), Layer("conv", 2, 2, P=4, w_stride=2)):
+    later.check("timeloop-3.0.3", Layer.of("conv", 2, 2, P=4, Q=4).problem())
+    for windows in (Layer.of("conv", 2, 2, R=3, P=4), Layer.of("conv", 2, 2, P=4, w_stride=2)):
         with pytest.raises(EngineError, match="set semantics to timeloop-4"):
             later.check("timeloop-3.0.3", windows.problem())
     with pytest.raises(EngineError, match="by other rules"):
@@ -232,7 +234,7 @@ def test_description_does_not_raise(tmp_path: Path) -> None:
 
 def test_environment_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIMELOOP_DISABLE_LINK_TRANSFERS", "1")
-    outcome = run_program(["/bin/sh", "-c", "env; pwd"], tmp_path)
+    outcome = run_program(["/bin/sh", "-c", "env; pwd"], tmp_path, Watch())
     assert outcome.ok
     assert not any(line.startswith("TIMELOOP_") for line in outcome.lines)
     assert "OMP_NUM_THREADS=1" in outcome.lines
@@ -240,7 +242,7 @@ def test_environment_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_endless_output_is_bounded(tmp_path: Path) -> None:
-    outcome = run_program(["/bin/sh", "-c", "while :; do echo line; done"], tmp_path, time_limit_s=0.3)
+    outcome = run_program(["/bin/sh", "-c", "while :; do echo line; done"], tmp_path, Watch(0.3))
     assert outcome.timed_out
     assert len(outcome.lines) <= 400
 
@@ -250,11 +252,11 @@ def test_exception_in_progress_is_raised(tmp_path: Path) -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        run_program(["/bin/sh", "-c", "echo a; echo b"], tmp_path, on_line=fail)
+        run_program(["/bin/sh", "-c", "echo a; echo b"], tmp_path, Watch(on_line=fail))
 
 
 def test_unstartable_program(tmp_path: Path) -> None:
-    outcome = run_program([str(tmp_path / "absent")], tmp_path)
+    outcome = run_program([str(tmp_path / "absent")], tmp_path, Watch())
     assert outcome.return_code is None
     assert "could not be started" in str(outcome.failure("absent"))
 
@@ -279,7 +281,7 @@ def test_options_are_checked(options: dict[str, int | str], field: str) -> None:
 )
 def test_search_arguments_are_checked(tmp_path: Path, arguments: dict[str, object], words: str) -> None:
     with pytest.raises(InputError, match=words):
-        engine(install(tmp_path)).search(FC, TARGET, **arguments)  # type: ignore[arg-type]
+        engine(install(tmp_path)).search(FC, TARGET, SearchOptions(**arguments))  # type: ignore[arg-type]
 
 
 def test_progress_of_both_releases() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import jinja2
 import yaml
 
-from jouleloop.arch.templates import expand
+from jouleloop.documents.templates import expand
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import _SafeLoader, parse_yaml, read_text
 
@@ -21,7 +21,17 @@ NODE_TAGS = ("Architecture", "Component", "Container", "Hierarchical", "Nothing"
 MERGE = "<<<"
 
 _CONSTRAINT_TAGS = ("Spatial", "Temporal", "Dataspace", "Constraint")
+#: Tag of what a deep merge leaves as it is: ``factors: !nomerge [M=1]``.
+_WHOLE = "nomerge"
 _MAX_INCLUDES = 200
+
+
+class _WholeList(list[Any]):
+    """A list that a deep merge adds nothing to."""
+
+
+class _WholeDict(dict[Any, Any]):
+    """A mapping that a deep merge adds nothing to."""
 
 
 class Quoted(str):
@@ -142,14 +152,15 @@ class _Documents:
 def _merged(value: Any, source: str, known: dict[int, Any]) -> Any:
     """Return loaded data with the front end's deep merges done: under `MERGE` stand mappings whose keys come in too.
 
-    A key's own value wins; of two mappings the keys are joined, of two lists the items. `parse_yaml` limits the size
-    after expanding aliases, and so that of the result.
+    A key's own value wins; of two mappings the keys are joined, of two lists the items, unless it is tagged
+    ``!nomerge``. `parse_yaml` limits the size after expanding aliases, and so that of the result.
     """
     if id(value) in known:
         return known[id(value)]
     result = value
     if isinstance(value, dict):
-        result = {key: _merged(child, source, known) for key, child in value.items() if key != MERGE}
+        own = {key: _merged(child, source, known) for key, child in value.items() if key != MERGE}
+        result = _WholeDict(own) if isinstance(value, _WholeDict) else own
         if MERGE in value:
             base = _merged(value[MERGE], source, known)
             for mapping in base if isinstance(base, list) else [base]:
@@ -157,7 +168,8 @@ def _merged(value: Any, source: str, known: dict[int, Any]) -> Any:
                     raise InputError(Fault(f"only mappings can be merged by {MERGE}", source, value=mapping))
                 result = _joined(result, mapping)
     elif isinstance(value, list):
-        result = [_merged(child, source, known) for child in value]
+        items = [_merged(child, source, known) for child in value]
+        result = _WholeList(items) if isinstance(value, _WholeList) else items
     known[id(value)] = result
     return result
 
@@ -168,6 +180,8 @@ def _joined(own: dict[Any, Any], base: dict[Any, Any]) -> dict[Any, Any]:
         mine = result.get(key)
         if key not in result:
             result[key] = value
+        elif isinstance(mine, (_WholeDict, _WholeList)):
+            continue
         elif isinstance(mine, dict) and isinstance(value, dict):
             result[key] = _joined(mine, value)
         elif isinstance(mine, list) and isinstance(value, list):
@@ -195,6 +209,15 @@ def _loader(parts: list[Any]) -> type[Any]:
             value = {}
         return {TAG: suffix, **value}
 
+    def whole(loader: Any, yaml_node: Any) -> Any:
+        if yaml_node.id == "mapping":
+            return _WholeDict(loader.construct_mapping_of(yaml_node))
+        if yaml_node.id == "sequence":
+            return _WholeList(loader.construct_sequence(yaml_node, deep=True))
+        plain = not yaml_node.style
+        tag = loader.resolve(yaml.ScalarNode, yaml_node.value, (plain, not plain))
+        return loader.construct_object(yaml.ScalarNode(tag, yaml_node.value, style=yaml_node.style), deep=True)
+
     def mapping_of(loader: Any, yaml_node: Any) -> Any:
         return Loader.yaml_constructors["tag:yaml.org,2002:map"](loader, yaml_node)
 
@@ -206,4 +229,5 @@ def _loader(parts: list[Any]) -> type[Any]:
     Loader.add_constructor("tag:yaml.org,2002:str", text)
     for tag in (*NODE_TAGS, *_CONSTRAINT_TAGS, "included"):
         Loader.add_constructor(f"!{tag}", lambda loader, yaml_node, tag=tag: node(loader, tag, yaml_node))
+    Loader.add_constructor(f"!{_WHOLE}", whole)
     return Loader

@@ -1,34 +1,52 @@
-"""Where a command finds the project's files: names in ``arch/`` and ``layers/``, or paths."""
+"""Names in ``arch/``, ``layers/`` and the configuration become files: the own project's first, then the package's."""
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import jouleloop
-from jouleloop.arch.documents import load_document
 from jouleloop.config.load import read_config
 from jouleloop.config.model import Config
+from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import DATA, EnergySource, source_of
-from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
-from jouleloop.files import is_file, parse_yaml
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
+from jouleloop.files import is_file
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import Value
 
 _YAML = (".yaml", ".yml")
+_SETS = ("full", "arch-only", "none")
 _DESIGN = (*_YAML, ".jinja2", ".jinja", ".j2")
 
 
-def project_root() -> Path:
-    """Return the folder with ``arch/`` and ``config/``: the current one, one above it, or that of the sources."""
+def own_root() -> Path | None:
+    """Return the project that the current folder is in: it or one above it, with ``arch/`` and ``config/``."""
     here = Path.cwd()
-    sources = Path(jouleloop.__file__).resolve().parents[2]
-    for folder in (here, *here.parents, sources):
+    for folder in (here, *here.parents):
         if (folder / "arch").is_dir() and (folder / "config").is_dir():
             return folder
-    return here
+    return None
+
+
+def shipped_root() -> Path:
+    """Return the project that comes with the package: architectures, energies, mappings, sweeps and networks."""
+    package = Path(jouleloop.__file__).resolve().parent
+    inside = package / "shipped"
+    return inside if inside.is_dir() else package.parents[1]
+
+
+def roots() -> tuple[Path, ...]:
+    """Return where names are looked up, in turn: the own project, then what comes with the package."""
+    own, shipped = own_root(), shipped_root()
+    return (shipped,) if own is None or own.samefile(shipped) else (own, shipped)
+
+
+def project_root() -> Path:
+    """Return the own project, or the one that comes with the package where there is none."""
+    return roots()[0]
 
 
 def project_config(root: Path) -> Config | None:
@@ -52,26 +70,28 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
     InputError
         Where there is no such architecture.
     """
-    root = project_root()
-    config = project_config(root)
-    if config is not None and arch in config.architectures:
-        entry = config.architectures[arch]
-        which = constraints or entry.set
-        found = TargetFiles(arch, root / entry.arch, entry.sources(root), root / entry.constraints, which)
+    known: set[str] = set()
+    for root in roots():
+        config = project_config(root)
+        if config is not None and arch in config.architectures:
+            entry = config.architectures[arch]
+            which = constraints or entry.set
+            found = TargetFiles(arch, root / entry.arch, entry.sources(root), root / entry.constraints, which)
+            break
+        path = Path(arch) if Path(arch).suffix in _DESIGN else root / "arch" / f"{arch}.yaml"
+        if is_file(path):
+            found = _by_convention(path, root, constraints or "full")
+            break
+        known |= {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
     else:
-        found = _by_convention(arch, root, constraints or "full", config)
-    return replace(found, constraints=None, which="none") if constraints == "none" else found
-
-
-def _by_convention(arch: str, root: Path, which: str, config: Config | None) -> TargetFiles:
-    given = Path(arch)
-    path = given if given.suffix in _DESIGN else root / "arch" / f"{arch}.yaml"
-    if not is_file(path):
-        known = {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
         allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
         raise InputError(
             Fault("unknown architecture", "--arch", value=arch, allowed=allowed, nearest=nearest(arch, known))
         )
+    return replace(found, constraints=None, which="none") if constraints == "none" else found
+
+
+def _by_convention(path: Path, root: Path, which: str) -> TargetFiles:
     beside = _beside(path, root, ("../mappings", "mappings"))
     if _states_energies(path):
         return TargetFiles(path.name.split(".")[0], path, [EnergySource("tables", path)], beside, which)
@@ -90,7 +110,14 @@ def _states_energies(path: Path) -> bool:
 
 
 def _interpolated(root: Path) -> EnergySource:
-    return EnergySource("interpolated", data=root / DATA)
+    """Return the estimator with the numbers of the project, or with those of the package where it has none."""
+    own = root / DATA
+    return EnergySource("interpolated", data=own if (own / "cacti").is_dir() else shipped_root() / DATA)
+
+
+def _interpolated_or(text: str) -> EnergySource:
+    """Return the estimator called ``text``, with the numbers that the interpolated one has."""
+    return replace(source_of(text), data=_interpolated(project_root()).data)
 
 
 def _beside(path: Path, root: Path, folders: tuple[str, str]) -> Path | None:
@@ -102,7 +129,7 @@ def _beside(path: Path, root: Path, folders: tuple[str, str]) -> Path | None:
 
 
 def energy_sources(
-    texts: Sequence[str] | None, components: Sequence[Path] | None, given: Sequence[EnergySource], root: Path
+    texts: Sequence[str] | None, components: Sequence[Path] | None, given: Sequence[EnergySource]
 ) -> tuple[EnergySource, ...]:
     """Return the sources of energies that the options ``--energy`` and ``--components`` ask for.
 
@@ -127,7 +154,7 @@ def energy_sources(
             continue
         try:
             # A path is the user's own, not one below the project.
-            found.append(source_of(text, Path() if text.endswith(_YAML) else root))
+            found.append(source_of(text) if text.endswith(_YAML) else _interpolated_or(text))
         except InputError as error:
             faults += error.at("--energy").faults
     found = found if texts else list(given)
@@ -140,6 +167,16 @@ def energy_sources(
     return tuple(found)
 
 
+def split_constraints(text: str | None) -> tuple[str | None, Path | None]:
+    """Return the set of constraints, and the constraints file where ``text`` is a path."""
+    if text is None or text in _SETS:
+        return text, None
+    path = Path(text)
+    if path.suffix in _YAML:
+        return None, path
+    raise InputError(unknown(text, _SETS, "set of constraints", field="--constraints"))
+
+
 def load_target(
     arch: str,
     *,
@@ -148,8 +185,8 @@ def load_target(
     energy: Sequence[str] | None = None,
     components: Sequence[Path] | None = None,
     constraints_file: Path | None = None,
-    variables: Sequence[str] | None = None,
-    changes: Sequence[str] | None = None,
+    variables: Mapping[str, str] | None = None,
+    changes: Mapping[str, Value] | None = None,
     shape: ProblemShape = CONV,
 ) -> TargetSet:
     """Return the target ``arch``, its files replaced by those given.
@@ -157,30 +194,16 @@ def load_target(
     Parameters
     ----------
     variables, changes
-        Texts ``NAME=VALUE``: variables of a template, and attributes to change, by path.
+        Variables of a template by name, and attributes to change by path.
     shape
         Shape of the problem that the constraints are written for.
     """
     files = target_files(arch, constraints)
     if energy or components:
-        files = replace(files, energy=energy_sources(energy, components, files.sources, project_root()))
+        files = replace(files, energy=energy_sources(energy, components, files.sources))
     if variables or changes:
-        given = tuple(_pair(text, "--variable") for text in variables or ())
-        changed = tuple((path, _value(value)) for path, value in (_pair(text, "--set") for text in changes or ()))
-        files = replace(files, variables=given, changes=changed)
+        given = tuple((name, value) for name, value in (variables or {}).items())
+        files = replace(files, variables=given, changes=tuple((changes or {}).items()))
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
-    return TargetSet(files, semantics, shape)
-
-
-def _pair(text: str, option: str) -> tuple[str, str]:
-    name, equals, value = text.partition("=")
-    if not name or not equals:
-        raise InputError(Fault("must be a name and a value", option, value=text, allowed="NAME=VALUE"))
-    return name, value
-
-
-def _value(text: str) -> Value:
-    """Return the number, truth value or text that ``text`` is in YAML; None for null."""
-    found = parse_yaml(text, "--set")
-    return found if found is None or isinstance(found, (str, int, float)) else text
+    return TargetSet(files, semantics, (shape,))

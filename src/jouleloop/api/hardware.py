@@ -1,0 +1,201 @@
+"""Hardware to map layers onto: an architecture with its energies, constraints and counting rules, found by name."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from jouleloop.api.project import energy_sources, load_target, roots, split_constraints
+from jouleloop.arch.architecture import StorageLevel
+from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.problem import Problem, ProblemShape
+from jouleloop.workload.variants import Value
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """An accelerator with all that decides what a mapping costs on it.
+
+    Attributes
+    ----------
+    files
+        Architecture, energies and constraints, and what is changed in them.
+    semantics
+        Whose counting rules hold: ``timeloop-3.0.3``, ``timeloop-2023-04``.
+
+    Examples
+    --------
+    >>> import jouleloop as jl
+    >>> small = jl.Architecture.read("eyeriss").with_({"shared_glb.depth": 8192})
+    >>> small.level("shared_glb").capacity_words
+    32768
+    """
+
+    files: TargetFiles
+    semantics: str = SEMANTICS[0]
+    shape: ProblemShape = CONV
+
+    @classmethod
+    def read(
+        cls,
+        source: str | Path,
+        *,
+        constraints: str | Path | None = None,
+        energy: str | Path | Sequence[str | Path] | None = None,
+        components: Sequence[str | Path] = (),
+        variables: Mapping[str, str] | None = None,
+        changes: Mapping[str, Value] | None = None,
+        semantics: str = SEMANTICS[0],
+        shape: ProblemShape = CONV,
+    ) -> "Architecture":
+        """Return the architecture of a name or file.
+
+        Parameters
+        ----------
+        source
+            A name in ``config/config.yaml`` or ``arch/``, of the own project or of the package; or the path of an
+            architecture file, Timeloop v0.4 or v0.3.
+        constraints
+            ``full``, ``arch-only``, ``none``, or the path of a constraints file; as configured without it.
+        energy
+            A reference table's path, ``tables``, ``interpolated``, ``accelergy``, or several of these, asked in turn.
+        components
+            Files with compound components for ``interpolated`` and ``accelergy``.
+        variables
+            Values of the variables of a file that is a jinja2 template.
+        changes
+            Attributes that differ from the file, by path, such as ``{"shared_glb.depth": 8192}``.
+        shape
+            Shape of problem that the constraints are written for.
+
+        Raises
+        ------
+        InputError
+            With all faults of the files together.
+        """
+        which, path = _constraints(constraints)
+        texts = [energy] if isinstance(energy, (str, Path)) else energy
+        targets = load_target(
+            str(source),
+            semantics=semantics,
+            constraints=which,
+            energy=None if texts is None else [str(text) for text in texts],
+            components=[Path(text) for text in components],
+            constraints_file=path,
+            variables=variables,
+            changes=changes,
+            shape=shape,
+        )
+        return cls._of(targets, shape)
+
+    @classmethod
+    def _of(cls, targets: TargetSet, shape: ProblemShape) -> "Architecture":
+        found = cls(targets.files, targets.semantics, shape)
+        found.__dict__["targets"] = targets  # what `cached_property` would read once more
+        return found
+
+    def with_(
+        self,
+        changes: Mapping[str, Value] | None = None,
+        *,
+        constraints: str | Path | None = None,
+        energy: str | Path | Sequence[str | Path] | None = None,
+        semantics: str | None = None,
+    ) -> "Architecture":
+        """Return a variant: attributes changed by path, other constraints, energies or counting rules.
+
+        A change of a size changes the energies that are estimated from it; those of a reference table stay.
+        """
+        files = self.files
+        which, path = _constraints(constraints)
+        if path is not None:
+            files = replace(files, constraints=path, which=which or "full")
+        elif which == "none":
+            files = replace(files, constraints=None, which="none")
+        elif which is not None:
+            files = replace(files, which=which)
+        if energy is not None:
+            texts = [energy] if isinstance(energy, (str, Path)) else energy
+            files = replace(files, energy=energy_sources([str(text) for text in texts], None, files.sources))
+        if changes:
+            files = replace(files, changes=(*files.changes, *changes.items()))
+        return self._of(TargetSet(files, semantics or self.semantics, (self.shape,)), self.shape)
+
+    @cached_property
+    def targets(self) -> TargetSet:
+        """The files as read, for every shape of problem."""
+        return TargetSet(self.files, self.semantics, (self.shape,))
+
+    def target(self, problem: Problem) -> Target:
+        """Return what engines need for ``problem``."""
+        return self.targets.for_shape(problem.shape)
+
+    @property
+    def name(self) -> str:
+        """Name in tables."""
+        return self.files.name
+
+    @property
+    def levels(self) -> tuple[StorageLevel, ...]:
+        """Storage levels, outermost first."""
+        return self.targets.arch.levels
+
+    @property
+    def mac_units(self) -> int:
+        """Number of multiply-accumulate units."""
+        return self.targets.arch.compute.instances
+
+    def level(self, name: str) -> StorageLevel:
+        """Return the storage level called ``name``; raise `KeyError` where there is none."""
+        return {level.name: level for level in self.levels}[name]
+
+    @property
+    def constrained(self) -> bool:
+        """Whether a constraints file belongs to it, or was given."""
+        return self.files.constraints is not None
+
+    def energies(self) -> "pd.DataFrame":
+        """Return every energy per action: pJ an access, words an access, pJ a word, and the estimator that says so."""
+        import pandas as pd  # noqa: PLC0415 - slow to import
+
+        return pd.DataFrame(energy_rows(self.targets.for_shape(self.shape)))
+
+    def __repr__(self) -> str:
+        changed = "".join(f", {path}={value}" for path, value in self.files.changes)
+        return f"<Architecture {self.name}: {len(self.levels)} levels, {self.mac_units} MAC units{changed}>"
+
+    def _repr_html_(self) -> str:
+        from jouleloop.api.html import architecture_html  # noqa: PLC0415 - for notebooks only
+
+        return architecture_html(self)
+
+
+def energy_rows(target: Target) -> list[dict[str, object]]:
+    """Return every energy that is charged: a record a component and action, per access and per word."""
+    words = {level.name: level.block_words for level in target.arch.levels}
+    rows = []
+    for row in target.costs.rows(target.arch.compute.name):
+        block = words.get(row["component"], 1)
+        energy = {"energy_pj": row["energy_pj"], "words": block, "energy_pj_per_word": row["energy_pj"] / block}
+        rows.append({"component": row["component"], "action": row["action"], **energy, **_origin(row)})
+    return rows
+
+
+def _origin(row: Mapping[str, object]) -> dict[str, object]:
+    return {"estimator": row["estimator"], "source": row["source"]}
+
+
+def architecture_names() -> list[str]:
+    """Return the names that `Architecture.read` knows without a path."""
+    return sorted({path.stem for root in roots() for path in (root / "arch").glob("*.yaml")})
+
+
+def _constraints(given: str | Path | None) -> tuple[str | None, Path | None]:
+    """Return the set of constraints, and the file where a path is given."""
+    return split_constraints(None if given is None else str(given))

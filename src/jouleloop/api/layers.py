@@ -1,0 +1,98 @@
+"""What a layer or a set of layers may be given as, and the problem or sweep that it stands for."""
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from jouleloop.api.project import roots
+from jouleloop.config.load import LAYERS, NETWORKS
+from jouleloop.documents.load import load_document
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest
+from jouleloop.files import is_file, read_yaml, write_yaml
+from jouleloop.workload.layer import Layer
+from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
+from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
+from jouleloop.workload.timeloop_problem import problem_from
+
+#: A layer: a text such as ``fc:1024x128``, the path of a Timeloop problem file, or the thing itself.
+LayerLike = str | Path | Layer | Problem
+#: Many layers: the name or path of a sweep or network, its content as data, or a list of layers.
+SweepLike = str | Path | Sweep | Mapping[str, Any] | Sequence[str | Layer]
+
+_YAML = (".yaml", ".yml")
+
+
+def problem_of(layer: LayerLike) -> Problem:
+    """Return the problem of a layer's text form, of a Timeloop problem file, or of a layer.
+
+    Raises
+    ------
+    InputError
+        Where the text is no layer, or the file no problem.
+    """
+    if isinstance(layer, Problem):
+        return layer
+    if isinstance(layer, Layer):
+        return layer.problem()
+    path = Path(layer)
+    if path.suffix in _YAML:
+        try:
+            return problem_from(load_document(path), name=path.stem)
+        except JouleloopError as error:
+            raise error.at(path) from error
+    try:
+        return parse_layer(str(layer)).problem()
+    except InputError as error:
+        if is_file(path):
+            raise InputError(Fault("a problem file must end in .yaml", "--layer", value=str(layer))) from error
+        raise error.at("--layer") from error
+
+
+def sweep_of(layers: SweepLike) -> Sweep:
+    """Return the sweep or network of a name, path, file's content, or list of layers.
+
+    Raises
+    ------
+    InputError
+        With all faults of the file, or the nearest name where there is none.
+    """
+    if isinstance(layers, Sweep):
+        return layers
+    if isinstance(layers, Mapping):
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / f"{layers.get('name', 'sweep')}.yaml"
+            write_yaml(path, dict(layers))
+            return _read(path)
+    if isinstance(layers, (str, Path)):
+        return _named(str(layers))
+    found = [layer if isinstance(layer, Layer) else parse_layer(layer) for layer in layers]
+    return Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")
+
+
+def _named(text: str) -> Sweep:
+    if text.endswith(_YAML):
+        return _read(Path(text))
+    for root in roots():
+        for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
+            path = root / folder / f"{text}.yaml"
+            if "/" not in text and is_file(path):
+                return load(path)
+    folders = [root / folder for root in roots() for folder in (LAYERS, NETWORKS)]
+    known = list(dict.fromkeys(child.stem for folder in folders for child in sorted(folder.glob("*.yaml"))))
+    fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
+    raise InputError(fault)
+
+
+def _read(path: Path) -> Sweep:
+    return load_network(path) if _is_network(path) else load_sweep(path)
+
+
+def _is_network(path: Path) -> bool:
+    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
+    if path.resolve().parent.name == NETWORKS.name:
+        return True
+    document = read_yaml(path)
+    layers = document.get("layers") if isinstance(document, dict) else None
+    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)

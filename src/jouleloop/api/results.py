@@ -1,0 +1,222 @@
+"""The answer for one layer on one architecture: what a mapping costs, where the energy goes, what is proven."""
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import jouleloop
+from jouleloop.api.hardware import Architecture, energy_rows
+from jouleloop.errors import MappingError
+from jouleloop.mapping.formats import to_timeloop_mapping
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapping.nest import print_nest
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.leakage import leakage_pj
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.search.result import SearchResult
+from jouleloop.workload.problem import Problem
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+
+#: Version of the plain form of a result; it changes when a key changes its name or meaning.
+SCHEMA = "jouleloop/result/1"
+
+
+@dataclass(frozen=True)
+class Result:
+    """One layer on one architecture.
+
+    Attributes
+    ----------
+    architecture, problem
+        What was mapped, onto what.
+    search
+        What the search found and proves; None where the mapping was given.
+    given
+        The mapping that was given; None where it was searched.
+    counted
+        What the given mapping costs.
+    """
+
+    architecture: Architecture
+    problem: Problem
+    search: SearchResult | None = None
+    given: Mapping | None = None
+    counted: Evaluation | None = field(default=None, repr=False)
+    engine: str = "native"
+
+    @property
+    def mapping(self) -> Mapping | None:
+        """The loop nest; None where there is none."""
+        return self.given if self.search is None else self.search.mapping
+
+    @property
+    def evaluation(self) -> Evaluation | None:
+        """Accesses, energy and cycles by level; None where there is no mapping."""
+        return self.counted if self.search is None else self.search.evaluation
+
+    @property
+    def ok(self) -> bool:
+        """Whether there is a mapping."""
+        return self.evaluation is not None
+
+    @property
+    def status(self) -> str:
+        """``ok``, ``no_mapping``, ``invalid`` or ``failed``; see `reason`."""
+        return "ok" if self.search is None else self.search.status
+
+    @property
+    def reason(self) -> str:
+        """Why there is no mapping."""
+        return "" if self.search is None else self.search.reason
+
+    @property
+    def energy_pj(self) -> float:
+        """Energy of the whole layer [pJ]."""
+        return self._counts.energy_pj
+
+    @property
+    def data_energy_pj(self) -> float:
+        """Energy of all storage accesses [pJ]."""
+        return self._counts.data_energy_pj
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the whole layer."""
+        return self._counts.cycles
+
+    @property
+    def utilization(self) -> float:
+        """Share of the multiply-accumulate units that work, over all cycles."""
+        return self._counts.utilization
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no mapping of the mapspace is better, proven."""
+        return self.search is not None and self.search.optimal
+
+    @property
+    def lower_bound(self) -> float | None:
+        """No mapping of the mapspace is below this, in the unit of the objective; None where nothing was searched."""
+        return None if self.search is None else self.search.lower_bound
+
+    @property
+    def gap(self) -> float | None:
+        """How far the result can at most be above the optimum, as a share; None where nothing was searched."""
+        if self.search is None or self.evaluation is None or not self.search.lower_bound:
+            return None
+        value = OBJECTIVES[self.search.objective[0]].value(self.evaluation)
+        return max(0.0, value / self.search.lower_bound - 1)
+
+    @property
+    def _counts(self) -> Evaluation:
+        if self.evaluation is None:
+            raise MappingError(f"{self.problem.name} on {self.architecture.name} has no mapping: {self.reason}")
+        return self.evaluation
+
+    def nest(self) -> str:
+        """Return the loop nest as Timeloop prints it."""
+        return print_nest(self._nest, self.problem, self.architecture.targets.arch)
+
+    def breakdown(self) -> "pd.DataFrame":
+        """Return a row a level and data space: energy [pJ] of all instances, words and accesses of one instance."""
+        import pandas as pd  # noqa: PLC0415 - slow to import
+
+        return pd.DataFrame(breakdown_rows(self._counts))
+
+    def to_timeloop(self) -> str:
+        """Return the mapping as YAML that ``timeloop-model`` reads."""
+        import yaml  # noqa: PLC0415
+
+        directives = to_timeloop_mapping(self._nest, self.problem, self.architecture.targets.arch)
+        return yaml.safe_dump({"mapping": directives}, sort_keys=False, default_flow_style=None, width=120)
+
+    def timeloop_input(self) -> str:
+        """Return architecture, problem, constraints and mapper of this search as one Timeloop v0.4 file."""
+        from jouleloop.study.specs import timeloop_input  # noqa: PLC0415 - seldom needed
+
+        return timeloop_input(self.architecture.targets, self.problem)
+
+    def certificate(self) -> dict[str, Any]:
+        """Return the proof of the optimum as plain data, which ``jouleloop check`` verifies with other code."""
+        from jouleloop.mapspace.space import build_mapspace  # noqa: PLC0415
+        from jouleloop.search.certificate import certify  # noqa: PLC0415 - loads the kernels
+
+        if self.search is None:
+            raise MappingError("a mapping that was given proves no optimum: there is no certificate")
+        target = self.architecture.target(self.problem)
+        space = build_mapspace(self.problem, target.arch, target.constraints)
+        return certify(space, target.constraints, target.costs, self.search, target.semantics)
+
+    def plot(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the energy [pJ] by level, split by data space; return the axes."""
+        from jouleloop.api.plot import plot_breakdown  # noqa: PLC0415 - matplotlib is slow to import
+
+        return plot_breakdown(self, ax)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain data, as ``--json`` prints it; what varies from run to run stands under ``run``."""
+        target = self.architecture.target(self.problem)
+        data: dict[str, Any] = {
+            "schema": SCHEMA,
+            "architecture": self.architecture.name,
+            "energy_table": target.costs.table,
+            "estimator": target.costs.estimator,
+            "energies": energy_rows(target),
+            "semantics": target.semantics,
+            "problem": {"name": self.problem.name, **self.problem.as_dict()},
+        }
+        run: dict[str, Any] = {"version": jouleloop.__version__}
+        if self.search is None:
+            data["mapping"] = None if self.given is None else self.given.as_json()
+            data["evaluation"] = None if self.counted is None else self.counted.as_json()
+        else:
+            found = self.search.as_json()
+            run["seconds"] = found.pop("seconds")
+            data |= {**found, "gap": self.gap}
+        leaks = self.evaluation is not None and self.engine == "native"
+        data["leakage_pj"] = leakage_pj(target.costs, self._counts) if leaks else {}
+        return {**data, "run": run}
+
+    @property
+    def _nest(self) -> Mapping:
+        if self.mapping is None:
+            raise MappingError(f"{self.problem.name} on {self.architecture.name} has no mapping: {self.reason}")
+        return self.mapping
+
+    def __repr__(self) -> str:
+        head = f"{self.problem.name} on {self.architecture.name}"
+        if self.evaluation is None:
+            return f"<Result {head}: {self.status}, {self.reason}>"
+        proven = ", proven optimal" if self.optimal else ""
+        return f"<Result {head}: {self.energy_pj:,.0f} pJ, {self.cycles:,} cycles{proven}>"
+
+    def _repr_html_(self) -> str:
+        from jouleloop.api.html import result_html  # noqa: PLC0415 - for notebooks only
+
+        return result_html(self)
+
+
+def breakdown_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
+    """Return a record a level and data space, then one for the operations; see `Result.breakdown`."""
+    rows: list[dict[str, Any]] = []
+    total = evaluation.energy_pj or 1.0
+    for level in evaluation.levels:
+        for space, stats in level.data.items():
+            rows.append(
+                {
+                    "level": level.name,
+                    "data_space": space,
+                    "energy_pj": stats.energy_pj,
+                    "share": stats.energy_pj / total,
+                    "instances": stats.instances,
+                    "tile_words": stats.tile_words,
+                    "reads": stats.reads,
+                    "fills": stats.fills,
+                    "updates": stats.updates,
+                }
+            )
+    compute = evaluation.compute_energy_pj
+    last = {"level": evaluation.compute_name, "data_space": "compute", "energy_pj": compute, "share": compute / total}
+    return [*rows, {**last, "instances": evaluation.compute_instances}]

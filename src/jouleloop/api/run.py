@@ -1,0 +1,250 @@
+"""Search, evaluate and sweep by name: what the commands ``map``, ``evaluate`` and ``sweep`` are built on."""
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jouleloop.api.hardware import Architecture
+from jouleloop.api.layers import LayerLike, SweepLike, problem_of, sweep_of
+from jouleloop.api.results import Result
+from jouleloop.engines.protocol import Engine, SearchOptions, Target
+from jouleloop.engines.registry import get_engine
+from jouleloop.errors import Fault, InputError, JouleloopError, MappingError, raise_all, unknown
+from jouleloop.files import read_json
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
+from jouleloop.mapping.mapping import Mapping as Nest
+from jouleloop.mapping.nest import read_map_txt
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.problem import Problem
+from jouleloop.workload.sweep import Sweep
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from jouleloop.study.compute import Job
+
+ArchitectureLike = str | Path | Architecture
+#: A mapping: the path of a file, its content as data, or the thing itself.
+MappingLike = str | Path | Sequence[Mapping[str, Any]] | Nest
+
+_NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
+
+
+def search(
+    architecture: ArchitectureLike,
+    layer: LayerLike,
+    *,
+    objective: str | Sequence[str] = "energy",
+    constraints: str | Path | None = None,
+    engine: str | Engine = "native",
+    budget: int | None = None,
+    seconds: float | None = None,
+) -> Result:
+    """Return the best mapping of a layer and what proves it.
+
+    Parameters
+    ----------
+    architecture
+        A name, a path, or an `Architecture`.
+    layer
+        A text such as ``fc:1024x128`` or ``conv:C3xM64xP55xQ55xR11xS11/stride4``, the path of a Timeloop problem file,
+        or a `Layer`.
+    objective
+        ``energy`` [pJ], ``delay`` [cycles] or ``edp`` [pJ x cycles]; or ``energy,delay``.
+    constraints
+        ``full``, ``arch-only``, ``none``, or the path of a constraints file; as the architecture has it without it.
+    engine
+        ``native``, ``timeloop`` or ``accelforge``.
+    budget
+        Most mappings to evaluate; without it the optimum is proven.
+    seconds
+        After so many seconds the search stops with its best mapping and a proven bound.
+
+    Returns
+    -------
+    Result
+        With ``ok`` false and a ``reason`` where no mapping fits the constraints.
+
+    Raises
+    ------
+    InputError
+        Where a name is unknown or a file is wrong.
+    """
+    problem = problem_of(layer)
+    hardware = architecture_of(architecture, problem, constraints)
+    options = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
+    back_end = get_engine(engine) if isinstance(engine, str) else engine
+    return Result(hardware, problem, back_end.search(problem, hardware.target(problem), options), engine=back_end.name)
+
+
+def evaluate(
+    architecture: ArchitectureLike, layer: LayerLike, mapping: MappingLike, *, engine: str | Engine = "native"
+) -> Result:
+    """Return what a given mapping of a layer costs; constraints of the mapspace do not matter here.
+
+    Parameters
+    ----------
+    mapping
+        The path of a Timeloop mapping (YAML), of a ``timeloop-mapper.map.txt`` or of the JSON of ``jouleloop map``;
+        Timeloop's directives as data; or the ``mapping`` of a `Result`.
+
+    Raises
+    ------
+    MappingError
+        Where it is no mapping of this layer on this architecture.
+    """
+    problem = problem_of(layer)
+    hardware = architecture_of(architecture, problem)
+    target = hardware.target(problem)
+    nest = mapping if isinstance(mapping, Nest) else read_mapping(mapping, problem, target)
+    back_end = get_engine(engine) if isinstance(engine, str) else engine
+    try:
+        counted = back_end.evaluate(problem, target, nest)
+    except MappingError as error:
+        raise (error.at(mapping) if isinstance(mapping, (str, Path)) else error) from error
+    return Result(hardware, problem, given=nest, counted=counted, engine=back_end.name)
+
+
+def sweep(
+    layers: SweepLike,
+    architectures: ArchitectureLike | Sequence[ArchitectureLike],
+    *,
+    objective: str | Sequence[str] = "energy",
+    constraints: str | Path | None = None,
+    engine: str | Engine = "native",
+    budget: int | None = None,
+    store: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> "pd.DataFrame":
+    """Search all layers on all architectures; return a row an architecture and layer, as docs/tables.md has it.
+
+    Parameters
+    ----------
+    layers
+        The name of a sweep or network, the path of its file, its content as data, or a list of layers.
+    store
+        Folder of results by content: what is there is not searched again. Without it nothing is kept.
+    progress
+        Called with the numbers of layers found in the store and searched since the last call.
+    """
+    points = sweep_of(layers)
+    jobs = _jobs(points, architectures, constraints, engine, objective, budget)
+    return _searched(points, jobs, store, progress)
+
+
+def laws(
+    layers: SweepLike,
+    architectures: ArchitectureLike | Sequence[ArchitectureLike],
+    *,
+    constraints: str | Path | None = None,
+    store: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> "pd.DataFrame":
+    """Return the exact laws that the least energies of a sweep obey, a row a law, as docs/laws.md explains them.
+
+    A law is the energy of a class of mappings as a formula in the layer's sizes: pJ per weight, input and output.
+    Parameters are those of `sweep`.
+    """
+    from jouleloop.tables.laws import law_tables  # noqa: PLC0415 - loads pandas
+
+    points = sweep_of(layers)
+    jobs = _jobs(points, architectures, constraints)
+    return law_tables(_searched(points, jobs, store, progress), jobs, [points]).laws
+
+
+def _jobs(
+    points: Sweep,
+    architectures: ArchitectureLike | Sequence[ArchitectureLike],
+    constraints: str | Path | None,
+    engine: str | Engine = "native",
+    objective: str | Sequence[str] = "energy",
+    budget: int | None = None,
+) -> "dict[str, Job]":
+    several = [architectures] if isinstance(architectures, (str, Path, Architecture)) else architectures
+    hardware = [architecture_of(one, constraints=constraints) for one in several]
+    return jobs_of(points, hardware, engine, SearchOptions(objectives_of(objective), budget=budget))
+
+
+def _searched(
+    points: Sweep, jobs: "dict[str, Job]", store: str | Path | None, progress: Callable[[int, int], None] | None
+) -> "pd.DataFrame":
+    # These load pandas, which `search` can do without.
+    from jouleloop.study.store import ResultStore  # noqa: PLC0415
+    from jouleloop.study.variants import distinct_points, run_points  # noqa: PLC0415
+    from jouleloop.tables.energies import energies_table  # noqa: PLC0415
+
+    with tempfile.TemporaryDirectory() as folder:
+        results = ResultStore(Path(folder if store is None else store))
+        for job in jobs.values():
+            run_points(job, distinct_points([points]), results, progress)
+        return energies_table(jobs, [points], results)[0]
+
+
+def jobs_of(
+    points: Sweep, architectures: Sequence[Architecture], engine: str | Engine, options: SearchOptions
+) -> "dict[str, Job]":
+    """Return how the layers are searched on every architecture, by its name.
+
+    Raises
+    ------
+    InputError
+        Where the sweep is not for an architecture, or two have one name.
+    """
+    from jouleloop.study.compute import Job  # noqa: PLC0415 - loads pandas
+
+    back_end = get_engine(engine) if isinstance(engine, str) else engine
+    jobs: dict[str, Job] = {}
+    for hardware in architectures:
+        if not points.runs_on(hardware.name):
+            allowed = ", ".join(points.architectures)
+            fault = Fault("the sweep is not for this architecture", "--arch", value=hardware.name, allowed=allowed)
+            raise InputError(fault)
+        if hardware.name in jobs:
+            raise InputError(Fault("two architectures have one name", "--arch", value=hardware.name))
+        jobs[hardware.name] = Job(hardware.targets, back_end, options)
+    return jobs
+
+
+def architecture_of(
+    given: ArchitectureLike, problem: Problem | None = None, constraints: str | Path | None = None
+) -> Architecture:
+    """Return the architecture of a name or path, its constraints read for the shape of ``problem``."""
+    if isinstance(given, Architecture):
+        return given if constraints is None else given.with_(constraints=constraints)
+    return Architecture.read(given, constraints=constraints, shape=CONV if problem is None else problem.shape)
+
+
+def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
+    """Return the objectives in a text, separated by commas or plus signs, or in a list."""
+    texts = given.replace("+", ",").split(",") if isinstance(given, str) else given
+    names = tuple(text.strip() for text in texts)
+    raise_all([unknown(name, OBJECTIVES, "objective", field="--objective") for name in names if name not in OBJECTIVES])
+    return names
+
+
+def read_mapping(given: str | Path | Sequence[Mapping[str, Any]], problem: Problem, target: Target) -> Nest:
+    """Return the mapping in a file, or in Timeloop's directives; raise `InputError` where it is none."""
+    # Timeloop keeps whatever a mapping does not bypass; beside a v0.4 file the constraints may say so instead.
+    constraints = None if target.arch.plain else target.constraints
+    spaces = frozenset(space.name for space in problem.data_spaces)
+    keep = {
+        level: spaces - (constraints.level(level).bypass if constraints else frozenset())
+        for level in target.arch.level_names
+    }
+    if not isinstance(given, (str, Path)):
+        return read_timeloop_mapping(list(given), problem, target.arch, keep=keep)
+    path = Path(given)
+    try:
+        if path.suffix == ".txt":
+            return read_map_txt(path, problem, target.arch).mapping
+        if path.suffix == ".json":
+            data = read_json(path)
+            levels: Any = data.get("mapping") if isinstance(data, dict) else data
+            if not isinstance(levels, list):
+                raise_all([_NO_MAPPING])
+            return from_levels(levels, problem, target.arch)
+        return read_timeloop_mapping(path, problem, target.arch, keep=keep)
+    except JouleloopError as error:
+        raise error.at(path) from error

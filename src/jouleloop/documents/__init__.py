@@ -1,0 +1,1 @@
+"""Timeloop's YAML: node tags, deep merges, and jinja2 templates with their includes."""

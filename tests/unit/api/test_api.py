@@ -1,0 +1,154 @@
+"""The Python API: what it returns, what it loads, where it finds its files, and that it is what it says it is."""
+
+import inspect
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import jouleloop as jl
+from jouleloop.api.project import own_root, roots, shipped_root
+from jouleloop.api.schema import ResultData
+from jouleloop.api.start import write_study
+from paths import ROOT
+
+
+@pytest.fixture(scope="module")
+def found() -> jl.Result:
+    return jl.search("eyeriss", "fc:64x32")
+
+
+def test_every_name_is_there_and_documented() -> None:
+    assert sorted(jl.__all__) == jl.__all__
+    for name in jl.__all__:
+        value = getattr(jl, name)
+        assert name.startswith("__") or inspect.getdoc(value), name
+    with pytest.raises(AttributeError, match="has no attribute 'serach'"):
+        jl.serach  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_importing_loads_nothing_heavy() -> None:
+    code = "import sys, jouleloop as jl; dir(jl); print([m for m in ('numpy', 'numba', 'pandas') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_the_function_search_is_not_hidden_by_the_package_of_its_name() -> None:
+    code = (
+        "import jouleloop.search.result, jouleloop as jl, inspect; from jouleloop.search.optimise import TIE; "
+        "print(callable(jl.search), 'layer' in inspect.signature(jl.search).parameters, TIE > 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True", "True", "True"]
+
+
+def test_a_search_proves_its_optimum(found: jl.Result) -> None:
+    assert found.ok
+    assert found.optimal
+    assert found.gap == 0
+    assert found.lower_bound == pytest.approx(found.energy_pj, rel=1e-12)
+    assert (
+        repr(found)
+        == f"<Result fc:64x32 on eyeriss: {found.energy_pj:,.0f} pJ, {found.cycles:,} cycles, proven optimal>"
+    )
+    assert found.breakdown()["energy_pj"].sum() == pytest.approx(found.energy_pj, rel=1e-12)
+    assert "proven optimal" in found._repr_html_()
+
+
+def test_a_mapping_costs_what_the_search_says(found: jl.Result, tmp_path: Path) -> None:
+    path = tmp_path / "mapping.yaml"
+    path.write_text(found.to_timeloop())
+    for mapping in (found.mapping, path):
+        again = jl.evaluate("eyeriss", "fc:64x32", mapping)
+        assert again.evaluation == found.evaluation
+        assert again.gap is None
+        assert not again.optimal
+
+
+def test_the_plain_form_follows_its_schema(found: jl.Result) -> None:
+    for result in (found, jl.evaluate("eyeriss", "fc:64x32", found.mapping), jl.search("simba", "fc:97x89")):
+        ResultData.model_validate_json(json.dumps(result.as_dict()), strict=True)
+    other = jl.search("eyeriss", "fc:64x32").as_dict()
+    first = found.as_dict()
+    assert first.pop("run").keys() == other.pop("run").keys()
+    assert first == other
+
+
+def test_a_layer_without_a_mapping_says_why() -> None:
+    result = jl.search("simba", "fc:97x89")
+    assert not result.ok
+    assert "97 is not divisible" in result.reason
+    with pytest.raises(jl.MappingError, match="97 is not divisible"):
+        _ = result.energy_pj
+    assert jl.search("simba", "fc:97x89", constraints="arch-only").ok
+
+
+def test_an_architecture_with_changes() -> None:
+    eyeriss = jl.Architecture.read("eyeriss")
+    small = eyeriss.with_({"shared_glb.depth": 8192})
+    assert small.level("shared_glb").capacity_words == eyeriss.level("shared_glb").capacity_words / 2
+    assert eyeriss.with_(constraints="none").files.constraints is None
+    estimated = eyeriss.with_(energy="interpolated").energies()
+    assert set(estimated["estimator"]) == {"interpolated"}
+    per_word = estimated["energy_pj"] / estimated["words"]
+    assert (per_word == estimated["energy_pj_per_word"]).all()
+    assert "shared_glb.depth=8192" in repr(small)
+    assert "shared_glb" in small._repr_html_()
+    with pytest.raises(jl.InputError, match=r"did you mean 'eyeriss'"):
+        jl.Architecture.read("eyerisss")
+
+
+def test_a_sweep_is_a_table(tmp_path: Path) -> None:
+    layers = ["fc:64x32", "fc:32x32"]
+    table = jl.sweep(layers, ["eyeriss", "simba"], store=tmp_path / "store")
+    assert list(zip(table["architecture"], table["layer"], strict=True)) == [
+        (arch, layer) for arch in ("eyeriss", "simba") for layer in layers
+    ]
+    assert table["optimal"].all()
+    assert table["total_pj"][0] == pytest.approx(jl.search("eyeriss", "fc:64x32").energy_pj, rel=1e-12)
+    counts: list[tuple[int, int]] = []
+    data = {"kind": "fc", "fixed": {"M": 32}, "ranges": {"C": [32, 64]}, "variable": "C", "expected": "linear"}
+    again = jl.sweep(data, "eyeriss", store=tmp_path / "store", progress=lambda old, new: counts.append((old, new)))
+    assert counts == [(2, 0)]
+    assert sorted(again["total_pj"]) == sorted(table["total_pj"][:2])
+
+
+@pytest.mark.parametrize("layer", ["fc:64x32", "conv:C4xM8xP14xQ14xR3xS3", "conv:C2xM2xP6xQ6xR3xS3/groups4"])
+def test_no_mapping_is_below_the_bounds(layer: str) -> None:
+    known = jl.bounds("eyeriss", layer)
+    result = jl.search("eyeriss", layer, constraints="arch-only")
+    dram = result.breakdown().query("level == 'DRAM'")
+    words = (dram["reads"] + dram["fills"] + dram["updates"]).sum()
+    assert known.dram_words <= words
+    assert 0 < known.energy_pj <= result.energy_pj
+    assert known.papers
+
+
+def test_a_plot_stacks_the_whole_energy(found: jl.Result) -> None:
+    panel = found.plot()
+    assert sum(bar.get_width() for bar in panel.patches) == pytest.approx(found.energy_pj, rel=1e-9)  # type: ignore[attr-defined]
+    panel.figure.clear()
+
+
+def test_names_are_found_in_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert own_root() is None
+    assert roots() == (shipped_root(),) == (ROOT,)
+    assert {"eyeriss", "simba"} <= set(jl.architecture_names())
+    assert len(jl.sweep("fc_inputs", []).index) == 0
+
+
+def test_the_own_project_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    study = tmp_path / "study"
+    write_study(study)
+    monkeypatch.chdir(study)
+    changed = study / "arch" / "eyeriss.yaml"
+    changed.write_text(changed.read_text().replace("depth: 16384", "depth: 8192"))
+    assert jl.Architecture.read("eyeriss").files.arch == changed
+    assert jl.Architecture.read("eyeriss").level("shared_glb").capacity_words == 32768
+    (study / "arch" / "gemmini.yaml").unlink()
+    assert jl.Architecture.read("gemmini").files.arch == ROOT / "arch" / "gemmini.yaml"
+    with pytest.raises(jl.InputError, match="there already"):
+        write_study(study)

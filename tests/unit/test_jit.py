@@ -1,0 +1,73 @@
+"""Compiled kernels: what is stored is loaded, what is damaged is compiled anew."""
+
+import random
+from pathlib import Path
+
+import pytest
+
+from jouleloop import jit
+
+
+def weighed(x: float, y: float) -> float:
+    """Return something that a wrong constant would show."""
+    return 3.0 * x + y if x > 2 else y
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(jit, "_folder", lambda: tmp_path)
+    assert jit.njit(weighed)(3, 1.0) == 10.0
+    return tmp_path
+
+
+def stored(folder: Path) -> Path:
+    (file,) = folder.iterdir()
+    return file
+
+
+def loads() -> int:
+    """Call a new dispatcher of the kernel, and return how often it was loaded."""
+    kernel = jit.njit(weighed)
+    assert kernel(3, 1.0) == 10.0
+    hits: dict[object, int] = kernel.stats.cache_hits  # type: ignore[attr-defined]
+    return sum(hits.values())
+
+
+def test_what_is_stored_is_loaded(folder: Path) -> None:
+    assert loads() == 1
+    # Other types are another file.
+    assert jit.njit(weighed)(3.0, 1.0) == 10.0
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_every_flipped_bit_is_found(folder: Path) -> None:
+    file = stored(folder)
+    sound = file.read_bytes()
+    seed = random.SystemRandom().randrange(2**32)
+    chance = random.Random(seed)
+    for _ in range(20):
+        damaged = bytearray(sound)
+        damaged[chance.randrange(len(sound))] ^= 1 << chance.randrange(8)
+        file.write_bytes(damaged)
+        assert loads() == 0, f"seed {seed}"
+        # It was compiled anew, and stored in the place of what was damaged.
+        assert loads() == 1, f"seed {seed}"
+
+
+@pytest.mark.parametrize("length", [0, 16, 32, 500])
+def test_a_file_that_ends_early_is_found(folder: Path, length: int) -> None:
+    file = stored(folder)
+    file.write_bytes(file.read_bytes()[:length])
+    assert loads() == 0
+    assert loads() == 1
+
+
+def test_another_version_of_numba_is_another_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("numba.__version__", "0.0")
+    assert loads() == 0
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_no_room_for_kernels_is_no_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jit, "_folder", lambda: folder / "missing")
+    assert loads() == 0
