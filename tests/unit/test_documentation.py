@@ -25,6 +25,11 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
     assert "jouleloop.api.run.search" in (tmp_path / "site/api/index.html").read_text()
 
 
+def test_every_page_is_in_the_navigation() -> None:
+    text = (ROOT / "mkdocs.yml").read_text()
+    assert [path.name for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in text] == []
+
+
 def test_the_version_is_the_same_everywhere() -> None:
     citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
     assert citation["version"] == jouleloop.__version__
