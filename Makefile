@@ -13,7 +13,7 @@ CORES ?= all
 LONG := slow or workflow or browser
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: all test test-all lint clean
+.PHONY: all test test-all lint docs clean
 
 all: $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
@@ -50,6 +50,10 @@ $(VENV)/installed: $(VENV)/bin/python pyproject.toml
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
 	touch $@
+
+# The documentation as a site, in site/.
+docs: $(VENV)/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf results .snakemake
