@@ -18,7 +18,7 @@ CORES ?= all
 LONG := slow or workflow or browser
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: all test test-all test-lowest test-newest lint lock licences release clean
+.PHONY: all test test-all test-lowest test-newest lint docs lock licences release clean
 
 all: $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
@@ -101,6 +101,10 @@ licences: $(RELEASE)/product
 release: $(RELEASE)/product
 	$(RELEASE)/bin/cyclonedx-py environment --output-reproducible --of JSON -o dist/jouleloop.cdx.json $</bin/python
 	$(RELEASE)/bin/pip-licenses --python $</bin/python --from=mixed --order=license --with-urls --output-file dist/licences.txt
+
+# The documentation as a site, in site/.
+docs: $(VENV)/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf results .snakemake

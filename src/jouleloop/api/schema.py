@@ -5,7 +5,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from jouleloop.api.results import SCHEMA
-from jouleloop.workload.sweep_schema import Strict, unit
+from jouleloop.workload.strict import Strict
+from jouleloop.workload.sweep_schema import unit
 
 
 class EnergyRow(Strict):
@@ -65,6 +66,11 @@ class ResultData(Strict):
     )
     optimal: bool | None = Field(
         default=None, description="Whether the optimum is proven.", json_schema_extra=unit("true or false")
+    )
+    stopped: str = Field(
+        default="",
+        description="What ended the search early: budget, nodes, seconds, interrupt.",
+        json_schema_extra=unit("choice"),
     )
     proof: str = Field(default="", description="What proves it.", json_schema_extra=unit("text"))
     mapspace_size: int | None = Field(
