@@ -13,7 +13,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_a
 from jouleloop.files import is_file, read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.problem import ProblemShape
-from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+from jouleloop.workload.sweep import Progress, Sweep, load_network, load_sweep
 
 LAYERS = Path("layers")
 NETWORKS = LAYERS / "networks"
@@ -57,7 +57,13 @@ def read_config(path: Path) -> Config:
     return validate(Config, read_yaml(path), path)
 
 
-def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source: str = "config") -> Study:
+def load_study(
+    data: Mapping[str, Any] | Config,
+    root: Path = Path(),
+    *,
+    source: str = "config",
+    progress: Progress | None = None,
+) -> Study:
     """Return the configuration ``data`` with its sweeps and networks read from below ``root``.
 
     Raises
@@ -84,7 +90,7 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
                 faults.append(Fault("no such file", source, f"architectures.{name}.{key}", text, nearest=near))
     sweeps: list[Sweep] = []
     for key, names, folder, load in (
-        ("sweeps", config.sweeps, LAYERS, load_sweep),
+        ("sweeps", config.sweeps, LAYERS, lambda path: load_sweep(path, progress)),
         ("networks", config.networks, NETWORKS, load_network),
     ):
         for index, name in enumerate(names):
