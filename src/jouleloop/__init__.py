@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from jouleloop.api.results import Result
     from jouleloop.api.run import evaluate, laws, search, sweep
     from jouleloop.errors import EngineError, InputError, JouleloopError, MappingError
-    from jouleloop.workload.layer import Layer, parse_layer
+    from jouleloop.workload.layer import Layer
+    from jouleloop.workload.sizes import parse_layer
 
 __version__ = "0.1.0"
 
@@ -49,7 +50,8 @@ _HOMES = {
     "jouleloop.api.results": ("Result",),
     "jouleloop.api.run": ("evaluate", "laws", "search", "sweep"),
     "jouleloop.errors": ("EngineError", "InputError", "JouleloopError", "MappingError"),
-    "jouleloop.workload.layer": ("Layer", "parse_layer"),
+    "jouleloop.workload.layer": ("Layer",),
+    "jouleloop.workload.sizes": ("parse_layer",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -12,7 +12,8 @@ from jouleloop.engines.registry import ENGINES
 from jouleloop.engines.timeloop.options import ALGORITHMS, CONTAINER, FRONT_ENDS, HOME_VARIABLE
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.stats.options import StatisticsOptions
-from jouleloop.workload.sweep_schema import Name, Strict, unit
+from jouleloop.workload.strict import Strict
+from jouleloop.workload.sweep_schema import Name, unit
 
 FigureFormat = Literal["png", "svg", "pdf"]
 

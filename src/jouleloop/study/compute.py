@@ -17,7 +17,7 @@ from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
 from jouleloop.workload.layer import Layer
-from jouleloop.workload.problem import Problem
+from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
 
 LOG = logging.getLogger("jouleloop.pipeline")
@@ -46,11 +46,11 @@ class Job:
         return result_key(problem, self._digest(problem))
 
     def _digest(self, problem: Problem) -> str:
-        digests, name = self._known.digests, problem.shape.name
-        if name not in digests:
-            target = self.target.for_shape(problem.shape)
-            digests[name] = digest(target_identity(target, self.engine, self.options))
-        return digests[name]
+        digests, shape = self._known.digests, problem.shape
+        if shape not in digests:
+            target = self.target.for_shape(shape)
+            digests[shape] = digest(target_identity(target, self.engine, self.options))
+        return digests[shape]
 
     def at(self, variant: Variant) -> "Job | JouleloopError":
         """Return the job for ``variant``, its energies estimated anew, or the error that says why there is none."""
@@ -60,7 +60,8 @@ class Job:
         if variant not in jobs:
             files = self.target.files
             try:
-                changed = TargetSet(replace(files, changes=(*files.changes, *variant)), self.target.semantics)
+                files = replace(files, changes=(*files.changes, *variant))
+                changed = TargetSet(files, self.target.semantics, self.target.shapes)
                 jobs[variant] = replace(self, target=changed)
             except JouleloopError as error:
                 jobs[variant] = error
@@ -76,7 +77,7 @@ class Job:
 class _Known:
     """Digests of the target by shape of problem, and the jobs on variants of the architecture."""
 
-    digests: dict[str, str] = field(default_factory=dict)
+    digests: dict[ProblemShape, str] = field(default_factory=dict)
     jobs: dict[Variant, Job | JouleloopError] = field(default_factory=dict)
 
 
@@ -169,9 +170,9 @@ def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:
     """
     problems = [layer.problem() for layer in layers]
     found: dict[int, SearchResult] = {}
-    by_shape: dict[str, list[int]] = {}
+    by_shape: dict[ProblemShape, list[int]] = {}
     for index, problem in enumerate(problems):
-        by_shape.setdefault(problem.shape.name, []).append(index)
+        by_shape.setdefault(problem.shape, []).append(index)
     for indices in by_shape.values():
         target = job.target.for_shape(problems[indices[0]].shape)
         many = getattr(job.engine, "search_many", None)

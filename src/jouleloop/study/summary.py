@@ -14,7 +14,8 @@ from jouleloop.study.progress import duration
 from jouleloop.study.provenance import versions
 from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.validation import validate
-from jouleloop.workload.sweep_schema import Strict, unit
+from jouleloop.workload.strict import Strict
+from jouleloop.workload.sweep_schema import unit
 
 _SLOWEST = 10
 _STATUSES = ("ok", "no_mapping", "invalid", "failed")

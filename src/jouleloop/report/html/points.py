@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jouleloop.report.html.mappings import SPACES, loops_of, stored_accesses
+from jouleloop.report.html.mappings import loops_of, stored_accesses
 from jouleloop.report.html.numbers import compact
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.report.selection import fitted_line
@@ -71,7 +71,7 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
     charted = sum(len(group.points) for group in groups)
     share = min(1.0, limits.accesses / charted) if charted else 1.0
     chosen = pd.concat([group.rows.loc[group.spread(share)] for group in groups]) if groups else tables.energies[:0]
-    accesses = stored_accesses(chosen, tables.store)
+    accesses, spaces = stored_accesses(chosen, tables.store)
     shared: dict[int, int] = {}  # the same mapping found by several sweeps is embedded once
     listed: list[Any] = []
     for index in chosen.index:
@@ -84,7 +84,7 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
         entry = sweeps.setdefault(group.sweep, _sweep_entry(group.sweep, tables))
         entry["groups"].append(group.as_json(responses, positions))
     data = {
-        "spaces": SPACES,
+        "spaces": spaces,
         "responses": {name: {"label": r.label, "unit": r.unit} for name, r in responses.items()},
         "sweeps": list(sweeps.values()),
         "accesses": listed,

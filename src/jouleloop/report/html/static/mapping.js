@@ -27,10 +27,13 @@
   }
 
   // Energy of one level: a bar of its share, split by data space.
+  // A shape's own data spaces are coloured in their order like those of a convolution.
+  const tone = (space) => ["weights", "inputs", "outputs"][JL.data.spaces.indexOf(space) % 3];
+
   function energyBar(parts, total) {
     const bar = el("div", { class: "energy-bar", "aria-hidden": "true" });
     for (const [space, value] of parts) {
-      if (value > 0) bar.append(el("span", { class: `part ${space.toLowerCase()}`, style: `width: ${(100 * value) / total}%` }));
+      if (value > 0) bar.append(el("span", { class: `part ${tone(space)}`, style: `width: ${(100 * value) / total}%` }));
     }
     return bar;
   }
@@ -40,7 +43,7 @@
     const body = rows.map(([position, tile, , reads, fills, updates]) => {
       const space = JL.data.spaces[position];
       const cells = [tile, reads, fills, updates].map((value) => el("td", { title: `${number(value)} words` }, quantity(value, "", 3)));
-      return el("tr", {}, el("th", { scope: "row" }, el("span", { class: `key ${space.toLowerCase()}`, "aria-hidden": "true" }), space),
+      return el("tr", {}, el("th", { scope: "row" }, el("span", { class: `key ${tone(space)}`, "aria-hidden": "true" }), space),
         cells, el("td", {}, quantity(energies[space] ?? null, "pJ", 3)));
     });
     return el("table", { class: "accesses" },
