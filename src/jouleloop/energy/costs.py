@@ -19,8 +19,8 @@ class LevelEnergy:
     leak_pj
         Leakage of one instance in one cycle; versions of Timeloop before 2024 leave it out.
     estimator
-        What answered: ``tables``, ``interpolated``, ``accelergy``, ``architecture`` for an energy stated there, empty
-        for a level that stores nothing.
+        What answered: ``tables``, ``interpolated``, ``accelergy``, ``built-in``, ``architecture`` for an energy stated
+        there, empty for a level that stores nothing.
     """
 
     level: str

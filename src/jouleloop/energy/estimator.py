@@ -45,7 +45,7 @@ class Estimator(Protocol):
 
     @property
     def kind(self) -> str:
-        """Which estimator it is: ``tables``, ``interpolated`` or ``accelergy``."""
+        """Which estimator it is: one of `jouleloop.energy.choice.ESTIMATORS`."""
 
     @property
     def name(self) -> str:
