@@ -47,6 +47,7 @@ def read_architecture(
     variables: dict[str, Any] | None = None,
     spatial_levels: bool | None = None,
     changes: Variant = UNCHANGED,
+    later: bool = False,
 ) -> Architecture:
     """Return the accelerator described in a Timeloop architecture file.
 
@@ -62,6 +63,8 @@ def read_architecture(
         None does the former for containers that constrain their spatial loops and the latter for the others.
     changes
         Attributes to change, by path; see `jouleloop.arch.change.change`.
+    later
+        v0.3 only. Whether Timeloop 4 reads the file, which knows attributes with underscores too.
 
     Raises
     ------
@@ -71,12 +74,14 @@ def read_architecture(
     data = load_document(path, variables)
     try:
         data = change(data, changes) if changes else data
-        return architecture_from(data, name=path.stem.removesuffix(".yaml"), spatial_levels=spatial_levels)
+        return architecture_from(data, name=path.stem.removesuffix(".yaml"), spatial_levels=spatial_levels, later=later)
     except JouleloopError as error:
         raise error.at(path) from error
 
 
-def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: bool | None = None) -> Architecture:
+def architecture_from(
+    data: Any, *, name: str = "architecture", spatial_levels: bool | None = None, later: bool = False
+) -> Architecture:
     """Return the accelerator described by loaded architecture data; see `read_architecture`."""
     if not isinstance(data, dict):
         raise InputError(Fault("is no architecture file", allowed="a mapping with the key 'architecture'"))
@@ -101,6 +106,7 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
         faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
     # A tree of version 0.4 is what the front end writes for later versions of Timeloop, in words of its own.
     plain = "nodes" not in top and version != VERSIONS[-1] and not data.get("dumped_by_timeloop_front_end")
+    plain = plain and not later
     if "nodes" in top:
         found_nodes = read_nodes(top, data.get("variables"), spatial_levels, faults, _targets(data))
     elif "local" in top and "subtree" not in top:

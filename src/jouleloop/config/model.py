@@ -291,7 +291,7 @@ class Config(Strict):
     @model_validator(mode="after")
     def _semantics_known(self) -> Self:
         if self.semantics == SEMANTICS[2] and self.engine != "timeloop":
-            raise ValueError(f"semantics {self.semantics} are those of engine timeloop, not of {self.engine}")
+            raise ValueError(f"semantics {self.semantics} are searched by engine timeloop, not by {self.engine}")
         return self
 
     @model_validator(mode="after")
