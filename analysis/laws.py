@@ -12,6 +12,6 @@ from jouleloop.tables.layouts import ENERGIES, LAW_POINTS, LAW_TERMS, LAWS
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
     energies, provenance = read_table(Path(snakemake.input[0]), ENERGIES)
-    tables = law_tables(energies, jobs_of(study.config), study.tested)
+    tables = law_tables(energies, jobs_of(study), study.tested)
     for layout, table in ((LAWS, tables.laws), (LAW_POINTS, tables.points), (LAW_TERMS, tables.terms)):
         write_table(Path("results") / layout.file, table, layout, provenance)

@@ -14,7 +14,7 @@ from jouleloop.workload.layer import CONV
 with logged(snakemake.log[0]):
     energies, provenance = read_table(Path(snakemake.input[0]), ENERGIES)
     study = load_study(snakemake.config)
-    targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study.config).items()}
+    targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study).items()}
     bounded = with_theory(energies, targets, frozenset(network.name for network in study.networks))
     table = network_table(bounded, study.networks)
     write_table(Path("results") / NETWORKS.file, table, NETWORKS, provenance)

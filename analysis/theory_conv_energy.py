@@ -13,6 +13,6 @@ from jouleloop.workload.layer import CONV
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
     energies, provenance = read_table(Path(snakemake.input[0]), ENERGIES)
-    targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study.config).items()}
+    targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study).items()}
     table = conv_energy_table(energies, targets, study.tested)
     write_table(Path("results") / THEORY_CONV_ENERGY.file, table, THEORY_CONV_ENERGY, provenance)

@@ -11,7 +11,8 @@ from jouleloop.api.project import load_target
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SEMANTICS, Target
-from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.sizes import parse_layer
 
 SIZES = (  # noqa: SIM905 - easier to read
     "64x64 128x128 256x256 512x512 1024x1024 2048x1024 1024x128 128x1024 4096x1000 2048x1000 9216x4096 96x84 120x84 "

@@ -21,8 +21,8 @@ from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.encode import encode_mappings
 from jouleloop.model.evaluate import evaluate_many, evaluate_nests
-from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 
 LAYERS = (
     "conv:C3xM64xP55xQ55xR11xS11/stride4",

@@ -31,11 +31,11 @@ def large(kind: str, multiple: int, most: int, output: int, count: int, seed: in
     for _ in range(count):
         c, m = (int(x) * multiple for x in random.integers(most // 4, most + 1, size=2))
         if kind == "fc":
-            layers.append(Layer("fc", c, m))
+            layers.append(Layer.of("fc", c, m))
         else:
             kernel = int(random.choice([1, 3, 5]))
             p = int(random.choice([7, 14, output]))
-            layers.append(Layer("conv", c, m, kernel, kernel, 1, p, p))
+            layers.append(Layer.of("conv", c, m, kernel, kernel, 1, p, p))
     return layers
 
 

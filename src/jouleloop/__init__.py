@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from jouleloop.api.bounds import Bounds, bounds
     from jouleloop.api.hardware import Architecture, architecture_names
     from jouleloop.api.results import Result
-    from jouleloop.api.run import evaluate, search, sweep
+    from jouleloop.api.run import evaluate, laws, search, sweep
     from jouleloop.errors import EngineError, InputError, JouleloopError, MappingError
-    from jouleloop.workload.layer import Layer, parse_layer
+    from jouleloop.workload.layer import Layer
+    from jouleloop.workload.sizes import parse_layer
 
 __version__ = "0.1.0"
 
@@ -36,6 +37,7 @@ __all__ = [
     "architecture_names",
     "bounds",
     "evaluate",
+    "laws",
     "parse_layer",
     "search",
     "sweep",
@@ -46,9 +48,10 @@ _HOMES = {
     "jouleloop.api.bounds": ("Bounds", "bounds"),
     "jouleloop.api.hardware": ("Architecture", "architecture_names"),
     "jouleloop.api.results": ("Result",),
-    "jouleloop.api.run": ("evaluate", "search", "sweep"),
+    "jouleloop.api.run": ("evaluate", "laws", "search", "sweep"),
     "jouleloop.errors": ("EngineError", "InputError", "JouleloopError", "MappingError"),
-    "jouleloop.workload.layer": ("Layer", "parse_layer"),
+    "jouleloop.workload.layer": ("Layer",),
+    "jouleloop.workload.sizes": ("parse_layer",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -15,11 +15,11 @@ from typing import Any, Literal
 
 import pandas as pd
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
 from jouleloop.names import plain_cell, safe_cell
+from jouleloop.parquet import read_sealed, write_sealed
 
 Kind = Literal["text", "whole", "number", "truth", "any"]
 
@@ -117,8 +117,7 @@ def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: M
         _PROVENANCE: json.dumps(dict(provenance or {}), sort_keys=True).encode(),
     }
     arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **extra})
-    with replacing(path) as temporary:
-        pq.write_table(arrow, temporary, compression="zstd")
+    write_sealed(path, arrow)
 
 
 def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | None = None) -> None:
@@ -157,18 +156,19 @@ def read_table(path: Path, layout: Layout) -> tuple[pd.DataFrame, dict[str, Any]
 
 
 def _read_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
-    try:
-        arrow = pq.read_table(path)
-    except FileNotFoundError as error:
-        raise InputError(Fault("no such file: has the run finished?", str(path))) from error
-    except (OSError, pa.ArrowException) as error:
-        raise InputError(Fault(f"not a Parquet table: {error}", str(path))) from error
-    table: pd.DataFrame = arrow.to_pandas()
+    if not path.exists():
+        raise InputError(Fault("no such file: has the run finished?", str(path)))
+    arrow = read_sealed(path)
     metadata = arrow.schema.metadata or {}
-    version = metadata.get(_VERSION, b"").decode()
+    try:
+        version = metadata.get(_VERSION, b"").decode()
+        provenance = json.loads(metadata.get(_PROVENANCE, b"{}"))
+        table: pd.DataFrame = arrow.to_pandas()
+    except Exception as error:  # a table that this package did not write may say anything of its columns
+        raise InputError(Fault(f"not a table of results: {error}", str(path))) from error
     if version:
         table.attrs["table_version"] = int(version) if version.isdigit() else version
-    return table, json.loads(metadata.get(_PROVENANCE, b"{}"))
+    return table, provenance if isinstance(provenance, dict) else {}
 
 
 def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
@@ -181,7 +181,7 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
             found[name] = _from_text(cells[name], "any" if column is None else column.kind)
     except FileNotFoundError as error:
         raise InputError(Fault("no such file", str(path))) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise InputError(Fault(f"not a CSV table: {error}", str(path))) from error
     return pd.DataFrame(found, columns=cells.columns)
 

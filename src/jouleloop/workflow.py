@@ -69,7 +69,7 @@ class Workflow:
         self.study: Study = load_study(data)
         check_engines(self.study.config)
         self.config = self.study.config
-        self._targets = targets_of(self.config)
+        self._targets = targets_of(self.study)
         self.architectures = list(self.config.architectures)
         self.statistics = self.config.statistics.model_dump()
         self.formats = self.config.outputs.figure_formats

@@ -8,8 +8,12 @@ from typing import Any
 
 import pandas as pd
 import pytest
+import yaml
 
+from jouleloop.arch.read import read_architecture
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.study.store import ResultStore
+from jouleloop.workload.layer import parse_layer
 from paths import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
@@ -40,6 +44,7 @@ class Opened:
         self.page.wait_for_selector(f"{section} .plot[data-drawn]", state="attached")
 
     def draw_all(self) -> None:
+        self.page.evaluate("document.querySelectorAll('details.fold').forEach(fold => { fold.open = true; })")
         for place in self.page.locator(".chart").all():
             place.scroll_into_view_if_needed()
             # The page forbids what wait_for_function does, so that nothing in it is ever run from text.
@@ -66,7 +71,7 @@ def opened(shared: Opened) -> Iterator[Opened]:
             response.selectedIndex = 0;
             response.dispatchEvent(new Event('change'));
             for (const view of document.querySelectorAll('.segments input[value=growth]')) view.click();
-            for (const part of document.querySelectorAll('details[open]')) part.open = false;
+            for (const part of document.querySelectorAll('details')) part.open = part.matches('.fold');
         }"""
     )
     shared.draw("#sweep-0")
@@ -117,6 +122,120 @@ def test_it_loads_offline_without_errors_and_fits_the_width(browser: Any, run: A
     one.context.close()
     assert one.messages == []
     assert one.requests == [run.report.as_uri()]
+
+
+def test_a_phone_sees_the_energy_first_and_need_not_scroll_far(browser: Any, run: Any) -> None:
+    one = Opened(browser, run.report, "narrow")
+    tall, top = one.page.evaluate(
+        "[document.documentElement.scrollHeight, document.querySelector('#energy .plot').getBoundingClientRect().top]"
+    )
+    assert tall <= 8000
+    assert top < 500
+    one.page.goto(f"{run.report.as_uri()}#sweep-1")
+    one.page.locator("#sweep-1 .views").wait_for(state="visible")
+    one.context.close()
+    assert one.messages == []
+
+
+def test_nothing_is_sent_or_fetched_whatever_is_pressed(browser: Any, run: Any) -> None:
+    """Every button of the page and of the charting library, its menu of tools included."""
+    one = Opened(browser, run.report)
+    one.draw_all()
+    page = one.page
+    pressed = page.evaluate(
+        """async () => {
+            const names = [];
+            for (const view of document.querySelectorAll('.segments input')) view.click();
+            for (const plot of document.querySelectorAll('.plot'))
+                plot.dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));
+            for (const button of document.querySelectorAll('button, .modebar-btn')) {
+                names.push(button.dataset.title || button.textContent.trim());
+                button.dispatchEvent(new MouseEvent('click', {bubbles: true, cancelable: true}));
+                await new Promise(done => setTimeout(done, 5));
+            }
+            return names;
+        }"""
+    )
+    assert "Zoom" in pressed
+    assert "Copy as Timeloop YAML" in pressed
+    assert not [name for name in pressed if re.search("share chart|cloud|upload|edit", name, re.IGNORECASE)]
+    assert [url for url in one.requests if not url.startswith(("file:", "data:", "blob:"))] == []
+    assert page.url.startswith("file:")
+    one.context.close()
+    assert [text for text in one.messages if "clipboard" not in text.lower()] == []
+
+
+def test_a_point_has_an_address(browser: Any, opened: Opened, run: Any) -> None:
+    page = opened.page
+    page.locator("#sweep-0 .chart").focus()
+    page.keyboard.press("End")
+    page.keyboard.press("ArrowLeft")
+    link = page.locator("#sweep-0 .panel").get_by_role("link", name="link to this point").get_attribute("href")
+    assert page.url.endswith(str(link))
+    shown = page.locator("#sweep-0 .panel .note").first.inner_text()
+    again = Opened(browser, run.report)
+    again.page.goto("about:blank")
+    again.page.goto(run.report.as_uri() + str(link))
+    again.page.locator("#sweep-0 .panel h4", has_text="fc:704x64").wait_for()
+    assert again.page.locator("#sweep-0 .panel .note").first.inner_text() == shown
+    # An address of no point shows the page as it is.
+    again.page.goto("about:blank")
+    again.page.goto(f"{run.report.as_uri()}#point=growing/nobody/%E0%A4%A")
+    again.page.locator("#filters.ready").wait_for()
+    again.context.close()
+    assert again.messages == []
+
+
+def test_the_chart_comes_as_csv(opened: Opened, run: Any) -> None:
+    page = opened.page
+    with page.expect_download() as download:
+        page.locator("#sweep-0 .csv").click()
+    table = pd.read_csv(download.value.path())
+    rows = run.energies[run.energies["sweep"] == "growing"].set_index(["layer", "architecture"])
+    assert len(table) == len(rows) == 24
+    expected = rows.loc[list(zip(table["Layer"], table["Architecture"], strict=True)), "data_pj"]
+    assert table["data energy [pJ]"].tolist() == pytest.approx(expected.tolist(), rel=1e-6)
+
+
+def test_the_mapping_in_timeloop_s_format_is_the_mapping(opened: Opened, run: Any) -> None:
+    page = opened.page
+    timings = pd.read_csv(run.folder / "timings.csv")
+    page.locator("#sweep-0 .chart").focus()
+    page.keyboard.press("End")
+    seen = set()
+    for _ in range(2):
+        page.locator("#sweep-0 .chart").focus()
+        page.keyboard.press("ArrowDown")
+        architecture = page.locator("#sweep-0 .panel .note").first.inner_text().split()[1]
+        seen.add(architecture)
+        page.locator("#sweep-0 .panel .written summary").click()
+        text = page.locator("#sweep-0 .panel .yaml").inner_text()
+        files = yaml.safe_load((ROOT / "config/config.yaml").read_text())["architectures"][architecture]
+        arch = read_architecture(ROOT / files["arch"])
+        problem = parse_layer("fc:768x64").problem()
+        found = read_timeloop_mapping(yaml.safe_load(text), problem, arch)
+        same = (timings["architecture"] == architecture) & (timings["layer"] == "fc:768x64")
+        ((_, record),) = ResultStore(run.folder / "store").read(timings.loc[same, "key"])
+        assert found == from_levels(record["mapping"], problem, arch)
+    assert seen == {"simba", "eyeriss"}
+
+
+def test_views_on_time_show_the_table(opened: Opened, run: Any) -> None:
+    page = opened.page
+    rows = run.energies[(run.energies["sweep"] == "growing") & (run.energies["architecture"] == "simba")]
+    rows = rows.sort_values("C")
+    words = rows[[name for name in rows if name.startswith("dram_words_")]].sum(axis=1)
+    expected = {
+        "Cycles": (rows["C"], rows["cycles"]),
+        "Utilization": (rows["C"], rows["utilization"]),
+        "Energy × delay": (rows["C"], rows["total_pj"] * rows["cycles"] * 1e-12),
+        "Roofline": (rows["macs"] / words, rows["macs"] / rows["cycles"]),
+    }
+    for name, (x, y) in expected.items():
+        page.locator("#sweep-0 .segments").get_by_text(name, exact=True).click()
+        (trace,) = [one for one in traces(page) if one["name"] == "simba"]
+        assert trace["x"] == pytest.approx(x.tolist(), rel=1e-6)
+        assert trace["y"] == pytest.approx(y.tolist(), rel=1e-6)
 
 
 def test_charts_show_the_table(opened: Opened, run: Any) -> None:

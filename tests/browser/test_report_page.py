@@ -16,6 +16,7 @@ from jouleloop.columns import read_table, write_parquet
 from jouleloop.errors import InputError
 from jouleloop.report.html.mappings import loops_of
 from jouleloop.report.html.numbers import compact, number, percent, quantity
+from jouleloop.report.html.other import comparison_table
 from jouleloop.report.html.page import MOST_BYTES, report_page, write_report
 from jouleloop.report.html.points import Limits
 from jouleloop.report.html.sources import ReportTables, read_tables
@@ -188,6 +189,18 @@ def test_the_summary_of_the_run_is_shown(folder: Path) -> None:
     assert "not a summary of a run" in faults(folder)
 
 
+def test_two_runs_differ_in_the_section_of_the_run_alone(folder: Path) -> None:
+    summaries = ({"run": "r-1", "versions": {"python": "3.11.7"}}, {"run": "r-2", "versions": {"python": "3.13.0"}})
+    pages = []
+    for summary in summaries:
+        (folder / "summary.json").write_text(json.dumps(summary))
+        page = page_of(folder)
+        start, end = page.index('<section id="run"'), page.index('<section id="provenance"')
+        assert summary["run"] in page[start:end]
+        pages.append(page[:start] + page[end:])
+    assert pages[0] == pages[1]
+
+
 def test_bounds_and_laws_are_shown_where_the_run_has_them(folder: Path) -> None:
     table, _ = read_table(folder / "energies.parquet", ENERGIES)
     points = table[table["sweep"] == "growing"][["architecture", "sweep", "layer", "data_pj"]]
@@ -343,3 +356,25 @@ def test_numbers() -> None:
     loops = loops_of(["DRAM M2 C4 | Regs", None, "DRAM | Regs P3X"])
     assert loops.levels == ("DRAM", "Regs")
     assert loops.texts == ("M2 C4|", "", "|P3X")
+
+
+def test_another_run_is_shown_beside_this_one(run: Any, folder: Path, tmp_path: Path) -> None:
+    """Energies over those of the other run, layer by layer, and both verdicts."""
+    table, provenance = read_table(folder / "energies.parquet", ENERGIES)
+    half = (table["architecture"] == "simba") & (table["sweep"] == "growing") & (table["C"] > 384)
+    table.loc[half, "data_pj"] *= 2
+    other = tmp_path / "other"
+    other.mkdir()
+    write_parquet(other / "energies.parquet", table, ENERGIES, provenance)
+    tables = read_tables(folder, StatisticsOptions(), root=run.folder.parent, against=other)
+    found = comparison_table(tables)
+    assert found is not None
+    rows = {tuple(cell.text for cell in row[:3]): [cell.text for cell in row[3:]] for row in found.rows}
+    assert rows["growing", "simba", "data energy"][:4] == ["12", "6", "6", "0"]
+    assert rows["growing", "simba", "data energy"][4:7] == ["0.5", "0.75", "1"]
+    assert rows["growing", "eyeriss", "data energy"][:4] == ["12", "12", "0", "0"]
+    assert rows["growing", "eyeriss", "data energy"][-1] == "–"
+    page = report_page(tables, folder / "report.html")
+    assert "Against the other run" in page
+    with pytest.raises(InputError, match="nowhere"):
+        read_tables(folder, StatisticsOptions(), root=run.folder.parent, against=tmp_path / "nowhere")

@@ -23,8 +23,9 @@ from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.layouts import ANY
 from jouleloop.tables.published import read_published
 from jouleloop.theory.loop_nest.read import read_loop_nest
-from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.layer import CONV
 from jouleloop.workload.onnx_read import read_graph
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 from jouleloop.workload.timeloop_problem import read_problem
 

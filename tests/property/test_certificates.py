@@ -21,8 +21,9 @@ from jouleloop.search.certificate import certify
 from jouleloop.search.check.form import check_form, digest_of
 from jouleloop.search.check.verify import Refused, Verdict, verify
 from jouleloop.search.optimise import search_mapspace
-from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE
 

@@ -65,9 +65,9 @@ def above_weights(mapping: Mapping) -> list[LevelMapping]:
 
 
 LAYERS = [
-    Layer("conv", 4, 6, 3, 3, 1, 8, 6),
-    Layer("conv", 6, 4, 5, 3, 2, 4, 9, 2, 3),
-    Layer("conv", 1, 1, 3, 3, 1, 12, 12),
+    Layer.of("conv", 4, 6, 3, 3, 1, 8, 6),
+    Layer.of("conv", 6, 4, 5, 3, 2, 4, 9, 2, 3),
+    Layer.of("conv", 1, 1, 3, 3, 1, 12, 12),
 ]
 
 
@@ -76,7 +76,7 @@ LAYERS = [
 def test_groups_one_after_the_other_cost_as_many_layers(architecture: str, layer: Layer) -> None:
     """No word of one group is of use to another: G in the outermost place makes everything G-fold."""
     groups = 5
-    grouped = Layer(**{**vars(layer), "groups": groups})
+    grouped = Layer.of("conv", **{**layer.sizes, "groups": groups})
     assert grouped.macs == groups * layer.macs
     for mapping in drawn(architecture, layer, 40, seed=7):
         one = evaluate(architecture, layer, mapping)
@@ -100,7 +100,9 @@ def test_a_batch_one_after_the_other(architecture: str) -> None:
     stayed = set()
     for mapping in drawn(architecture, layer, 60, seed=3):
         one = evaluate(architecture, layer, mapping)
-        many = evaluate(architecture, Layer(**{**vars(layer), "N": batch}), with_outermost(mapping, "N", batch))
+        many = evaluate(
+            architecture, Layer.of("conv", **{**layer.sizes, "N": batch}), with_outermost(mapping, "N", batch)
+        )
         assert many.computes == batch * one.computes
         words = many.levels[0].data["Weights"].reads
         for space in ("Inputs", "Outputs"):
@@ -114,8 +116,8 @@ def test_a_batch_one_after_the_other(architecture: str) -> None:
 
 def test_a_batched_matrix_product_is_a_one_by_one_convolution() -> None:
     """With 1 x 1 kernels and stride 1, N and P stand in the same places of all projections but for their names."""
-    fc = Layer("fc", 12, 8, N=10)
-    conv = Layer("conv", 12, 8, P=10)
+    fc = Layer.of("fc", 12, 8, N=10)
+    conv = Layer.of("conv", 12, 8, P=10)
     assert fc.macs == conv.macs
     # N may be looped where the constraints allow it: in the outermost levels.
     for architecture in ("eyeriss", "simba"):
@@ -132,10 +134,10 @@ def test_a_batched_matrix_product_is_a_one_by_one_convolution() -> None:
 @pytest.mark.parametrize("which", ["full", "arch-only"])
 def test_depthwise_and_batched_layers_are_searched(architecture: str, which: str) -> None:
     """A search over groups is never worse than the groups one after the other."""
-    single = Layer("conv", 1, 1, 3, 3, 1, 8, 8)
+    single = Layer.of("conv", 1, 1, 3, 3, 1, 8, 8)
     energies = {}
     for groups, batch in ((1, 1), (8, 1), (8, 2)):
-        problem = Layer(**{**vars(single), "groups": groups, "N": batch}).problem()
+        problem = Layer.of("conv", **{**single.sizes, "groups": groups, "N": batch}).problem()
         target = jobs(which)[architecture].target.for_shape(problem.shape)
         result = NativeEngine().search(problem, target)
         assert result.optimal, result.reason

@@ -15,7 +15,8 @@ from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import Fault, JouleloopError
 from jouleloop.mapping.formats import from_levels, read_map_txt, read_timeloop_mapping, to_timeloop_mapping
 from jouleloop.mapspace.read import build_constraints, inline_constraints
-from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import problem_from, to_timeloop_problem
 from paths import REFERENCE, ROOT
 

@@ -200,7 +200,7 @@ def published_target(name: str) -> TargetSet:
 def layers(draw: st.DrawFn, sizes: tuple[int, ...]) -> Layer:
     """A small layer."""
     size = st.sampled_from(sizes)
-    return Layer(
+    return Layer.of(
         "conv",
         C=draw(size),
         M=draw(size),
@@ -227,7 +227,7 @@ def published_cases(draw: st.DrawFn) -> tuple[Problem, Architecture, EnergyCosts
     if name == "simba:arch-only":
         # Without mapspace constraints few layers are small enough to enumerate.
         sizes = {d: draw(st.sampled_from(values)) for d, values in (("C", (1, 2, 3)), ("M", (1, 2, 3)), ("P", (1, 2)))}
-        layer = Layer("conv", **sizes)
+        layer = Layer.of("conv", **sizes)
     else:
         layer = draw(layers((1, 2, 3, 4) if name == "eyeriss:full" else (4, 8)))
     target = published_target(name).for_shape(layer.problem().shape)
@@ -321,7 +321,7 @@ def test_a_run_of_loops_may_start_inside_the_outermost_level() -> None:
         ),
     }
     arch = Architecture("toy", levels, ComputeLevel("mac", "mac", "intmac", 8))
-    problem = Layer("conv", C=1, M=4, R=2, N=2, P=6, Q=3).problem()
+    problem = Layer.of("conv", C=1, M=4, R=2, N=2, P=6, Q=3).problem()
     space = build_mapspace(problem, arch, Constraints("toy", limits))
     nests = enumerate_nests(space)
     assert nests is not None
@@ -330,7 +330,7 @@ def test_a_run_of_loops_may_start_inside_the_outermost_level() -> None:
 
 def test_the_encoding_of_a_mapping_is_what_the_search_reports() -> None:
     arch, costs, constraints = _fixed()
-    problem = Layer("conv", C=4, M=6, R=3, S=2, P=6, Q=4).problem()
+    problem = Layer.of("conv", C=4, M=6, R=3, S=2, P=6, Q=4).problem()
     result = search_mapspace(build_mapspace(problem, arch, constraints), costs)
     assert result.mapping is not None
     nest = encode_mapping(problem, arch, result.mapping)

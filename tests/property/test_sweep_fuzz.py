@@ -12,9 +12,9 @@ from jouleloop.config.load import load_study
 from jouleloop.errors import InputError
 from jouleloop.names import safe_cell, safe_name
 from jouleloop.study.chunks import cut, distinct_layers, layer_identity
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.sweep import load_network, load_sweep, sweep_points
-from jouleloop.workload.sweep_schema import CONV_SIZES, Range, SweepFile
+from jouleloop.workload.sweep_schema import Range, SweepFile
 
 KEYS = [
     *SweepFile.model_fields,
@@ -106,7 +106,7 @@ def test_product_of_ranges(start: int, extent: int, step: int, outputs: list[int
         variable="C",
         expected="linear",
     )
-    found = [(point.layer.C, point.layer.M) for point in sweep_points(spec)]
+    found = [(point.layer.sizes["C"], point.layer.sizes["M"]) for point in sweep_points(spec)]
     wanted = {(c, m) for c in range(start, start + extent + 1, step) for m in outputs}
     assert len(found) == len(wanted)
     assert set(found) == wanted
@@ -126,7 +126,7 @@ def test_output_size_is_what_a_loop_counts(size: int, kernel: int, stride: int, 
     except InputError:
         assert not positions or (rest and rounding == "exact")
         return
-    assert point.layer.P == point.layer.Q == len(positions)
+    assert point.layer.sizes["P"] == point.layer.sizes["Q"] == len(positions)
     assert point.input_size == size
 
 
@@ -151,4 +151,5 @@ def test_names_stay_inside_the_folder(text: str) -> None:
 
 def test_sizes_of_a_layer_are_its_identity() -> None:
     assert len(distinct_layers([])) == 0
-    assert len(CONV_SIZES) == len(layer_identity(parse_layer("fc:1x1")))
+    layer = parse_layer("fc:1x1")
+    assert len(layer_identity(layer)) == 1 + len(layer.kind.fields)

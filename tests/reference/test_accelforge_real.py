@@ -9,7 +9,8 @@ from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOpti
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import EngineError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.workload.layer import CONV, parse_layer
+from jouleloop.workload.layer import CONV
+from jouleloop.workload.sizes import parse_layer
 
 pytestmark = pytest.mark.slow
 

@@ -38,7 +38,7 @@ def targets(architecture: str, constraints: str, semantics: str) -> TargetSet:
 
 def problem_and_target(row: Any) -> tuple[Problem, Target]:
     sizes = {name: int(getattr(row, name, 1)) for name in SIZES}
-    problem = Layer("conv", **sizes).problem()
+    problem = Layer.of("conv", **sizes).problem()
     found = targets(row.architecture, getattr(row, "constraints", "full"), getattr(row, "semantics", "timeloop-3.0.3"))
     return problem, found.for_shape(problem.shape)
 

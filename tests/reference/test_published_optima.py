@@ -52,7 +52,7 @@ def published(name: str, architecture: str) -> list[tuple[float, float, Layer]]:
     assert table is not None
     column = sweep(name).published_parameter
     layers = {
-        point.input_size if column == "input_size" else getattr(point.layer, column): point.layer
+        point.input_size if column == "input_size" else point.layer.sizes[column]: point.layer
         for point in sweep(name).points
     }
     return [(p, e, layers[p]) for p, e in zip(table["parameter"], table["published_pj"], strict=True)]

@@ -45,7 +45,7 @@ def _nest(*outer: tuple[str, int], spatial: tuple[tuple[str, int, str], ...] = (
 
 
 def test_counts_of_a_product(timeloop: TimeloopEngine) -> None:
-    problem = Layer("fc", 3, 4).problem()
+    problem = Layer.of("fc", 3, 4).problem()
     found = timeloop.evaluate(problem, _target(timeloop, Constraints("none")), _nest(("M", 4), ("C", 3)))
     buffer = found.level("Buffer").data
     # Tiles of one word; outputs stay while C runs, weights and inputs move at every step.
@@ -62,7 +62,7 @@ def test_counts_of_a_product(timeloop: TimeloopEngine) -> None:
 
 
 def test_spatial_reduction(timeloop: TimeloopEngine) -> None:
-    problem = Layer("fc", 4, 3).problem()
+    problem = Layer.of("fc", 4, 3).problem()
     nest = _nest(("M", 3), ("C", 2), spatial=(("C", 2, "X"),))
     found = timeloop.evaluate(problem, _target(timeloop, Constraints("none")), nest)
     # Two units reduce into one update. Where a level fans out into the units, what stays while a loop runs is not sent
@@ -75,7 +75,7 @@ def test_spatial_reduction(timeloop: TimeloopEngine) -> None:
 
 
 def test_search_is_exhaustive(timeloop: TimeloopEngine) -> None:
-    problem = Layer("fc", 3, 2).problem()
+    problem = Layer.of("fc", 3, 2).problem()
     target = _target(timeloop, Constraints("keep", KEEP))
     found = timeloop.search(problem, target)
     assert found.status == "ok"
@@ -88,7 +88,7 @@ def test_search_is_exhaustive(timeloop: TimeloopEngine) -> None:
 
 
 def test_capacity(timeloop: TimeloopEngine, tmp_path: Path) -> None:
-    problem = Layer("fc", 3, 4).problem()
+    problem = Layer.of("fc", 3, 4).problem()
     nest = Mapping((LevelMapping("Backing", (), (), ALL), LevelMapping("Buffer", (("M", 4), ("C", 3)), (), ALL)))
     engine = TimeloopEngine(TimeloopOptions(keep_folders=tmp_path))
     with pytest.raises(MappingError, match="Buffer cannot be mapped"):

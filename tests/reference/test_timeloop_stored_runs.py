@@ -11,9 +11,9 @@ from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 
 RUNS = Path(__file__).parent / "timeloop_runs"
-FC = Layer("fc", 1024, 128).problem()
+FC = Layer.of("fc", 1024, 128).problem()
 #: Bounds that the loops of the stored mappings multiply to.
-CONV = Layer("conv", 3, 32, 3, 3, 1, 112, 112).problem()
+CONV = Layer.of("conv", 3, 32, 3, 3, 1, 112, 112).problem()
 STORED = [("fc_eyeriss_1024x128", FC), ("fc_simba_1024x128", FC), ("later_eyeriss_like", CONV), ("mapper_ok", None)]
 
 
@@ -68,7 +68,7 @@ def test_energy_of_clustered_registers_is_per_instance_in_the_xml() -> None:
 
 @pytest.mark.parametrize(("name", "problem"), STORED, ids=[name for name, _ in STORED])
 def test_text_alone_agrees_with_the_xml(name: str, problem: Problem | None) -> None:
-    problem = problem or Layer("fc", 7, 11).problem()
+    problem = problem or Layer.of("fc", 7, 11).problem()
     text = (RUNS / name / "timeloop-mapper.stats.txt").read_text()
     exact = parse_evaluation(text, (RUNS / name / "timeloop-mapper.map+stats.xml").read_text(), problem)
     rough = parse_evaluation(text, None, problem)
@@ -105,7 +105,7 @@ def test_later_simba_adds_up() -> None:
 
 
 def test_probes_differ_in_first_fills_and_in_shared_inputs() -> None:
-    problem = Layer("conv", 1, 1, R=2, P=2).problem()
+    problem = Layer.of("conv", 1, 1, R=2, P=2).problem()
     new, old, later = (
         read_evaluation(RUNS / f"probe_{release}", "timeloop-model", problem)
         for release in ("3.0.3", "2023-04", "later")

@@ -1,6 +1,7 @@
-"""The same inputs under every supported Python: the same tables, byte for byte."""
+"""The same inputs under every supported Python, set of packages and processor: the same tables, byte for byte."""
 
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -9,15 +10,15 @@ from importlib.metadata import version as installed
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 import pytest
 
+from jouleloop.parquet import read_sealed
 from waiting import LIMIT_S
 
 pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
 
 VERSIONS = ("3.11", "3.12", "3.13")
-#: What `jouleloop sweep` imports.
+#: What `jouleloop sweep` and the statistics import.
 NEEDED = ("jinja2", "numba", "numpy", "pandas", "pyarrow", "pydantic", "rich", "scipy", "statsmodels", "typer", "yaml")
 SWEEP = """\
 kind: conv
@@ -27,6 +28,21 @@ combine: product
 variable: macs
 expected: linear
 """
+#: The tables of the statistics, made of those of the sweep.
+STATISTICS = """\
+import sys
+from pathlib import Path
+from jouleloop.columns import read_table
+from jouleloop.stats.options import StatisticsOptions
+from jouleloop.tables.growth import analyse, write_analysis
+from jouleloop.tables.layouts import ENERGIES
+from jouleloop.workload.sweep import load_sweep
+folder = Path(sys.argv[1])
+energies, provenance = read_table(folder / "energies.parquet", ENERGIES)
+sweep = load_sweep(Path("layers/several.yaml"))
+write_analysis(analyse(energies, [sweep], StatisticsOptions()), folder, provenance)
+"""
+TABLES = ("energies", "energy_sources", "fits", "verdicts", "residuals", "left_out")
 
 
 def interpreters(version: str) -> list[str]:
@@ -67,39 +83,70 @@ def python_with_packages(version: str, folder: Path) -> str:
 
 
 @pytest.fixture(scope="module")
-def swept(study: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str, str], Path]:
-    """Return what sweeps with a given Python and returns the folder of the results."""
+def swept(study: Callable[..., Any], tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Return what sweeps and tests with a given Python and returns the folder of the results."""
     project = study(tmp_path_factory.mktemp("versions") / "s")
     (project.folder / "layers/several.yaml").write_text(SWEEP)
 
-    def sweep(python: str, name: str) -> Path:
-        arguments = ("sweep", "several", "--arch", "eyeriss", "--arch", "simba", "--output", f"results/{name}")
-        done = subprocess.run(
-            [python, "-m", "jouleloop", *arguments],
-            cwd=project.folder,
-            env=project.variables(),
-            capture_output=True,
-            text=True,
-            timeout=LIMIT_S,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
+    def sweep(python: str, name: str, more: dict[str, str] | None = None) -> Path:
+        output = f"results/{name}"
+        arguments = ("sweep", "several", "--arch", "eyeriss", "--arch", "simba", "--output", output)
+        for command in (("-m", "jouleloop", *arguments), ("-c", STATISTICS, output)):
+            done = subprocess.run(
+                [python, *command],
+                cwd=project.folder,
+                env=project.variables(more),
+                capture_output=True,
+                text=True,
+                timeout=LIMIT_S,
+                check=False,
+            )
+            assert done.returncode == 0, done.stderr
         return Path(project.results / name)
 
     return sweep
 
 
 @pytest.fixture(scope="module")
-def own(swept: Callable[[str, str], Path]) -> Path:
+def own(swept: Callable[..., Path]) -> Path:
     return swept(sys.executable, "own")
 
 
+def csvs(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / f"{name}.csv").read_bytes() for name in TABLES}
+
+
+def parquets(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / f"{name}.parquet").read_bytes() for name in TABLES if name != "energy_sources"}
+
+
 @pytest.mark.parametrize("version", VERSIONS)
-def test_the_same_tables(version: str, swept: Callable[[str, str], Path], own: Path, tmp_path: Path) -> None:
-    python = python_with_packages(version, tmp_path / "venv")
-    other = swept(python, version)
-    assert (other / "energies.csv").read_bytes() == (own / "energies.csv").read_bytes()
-    assert (other / "energy_sources.csv").read_bytes() == (own / "energy_sources.csv").read_bytes()
-    mine, theirs = (pq.read_table(folder / "energies.parquet") for folder in (own, other))
-    assert theirs.replace_schema_metadata().equals(mine.replace_schema_metadata())
-    assert len(mine) == 16
+def test_the_same_tables(version: str, swept: Callable[..., Path], own: Path, tmp_path: Path) -> None:
+    other = swept(python_with_packages(version, tmp_path / "venv"), version)
+    assert csvs(other) == csvs(own)
+    assert parquets(other) == parquets(own)
+    assert len(read_sealed(own / "energies.parquet")) == 16
+
+
+@pytest.mark.skipif("JOULELOOP_PYTHON_LOWEST" not in os.environ, reason="`make test-lowest` makes the environment")
+def test_the_lowest_versions(swept: Callable[..., Path], own: Path) -> None:
+    other = swept(os.environ["JOULELOOP_PYTHON_LOWEST"], "lowest", {"PYTHONWARNINGS": "ignore"})
+    assert csvs(other) == csvs(own)
+    for name in parquets(own):
+        mine, theirs = (read_sealed(folder / f"{name}.parquet") for folder in (own, other))
+        assert theirs.to_pydict() == mine.to_pydict()
+
+
+@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="the processors are those of x86-64")
+def test_an_older_processor(swept: Callable[..., Path], own: Path, tmp_path: Path) -> None:
+    from numpy._core import _multiarray_umath
+
+    more = {
+        "OPENBLAS_CORETYPE": "Prescott",
+        "NPY_DISABLE_CPU_FEATURES": " ".join(_multiarray_umath.__cpu_dispatch__),
+        "NUMBA_CPU_NAME": "generic",
+        "NUMBA_CACHE_DIR": str(tmp_path),
+    }
+    other = swept(sys.executable, "older", more)
+    assert csvs(other) == csvs(own)
+    assert parquets(other) == parquets(own)

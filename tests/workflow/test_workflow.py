@@ -215,6 +215,8 @@ def test_provenance_names_versions_and_inputs(finished: Path) -> None:
 
     metadata = pq.read_schema(finished / "results/energies.parquet").metadata
     found = json.loads(metadata[b"provenance"])
-    assert {"jouleloop", "numba", "python"} <= set(found["versions"])
+    assert set(found["versions"]) == {"jouleloop", "jouleloop_code"}
+    summary = json.loads((finished / "results/summary.json").read_text())
+    assert {"numba", "python"} <= set(summary["versions"])
     assert set(found["architectures"]) == {"eyeriss", "simba"}
     assert "layers/tiny.yaml" in found["sweeps"]["tiny"]

@@ -11,4 +11,4 @@ with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
     name = snakemake.wildcards.arch
     sweep = next(sweep for sweep in study.sweeps if sweep.name == snakemake.wildcards.sweep)
-    write_specs(jobs_of(study.config, only=name)[name].target, sweep, Path(snakemake.output[0]))
+    write_specs(jobs_of(study, only=name)[name].target, sweep, Path(snakemake.output[0]))

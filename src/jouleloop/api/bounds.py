@@ -10,7 +10,8 @@ from jouleloop.tables.network_bound import fast_words, layer_of_row, least_dram_
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.bounds import single_processor_bounds
 from jouleloop.theory.convolution.layer import Precisions
-from jouleloop.workload.layer import Layer, parse_layer
+from jouleloop.workload.layer import Layer
+from jouleloop.workload.sizes import parse_layer
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ def bounds(architecture: ArchitectureLike, layer: str | Layer) -> Bounds:
     found = _layer(layer)
     hardware = architecture_of(architecture, found.problem())
     target = hardware.target(found.problem())
-    row = {**found.as_dict(), "macs": found.macs, "compute_pj": found.macs * target.costs.compute_pj}
+    row = {**found.sizes, "macs": found.macs, "compute_pj": found.macs * target.costs.compute_pj}
     group, memory = layer_of_row(row), fast_words(target)
-    words = found.groups * least_dram_words(group, memory)
+    words = found.sizes["groups"] * least_dram_words(group, memory)
     papers = () if memory is None else single_processor_bounds(group, Precisions(), memory)
     return Bounds(hardware, found, words, theory_lower_pj(row, target), papers)
 

@@ -125,12 +125,12 @@ class Architecture:
             files = replace(files, energy=energy_sources([str(text) for text in texts], None, files.sources))
         if changes:
             files = replace(files, changes=(*files.changes, *changes.items()))
-        return self._of(TargetSet(files, semantics or self.semantics, self.shape), self.shape)
+        return self._of(TargetSet(files, semantics or self.semantics, (self.shape,)), self.shape)
 
     @cached_property
     def targets(self) -> TargetSet:
         """The files as read, for every shape of problem."""
-        return TargetSet(self.files, self.semantics, self.shape)
+        return TargetSet(self.files, self.semantics, (self.shape,))
 
     def target(self, problem: Problem) -> Target:
         """Return what engines need for ``problem``."""

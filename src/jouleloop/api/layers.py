@@ -10,8 +10,9 @@ from jouleloop.config.load import LAYERS, NETWORKS
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest
 from jouleloop.files import is_file, read_yaml, write_yaml
-from jouleloop.workload.layer import Layer, parse_layer
+from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
 from jouleloop.workload.timeloop_problem import problem_from
 
@@ -67,7 +68,7 @@ def sweep_of(layers: SweepLike) -> Sweep:
     if isinstance(layers, (str, Path)):
         return _named(str(layers))
     found = [layer if isinstance(layer, Layer) else parse_layer(layer) for layer in layers]
-    return Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_width) for layer in found), "")
+    return Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")
 
 
 def _named(text: str) -> Sweep:

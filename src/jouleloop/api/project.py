@@ -206,4 +206,4 @@ def load_target(
         files = replace(files, variables=given, changes=tuple((changes or {}).items()))
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
-    return TargetSet(files, semantics, shape)
+    return TargetSet(files, semantics, (shape,))

@@ -40,6 +40,7 @@ def search(
     constraints: str | Path | None = None,
     engine: str | Engine = "native",
     budget: int | None = None,
+    seconds: float | None = None,
 ) -> Result:
     """Return the best mapping of a layer and what proves it.
 
@@ -58,6 +59,8 @@ def search(
         ``native``, ``timeloop`` or ``accelforge``.
     budget
         Most mappings to evaluate; without it the optimum is proven.
+    seconds
+        After so many seconds the search stops with its best mapping and a proven bound.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def search(
     """
     problem = problem_of(layer)
     hardware = architecture_of(architecture, problem, constraints)
-    options = SearchOptions(objectives_of(objective), budget=budget)
+    options = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
     back_end = get_engine(engine) if isinstance(engine, str) else engine
     return Result(hardware, problem, back_end.search(problem, hardware.target(problem), options), engine=back_end.name)
 
@@ -126,15 +129,52 @@ def sweep(
     progress
         Called with the numbers of layers found in the store and searched since the last call.
     """
+    points = sweep_of(layers)
+    jobs = _jobs(points, architectures, constraints, engine, objective, budget)
+    return _searched(points, jobs, store, progress)
+
+
+def laws(
+    layers: SweepLike,
+    architectures: ArchitectureLike | Sequence[ArchitectureLike],
+    *,
+    constraints: str | Path | None = None,
+    store: str | Path | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> "pd.DataFrame":
+    """Return the exact laws that the least energies of a sweep obey, a row a law, as docs/laws.md explains them.
+
+    A law is the energy of a class of mappings as a formula in the layer's sizes: pJ per weight, input and output.
+    Parameters are those of `sweep`.
+    """
+    from jouleloop.tables.laws import law_tables  # noqa: PLC0415 - loads pandas
+
+    points = sweep_of(layers)
+    jobs = _jobs(points, architectures, constraints)
+    return law_tables(_searched(points, jobs, store, progress), jobs, [points]).laws
+
+
+def _jobs(
+    points: Sweep,
+    architectures: ArchitectureLike | Sequence[ArchitectureLike],
+    constraints: str | Path | None,
+    engine: str | Engine = "native",
+    objective: str | Sequence[str] = "energy",
+    budget: int | None = None,
+) -> "dict[str, Job]":
+    several = [architectures] if isinstance(architectures, (str, Path, Architecture)) else architectures
+    hardware = [architecture_of(one, constraints=constraints) for one in several]
+    return jobs_of(points, hardware, engine, SearchOptions(objectives_of(objective), budget=budget))
+
+
+def _searched(
+    points: Sweep, jobs: "dict[str, Job]", store: str | Path | None, progress: Callable[[int, int], None] | None
+) -> "pd.DataFrame":
     # These load pandas, which `search` can do without.
     from jouleloop.study.store import ResultStore  # noqa: PLC0415
     from jouleloop.study.variants import distinct_points, run_points  # noqa: PLC0415
     from jouleloop.tables.energies import energies_table  # noqa: PLC0415
 
-    points = sweep_of(layers)
-    several = [architectures] if isinstance(architectures, (str, Path, Architecture)) else list(architectures)
-    hardware = [architecture_of(one, constraints=constraints) for one in several]
-    jobs = jobs_of(points, hardware, engine, SearchOptions(objectives_of(objective), budget=budget))
     with tempfile.TemporaryDirectory() as folder:
         results = ResultStore(Path(folder if store is None else store))
         for job in jobs.values():

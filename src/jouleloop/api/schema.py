@@ -5,7 +5,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from jouleloop.api.results import SCHEMA
-from jouleloop.workload.sweep_schema import Strict, unit
+from jouleloop.workload.strict import Strict
+from jouleloop.workload.sweep_schema import unit
 
 
 class EnergyRow(Strict):

@@ -13,18 +13,27 @@ from jouleloop.cli import options
 from jouleloop.cli.hints import hints
 from jouleloop.cli.show import show_result
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.watching import watched
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_json, write_text
+from jouleloop.search.limit import INTERRUPT
 from jouleloop.terminal.console import print_json, stderr
 from jouleloop.terminal.splice import spliced
 
+#: Exit code of a program that a signal ended early.
+_INTERRUPTED = 130
+
 
 @contextlib.contextmanager
-def engine_with_progress(name: str) -> Iterator[Engine]:
+def engine_with_progress(name: str, seconds: float | None) -> Iterator[Engine]:
     """Yield the engine called ``name``; what it reports of a long search is shown on a terminal."""
     back_end = get_engine(name)
+    if hasattr(back_end, "watch"):
+        with watched(seconds) as back_end.watch:
+            yield back_end
+        return
     if not hasattr(back_end, "on_progress") or not stderr.is_terminal:
         yield back_end
         return
@@ -43,6 +52,7 @@ def map_layer(
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
+    seconds: options.Seconds = None,
     as_json: options.AsJson = False,
     write_mapping: Annotated[
         Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
@@ -59,14 +69,14 @@ def map_layer(
         raise InputError(Fault(fault, "--certificate", value=str(certificate)))
     problem = problem_of(layer)
     chosen = hardware.load(arch, constraints, problem.shape)
-    with engine_with_progress(engine) as back_end:
-        result = search(chosen, problem, objective=objectives, engine=back_end, budget=budget)
+    with engine_with_progress(engine, seconds) as back_end:
+        result = search(chosen, problem, objective=objectives, engine=back_end, budget=budget, seconds=seconds)
     if write_mapping is not None and result.mapping is not None:
         header = f"# {result.problem.name} on {chosen.name}: {result.energy_pj} pJ\n"
         write_text(write_mapping, header + result.to_timeloop())
     elif write_mapping is not None and result.ok:
         stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)
-    if certificate is not None and result.mapping is not None:
+    if certificate is not None and result.optimal:
         write_json(certificate, result.certificate(), indent=None)
     if as_json:
         print_json(result.as_dict())
@@ -75,6 +85,8 @@ def map_layer(
             status = "" if result.ok else f"{result.status}: "
             stderr.print(f"{status}{result.reason}", markup=False, highlight=False, soft_wrap=True)
         show_result(result)
+    if result.search is not None and result.search.stopped == INTERRUPT:
+        raise typer.Exit(_INTERRUPTED)
     if not result.ok:
         for hint in hints(result):
             stderr.print(f"hint: {hint}", markup=False, highlight=False, soft_wrap=True)

@@ -72,4 +72,10 @@ EngineName = Annotated[str, typer.Option("--engine", help=f"What searches: {', '
 Budget = Annotated[
     int | None, typer.Option("--budget", min=1, help="Most mappings to evaluate; without it the optimum is proven.")
 ]
+Seconds = Annotated[
+    float | None,
+    typer.Option(
+        "--seconds", min=0.0, help="Stop each search after so many seconds, with its best mapping and a proven bound."
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (energies in pJ) instead of tables.")]

@@ -20,6 +20,9 @@ def report(
         bool,
         typer.Option("--allow-mixed", help="Accept results of several engines or energy tables; each is tested alone."),
     ] = False,
+    against: Annotated[
+        Path | None, typer.Option("--against", help="Folder of another run, shown beside this one layer by layer.")
+    ] = None,
     again: Annotated[
         bool, typer.Option("--again", help="Test the growth again instead of reading verdicts.csv and its neighbours.")
     ] = False,
@@ -36,6 +39,6 @@ def report(
     if allow_mixed:
         options = options.model_copy(update={"allow_mixed": True})
     path = output or results / "report.html"
-    tables = read_tables(results, options, root=root, again=again)
+    tables = read_tables(results, options, root=root, again=again, against=against)
     size = write_report(tables, path)
     stdout.print(f"{path} ({size / 1e6:.1f} MB)", markup=False, highlight=False, soft_wrap=True)

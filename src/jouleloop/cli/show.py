@@ -108,9 +108,10 @@ def _show_certificate(result: SearchResult) -> None:
     # Nodes are what was opened, not what was left out.
     reasons = [f"{count:,} by {name}" for name, count in result.pruned.items() if name != "nodes"]
     opened = f"; {result.pruned['nodes']:,} nodes opened" if "nodes" in result.pruned else ""
+    gap = "" if result.optimal or result.gap is None else f", gap {result.gap:.2%}"
     lines = (
         ("optimal", f"{'yes' if result.optimal else 'not proven'}: {result.proof}"),
-        ("lower bound", f"{result.lower_bound:,.4f} {unit} ({'+'.join(result.objective)})"),
+        ("lower bound", f"{result.lower_bound:,.4f} {unit} ({'+'.join(result.objective)}){gap}"),
         ("mapspace", f"{result.mapspace_size:,} mappings, {result.index_factorizations:,} index factorizations"),
         ("visited", f"{result.visited:,} mappings; parts pruned: {', '.join(reasons) or 'none'}{opened}"),
         ("seconds", f"{result.seconds:.3f}"),

@@ -50,6 +50,7 @@ def sweep(
     objective: options.Objective = "energy",
     engine: options.EngineName = "native",
     budget: options.Budget = None,
+    seconds: options.Seconds = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Write a line a layer to logs/sweep.log in the output folder.")
     ] = False,
@@ -59,7 +60,7 @@ def sweep(
 
     points = sweep_of(layers)
     check_sweeps([points])
-    told = SearchOptions(objectives_of(objective), budget=budget)
+    told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
     jobs = jobs_of(points, [hardware.load(name, constraints) for name in arch], engine, told)
     store = ResultStore(output / "store")
     started = time.monotonic()

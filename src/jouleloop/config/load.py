@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from jouleloop.energy.choice import source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file, read_yaml
 from jouleloop.validation import validate
+from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.sweep import Sweep, load_network, load_sweep
 
 LAYERS = Path("layers")
@@ -37,6 +39,12 @@ class Study:
     def tested(self) -> tuple[Sweep, ...]:
         """The sweeps whose growth is tested: all but the networks."""
         return tuple(sweep for sweep in self.sweeps if not sweep.is_network)
+
+    @cached_property
+    def shapes(self) -> tuple[ProblemShape, ...]:
+        """The problem shapes of all layers."""
+        points = (point for sweep in (*self.sweeps, *self.architecture_sweeps) for point in sweep.points)
+        return tuple(dict.fromkeys(point.layer.kind.shape_of(point.layer.values) for point in points))
 
     @property
     def networks(self) -> tuple[Sweep, ...]:

@@ -12,7 +12,8 @@ from jouleloop.engines.registry import ENGINES
 from jouleloop.engines.timeloop.options import ALGORITHMS, CONTAINER, FRONT_ENDS, HOME_VARIABLE
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.stats.options import StatisticsOptions
-from jouleloop.workload.sweep_schema import Name, Strict, unit
+from jouleloop.workload.strict import Strict
+from jouleloop.workload.sweep_schema import Name, unit
 
 FigureFormat = Literal["png", "svg", "pdf"]
 
@@ -224,6 +225,18 @@ class TimeloopSettings(Strict):
     )
 
 
+class SearchLimits(Strict):
+    """Where a search stops without a proof."""
+
+    seconds: float | None = Field(
+        default=None,
+        gt=0,
+        description="Time limit of one search; its best mapping so far is taken then, with its bound, and called no "
+        "optimum. Such rows vary from run to run, and are searched again when the limit is raised.",
+        json_schema_extra=unit("s"),
+    )
+
+
 class Config(Strict):
     """Configuration of the jouleloop workflow; paths are relative to the folder that snakemake runs in."""
 
@@ -264,6 +277,11 @@ class Config(Strict):
         description="Most mappings evaluated for one layer; without it the search runs until the optimum is proven.",
         json_schema_extra=unit("mappings"),
     )
+    search: SearchLimits = Field(
+        default_factory=SearchLimits,
+        description="Where a search of the native engine stops.",
+        json_schema_extra=unit("keys"),
+    )
     confirm: Literal["timeloop"] | None = Field(
         default=None,
         description="Evaluate every optimum of the native engine again with real Timeloop and write the cross-check.",
@@ -292,6 +310,12 @@ class Config(Strict):
     def _semantics_known(self) -> Self:
         if self.semantics == SEMANTICS[2] and self.engine != "timeloop":
             raise ValueError(f"semantics {self.semantics} are searched by engine timeloop, not by {self.engine}")
+        return self
+
+    @model_validator(mode="after")
+    def _limits_native(self) -> Self:
+        if self.search.seconds is not None and self.engine != "native":
+            raise ValueError(f"search.seconds is for engine native, not {self.engine}")
         return self
 
     @model_validator(mode="after")

@@ -6,6 +6,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.search.limit import Limit, Watch
 from jouleloop.search.optimise import search_mapspace
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
@@ -15,6 +16,8 @@ class NativeEngine:
     """Evaluates and searches in this process; needs nothing but the package."""
 
     name = "native"
+    #: Told how a search goes, and may stop it; None: nobody is.
+    watch: Watch | None = None
 
     def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
         """Return what ``mapping`` costs; raise `MappingError` where it is none of this problem and target."""
@@ -36,4 +39,5 @@ class NativeEngine:
             objective=options.objective,
             semantics=target.semantics,
             budget=options.budget,
+            watch=self.watch or Watch(Limit(options.seconds)),
         )

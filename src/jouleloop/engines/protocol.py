@@ -37,15 +37,18 @@ class SearchOptions:
     seed
         Of an engine that takes random decisions.
     budget
-        The most mappings to evaluate, never seconds; None for a proof.
+        The most mappings to evaluate; None for a proof.
+    seconds
+        Of wall clock, after which a search stops with what it has; None for a proof. What is found then varies.
     """
 
     objective: tuple[str, ...] = ("energy",)
     seed: int = 0
     budget: int | None = None
+    seconds: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        """Return plain data."""
+        """Return what determines a result, as plain data; seconds do not, for where they end a search it says so."""
         return {"objective": list(self.objective), "seed": self.seed, "budget": self.budget}
 
 

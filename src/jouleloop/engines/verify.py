@@ -123,7 +123,7 @@ def problem_of(dims: dict[str, int]) -> Problem:
     w_stride = dims.get("Wstride", dims.get("w_stride", stride))
     h_stride = dims.get("Hstride", dims.get("h_stride", stride))
     groups = dims.get("G", dims.get("groups", 1))
-    return Layer("conv", **sizes, w_stride=w_stride, h_stride=h_stride, groups=groups).problem()
+    return Layer.of("conv", **sizes, w_stride=w_stride, h_stride=h_stride, groups=groups).problem()
 
 
 def _semantics(entry: dict[str, Any]) -> str:

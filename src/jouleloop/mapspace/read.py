@@ -18,12 +18,15 @@ from jouleloop.mapping.directives import (
     parse_split,
 )
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
-from jouleloop.workload.layer import CONV
+from jouleloop.mapspace.plays import play, read_roles
+from jouleloop.workload.kinds import CONV, GROUPED_CONV
 from jouleloop.workload.problem import ProblemShape
 
 #: Sets of constraints that can be chosen: architecture and mapspace constraints, or the former alone.
 SETS = ("full", "arch-only")
 
+#: The section that says how constraints are read for other shapes of problem than a convolution.
+_SHAPES = "shapes"
 _SECTIONS = {
     "architecture_constraints": "arch",
     "constraints": "arch",
@@ -83,7 +86,8 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
     which
         ``full`` for both, ``arch-only`` for the architecture constraints alone.
     shape
-        The problem shape whose dimensions and data spaces the file may name.
+        The problem shape whose dimensions and data spaces the file names; or one that has an entry in its section
+        ``shapes``, which says what its parts play in a convolution (`jouleloop.mapspace.plays`).
 
     Raises
     ------
@@ -100,8 +104,8 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
     found = False
     for key, value in data.items():
         if key not in _SECTIONS:
-            if key not in OTHER_SECTIONS and key != "architecture":
-                faults.append(unknown(str(key), (*_SECTIONS, *OTHER_SECTIONS), "section"))
+            if key != _SHAPES and key not in OTHER_SECTIONS and key != "architecture":
+                faults.append(unknown(str(key), (*_SECTIONS, _SHAPES, *OTHER_SECTIONS), "section"))
             continue
         found = True
         if _SECTIONS[key] == "arch" or which == "full":
@@ -110,7 +114,7 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
         faults.append(Fault("holds no constraints", allowed="architecture_constraints, mapspace_constraints"))
     try:
         raise_all(faults)
-        return build_constraints(targets, arch, shape, name=f"{path.stem}/{which}")
+        return _for_shape(targets, data, arch, shape, name=f"{path.stem}/{which}")
     except JouleloopError as error:
         raise error.at(path) from error
 
@@ -143,9 +147,27 @@ def own_constraints(
             targets += _targets(value, str(key), faults)
     try:
         raise_all(faults)
-        return build_constraints(targets, arch, shape, name=f"{arch.name}/{which}")
+        return _for_shape(targets, data, arch, shape, name=f"{arch.name}/{which}")
     except JouleloopError as error:
         raise error.at(path) from error
+
+
+def _for_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
+    """Return the constraints of ``targets`` for a shape: by its entry in the section ``shapes``, or as they are."""
+    rules = data.get(_SHAPES) if isinstance(data, dict) else None
+    if isinstance(rules, dict) and shape.name in rules:
+        faults: list[Fault] = []
+        roles = read_roles(rules[shape.name], f"{_SHAPES}.{shape.name}", shape, GROUPED_CONV, faults)
+        raise_all(faults)
+        return play(build_constraints(targets, arch, GROUPED_CONV, name=name), roles, shape, GROUPED_CONV)
+    try:
+        return build_constraints(targets, arch, shape, name=name)
+    except InputError as error:
+        if shape in (CONV, GROUPED_CONV):
+            raise
+        text = f"the constraints are not written for the shape {shape.name!r}, and no rule says how to read them for it"
+        allowed = f"a rule in {_SHAPES}.{shape.name}, constraints of its own, or none"
+        raise InputError([Fault(text, None, _SHAPES, None, allowed), *error.faults]) from error
 
 
 def read_mapper(path: Path) -> dict[str, Any]:

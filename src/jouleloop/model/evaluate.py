@@ -38,6 +38,7 @@ from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, Networ
 from jouleloop.model.kernel import count_transfers
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.price import price, utilize
+from jouleloop.model.residual import count_residual_transfers
 from jouleloop.model.semantics import FIRST_FILLS_ELIDED, Rules, rules_of
 from jouleloop.workload.problem import Problem
 
@@ -76,6 +77,24 @@ def evaluate_nest(
     return count_nest(layer, spec, compute_pj, elided, False, nest, work)
 
 
+@njit
+def evaluate_residual_nest(
+    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
+) -> tuple[float, int, int, int, int]:
+    """Run the whole model on one nest of which a loop ends early, as `evaluate_nest`; also return all operations.
+
+    All units count that any step uses: what is idle in the last run is paid for (``CollectWorkingSets``). The steps are
+    those of loops that run to their ends (``max_temporal_iterations``).
+    """
+    units, steps = utilize(spec, nest, work)
+    computes = int(count_residual_transfers(layer, nest, work) * units)
+    sound = collapse(layer.read_write, nest.keep, elided, work)
+    total_pj, cycles = price(spec, compute_pj, nest.keep, steps, computes, work)
+    if not sound:
+        total_pj = np.inf
+    return total_pj, cycles, units, steps, computes
+
+
 def evaluate_mapping(
     problem: Problem,
     arch: Architecture,
@@ -103,22 +122,22 @@ def evaluate_mapping(
     _check_costs(costs, rules)
     nest = encode_mapping(problem, arch, mapping)
     spec = encode_hardware(arch, costs)
-    work = new_work(*nest.keep.shape)
-    total_pj, cycles, units, steps = count_nest(
-        encode_layer(problem),
-        spec,
-        costs.compute_pj,
-        rules.first_fills_elided,
-        rules.rests_keep_stride,
-        nest,
-        work,
-    )
+    work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
+    layer, elided = encode_layer(problem), rules.first_fills_elided
+    if mapping.imperfect:
+        first_fills_elided(semantics)  # the rules of Timeloop 4 are known for loops that run to their ends alone
+        residual = evaluate_residual_nest(layer, spec, costs.compute_pj, elided, nest, work)
+        total_pj, cycles, units, steps, computes = residual
+    else:
+        resting = rules.rests_keep_stride
+        total_pj, cycles, units, steps = count_nest(layer, spec, costs.compute_pj, elided, resting, nest, work)
+        computes = steps * units
     _check_gaps(problem, arch, work)
     if check_capacity:
         _check_capacity(arch, nest, spec, work)
     if total_pj == np.inf:
         raise MappingError(Fault("outputs overlap: fewer words move than a level sees, where Timeloop stops"))
-    found = _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps)
+    found = _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps, computes)
     if rules.leakage:
         found = replace(found, energy_pj=found.energy_pj + sum(leakage_pj(costs, found).values()))
     return found
@@ -185,6 +204,7 @@ def _evaluation(
     cycles: int,
     units: int,
     steps: int,
+    computes: int,
 ) -> Evaluation:
     spaces = [space.name for space in problem.data_spaces]
     levels = []
@@ -216,7 +236,6 @@ def _evaluation(
             networks[f"{names[position]}<==>{names[position + 1]}"] = {
                 space: _network(problem, level, work, index, v) for v, space in enumerate(spaces)
             }
-    computes = steps * units
     return Evaluation(
         levels=tuple(levels),
         networks=networks,
@@ -238,10 +257,12 @@ def _network(problem: Problem, level: StorageLevel, work: WorkArrays, index: int
     times, spared = (2, work.access[index, v, PARTITION]) if written and not level.reduces else (1, 0)
     groups = work.groups[index, v, : work.access[index, v, GROUPS]]
     ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in groups if w > 0))
-    reductions = 0
+    reductions: int = 0
     for multicast, _, words in ingress if written else ():
-        # Timeloop adds to a whole number, which cuts every sum.
-        reductions = int(reductions + (multicast - 1) * words)
+        # Timeloop adds to a whole number, which cuts every sum; what was spared is taken off every group, and below 0
+        # the number wraps around, as the conversion of processors of today does.
+        total = reductions + (multicast - 1) * words
+        reductions = 0 if total >= 2.0**64 else int(total) % 2**64
     return NetworkStats(int(work.status[index, FANOUT]), ingress, float(work.flow[index, v, LINKS]), float(reductions))
 
 

@@ -286,7 +286,7 @@ def _boundary(
                 if not have_offsets:
                     have_offsets = True
                     fill_offsets(coef, spatial, spatials, offsets, codes, reach)
-                number = neighbour_links(offsets, need, columns, rows, linked)
+                number = neighbour_links(offsets, offsets, need, columns, rows, linked)
                 if number > 0:
                     for i in range(instances):
                         chosen[i] = not linked[i]

@@ -148,7 +148,9 @@ def architectures_figure(
 
 
 def macs_of(layers: pd.DataFrame) -> pd.Series:
-    """Return the multiply-accumulates of every layer: the product of the dimensions the table has."""
+    """Return the multiply-accumulates of every layer: as the table has them, or the product of its dimensions."""
+    if "macs" in layers.columns:
+        return layers["macs"].astype(float)
     dimensions = [name for name in ("N", "C", "M", "R", "S", "P", "Q", "groups") if name in layers.columns]
     return layers[dimensions].astype(float).prod(axis=1)
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.style import BEST, SEQUENTIAL, SERIES, ReportFigure, new_figure, response_axis, styled
 from jouleloop.stats.regression import FloatArray
-from jouleloop.stats.table import SPACES
+from jouleloop.stats.table import data_spaces
 from jouleloop.tables.variants import ALL_LAYERS, shown_attribute, variants_table
 from jouleloop.workload.sweep import Sweep
 
@@ -99,7 +99,7 @@ def _stack_levels(
     macs = rows["macs"].to_numpy(dtype=np.float64)
     parts: dict[str, FloatArray] = {"compute": rows["compute_pj"].to_numpy(dtype=np.float64) / macs}
     for column in energies.columns:
-        for space in SPACES:
+        for space in data_spaces(energies):
             level = column.removesuffix(f"_{space}_pj")
             if level != column:
                 values = rows[column].fillna(0).to_numpy(dtype=np.float64) / macs

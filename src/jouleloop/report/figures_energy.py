@@ -11,10 +11,10 @@ from jouleloop.report.figures import macs_of
 from jouleloop.report.selection import architectures_of, require_columns
 from jouleloop.report.style import (
     FIT,
-    HATCHES,
     SEQUENTIAL,
     SERIES,
     ReportFigure,
+    hatches,
     legend_below,
     log_ticks,
     new_figure,
@@ -26,7 +26,7 @@ from jouleloop.report.style import (
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.regression import FloatArray
-from jouleloop.stats.table import SPACES, find_responses, response_values
+from jouleloop.stats.table import data_spaces, find_responses, response_values
 
 _MANY_STACKS = 64
 
@@ -98,7 +98,7 @@ def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
     for entry in entries:
         values = response_values(rows, entry)
         stem = entry.name.removesuffix("_pj")
-        space = next(s for s in SPACES if stem.endswith(f"_{s}"))
+        space = next(s for s in data_spaces(rows) if stem.endswith(f"_{s}"))
         if values is not None and np.nansum(values) > 0:
             parts[stem.removesuffix(f"_{space}"), space] = np.nan_to_num(values)
     return parts
@@ -109,11 +109,13 @@ def stack_bars(panel: Axes, place: FloatArray, width: float, parts: dict[tuple[s
     levels = list(dict.fromkeys(level for level, _ in parts))
     colours = {level: ("#bdbdbd" if level == "compute" else SERIES[i % len(SERIES)]) for i, level in enumerate(levels)}
     base = np.zeros(place.size)
+    hatch = hatches(dict.fromkeys(space for _, space in parts if space != "compute")) | {"compute": ""}
     for (level, space), height in parts.items():
-        panel.bar(place, height, width, base, color=colours[level], hatch=HATCHES[space], edgecolor="white", lw=0)
+        panel.bar(place, height, width, base, color=colours[level], hatch=hatch[space], edgecolor="white", lw=0)
         base += height
     handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
-    return handles + [Patch(facecolor="#dddddd", hatch=HATCHES[s], edgecolor="#444444", label=s) for s in SPACES]
+    spaces = [space for space in hatch if space != "compute"]
+    return handles + [Patch(facecolor="#dddddd", hatch=hatch[s], edgecolor="#444444", label=s) for s in spaces]
 
 
 def _draw_stacks(

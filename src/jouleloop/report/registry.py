@@ -112,12 +112,14 @@ class FigureKind:
 
 
 def _is_fc(_: Study, sweep: Sweep) -> bool:
-    return all(point.layer.kind == "fc" for point in sweep.points)
+    return all(point.layer.kind.name == "fc" for point in sweep.points)
 
 
 def _has_map(_: Study, sweep: Sweep) -> bool:
     """Whether the layers vary in inputs n and outputs m, with at most one layer for every (n, m)."""
-    places = [(point.layer.C, point.layer.M) for point in sweep.points]
+    if any(point.layer.kind.base != "conv" for point in sweep.points):
+        return False
+    places = [(point.layer.sizes["C"], point.layer.sizes["M"]) for point in sweep.points]
     inputs, outputs = ({place[axis] for place in places} for axis in (0, 1))
     return len(set(places)) == len(places) and len(inputs) > 1 and len(outputs) > 1 and len(places) > len(inputs)
 
@@ -261,7 +263,7 @@ FIGURES = (
         "of paper 002; right the largest deviation of all DRAM words and of those of inputs and outputs from a line in "
         "n, by buffer, filled where linear growth is not confirmed. **Unit:** words. **n:** every layer and buffer of "
         "sweep {variant_sweep} with a mapping. " + _RULE,
-        applies=lambda study, sweep: _is_fc(study, sweep) and all(point.layer.N == 1 for point in sweep.points),
+        applies=lambda study, sweep: _is_fc(study, sweep) and {p.layer.sizes["N"] for p in sweep.points} == {1},
     ),
     FigureKind(
         "residuals",

@@ -1,7 +1,7 @@
 """The one style of all figures: sizes, colours, units, and writing PNG, SVG and PDF with reproducible bytes."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,8 +32,7 @@ BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
 )
 SERIES = (BLUE, ORANGE, GREEN, PURPLE, SKY, VERMILION, YELLOW, BLACK)
 BAR, FIT, PUBLISHED, BEST = "#9db7cf", BLACK, VERMILION, GREEN
-HATCHES = {"weights": "", "inputs": "/////", "outputs": "\\\\\\\\\\", "compute": ""}
-"""Lines only: a hatch of dots makes an SVG of megabytes."""
+_HATCHES = ("", "/////", "\\\\\\\\\\", "-----", "|||||", "+++++")
 SEQUENTIAL = "viridis"
 
 FORMATS = ("png", "svg", "pdf")
@@ -229,3 +228,8 @@ def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FOR
                 figure.figure.savefig(temporary, format=name, metadata=metadata[name])
             paths.append(path)
     return tuple(paths)
+
+
+def hatches(spaces: Iterable[str]) -> dict[str, str]:
+    """Return a hatch for each data space; lines only, since a hatch of dots makes an SVG of megabytes."""
+    return {space: _HATCHES[index % len(_HATCHES)] for index, space in enumerate(spaces)}

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays, NestArrays
+from jouleloop.model.arrays import MAX_LOOPS, Bools, Floats, Ints, LayerArrays, NestArrays
 
 #: Most distinct primes of one dimension (any bound up to ten million has fewer).
 MAX_PRIMES = 9
@@ -18,9 +18,11 @@ SLACK = 1e-12
 #: Places of the incumbent: energy [pJ], cycles, product, energy limit, product limit, and the power of the cycles in
 #: the product of energy and cycles.
 BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, DELAY_POWER, BEST = range(7)
-#: Places of the counters: nests evaluated; nodes entered; nodes cut by a bound, by a capacity; evaluations allowed;
-#: whether that ended the search.
-VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, STOPPED, COUNTERS = range(7)
+#: Places of the counters: nests evaluated; nodes entered; nodes cut by a bound, by a capacity; evaluations and nodes
+#: allowed; what ended the search; work done, and the work at which a kernel returns to its caller.
+VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, NODE_LIMIT, STOPPED, TICKS, PAUSE, COUNTERS = range(10)
+#: What ended a search: nothing, too many evaluations, too many nodes, a full log.
+RUNNING, BY_EVALUATIONS, BY_NODES, BY_LOG = range(4)
 
 
 #: Places of what may matter at the leaves of one unrolling: its first arrangement, the one after its last, and whether
@@ -59,6 +61,23 @@ VALUE, PRIMES, DOWN = range(3)
 START, NOW, PAIR_DOWN = range(3)
 #: Places of a node: number of loops outside a level, lattice index of its tile.
 LOOPS, POINT = range(2)
+#: Places of a waiting child: its tile and its loop order (four bits a dimension, innermost lowest; -1 for all orders of
+#: the tile); what it is sorted by, its bound and, with an order, the energy that is certain [pJ].
+CHILD_POINT, CHILD_ORDER, CHILD = range(3)
+CHILD_KEY, CHILD_BOUND, CHILD_CERTAIN, CHILD_VALUES = range(4)
+#: Places of a level's children on the stack: their first row, the row after their last, how many wait.
+BEGIN, END, WAITING, REGION = range(4)
+#: Places of where a descent stands: its level; whether it takes the next child, enters a node or lists its children.
+LEVEL, PHASE, CURSOR = range(3)
+TAKE, ENTER, EXPAND = range(3)
+#: What is counted by level: nodes entered; tiles looked at, without room, left out; orders priced, left out; children
+#: left out once they were taken.
+ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = range(8)
+#: Places of where a pass over all parts stands: parts that wait; the part that is searched and the one whose tables
+#: are filled (-1: none), and the lattice points of those; tables filled so far.
+LEFT, CURRENT, TABLED, POINTS, FILLED, PASS = range(6)
+#: Places of a part: what it is sorted by, and its bound [pJ].
+PART_KEY, PART_BOUND, PART_VALUES = range(3)
 
 
 class Grid(NamedTuple):
@@ -193,11 +212,76 @@ class Arrangements(NamedTuple):
 
 
 class Found(NamedTuple):
-    """The best nest so far, with the number of its arrangement (-1: none)."""
+    """The best nest so far, with the number of its arrangement (-1: none) and what it keeps."""
 
     counts: Ints
     loops: Ints
     arrangement: Ints
+    keep: Bools
+
+
+class Stack(NamedTuple):
+    """The children that wait in a descent, one heap a level, and where it stands: all that a pause has to keep.
+
+    Attributes
+    ----------
+    child, value
+        Shape (rows, CHILD) and (rows, CHILD_VALUES).
+    heap
+        Rows by level, those of a level from its first row on, as a binary heap.
+    region
+        Shape (levels, REGION).
+    cursor
+        Shape (CURSOR,).
+    target
+        Divisor indices of the next tile to be listed.
+    node_pj
+        Bound of the node that stands at a level.
+    profile
+        Shape (levels, PROFILE).
+    """
+
+    child: Ints
+    value: Floats
+    heap: Ints
+    region: Ints
+    cursor: Ints
+    target: Ints
+    node_pj: Floats
+    profile: Ints
+
+
+class Parts(NamedTuple):
+    """The parts of a search, one for each choice of what is kept and each unrolling; the unrolling changes fastest.
+
+    Attributes
+    ----------
+    keeps
+        Shape (choices, levels, data spaces).
+    factors
+        Spatial factors, shape (unrollings, levels, dimensions).
+    steps
+        Temporal iterations, by unrolling.
+    runs
+        What may matter at the leaves, shape (unrollings, RUN).
+    value
+        Shape (parts, PART_VALUES).
+    tabled
+        By part: whether its bound is that of its tables.
+    heap
+        The parts that wait, as a binary heap.
+    stand
+        Shape (PASS,).
+    """
+
+    keeps: Bools
+    factors: Ints
+    steps: Floats
+    runs: Ints
+    value: Floats
+    tabled: Bools
+    heap: Ints
+    stand: Ints
 
 
 class Log(NamedTuple):
@@ -235,8 +319,32 @@ def new_best(limit_pj: float = np.inf, delay_power: float = 1.0) -> Floats:
     return best
 
 
-def new_counters(budget: int | None) -> Ints:
-    """Return counters at zero that allow ``budget`` evaluations."""
+def new_counters(budget: int | None = None, nodes: int | None = None) -> Ints:
+    """Return counters at zero that allow ``budget`` evaluations and so many nodes, without a pause."""
     counters = np.zeros(COUNTERS, np.int64)
-    counters[BUDGET] = np.iinfo(np.int64).max if budget is None else budget
+    most = np.iinfo(np.int64).max
+    counters[BUDGET] = most if budget is None else budget
+    counters[NODE_LIMIT] = most if nodes is None else nodes
+    counters[PAUSE] = most
     return counters
+
+
+def new_found(levels: int, spaces: int) -> Found:
+    """Return the record of a descent that has found nothing yet."""
+    loops = np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    keep = np.zeros((levels, spaces), np.bool_)
+    return Found(np.zeros((levels, 2), np.int64), loops, np.full(1, -1, np.int64), keep)
+
+
+def new_stack(levels: int, dims: int, rows: int = 1024) -> Stack:
+    """Return an empty stack with room for some children."""
+    return Stack(
+        np.empty((rows, CHILD), np.int64),
+        np.empty((rows, CHILD_VALUES)),
+        np.empty(rows, np.int64),
+        np.zeros((levels, REGION), np.int64),
+        np.zeros(CURSOR, np.int64),
+        np.zeros(dims, np.int64),
+        np.zeros(levels),
+        np.zeros((levels, PROFILE), np.int64),
+    )

@@ -37,7 +37,7 @@ from jouleloop.search.arrays import (
 from jouleloop.search.check.form import digest_of
 from jouleloop.search.descend import beaten
 from jouleloop.search.lattice import digit
-from jouleloop.search.optimise import Search, delay_power_of, mode_of, new_found
+from jouleloop.search.optimise import Search, delay_power_of, mode_of
 from jouleloop.search.result import SearchResult
 from jouleloop.search.solve import Solver
 
@@ -64,22 +64,23 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
-    search = Search(space, costs, semantics, None)
+    search = Search(space, costs, semantics)
+    solver = search.solver
     best = _incumbent(objective, result.evaluation)
     parts: list[dict[str, Any]] = []
     spent = 0
-    for solver in search.solvers:
-        solver.bound_all(new_counters(None))
-        keep = solver.case.keep.astype(int).tolist()
-        for u, factors in enumerate(search.candidates.factors):
-            part: dict[str, Any] = {"keep": keep, "unrolling": _whole_rows(search, factors), "lemma": "bound"}
-            bound_pj = float(solver.bound_pj[u])
-            part["bound_pj"] = None if np.isinf(bound_pj) else bound_pj
-            if np.isfinite(bound_pj) and not beaten(mode, best, bound_pj, solver.steps[u]):
-                log = _follow(solver, u, mode, best, MOST_EVENTS - spent)
-                spent += int(log.used[0])
-                part |= {"lemma": "cuts", "cuts": _tree(search, solver, log)}
-            parts.append(part)
+    for p in range(len(solver.steps)):
+        choice, u = divmod(p, len(search.candidates.factors))
+        factors = search.candidates.factors[u]
+        keep = search.keeps[choice].astype(int).tolist()
+        part: dict[str, Any] = {"keep": keep, "unrolling": _whole_rows(search, factors), "lemma": "bound"}
+        bound_pj = float(solver.bound_pj[p]) if solver.parts.tabled[p] else solver.fill_tables(p)
+        part["bound_pj"] = None if np.isinf(bound_pj) else bound_pj
+        if np.isfinite(bound_pj) and not beaten(mode, best, bound_pj, solver.steps[p]):
+            log = _follow(search, p, mode, best, MOST_EVENTS - spent)
+            spent += int(log.used[0])
+            part |= {"lemma": "cuts", "cuts": _tree(search, solver, log)}
+        parts.append(part)
     found = {
         "certificate": FORMAT,
         "objective": objective.name,
@@ -113,12 +114,12 @@ def _incumbent(objective: Objective, evaluation: Evaluation) -> Floats:
     return best
 
 
-def _follow(solver: Solver, u: int, mode: int, best: Floats, room: int) -> Log:
-    """Descend into one unrolling once more and return what it logs."""
+def _follow(search: Search, part: int, mode: int, best: Floats, room: int) -> Log:
+    """Descend into one part once more and return what it logs."""
     events = 4096
     while True:
-        log, counters = new_log(min(events, max(1, room))), new_counters(None)
-        solver.search_one(u, mode, best.copy(), counters, new_found(len(solver.case.keep)), log)
+        log, counters = new_log(min(events, max(1, room))), new_counters()
+        search.solver.search_one(part, mode, best.copy(), counters, search.new_found(), log)
         if not counters[STOPPED]:
             return log
         if events >= room:

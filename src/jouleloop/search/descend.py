@@ -2,7 +2,8 @@
 
 What is already chosen is counted exactly; what is not is bounded by `jouleloop.search.bounds`. A complete nest is
 evaluated by the model itself, in every order of its innermost loops and arrangement of its spatial loops that can
-matter.
+matter. A node first lists its tiles, each with the least bound over all orders of its loops; a tile's orders are
+priced when its turn comes, so that what no order can save is never ordered.
 """
 
 import numpy as np
@@ -11,56 +12,78 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Floats, Ints, WorkArrays
 from jouleloop.model.evaluate import evaluate_nest
 from jouleloop.search.arrays import (
+    BEGIN,
     BEST_CYCLES,
     BEST_PJ,
     BEST_PRODUCT,
     BUDGET,
+    BY_EVALUATIONS,
+    BY_LOG,
+    BY_NODES,
     CANONICAL,
+    CHILD,
+    CHILD_BOUND,
+    CHILD_CERTAIN,
+    CHILD_KEY,
+    CHILD_ORDER,
+    CHILD_POINT,
+    CHILD_VALUES,
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
     DELAY_POWER,
+    END,
     ENERGY,
+    ENTER,
+    ENTERED,
     EVALUATED,
+    EXPAND,
     FIRST,
     KIND,
     LAST,
     LEFT_OUT,
+    LEVEL,
     LIMIT_PJ,
     LIMIT_PRODUCT,
     LOOPS,
     NO_TILE,
+    NODE_LIMIT,
     NODES,
     OPENED,
     ORDERED,
+    ORDERS,
+    ORDERS_OUT,
+    PAUSE,
+    PHASE,
     POINT,
     PRODUCT,
+    ROOMLESS,
+    RUNNING,
     SLACK,
     STOPPED,
+    TAKE,
+    TAKEN_OUT,
+    TICKS,
+    TILES,
+    TILES_OUT,
     VALUE,
     VISITED,
+    WAITING,
     Arrangements,
     Case,
     Found,
     Log,
     Path,
+    Stack,
 )
 from jouleloop.search.bounds import further
 from jouleloop.search.closure import whole_state
 from jouleloop.search.lattice import digit
-from jouleloop.search.order import (
-    CHILD_BOUND,
-    CHILD_CERTAIN,
-    CHILD_ORDER,
-    CHILD_POINT,
-    free_group,
-    grow_floats,
-    grow_ints,
-    order_after,
-    sort_by_rank,
-    sort_children,
-)
+from jouleloop.search.order import decode_order, encode_order, free_group, order_after, pop, push, sort_by_rank
 from jouleloop.search.path import cross, floor_pj_of, least_cycles, next_cut, place_loops, state_of
+
+#: Work of one evaluation and of one order, where listing a tile is 1 (measured).
+_EVALUATION_TICKS, _ORDER_TICKS = 30, 4
 
 
 @njit
@@ -88,7 +111,7 @@ def record(log: Log, counters: Ints, what: int, level: int, point: int, order: i
     if n < 0:
         return
     if n == log.value.shape[0]:
-        counters[STOPPED] = 1
+        counters[STOPPED] = BY_LOG
         return
     log.event[n, 0] = what
     log.event[n, 1] = level
@@ -135,6 +158,7 @@ def _evaluate_leaf(
             nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = divisor[d, digit(axis, path.node[0, POINT], d), VALUE]
         for arrangement in range(run[FIRST], run[LAST]):
             counters[VISITED] += 1
+            counters[TICKS] += _EVALUATION_TICKS
             for level in range(nest.counts.shape[0]):
                 spatials = arrangements.counts[arrangement, level]
                 nest.counts[level, SPATIAL] = spatials
@@ -149,31 +173,12 @@ def _evaluate_leaf(
             best[BEST_CYCLES] = cycles
             best[BEST_PRODUCT] = total_pj * float(cycles) ** best[DELAY_POWER]
             found.arrangement[0] = arrangement
+            found.keep[:] = nest.keep
             found.counts[:] = nest.counts
             found.loops[:] = nest.loops
         # The order of the innermost loops changes nothing but what neighbours hand on between the compute units.
         more = run[ORDERED] == 0 and order_after(moving, start, stop)
     return float(least_pj)
-
-
-@njit
-def _encode(moving: Ints, n: int) -> int:
-    """One number for an order of loops, innermost first: four bits a dimension, innermost lowest."""
-    code = 0
-    for a in range(n - 1, -1, -1):
-        code = code * 16 + moving[a] + 1
-    return code
-
-
-@njit
-def _decode(code: int, moving: Ints) -> int:
-    """Write the order that a number stands for; return how many loops it has."""
-    n = 0
-    while code > 0:
-        moving[n] = code % 16 - 1
-        code //= 16
-        n += 1
-    return n
 
 
 @njit
@@ -203,67 +208,72 @@ def _bound_order(
 
 
 @njit
-def _expand(
-    mode: int,
-    elided: bool,
-    case: Case,
-    path: Path,
-    steps: float,
-    level: int,
-    size: int,
-    child: Ints,
-    value: Floats,
-    best: Floats,
-    counters: Ints,
-    log: Log,
-) -> tuple[int, Ints, Floats]:
-    """Put every cut and order at a node that can still win on the stack from place ``size``; return the new stack."""
+def _room(stack: Stack, size: int) -> Stack:
+    """Return the stack with room for one more row after ``size``."""
+    rows = stack.child.shape[0]
+    if size < rows:
+        return stack
+    child = np.empty((2 * rows, CHILD), np.int64)
+    value = np.empty((2 * rows, CHILD_VALUES))
+    heap = np.empty(2 * rows, np.int64)
+    child[:rows] = stack.child
+    value[:rows] = stack.value
+    heap[:rows] = stack.heap
+    return Stack(child, value, heap, stack.region, stack.cursor, stack.target, stack.node_pj, stack.profile)
+
+
+@njit
+def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj: float, certain_pj: float) -> Stack:
+    """Put a child into the heap of its level; return the stack, which may have grown."""
+    region = stack.region[level]
+    row = region[END]
+    stack = _room(stack, row)
+    stack.child[row, CHILD_POINT] = point
+    stack.child[row, CHILD_ORDER] = order
+    stack.value[row, CHILD_KEY] = key
+    stack.value[row, CHILD_BOUND] = bound_pj
+    stack.value[row, CHILD_CERTAIN] = certain_pj
+    region[END] += 1
+    push(stack.heap, region[BEGIN], region[WAITING], stack.value[:, CHILD_KEY], row)
+    region[WAITING] += 1
+    return stack
+
+
+@njit
+def _list_tiles(
+    mode: int, case: Case, path: Path, steps: float, level: int, best: Floats, counters: Ints, log: Log, stack: Stack
+) -> tuple[bool, Stack]:
+    """Let every tile at a node that can still win wait; return whether all are listed, or it is time for a pause."""
     axis = case.grid.axis
     slots = case.slots
     dims = axis.shape[0]
     index = np.empty(dims, np.int64)
-    target = np.zeros(dims, np.int64)
     moving = np.empty(dims, np.int64)
-    extent = np.empty(dims, np.int64)
+    target = stack.target
+    profile = stack.profile[level]
     for d in range(dims):
         index[d] = digit(axis, path.node[level, POINT], d)
     # `target` runs over all tiles inside the present one, the first dimension fastest.
     done = False
     while not done:
+        if counters[TICKS] >= counters[PAUSE]:
+            return False, stack
+        counters[TICKS] += 1
         point, n = next_cut(axis, case.grid.divisor, slots, level, index, target, moving)
         if point >= 0:
-            # The least over all innermost loops ends most tiles.
+            profile[TILES] += 1
             floor_pj = path.certain_pj[level] + floor_pj_of(case, path, level, index, target, moving, n)
             if floor_pj == np.inf:
                 counters[CUT_CAPACITY] += 1
+                profile[ROOMLESS] += 1
                 record(log, counters, NO_TILE, level, point, 0, floor_pj)
             elif beaten(mode, best, floor_pj, steps):
                 counters[CUT_BOUND] += 1
+                profile[TILES_OUT] += 1
                 record(log, counters, LEFT_OUT, level, point, -1, floor_pj)
             else:
-                sort_by_rank(slots, level, moving, n)
-                start, stop = free_group(slots, level, moving, n)
-                _extents(case, level, point, extent)
-                more = True
-                while more:
-                    certain_pj, bound_pj = _bound_order(case, path, elided, level, point, target, moving, n, extent)
-                    cycles = steps
-                    if log.used[0] < 0:
-                        cycles = least_cycles(case.spec, path.traffic[level - 1], steps)
-                    code = _encode(moving, n)
-                    if beaten(mode, best, bound_pj, cycles):
-                        counters[CUT_BOUND] += 1
-                        record(log, counters, LEFT_OUT, level, point, code, bound_pj)
-                    else:
-                        if size == child.shape[0]:
-                            child = grow_ints(child)
-                            value = grow_floats(value)
-                        child[size, CHILD_POINT] = point
-                        child[size, CHILD_ORDER] = code
-                        value[size, CHILD_BOUND] = bound_pj
-                        value[size, CHILD_CERTAIN] = certain_pj
-                        size += 1
-                    more = order_after(moving, start, stop)
+                key = float(stack.region[level, END]) if mode == CANONICAL else floor_pj
+                stack = _wait(stack, level, point, -1, key, floor_pj, 0.0)
         done = True
         for d in range(dims):
             target[d] += 1
@@ -271,7 +281,71 @@ def _expand(
                 done = False
                 break
             target[d] = 0
-    return size, child, value
+    return True, stack
+
+
+@njit
+def _list_orders(
+    mode: int,
+    elided: bool,
+    case: Case,
+    path: Path,
+    steps: float,
+    level: int,
+    row: int,
+    best: Floats,
+    counters: Ints,
+    log: Log,
+    stack: Stack,
+) -> Stack:
+    """Let every order of a tile's loops that can still win wait in the place of the tile; return the stack."""
+    axis = case.grid.axis
+    slots = case.slots
+    dims = axis.shape[0]
+    point = stack.child[row, CHILD_POINT]
+    key = stack.value[row, CHILD_KEY]
+    target = np.empty(dims, np.int64)
+    moving = np.empty(dims, np.int64)
+    extent = np.empty(dims, np.int64)
+    profile = stack.profile[level]
+    n = 0
+    for d in range(dims):
+        target[d] = digit(axis, point, d)
+        if target[d] != digit(axis, path.node[level, POINT], d):
+            moving[n] = d
+            n += 1
+    sort_by_rank(slots, level, moving, n)
+    start, stop = free_group(slots, level, moving, n)
+    _extents(case, level, point, extent)
+    more = True
+    while more:
+        counters[TICKS] += _ORDER_TICKS
+        profile[ORDERS] += 1
+        certain_pj, bound_pj = _bound_order(case, path, elided, level, point, target, moving, n, extent)
+        cycles = steps
+        if log.used[0] < 0:
+            cycles = least_cycles(case.spec, path.traffic[level - 1], steps)
+        code = encode_order(moving, n)
+        if beaten(mode, best, bound_pj, cycles):
+            counters[CUT_BOUND] += 1
+            profile[ORDERS_OUT] += 1
+            record(log, counters, LEFT_OUT, level, point, code, bound_pj)
+        else:
+            stack = _wait(stack, level, point, code, key if mode == CANONICAL else bound_pj, bound_pj, certain_pj)
+        more = order_after(moving, start, stop)
+    return stack
+
+
+@njit
+def start_descent(path: Path, point: int, bound_pj: float, stack: Stack) -> None:
+    """Stand at the outermost level, its tile the whole."""
+    top = stack.region.shape[0] - 1
+    path.node[top, LOOPS] = 0
+    path.node[top, POINT] = point
+    stack.node_pj[top] = bound_pj
+    stack.region[:] = 0
+    stack.cursor[LEVEL] = top
+    stack.cursor[PHASE] = ENTER
 
 
 @njit
@@ -289,54 +363,72 @@ def descend(
     counters: Ints,
     found: Found,
     log: Log,
-) -> None:
-    """Search one unrolling. ``path`` stands at the outermost level; ``run`` says which arrangements and orders matter.
+    stack: Stack,
+) -> tuple[bool, Stack]:
+    """Search one unrolling until it ends or it is time for a pause; return whether it ended.
 
-    Children of a node wait on a stack, the cheapest bound first; in canonical mode in canonical order.
+    ``run`` says which arrangements and orders matter. Children wait in heaps, the cheapest bound first; in canonical
+    mode in canonical order. After a pause the same call goes on where it stood: ``path`` and ``stack`` hold all of it.
     """
     dims = case.grid.axis.shape[0]
-    top = case.keep.shape[0] - 1
-    child = np.empty((1024, 2), np.int64)
-    value = np.empty((1024, 2))
-    begin = np.zeros(top + 2, np.int64)
-    end = np.zeros(top + 2, np.int64)
+    region = stack.region
+    cursor = stack.cursor
+    top = region.shape[0] - 1
     moving = np.empty(dims, np.int64)
     extent = np.empty(dims, np.int64)
-    level = top
-    opened = True
+    level = cursor[LEVEL]
     while level <= top:
-        if opened:
-            opened = False
-            counters[NODES] += 1
+        if counters[STOPPED] != RUNNING or counters[TICKS] >= counters[PAUSE]:
+            cursor[LEVEL] = level
+            return False, stack
+        if cursor[PHASE] == ENTER:
             if counters[VISITED] >= counters[BUDGET]:
-                counters[STOPPED] = 1
-            if counters[STOPPED] != 0:
-                return
+                counters[STOPPED] = BY_EVALUATIONS
+            elif counters[NODES] >= counters[NODE_LIMIT]:
+                counters[STOPPED] = BY_NODES
+            if counters[STOPPED] != RUNNING:
+                continue
+            counters[NODES] += 1
+            stack.profile[level, ENTERED] += 1
             if level == 0:
                 least_pj = _evaluate_leaf(
                     mode, elided, compute_pj, case, path, run, arrangements, work, best, counters, found
                 )
                 record(log, counters, EVALUATED, 0, path.node[0, POINT], 0, least_pj)
+                cursor[PHASE] = TAKE
                 level = 1
                 continue
-            begin[level] = end[level + 1] if level < top else 0
-            end[level], child, value = _expand(
-                mode, elided, case, path, steps, level, begin[level], child, value, best, counters, log
-            )
-            if mode != CANONICAL:
-                sort_children(child, value, begin[level], end[level])
-        if begin[level] == end[level]:
+            region[level, BEGIN] = region[level, END] = region[level + 1, END] if level < top else 0
+            region[level, WAITING] = 0
+            stack.target[:] = 0
+            cursor[PHASE] = EXPAND
+        if cursor[PHASE] == EXPAND:
+            listed, stack = _list_tiles(mode, case, path, steps, level, best, counters, log, stack)
+            if listed:
+                cursor[PHASE] = TAKE
+            continue
+        if region[level, WAITING] == 0:
             level += 1
             continue
-        c = begin[level]
-        begin[level] += 1
-        if beaten(mode, best, value[c, CHILD_BOUND], steps):
+        c = pop(stack.heap, region[level, BEGIN], region[level, WAITING], stack.value[:, CHILD_KEY])
+        region[level, WAITING] -= 1
+        point = stack.child[c, CHILD_POINT]
+        order = stack.child[c, CHILD_ORDER]
+        if beaten(mode, best, stack.value[c, CHILD_BOUND], steps):
             counters[CUT_BOUND] += 1
-            record(log, counters, LEFT_OUT, level, child[c, CHILD_POINT], child[c, CHILD_ORDER], value[c, CHILD_BOUND])
+            stack.profile[level, TAKEN_OUT] += 1
+            record(log, counters, LEFT_OUT, level, point, order, stack.value[c, CHILD_BOUND])
+            if mode != CANONICAL and log.used[0] < 0:
+                # No other has a lower bound.
+                counters[CUT_BOUND] += region[level, WAITING]
+                stack.profile[level, TAKEN_OUT] += region[level, WAITING]
+                region[level, WAITING] = 0
             continue
-        record(log, counters, OPENED, level, child[c, CHILD_POINT], child[c, CHILD_ORDER], value[c, CHILD_BOUND])
-        point = child[c, CHILD_POINT]
-        n = _decode(child[c, CHILD_ORDER], moving)
+        if order < 0:
+            stack = _list_orders(mode, elided, case, path, steps, level, c, best, counters, log, stack)
+            continue
+        record(log, counters, OPENED, level, point, order, stack.value[c, CHILD_BOUND])
+        n = decode_order(order, moving)
         _extents(case, level, point, extent)
         place_loops(case, path, level, point, moving, n)
         total = path.node[level, LOOPS] + n
@@ -345,5 +437,8 @@ def descend(
         level -= 1
         path.node[level, LOOPS] = total
         path.node[level, POINT] = point
-        path.certain_pj[level] = value[c, CHILD_CERTAIN]
-        opened = True
+        path.certain_pj[level] = stack.value[c, CHILD_CERTAIN]
+        stack.node_pj[level] = stack.value[c, CHILD_BOUND]
+        cursor[PHASE] = ENTER
+    cursor[LEVEL] = level
+    return True, stack

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Floats, LayerArrays
+from jouleloop.model.arrays import CAPACITY, SPATIAL, TEMPORAL, Floats, Ints, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
 from jouleloop.model.objective import OBJECTIVES, Objective
@@ -18,22 +19,26 @@ from jouleloop.search.arrays import (
     BEST_PJ,
     BEST_PRODUCT,
     CANONICAL,
+    CURRENT,
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
+    DELAY_POWER,
     ENERGY,
     LEAST,
+    LEFT,
     LIMIT_PJ,
     LIMIT_PRODUCT,
     NODES,
     PRODUCT,
-    STOPPED,
     VISITED,
     Found,
     new_best,
     new_counters,
+    new_found,
 )
 from jouleloop.search.candidates import find_candidates
+from jouleloop.search.limit import Progress, Watch
 from jouleloop.search.prepare import find_sides
 from jouleloop.search.result import SearchResult
 from jouleloop.search.solve import Solver
@@ -60,19 +65,14 @@ def delay_power_of(objective: Objective) -> float:
     return objective.delay_power / (objective.energy_power or 1)
 
 
-def new_found(levels: int) -> Found:
-    """Return the record of a descent that has found nothing yet."""
-    loops = np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
-    return Found(np.zeros((levels, 2), np.int64), loops, np.full(1, -1, np.int64))
-
-
 class Search:
     """The arrays of one search and its passes."""
 
-    def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str, budget: int | None) -> None:
+    def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str, watch: Watch | None = None) -> None:
         problem = space.problem
         self.space = space
         self.problem = problem
+        self.watch = watch or Watch()
         self.spec = encode_hardware(space.arch, costs)
         self.compute_pj = costs.compute_pj
         self.elided = first_fills_elided(semantics)
@@ -90,39 +90,59 @@ class Search:
         side = find_sides(whole.coef, whole.bounds)
         self.side = np.ascontiguousarray(side[:, self.dims])
         self.candidates = find_candidates(space, self.dims, side)
-        self.counters = new_counters(budget)
+        self.keeps = np.array(space.keeps)
         self.levels = len(space.temporal)
-        self.solvers = [self._solver(keep, self.spec) for keep in space.keeps] if len(self.candidates.factors) else []
 
-    def _solver(self, keep: Bools, spec: Floats) -> Solver:
-        return Solver(self.layer, spec, self.compute_pj, self.elided, keep, self.slots, self.side, self.candidates)
+    @cached_property
+    def solver(self) -> Solver:
+        """The solver on the hardware of the target; there has to be a candidate."""
+        return self._solver(self.spec)
 
-    @property
-    def least_pj(self) -> float:
-        """Lower bound on the energy of every mapping, from the unrollings bounded so far."""
-        return min(float(np.nanmin(solver.bound_pj, initial=np.inf)) for solver in self.solvers)
+    def _solver(self, spec: Floats) -> Solver:
+        return Solver(
+            self.layer, spec, self.compute_pj, self.elided, self.keeps, self.slots, self.side, self.candidates
+        )
 
-    @property
-    def least_steps(self) -> float:
-        """Lower bound on the cycles of every mapping: the operations, shared by as many units as any unrolling uses."""
-        return min(self.problem.macs / float(np.prod(factors)) for factors in self.candidates.factors)
+    def new_found(self) -> Found:
+        """Return the record of a search that has found nothing yet."""
+        return new_found(*self.keeps.shape[1:])
 
-    def run(self, mode: int, best: Floats, spec: Floats | None = None) -> tuple[Bools, Found] | None:
-        """Run one pass over every choice of what is kept; return the keep and nest that won, or None.
+    def lower_bound(self, objective: Objective) -> float:
+        """Least value that a mapping not looked at may have; infinite where there is none."""
+        bounds_pj, steps = self.solver.open_bounds()
+        return min(map(objective.of, bounds_pj.tolist(), steps.tolist()), default=np.inf)
 
-        ``spec`` puts other limits in the place of the hardware's.
-        """
-        winner = None
-        for solver in self.solvers:
-            keep = solver.case.keep
-            found = new_found(self.levels)
-            chosen = solver if spec is None else self._solver(keep, spec)
-            chosen.run(mode, best, self.counters, found)
-            if found.arrangement[0] >= 0:
-                winner = (keep, found)
-        return winner
+    def run(self, mode: int, best: Floats, counters: Ints, objective: Objective) -> tuple[Found | None, str]:
+        """Run one pass; return the nest that won, if any, and what stopped the pass, if anything did."""
+        solver, found = self.solver, self.new_found()
 
-    def mapping(self, keep: Bools, found: Found) -> Mapping:
+        def progress() -> Progress:
+            have = found.arrangement[0] >= 0
+            value = objective.of(best[BEST_PJ], best[BEST_CYCLES]) if have else None
+            lower = self.lower_bound(objective)
+            parts = solver.parts
+            return Progress(
+                self.watch.seconds,
+                value,
+                lower if value is None else min(lower, value),
+                objective.unit,
+                int(parts.stand[LEFT]) + int(parts.stand[CURRENT] >= 0),
+                len(parts.tabled),
+                int(counters[NODES]),
+            )
+
+        solver.start(mode, best)
+        stopped = self.watch.run(lambda: solver.run(mode, best, counters, found), counters, progress)
+        return (found if found.arrangement[0] >= 0 else None), stopped
+
+    def has_mapping(self, spec: Floats) -> bool:
+        """Whether any mapping is valid on other hardware."""
+        solver, found, best, counters = self._solver(spec), self.new_found(), new_best(), new_counters(1)
+        solver.start(ENERGY, best)
+        solver.run(ENERGY, best, counters, found)
+        return bool(found.arrangement[0] >= 0)
+
+    def mapping(self, found: Found) -> Mapping:
         """Return the nest found as a mapping."""
         names = [self.problem.shape.dimensions[d] for d in self.dims]
         spaces = [s.name for s in self.problem.data_spaces]
@@ -133,7 +153,7 @@ class Search:
             temporal = tuple((names[d], int(bound)) for d, bound, _ in times)
             spatial = tuple((names[d], int(bound), "XY"[axis]) for d, bound, axis in places)
             levels.append(
-                LevelMapping(name, temporal, spatial, frozenset(s for v, s in enumerate(spaces) if keep[k, v]))
+                LevelMapping(name, temporal, spatial, frozenset(s for v, s in enumerate(spaces) if found.keep[k, v]))
             )
         return Mapping(tuple(levels))
 
@@ -145,8 +165,9 @@ def search_mapspace(
     objective: tuple[str, ...] = ("energy",),
     semantics: str = "timeloop-3.0.3",
     budget: int | None = None,
+    watch: Watch | None = None,
 ) -> SearchResult:
-    """Return the optimum of a mapspace with its certificate.
+    """Return the optimum of a mapspace with its certificate, or what was found when it had to stop.
 
     Ties are broken by cycles, then by the first in canonical order, so equal inputs give equal output.
 
@@ -157,69 +178,80 @@ def search_mapspace(
         energy.
     budget
         Most mappings to evaluate in full; the result is optimal only where the search ended by itself.
+    watch
+        Limits, and who is told how it goes.
     """
     started = time.perf_counter()
     if objective != _NEXT and (len(objective) != 1 or objective[0] not in OBJECTIVES):
         allowed = ", ".join([*OBJECTIVES, "+".join(_NEXT)])
         raise InputError(Fault("unknown objective", field="objective", value=list(objective), allowed=allowed))
-    search = Search(space, costs, semantics, budget)
+    watch = watch or Watch()
+    counters = watch.begin(budget)
+    search = Search(space, costs, semantics, watch)
     result = SearchResult(
         "ok", objective=objective, mapspace_size=space.size, index_factorizations=space.index_factorizations
     )
     if not len(search.candidates.factors):
         return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=time.perf_counter() - started)
     first = OBJECTIVES[objective[0]]
-    best = new_best(delay_power=delay_power_of(first))
     mode = mode_of(first)
-    winner = search.run(mode, best)
+    best = new_best(delay_power=delay_power_of(first))
+    winner, stopped = search.run(mode, best, counters, first)
+    open_bound = search.lower_bound(first)
     if winner is None:
-        reason = "the budget of evaluations ended before a mapping was found"
-        if search.counters[STOPPED] == 0:
-            reason = _no_tile(search)
-        return replace(result, status="no_mapping", reason=reason, seconds=time.perf_counter() - started)
-    stopped = bool(search.counters[STOPPED])
-    least_pj = search.least_pj
+        reason = f"stopped ({stopped}) before a mapping was found" if stopped else _no_tile(search)
+        lower = open_bound if stopped else 0.0
+        spent = time.perf_counter() - started
+        return replace(result, status="no_mapping", reason=reason, lower_bound=lower, stopped=stopped, seconds=spent)
+    proven = not stopped
     if not stopped and objective == _NEXT:
-        limit = best[BEST_PJ] * (1 + NEXT_METRIC)
-        best = new_best(limit_pj=limit)
-        winner = search.run(DELAY, best) or winner
-        stopped = bool(search.counters[STOPPED])
+        best = new_best(limit_pj=best[BEST_PJ] * (1 + NEXT_METRIC))
+        better, stopped = search.run(DELAY, best, counters, OBJECTIVES[_NEXT[1]])
+        winner, proven = better or winner, not stopped
     if not stopped:
-        # Last pass: among all that tie with the optimum the fewest cycles, then the first in canonical order.
-        final = new_best(delay_power=delay_power_of(first))
-        if mode == PRODUCT:
-            final[LIMIT_PRODUCT] = best[BEST_PRODUCT] * (1 + TIE)
-        else:
-            final[LIMIT_PJ] = best[BEST_PJ] * (1 + TIE)
-        if mode == DELAY or len(objective) > 1:
-            final[BEST_CYCLES] = best[BEST_CYCLES] + 0.5
-        winner = search.run(CANONICAL, final) or winner
-        stopped = bool(search.counters[STOPPED])
-    mapping = search.mapping(*winner)
+        final = _ties(mode, best, len(objective) > 1)
+        better, stopped = search.run(CANONICAL, final, counters, first)
+        winner = better or winner
+    mapping = search.mapping(winner)
     evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
     value = first.value(evaluation)
-    if stopped:
-        lower = min(value, first.of(least_pj, search.least_steps))
-        proof = "the budget of evaluations ended the search; the bound is that of the relaxation"
-    else:
-        lower, proof = value, "exhaustive branch and bound: every part left out has a lower bound no better than this"
+    lower = min(value, open_bound)
+    if proven:
+        proof = "exhaustive branch and bound: every part left out has a lower bound no better than this"
         if len(objective) > 1:
-            lower = float(best[LIMIT_PJ]) / (1 + NEXT_METRIC) if np.isfinite(best[LIMIT_PJ]) else value
+            lower = float(best[LIMIT_PJ]) / (1 + NEXT_METRIC)
+        if stopped:
+            proof += f"; stopped ({stopped}) before all ties were compared"
+    else:
+        proof = f"stopped ({stopped}) before it ended; no mapping is below the bound"
     return replace(
         result,
         mapping=mapping,
         evaluation=evaluation,
         lower_bound=lower,
-        optimal=not stopped,
+        optimal=proven,
+        stopped=stopped,
         proof=proof,
-        visited=int(search.counters[VISITED]),
+        visited=int(counters[VISITED]),
         pruned={
-            "bound": int(search.counters[CUT_BOUND]),
-            "capacity": int(search.counters[CUT_CAPACITY]),
-            "nodes": int(search.counters[NODES]),
+            "bound": int(counters[CUT_BOUND]),
+            "capacity": int(counters[CUT_CAPACITY]),
+            "nodes": int(counters[NODES]),
         },
         seconds=time.perf_counter() - started,
     )
+
+
+def _ties(mode: int, best: Floats, several: bool) -> Floats:
+    """Return the incumbent of the last pass: among all that tie with the optimum the fewest cycles, then the first."""
+    final = new_best(delay_power=best[DELAY_POWER])
+    if mode == PRODUCT:
+        final[LIMIT_PRODUCT] = best[BEST_PRODUCT] * (1 + TIE)
+    else:
+        final[LIMIT_PJ] = best[BEST_PJ] * (1 + TIE)
+    if mode == DELAY or several:
+        final[BEST_CYCLES] = best[BEST_CYCLES] + 0.5
+    return final
 
 
 def _no_unrolling(space: MapSpace) -> str:
@@ -244,11 +276,7 @@ def _no_tile(search: Search) -> str:
             continue
         relaxed = search.spec.copy()
         relaxed[index, CAPACITY] = np.inf
-        counters, search.counters = search.counters, new_counters(1)
-        try:
-            if search.run(ENERGY, new_best(), relaxed) is not None:
-                name = search.space.arch.level_names[search.levels - 1 - index]
-                guilty.append(f"{name} holds {limit:.0f} words, less than any tile the constraints allow")
-        finally:
-            search.counters = counters
+        if search.has_mapping(relaxed):
+            name = search.space.arch.level_names[search.levels - 1 - index]
+            guilty.append(f"{name} holds {limit:.0f} words, less than any tile the constraints allow")
     return "; ".join(guilty) or "no factors satisfy the temporal constraints and capacities together"

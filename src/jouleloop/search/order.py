@@ -1,14 +1,8 @@
-"""Orders of a level's loops, and the stack of children that wait in the descent, sorted by their bound."""
-
-import numpy as np
+"""Orders of a level's loops, and the heaps that children and parts wait in."""
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
 from jouleloop.search.arrays import RANK
-
-#: Places of a waiting child: tile and loop order (four bits a dimension, innermost lowest); bound and certain energy.
-CHILD_POINT, CHILD_ORDER = range(2)
-CHILD_BOUND, CHILD_CERTAIN = range(2)
 
 
 @njit
@@ -62,49 +56,58 @@ def free_group(slots: Ints, level: int, moving: Ints, n: int) -> tuple[int, int]
 
 
 @njit
-def sort_by_value(values: Floats, order: Ints, first: int, last: int) -> None:
-    """Sort ``order[first:last]`` by the values it points to, equal ones by place (Shell's method; short to compile)."""
-    gap = (last - first) // 2
-    while gap > 0:
-        for i in range(first + gap, last):
-            item = order[i]
-            j = i
-            while j >= first + gap:
-                other = order[j - gap]
-                if values[other] < values[item] or (values[other] == values[item] and other < item):
-                    break
-                order[j] = other
-                j -= gap
-            order[j] = item
-        gap //= 2
+def push(heap: Ints, first: int, size: int, keys: Floats, item: int) -> None:
+    """Add an item to the binary heap ``heap[first : first + size]`` of items sorted by key, equal ones by number."""
+    at = size
+    while at > 0:
+        above = (at - 1) // 2
+        other = heap[first + above]
+        if keys[other] < keys[item] or (keys[other] == keys[item] and other < item):
+            break
+        heap[first + at] = other
+        at = above
+    heap[first + at] = item
 
 
 @njit
-def sort_children(child: Ints, value: Floats, first: int, last: int) -> None:
-    """Sort waiting children by their bound, equal ones by place."""
-    n = last - first
-    keys = value[first:last, CHILD_BOUND].copy()
-    order = np.arange(n)
-    sort_by_value(keys, order, 0, n)
-    old_child = child[first:last].copy()
-    old_value = value[first:last].copy()
-    for k in range(n):
-        for place in range(2):
-            child[first + k, place] = old_child[order[k], place]
-            value[first + k, place] = old_value[order[k], place]
+def pop(heap: Ints, first: int, size: int, keys: Floats) -> int:
+    """Take the first item off a binary heap of ``size`` items, see `push`."""
+    taken = heap[first]
+    item = heap[first + size - 1]
+    at = 0
+    while True:
+        low = 2 * at + 1
+        if low >= size - 1:
+            break
+        if low + 1 < size - 1:
+            a = heap[first + low]
+            b = heap[first + low + 1]
+            if keys[b] < keys[a] or (keys[b] == keys[a] and b < a):
+                low += 1
+        other = heap[first + low]
+        if keys[item] < keys[other] or (keys[item] == keys[other] and item < other):
+            break
+        heap[first + at] = other
+        at = low
+    heap[first + at] = item
+    return int(taken)
 
 
 @njit
-def grow_ints(array: Ints) -> Ints:
-    """Return a copy with twice the rows."""
-    larger = np.empty((array.shape[0] * 2, 2), np.int64)
-    larger[: array.shape[0]] = array
-    return larger
+def encode_order(moving: Ints, n: int) -> int:
+    """One number for an order of loops, innermost first: four bits a dimension, innermost lowest."""
+    code = 0
+    for a in range(n - 1, -1, -1):
+        code = code * 16 + moving[a] + 1
+    return code
 
 
 @njit
-def grow_floats(array: Floats) -> Floats:
-    """Return a copy with twice the rows."""
-    larger = np.empty((array.shape[0] * 2, 2))
-    larger[: array.shape[0]] = array
-    return larger
+def decode_order(code: int, moving: Ints) -> int:
+    """Write the order that a number stands for; return how many loops it has."""
+    n = 0
+    while code > 0:
+        moving[n] = code % 16 - 1
+        code //= 16
+        n += 1
+    return n

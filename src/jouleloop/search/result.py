@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.search.limit import gap_of
 
 Status = Literal["ok", "no_mapping", "invalid", "failed"]
 
@@ -24,6 +26,9 @@ class SearchResult:
         No mapping of the mapspace is below this value of the first objective (pJ, cycles or pJ x cycles).
     optimal
         Claimed only where the search was exhaustive or every pruned part had a bound no better than the result.
+    stopped
+        What ended the search before it ended by itself: ``budget``, ``nodes``, ``seconds`` or ``interrupt``; else
+        nothing. Where it was ``seconds`` or ``interrupt``, another run may find something else.
     proof
         In words, what proves it.
     mapspace_size
@@ -41,6 +46,7 @@ class SearchResult:
     objective: tuple[str, ...] = ("energy",)
     lower_bound: float = 0.0
     optimal: bool = False
+    stopped: str = ""
     proof: str = ""
     mapspace_size: int = 0
     index_factorizations: int = 0
@@ -48,6 +54,13 @@ class SearchResult:
     pruned: dict[str, int] = field(default_factory=dict, hash=False)
     seconds: float = 0.0
     engine: str = "native"
+
+    @property
+    def gap(self) -> float | None:
+        """How far above its lower bound the value of the mapping is, relatively; None where there is none."""
+        if self.evaluation is None or self.objective[0] not in OBJECTIVES:
+            return None
+        return gap_of(OBJECTIVES[self.objective[0]].value(self.evaluation), self.lower_bound)
 
     def as_json(self) -> dict[str, Any]:
         """Return plain JSON data."""
@@ -61,6 +74,8 @@ class SearchResult:
             "evaluation": None if self.evaluation is None else self.evaluation.as_json(),
             "lower_bound": self.lower_bound,
             "optimal": self.optimal,
+            "gap": self.gap,
+            "stopped": self.stopped,
             "proof": self.proof,
             "mapspace_size": self.mapspace_size,
             "index_factorizations": self.index_factorizations,

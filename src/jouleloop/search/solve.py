@@ -1,4 +1,4 @@
-"""One search over all unrollings of a layer: bound each, descend into those that can still win, cheapest first."""
+"""One pass over all parts of a search, the cheapest bound first: its tables are filled, then it is descended into."""
 
 import numpy as np
 
@@ -12,101 +12,199 @@ from jouleloop.model.arrays import (
     Ints,
     LayerArrays,
     NestArrays,
+    WorkArrays,
     new_work,
 )
 from jouleloop.search.arrays import (
+    BEGIN,
     CANONICAL,
+    CHILD_BOUND,
+    CURRENT,
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
     DELAY_POWER,
     EDGE,
+    ENTER,
+    FILLED,
     HALO,
-    LOOPS,
-    POINT,
+    LEFT,
+    LEVEL,
+    PART_BOUND,
+    PART_KEY,
+    PART_VALUES,
+    PASS,
+    PAUSE,
+    PHASE,
+    POINTS,
     PRODUCT,
     RATE,
     REST,
     STEPS,
     STOPPED,
+    TABLED,
+    TAKE,
+    TICKS,
+    WAITING,
+    Arrangements,
     Case,
     Found,
     Log,
+    Parts,
     Path,
+    Stack,
     Tables,
     Unrolled,
     new_log,
+    new_stack,
 )
 from jouleloop.search.bounds import fill_bounds, further
 from jouleloop.search.candidates import Candidates
-from jouleloop.search.descend import beaten, descend
+from jouleloop.search.descend import beaten, descend, start_descent
 from jouleloop.search.lattice import fill_grid, find_kinds, new_grid
+from jouleloop.search.order import pop, push
 from jouleloop.search.prepare import prepare
 
 
 @njit
-def bound_unrollings(
+def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
+    """Make a part the case at hand, without its tables; return the energy [pJ] that is certain in it."""
+    unrollings = parts.factors.shape[0]
+    u = part % unrollings
+    factors = parts.factors[u]
+    case.keep[:] = parts.keeps[part // unrollings]
+    macs = parts.steps[u]
+    for d in range(factors.shape[1]):
+        rest = case.layer.bounds[d]
+        for level in range(factors.shape[0]):
+            rest //= factors[level, d]
+            macs *= factors[level, d]
+        case.grid.axis[d, REST] = rest
+    top = factors.shape[0] - 1
+    path.certain_pj[top] = macs * compute_pj + prepare(
+        case.layer,
+        case.spec,
+        elided,
+        case.keep,
+        factors,
+        case.grid.axis,
+        parts.steps[u],
+        case.unrolled,
+        path.traffic[top],
+    )
+    return float(path.certain_pj[top])
+
+
+@njit
+def fill_tables(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
+    """Fill the tables of a part; return its lower bound [pJ]."""
+    stand = parts.stand
+    if stand[TABLED] != part:
+        open_part(case, path, compute_pj, elided, parts, part)
+        stand[POINTS] = fill_grid(case.grid)
+        fill_bounds(case, stand[POINTS])
+        stand[TABLED] = part
+        stand[FILLED] += 1
+    if not parts.tabled[part]:
+        top = case.keep.shape[0] - 1
+        enter, ahead, axis = case.tables.enter, case.tables.ahead, case.grid.axis
+        least_pj = further(enter, ahead, case.slots, axis, top, stand[POINTS] - 1, axis.shape[0], 0, 0)
+        parts.value[part, PART_BOUND] = path.certain_pj[top] + least_pj
+        parts.tabled[part] = True
+    return float(parts.value[part, PART_BOUND])
+
+
+@njit
+def sketch_parts(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, first: int, last: int) -> None:
+    """Write bounds [pJ] of some parts that take no tables: what is certain in each."""
+    parts.stand[TABLED] = -1
+    for part in range(first, last):
+        if not parts.tabled[part]:
+            parts.value[part, PART_BOUND] = open_part(case, path, compute_pj, elided, parts, part)
+
+
+@njit
+def run_parts(
+    mode: int,
+    elided: bool,
+    compute_pj: float,
     case: Case,
     path: Path,
-    compute_pj: float,
-    elided: bool,
-    factors: Ints,
-    steps: Floats,
-    first: int,
-    last: int,
-    bound_pj: Floats,
-) -> int:
-    """Write the lower bounds [pJ] of some unrollings; the tables are then those of the last of them.
-
-    Parameters
-    ----------
-    factors
-        Spatial factors, shape (unrollings, levels, dimensions).
-    steps
-        Temporal iterations, by unrolling.
-    first, last
-        Range of unrollings to bound.
-
-    Returns
-    -------
-    Number of lattice points of the last.
-    """
-    levels = factors.shape[1]
-    dims = factors.shape[2]
-    top = levels - 1
-    points = 0
-    for u in range(first, last):
-        macs = steps[u]
-        for d in range(dims):
-            rest = case.layer.bounds[d]
-            for level in range(levels):
-                rest //= factors[u, level, d]
-                macs *= factors[u, level, d]
-            case.grid.axis[d, REST] = rest
-        path.certain_pj[top] = macs * compute_pj + prepare(
-            case.layer,
-            case.spec,
+    parts: Parts,
+    arrangements: Arrangements,
+    work: WorkArrays,
+    best: Floats,
+    counters: Ints,
+    found: Found,
+    log: Log,
+    stack: Stack,
+) -> tuple[bool, Stack]:
+    """Search the parts that wait until none is left or it is time for a pause; return whether none is left."""
+    unrollings = parts.factors.shape[0]
+    stand = parts.stand
+    keys = parts.value[:, PART_KEY]
+    table_ticks = case.tables.ahead.shape[1] * case.keep.shape[0]
+    while stand[CURRENT] >= 0 or stand[LEFT] > 0:
+        if counters[STOPPED] != 0 or counters[TICKS] >= counters[PAUSE]:
+            return False, stack
+        if stand[CURRENT] < 0:
+            part = pop(parts.heap, 0, stand[LEFT], keys)
+            stand[LEFT] -= 1
+            steps = parts.steps[part % unrollings]
+            if beaten(mode, best, parts.value[part, PART_BOUND], steps):
+                counters[CUT_BOUND] += 1
+                continue
+            if stand[TABLED] != part:
+                counters[TICKS] += table_ticks
+            fresh = not parts.tabled[part]
+            bound_pj = fill_tables(case, path, compute_pj, elided, parts, part)
+            if bound_pj == np.inf:
+                counters[CUT_CAPACITY] += 1
+                continue
+            if beaten(mode, best, bound_pj, steps):
+                counters[CUT_BOUND] += 1
+                continue
+            if fresh and mode != CANONICAL and mode != DELAY:
+                keys[part] = bound_pj
+                if mode == PRODUCT:
+                    keys[part] = bound_pj * steps ** best[DELAY_POWER]
+                if stand[LEFT] > 0 and keys[parts.heap[0]] < keys[part]:
+                    push(parts.heap, 0, stand[LEFT], keys, part)
+                    stand[LEFT] += 1
+                    continue
+            stand[CURRENT] = part
+            start_descent(path, stand[POINTS] - 1, bound_pj, stack)
+        part = stand[CURRENT]
+        u = part % unrollings
+        ended, stack = descend(
+            mode,
             elided,
-            case.keep,
-            factors[u],
-            case.grid.axis,
-            steps[u],
-            case.unrolled,
-            path.traffic[top],
+            compute_pj,
+            case,
+            path,
+            parts.steps[u],
+            parts.runs[u],
+            arrangements,
+            work,
+            best,
+            counters,
+            found,
+            log,
+            stack,
         )
-        points = fill_grid(case.grid)
-        fill_bounds(case, points)
-        enter, ahead = case.tables.enter, case.tables.ahead
-        least_pj = further(enter, ahead, case.slots, case.grid.axis, top, points - 1, dims, 0, 0)
-        bound_pj[u] = path.certain_pj[top] + least_pj
-    return points
+        if not ended:
+            return False, stack
+        stand[CURRENT] = -1
+    return True, stack
 
 
 class Solver:
-    """The search of one layer under one choice of what is kept.
+    """The search of one layer over all choices of what is kept and all unrollings.
 
     Parameters
     ----------
+    keeps
+        Choices of what is kept, shape (choices, levels, data spaces).
     side
         See `Unrolled.side`.
     """
@@ -117,20 +215,31 @@ class Solver:
         spec: Floats,
         compute_pj: float,
         elided: bool,
-        keep: Bools,
+        keeps: Bools,
         slots: Ints,
         side: Ints,
         candidates: Candidates,
     ) -> None:
-        levels, spaces = keep.shape
+        choices, levels, spaces = keeps.shape
         dims = len(layer.bounds)
         self.compute_pj = compute_pj
         self.elided = elided
-        self.factors = factors = candidates.factors
-        self.runs = candidates.runs
         self.arrangements = candidates.arrangements
-        self.steps = np.prod(layer.bounds.astype(float)) / factors.reshape(len(factors), -1).prod(axis=1)
-        self.bound_pj = np.full(len(factors), np.nan)
+        factors = candidates.factors
+        steps = np.prod(layer.bounds.astype(float)) / factors.reshape(len(factors), -1).prod(axis=1)
+        count = choices * len(factors)
+        stand = np.zeros(PASS, np.int64)
+        stand[[CURRENT, TABLED]] = -1
+        self.parts = Parts(
+            keeps,
+            factors,
+            steps,
+            candidates.runs,
+            np.empty((count, PART_VALUES)),
+            np.zeros(count, np.bool_),
+            np.empty(count, np.int64),
+            stand,
+        )
         unrolled = Unrolled(
             np.empty((levels, dims), np.int64),
             np.empty(levels),
@@ -145,6 +254,7 @@ class Solver:
         points = fill_grid(grid)
         rows = dims + int(kind.max()) + 1
         tables = Tables(np.empty((levels, rows, int(grid.state[:, dims].max()))), np.empty((levels, 1 + points)))
+        keep = keeps[0].copy()
         self.case = Case(layer, spec, keep, slots, unrolled, grid, tables)
         self.path = Path(
             np.empty((levels * MAX_LOOPS, 3), np.int64),
@@ -157,76 +267,105 @@ class Solver:
             np.zeros(STEPS),
         )
         self.work = new_work(levels, spaces)
-        self._tabled = (-1, 0)
+        self.stack = new_stack(levels, dims)
+        self._mark_impossible()
+        sketch_parts(self.case, self.path, compute_pj, elided, self.parts, 0, count)
 
-    def run(self, mode: int, best: Floats, counters: Ints, found: Found) -> None:
-        """Minimise over all unrollings; ``best``, ``counters`` and ``found`` are updated where something improves."""
-        self.bound_all(counters)
-        for u in self._sequence(mode, best):
-            if counters[STOPPED]:
-                return
-            if self.bound_pj[u] == np.inf or beaten(mode, best, self.bound_pj[u], self.steps[u]):
-                counters[CUT_BOUND] += 1
-                continue
-            self.search_one(int(u), mode, best, counters, found, new_log())
+    @property
+    def bound_pj(self) -> Floats:
+        """Lower bounds [pJ] of all parts, infinite where no tile fits."""
+        return self.parts.value[:, PART_BOUND]
 
-    def bound_all(self, counters: Ints) -> None:
-        """Write the lower bounds [pJ] of all unrollings, infinite where no tile fits."""
-        top = len(self.case.spec) - 1
+    @property
+    def steps(self) -> Floats:
+        """Temporal iterations of all parts."""
+        return np.tile(self.parts.steps, len(self.parts.keeps))
+
+    def _mark_impossible(self) -> None:
+        """Write the bounds of parts whose outermost level does not hold the layer."""
         tensors = [
             np.prod([1 + int(rank @ (self.case.layer.bounds - 1)) for rank in space], dtype=float)
             for space in self.case.layer.coef
         ]
-        held = np.sum(tensors, where=self.case.keep[top])
-        if held > self.case.spec[top, CAPACITY] or held < self.case.spec[top, MIN_WORDS]:
-            self.bound_pj[:] = np.inf
-        if np.isnan(self.bound_pj).any():
-            self._bound(0, len(self.factors))
-            counters[CUT_CAPACITY] += int(np.isinf(self.bound_pj).sum())
+        top = self.case.spec[-1]
+        held = self.parts.keeps[:, -1] @ np.array(tensors)
+        wrong = np.repeat((held > top[CAPACITY]) | (held < top[MIN_WORDS]), len(self.parts.factors))
+        self.bound_pj[wrong] = np.inf
+        self.parts.tabled[wrong] = True
 
-    def search_one(self, u: int, mode: int, best: Floats, counters: Ints, found: Found, log: Log) -> None:
-        """Search one unrolling to its end."""
-        top = len(self.case.spec) - 1
-        points = self._tabled[1] if self._tabled[0] == u else self._bound(u, u + 1)
-        self.path.node[top, LOOPS] = 0
-        self.path.node[top, POINT] = points - 1
-        descend(
+    def start(self, mode: int, best: Floats) -> None:
+        """Let all parts wait that a tile may fit in, in the order of a mode."""
+        parts, steps = self.parts, self.steps
+        keys = self.bound_pj
+        if mode == DELAY:
+            keys = steps
+        elif mode == PRODUCT:
+            keys = keys * steps ** best[DELAY_POWER]
+        elif mode == CANONICAL:
+            choice = np.repeat(np.arange(len(parts.keeps)), len(parts.factors))
+            keys = np.empty(len(steps))
+            keys[np.lexsort((steps, choice))] = np.arange(len(steps))
+        parts.value[:, PART_KEY] = keys
+        order = np.argsort(keys, kind="stable")
+        order = order[np.isfinite(self.bound_pj[order])]
+        parts.heap[: len(order)] = order
+        parts.stand[LEFT] = len(order)
+        parts.stand[CURRENT] = -1
+
+    def run(self, mode: int, best: Floats, counters: Ints, found: Found, log: Log | None = None) -> bool:
+        """Minimise over the parts that wait until none is left or it is time for a pause; return whether none is left.
+
+        ``best``, ``counters`` and ``found`` are updated where something improves.
+        """
+        ended, self.stack = run_parts(
             mode,
             self.elided,
             self.compute_pj,
             self.case,
             self.path,
-            self.steps[u],
-            self.runs[u],
+            self.parts,
             self.arrangements,
             self.work,
             best,
             counters,
             found,
-            log,
+            log or new_log(),
+            self.stack,
         )
+        return bool(ended)
 
-    def _bound(self, first: int, last: int) -> int:
-        """Bound some unrollings; return the number of lattice points of the last, whose tables are kept."""
-        points = bound_unrollings(
-            self.case,
-            self.path,
-            self.compute_pj,
-            self.elided,
-            self.factors,
-            self.steps,
-            first,
-            last,
-            self.bound_pj,
-        )
-        self._tabled = (last - 1, points)
-        return points
+    def open_bounds(self) -> tuple[Floats, Floats]:
+        """Return the lower bounds [pJ] of all parts that are not searched to their end, and their iterations."""
+        parts, stand = self.parts, self.parts.stand
+        waiting = parts.heap[: stand[LEFT]]
+        bounds_pj, steps = self.bound_pj[waiting], parts.steps[waiting % len(parts.factors)]
+        if stand[CURRENT] < 0:
+            return bounds_pj, steps
+        current = stand[CURRENT] % len(parts.factors)
+        return np.append(bounds_pj, self._open_pj()), np.append(steps, parts.steps[current])
 
-    def _sequence(self, mode: int, best: Floats) -> Ints:
-        """Return the order in which unrollings are searched."""
-        keys = self.bound_pj
-        if mode in (CANONICAL, DELAY):
-            keys = self.steps
-        elif mode == PRODUCT:
-            keys = self.bound_pj * self.steps ** best[DELAY_POWER]
-        return np.argsort(keys, kind="stable")
+    def _open_pj(self) -> float:
+        """Least bound [pJ] of all that waits in the part that is searched."""
+        stack = self.stack
+        level = int(stack.cursor[LEVEL])
+        found = [np.inf]
+        for k in range(max(level, 1), len(stack.region)):
+            begin = stack.region[k, BEGIN]
+            rows = stack.heap[begin : begin + stack.region[k, WAITING]]
+            # The node that is entered now has yet to fill its own.
+            if k > level or stack.cursor[PHASE] != ENTER:
+                found.append(float(stack.value[rows, CHILD_BOUND].min(initial=np.inf)))
+        if stack.cursor[PHASE] != TAKE and level < len(stack.region):
+            found.append(float(stack.node_pj[level]))
+        return min(found)
+
+    def fill_tables(self, part: int) -> float:
+        """Fill the tables of one part; return its lower bound [pJ]."""
+        return float(fill_tables(self.case, self.path, self.compute_pj, self.elided, self.parts, part))
+
+    def search_one(self, part: int, mode: int, best: Floats, counters: Ints, found: Found, log: Log) -> None:
+        """Search one part to its end."""
+        self.parts.heap[0] = part
+        self.parts.stand[LEFT] = 1
+        self.parts.stand[CURRENT] = -1
+        self.run(mode, best, counters, found, log)

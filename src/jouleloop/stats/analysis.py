@@ -31,7 +31,8 @@ from jouleloop.stats.table import check_table, find_responses, groups, response_
 
 __all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table"]
 
-_SIGNIFICANT_DIGITS = 10
+_DIGITS, _P_DIGITS = 10, 6
+"""Significant digits of numbers and of p-values: below that, processors and libraries of special functions differ."""
 _OF_EVERY_ARCHITECTURE = ("data_pj", "total_pj")
 """Responses that are missing values where they are empty; a level's energy is empty where there is no such level."""
 
@@ -145,6 +146,7 @@ def analyse_table(
     table = _finished(pd.DataFrame(verdicts))
     for family in FAMILIES:
         table.insert(list(table.columns).index(family) + 1, f"{family}_holm", holm(table[family].to_numpy()))
+    table = _finished(table)
     omitted_table = pd.DataFrame(left_out, columns=[*key, "response", "layer", "status", "reason"])
     return Analysis(
         table,
@@ -179,7 +181,8 @@ def _text(value: Any) -> str:
 
 
 def _finished(table: pd.DataFrame) -> pd.DataFrame:
-    """Round every float to ten significant digits: below that, linear algebra libraries differ."""
+    """Round every float to its meaningful digits."""
     for name in table.columns[[pd.api.types.is_float_dtype(t) for t in table.dtypes]]:
-        table[name] = [float(f"{v:.{_SIGNIFICANT_DIGITS}g}") for v in table[name]]
+        digits = _P_DIGITS if str(name).endswith(("_p", "_p_holm")) else _DIGITS
+        table[name] = [float(f"{v:.{digits}g}") for v in table[name]]
     return table

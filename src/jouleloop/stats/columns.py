@@ -104,7 +104,6 @@ VERDICTS = Layout(
         Column("cook_layer", "text", "", "Layer with the largest Cook's distance."),
         Column("influential_points", "whole", "layers", "Layers with a distance above the median of F(p, n − p)."),
         Column("table_version", "whole", "", "Version of the table of energies."),
-        Column("versions", "text", "", "Versions of the libraries that tested."),
         Column("divisibility_correlation", "number", "", "Spearman correlation of residuals and index factorisations."),
         Column("divisibility_p", "number", "", "Its p-value."),
         Column("envelope_n", "whole", "layers", "Layers on the lower envelope."),

@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy import special
 
 from jouleloop.errors import Fault, raise_all
-from jouleloop.stats.regression import Ratio, checked_points, distinct_values, fieller, fit_polynomial
+from jouleloop.stats.regression import Ratio, checked_points, distinct_values, fieller, fit_polynomial, inner
 
 
 @dataclass(frozen=True)
@@ -113,15 +113,15 @@ def equivalence_test(
         return untested("one point alone determines the fit, so it has no robust error")
     largest = float(u.max())
     contrasts = np.vstack([fit.leading(largest), fit.at(largest)])
-    term, value = (float(v) for v in contrasts @ fit.coefficients)
+    term, value = (inner(contrast, fit.coefficients) for contrast in contrasts)
     covariance = fit.covariance_hc3(contrasts)
     freedom = fit.degrees_of_freedom
     quantile = float(special.stdtrit(freedom, 1 - alpha))
 
     def t_value(bound: float) -> float:
         """Student's t of the contrast 'share minus bound'."""
-        contrast = np.array([1.0, -bound])
-        error = float(np.sqrt(max(contrast @ covariance @ contrast, np.finfo(float).tiny)))
+        variance = covariance[0, 0] - 2 * bound * covariance[0, 1] + bound * bound * covariance[1, 1]
+        error = float(np.sqrt(max(variance, np.finfo(float).tiny)))
         return (term - bound * value) / error
 
     upper, lower, negative_p = t_value(margin), t_value(-margin), float(special.stdtr(freedom, t_value(0.0)))

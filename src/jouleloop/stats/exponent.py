@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from jouleloop.stats.regression import EPSILON, FloatArray, checked_points, distinct_values
+from jouleloop.stats.regression import EPSILON, FloatArray, checked_points, distinct_values, inner
 
 LOWEST_EXPONENT, HIGHEST_EXPONENT = -4.0, 8.0
 
@@ -90,8 +90,8 @@ def exponent_fit(
 
     def squares(k: float) -> float:
         v = basis(k)
-        residual = centred - v * (float(v @ centred) / float(v @ v))
-        return float(residual @ residual)
+        residual = centred - v * (inner(v, centred) / inner(v, v))
+        return inner(residual, residual)
 
     grid = np.linspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, 97)
     values = [squares(float(k)) for k in grid]
@@ -107,7 +107,7 @@ def exponent_fit(
     high = _crossing(squares, threshold, k, HIGHEST_EXPONENT)
     power = np.exp(k * logarithm)
     moved = power - power.mean()
-    slope = float(moved @ centred) / float(moved @ moved) * spread
+    slope = inner(moved, centred) / inner(moved, moved) * spread
     c1 = slope / float(u.max()) ** k
     c0 = float(response.mean()) - slope * float(power.mean())
     agrees = ""

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jouleloop.stats.exponent import exponent_fit
-from jouleloop.stats.regression import EPSILON, checked_points, distinct_values, fit_polynomial
+from jouleloop.stats.regression import EPSILON, checked_points, distinct_values, fit_polynomial, inner
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def compare_forms(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Form, ...]:
         power = exponent_fit(u, response)
         if np.isfinite(power.exponent):
             residual = response - power.c0 - power.c1 * u**power.exponent
-            add("power", 4, float(residual @ residual))
+            add("power", 4, inner(residual, residual))
     if not residual_squares:
         return ()
     aicc = {

@@ -1,17 +1,48 @@
-"""Least squares on centred and scaled powers, with heteroscedasticity-robust (HC3) errors of linear contrasts."""
+"""Least squares on centred and scaled powers, with heteroscedasticity-robust (HC3) errors of linear contrasts.
 
+A linear algebra library adds in an order that depends on the processor and on its version. Here every sum of products
+is rounded once (`inner`), so that a fit has the same bits everywhere.
+"""
+
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
-from numpy.polynomial import polynomial
 
 from jouleloop.errors import Fault, InputError, raise_all
 
 FloatArray = npt.NDArray[np.float64]
 
 EPSILON = float(np.finfo(float).eps)
+
+
+def inner(a: FloatArray, b: FloatArray) -> float:
+    """Return the inner product of two vectors, its products rounded each, their sum rounded once."""
+    return math.fsum((a * b).tolist())
+
+
+def orthonormal(columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return Q and R of independent ``columns`` (n, k) by Gram and Schmidt, each taken twice (Giraud et al. 2005)."""
+    q = np.array(columns, dtype=np.float64)
+    r = np.zeros((q.shape[1], q.shape[1]))
+    for j in range(q.shape[1]):
+        for i in (*range(j), *range(j)):
+            part = inner(q[:, i], q[:, j])
+            r[i, j] += part
+            q[:, j] -= part * q[:, i]
+        r[j, j] = math.sqrt(inner(q[:, j], q[:, j]))
+        q[:, j] /= r[j, j]
+    return q, r
+
+
+def combined(columns: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the sum of ``columns`` (n, k) times ``weights`` (k,), added from left to right."""
+    total = np.zeros(columns.shape[0])
+    for column, weight in zip(columns.T, weights.tolist(), strict=True):
+        total += weight * column
+    return total
 
 
 def checked_points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
@@ -83,7 +114,7 @@ class PolynomialFit:
     @cached_property
     def fitted(self) -> FloatArray:
         """Fitted values, shape (n,)."""
-        return np.asarray(self.q @ (self.q.T @ self.y), dtype=np.float64)
+        return combined(self.q, np.array([inner(column, self.y) for column in self.q.T]))
 
     @cached_property
     def residuals(self) -> FloatArray:
@@ -93,7 +124,7 @@ class PolynomialFit:
     @cached_property
     def leverages(self) -> FloatArray:
         """Diagonal of the hat matrix, shape (n,)."""
-        return np.asarray((self.q * self.q).sum(axis=1), dtype=np.float64)
+        return combined(self.q * self.q, np.ones(self.degree + 1))
 
     @property
     def degrees_of_freedom(self) -> int:
@@ -103,13 +134,13 @@ class PolynomialFit:
     @cached_property
     def sum_of_squares(self) -> float:
         """Residual sum of squares."""
-        return float(self.residuals @ self.residuals)
+        return inner(self.residuals, self.residuals)
 
     @cached_property
     def r_squared(self) -> float:
         """Share of the variance of ``y`` that the fit explains; 1 where ``y`` does not vary and is met."""
-        centred = self.y - self.y.mean()
-        total = float(centred @ centred)
+        centred = self.y - math.fsum(self.y.tolist()) / self.y.size
+        total = inner(centred, centred)
         return 1.0 - self.sum_of_squares / total if total > 0 else 1.0
 
     def is_exact(self, tolerance: float) -> bool:
@@ -119,22 +150,25 @@ class PolynomialFit:
 
     def powers_of_u(self) -> FloatArray:
         """Return the coefficients of ``u**0, u**1, …`` in the unit of ``y`` per unit of ``u`` to that power."""
-        shift = np.array([-self.centre / self.scale, 1.0 / self.scale])
+        constant, slope = -self.centre / self.scale, 1.0 / self.scale
         total = np.zeros(self.degree + 1)
-        power = np.array([1.0])
+        power = np.zeros(self.degree + 2)
+        power[0] = 1.0
         for coefficient in self.coefficients:
-            total[: power.size] += coefficient * power
-            power = polynomial.polymul(power, shift)
+            total += coefficient * power[:-1]
+            power[1:] = constant * power[1:] + slope * power[:-1]
+            power[0] *= constant
         return total
 
     def at(self, u: float) -> FloatArray:
         """Return the contrast (over ``coefficients``) that gives the fitted value at ``u``."""
-        return np.asarray(((u - self.centre) / self.scale) ** np.arange(self.degree + 1), dtype=np.float64)
+        z = (u - self.centre) / self.scale
+        return np.array([math.prod([z] * power) for power in range(self.degree + 1)])
 
     def leading(self, u: float) -> FloatArray:
         """Return the contrast that gives the leading term, coefficient times ``u**degree``, at ``u``."""
         contrast = np.zeros(self.degree + 1)
-        contrast[-1] = (u / self.scale) ** self.degree
+        contrast[-1] = math.prod([u / self.scale] * self.degree)
         return contrast
 
     def covariance_hc3(self, contrasts: FloatArray) -> FloatArray:
@@ -143,9 +177,16 @@ class PolynomialFit:
         MacKinnon and White (1985): each squared residual is divided by ``(1 - leverage)**2``. The rounding of ``y``
         itself is added, so that an error is never exactly zero.
         """
-        weights = np.linalg.solve(self.r.T, contrasts.T).T @ self.q.T
+        # Of each point in each contrast: the contrast over r, from the left, times q.
+        weights = np.zeros((contrasts.shape[0], self.u.size))
+        for row, contrast in zip(weights, contrasts, strict=True):
+            found: list[float] = []
+            for j in range(self.degree + 1):
+                known = math.fsum(found[i] * float(self.r[i, j]) for i in range(j))
+                found.append((float(contrast[j]) - known) / float(self.r[j, j]))
+            row[:] = combined(self.q, np.array(found))
         inflated = self.residuals**2 / (1.0 - self.leverages) ** 2 + (EPSILON * float(np.abs(self.y).max())) ** 2
-        return np.asarray((weights * inflated) @ weights.T, dtype=np.float64)
+        return np.array([[inner(one * inflated, other) for other in weights] for one in weights])
 
     @property
     def robust_errors_exist(self) -> bool:
@@ -179,8 +220,11 @@ def fit_polynomial(u: FloatArray, y: FloatArray, degree: int) -> PolynomialFit:
         )
     low, high = float(u.min()), float(u.max())
     centre, scale = (low + high) / 2, (high - low) / 2 or 1.0
-    q, r = np.linalg.qr(np.vander((u - centre) / scale, degree + 1, increasing=True))
-    coefficients = np.linalg.solve(r, q.T @ y)
+    q, r = orthonormal(np.vander((u - centre) / scale, degree + 1, increasing=True))
+    coefficients = np.zeros(degree + 1)
+    for j in reversed(range(degree + 1)):
+        known = math.fsum(float(r[j, k]) * float(coefficients[k]) for k in range(j + 1, degree + 1))
+        coefficients[j] = (inner(q[:, j], y) - known) / r[j, j]
     return PolynomialFit(u, y, degree, centre, scale, q, r, coefficients)
 
 

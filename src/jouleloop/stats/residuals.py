@@ -15,6 +15,9 @@ from jouleloop.stats.growth import GrowthTest, fit_growth
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.regression import FloatArray, checked_points, distinct_values, fit_polynomial
 
+_DECIMALS = 12
+"""Of residuals relative to the fit: what differs by less is rounding noise, and equal."""
+
 
 @lru_cache(maxsize=65536)
 def prime_exponents(number: int) -> tuple[int, ...]:
@@ -109,7 +112,7 @@ def residual_structure(
     fitted = test.predict(x)
     if fitted.size != residuals.size or any(len(values) != residuals.size for values in columns.values()):
         raise InputError(Fault("variable, dimensions and residuals differ in length"))
-    relative = np.where(residuals == 0, 0.0, residuals / fitted)
+    relative = np.round(np.where(residuals == 0, 0.0, residuals / fitted), _DECIMALS)
     rows = range(residuals.size)
     divisors = [math.prod(divisor_count(values[i]) for values in columns.values()) for i in rows]
     factorisations = [math.prod(factorisation_count(values[i], levels) for values in columns.values()) for i in rows]
@@ -118,7 +121,11 @@ def residual_structure(
         result = stats.spearmanr(relative, factorisations)
         correlation, p_value = float(result.statistic), float(result.pvalue)
     return ResidualStructure(
-        relative, np.array(divisors, dtype=np.int64), np.array(factorisations, dtype=np.int64), correlation, p_value
+        np.asarray(relative, dtype=np.float64),
+        np.array(divisors, dtype=np.int64),
+        np.array(factorisations, dtype=np.int64),
+        correlation,
+        p_value,
     )
 
 
@@ -162,7 +169,7 @@ def lower_envelope(
     fitted = fit_polynomial(u, response, growth.degree).fitted
     if (fitted <= 0).any():
         return None
-    ratio = response / fitted
+    ratio = np.round(response / fitted, _DECIMALS)
     order = np.lexsort((ratio, sizes))
     best = [int(block[np.argmin(ratio[block])]) for block in np.array_split(order, blocks)]
     return LowerEnvelope(tuple(best), fit_growth(sizes[best], response[best], growth, options))

@@ -2,14 +2,11 @@
 
 import math
 from collections.abc import Sequence
-from functools import cache
-from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from jouleloop import __version__
 from jouleloop.stats.cases import Case
 from jouleloop.stats.growth import GrowthTest
 from jouleloop.stats.regression import FloatArray
@@ -76,7 +73,6 @@ def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
         "cook_layer": layers[spec.cook_index] if spec.cook_index >= 0 else "",
         "influential_points": spec.influential,
         "table_version": TABLE_VERSION,
-        "versions": _versions(),
     }
 
 
@@ -187,9 +183,3 @@ def exponent_of(test: GrowthTest) -> float:
 
 def _finite(value: float) -> float:
     return value if math.isfinite(value) else math.nan
-
-
-@cache
-def _versions() -> str:
-    libraries = [f"{name} {version(name)}" for name in ("numpy", "scipy", "statsmodels")]
-    return "; ".join([f"jouleloop {__version__}", *libraries])

@@ -6,7 +6,14 @@ import numpy as np
 import numpy.typing as npt
 from scipy import special
 
-from jouleloop.stats.regression import FloatArray, PolynomialFit, checked_points, distinct_values, fit_polynomial
+from jouleloop.stats.regression import (
+    FloatArray,
+    PolynomialFit,
+    checked_points,
+    distinct_values,
+    fit_polynomial,
+    inner,
+)
 
 NAN = float("nan")
 
@@ -130,16 +137,16 @@ def _rainbow(fit: PolynomialFit, fraction: float) -> float:
     first = int(np.ceil(0.5 * (1 - fraction) * n))
     last = int(np.floor(first + fraction * n))
     central = (fit.u >= ordered[first]) & (fit.u <= ordered[min(last, n) - 1])
-    inner = int(central.sum())
+    middling = int(central.sum())
     parameters = fit.degree + 1
-    if n - inner < 1 or inner <= parameters or distinct_values(fit.u[central]) < parameters:
+    if n - middling < 1 or middling <= parameters or distinct_values(fit.u[central]) < parameters:
         return NAN
     middle = fit_polynomial(fit.u[central], fit.y[central], fit.degree)
     if middle.sum_of_squares <= 0:
         return 0.0
-    ratio = (fit.sum_of_squares - middle.sum_of_squares) / (n - inner)
+    ratio = (fit.sum_of_squares - middle.sum_of_squares) / (n - middling)
     ratio /= middle.sum_of_squares / middle.degrees_of_freedom
-    return float(special.fdtrc(n - inner, middle.degrees_of_freedom, max(ratio, 0.0)))
+    return float(special.fdtrc(n - middling, middle.degrees_of_freedom, max(ratio, 0.0)))
 
 
 def _durbin_watson(fit: PolynomialFit) -> tuple[float, float]:
@@ -147,11 +154,11 @@ def _durbin_watson(fit: PolynomialFit) -> tuple[float, float]:
     residuals = np.zeros(sizes.size)
     np.add.at(residuals, group, fit.residuals)
     residuals /= counts
-    squares = float(residuals @ residuals)
+    squares = inner(residuals, residuals)
     if squares == 0 or sizes.size <= fit.degree + 2:
         return NAN, NAN
     differences = np.diff(residuals)
-    statistic = float(differences @ differences) / squares
+    statistic = inner(differences, differences) / squares
     if sizes.size < fit.u.size:
         return statistic, NAN
     order = np.argsort(fit.u)

@@ -15,7 +15,8 @@ TABLE_VERSION = 1
 """Version of the energies table that these statistics read; kept in ``attrs['table_version']`` or a column."""
 
 IDENTIFIERS = ("architecture", "sweep", "layer", "status", "reason", "engine", "energy_table")
-SPACES = ("weights", "inputs", "outputs")
+_SPACES = ("weights", "inputs", "outputs")
+_DRAM = "dram_words_"
 _SETTINGS = ("objective", "semantics", "constraints")
 _NOT_LEVELS = {"total_pj", "data_pj", "compute_pj"}
 
@@ -149,6 +150,12 @@ def groups(table: pd.DataFrame) -> Iterator[Group]:
             yield Group(str(architecture), str(sweep), str(engine), str(energy_table), part, same)
 
 
+def data_spaces(table: pd.DataFrame) -> tuple[str, ...]:
+    """Return the data spaces that a table of energies may have: those with DRAM words, and a convolution's."""
+    found = (str(column).removeprefix(_DRAM) for column in table.columns if str(column).startswith(_DRAM))
+    return tuple(dict.fromkeys((*found, *_SPACES)))
+
+
 def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]:
     """Return the responses that ``wanted`` names (see ``StatisticsOptions.responses``), in that order, each once.
 
@@ -160,8 +167,8 @@ def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]
     found: dict[str, Response] = {}
     faults: list[Fault] = []
     levels = _levels(table)
-    spaces = {f"{level}_{space}_pj" for level in levels for space in SPACES} & set(table.columns)
-    dram = [f"dram_words_{space}" for space in SPACES if f"dram_words_{space}" in table.columns]
+    spaces = {f"{level}_{space}_pj" for level in levels for space in data_spaces(table)} & set(table.columns)
+    dram = [str(column) for column in table.columns if str(column).startswith(_DRAM)]
     for name in wanted:
         if name in ("data", "total", "compute"):
             entries = [_energy(f"{name}_pj", f"{name} energy")] if f"{name}_pj" in table.columns else []
@@ -193,11 +200,16 @@ def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]
 
 
 def response_values(group: pd.DataFrame, response: Response) -> FloatArray | None:
-    """Return the response of every row, NaN where missing; None where the architecture has no such level at all."""
-    columns = np.column_stack([pd.to_numeric(group[c], errors="coerce").to_numpy(np.float64) for c in response.columns])
-    if len(group) and np.isnan(columns).all():
+    """Return the response of every row, NaN where missing; None where the architecture has no such level at all.
+
+    A column without any value is one of another problem shape, and left out.
+    """
+    numbers = [pd.to_numeric(group[column], errors="coerce") for column in response.columns]
+    columns = np.column_stack([values.to_numpy(np.float64, na_value=np.nan) for values in numbers])
+    given = ~np.isnan(columns).all(axis=0)
+    if len(group) and not given.any():
         return None
-    total = columns.sum(axis=1)
+    total = columns[:, given].sum(axis=1)
     return np.asarray(np.where(np.isfinite(total), total, np.nan), dtype=np.float64)
 
 
@@ -210,7 +222,7 @@ def _levels(table: pd.DataFrame) -> list[str]:
         if not column.endswith("_pj"):
             continue
         stem = column.removesuffix("_pj")
-        for space in SPACES:
+        for space in data_spaces(table):
             stem = stem.removesuffix(f"_{space}")
         levels.setdefault(stem)
     return list(levels)
@@ -218,7 +230,7 @@ def _levels(table: pd.DataFrame) -> list[str]:
 
 def _level(level: str, table: pd.DataFrame) -> Response:
     whole = f"{level}_pj"
-    parts = tuple(f"{level}_{space}_pj" for space in SPACES if f"{level}_{space}_pj" in table.columns)
+    parts = tuple(f"{level}_{space}_pj" for space in data_spaces(table) if f"{level}_{space}_pj" in table.columns)
     columns = (whole,) if whole in table.columns else parts
     return Response(whole, columns, f"energy of {_words(whole)}", "pJ")
 

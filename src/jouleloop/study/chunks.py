@@ -9,7 +9,8 @@ from typing import Any
 
 from jouleloop.errors import InputError
 from jouleloop.files import read_text, write_text
-from jouleloop.workload.layer import Layer, parse_layer
+from jouleloop.workload.layer import Layer
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.sweep import Sweep
 
 #: Up to so many chunks are balanced exactly; more are filled by hash, if each gets about so many layers or more.
@@ -18,8 +19,7 @@ _BALANCED, _FULL = 4, 256
 
 def layer_identity(layer: Layer) -> tuple[Any, ...]:
     """Return what tells a layer from others: its sizes, not its name."""
-    sizes = (layer.C, layer.M, layer.R, layer.S, layer.N, layer.P, layer.Q)
-    return (*sizes, layer.w_stride, layer.h_stride, layer.groups)
+    return layer.identity
 
 
 def distinct_layers(sweeps: Iterable[Sweep]) -> list[Layer]:
@@ -50,9 +50,13 @@ def estimated_seconds(layer: Layer) -> float:
     the dimensions that architectures may tile, to a power found by measurement.
     """
     size = 1.0
-    for bound in (layer.C, layer.M, layer.P, layer.Q, layer.N):
-        size *= _factorizations(bound, 4)
-    if layer.kind == "fc" or layer.P * layer.Q * layer.R * layer.S == 1:
+    kind = layer.kind
+    windows = {name for window in kind.base_windows for name in (window.output, window.filter)}
+    filters = {window.filter for window in kind.base_windows}
+    for position in kind.bound_positions:
+        if kind.fields[position][0] not in filters:
+            size *= _factorizations(layer.values[position], 4)
+    if all(layer.sizes[name] == 1 for name in windows):
         return 0.003 + 1.2e-8 * size
     return 0.004 + 3e-5 * math.sqrt(size)
 

@@ -11,12 +11,13 @@ from typing import Any
 
 from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError, JouleloopError
+from jouleloop.search.limit import SECONDS
 from jouleloop.search.result import SearchResult
 from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
 from jouleloop.workload.layer import Layer
-from jouleloop.workload.problem import Problem
+from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
 
 LOG = logging.getLogger("jouleloop.pipeline")
@@ -45,11 +46,11 @@ class Job:
         return result_key(problem, self._digest(problem))
 
     def _digest(self, problem: Problem) -> str:
-        digests, name = self._known.digests, problem.shape.name
-        if name not in digests:
-            target = self.target.for_shape(problem.shape)
-            digests[name] = digest(target_identity(target, self.engine, self.options))
-        return digests[name]
+        digests, shape = self._known.digests, problem.shape
+        if shape not in digests:
+            target = self.target.for_shape(shape)
+            digests[shape] = digest(target_identity(target, self.engine, self.options))
+        return digests[shape]
 
     def at(self, variant: Variant) -> "Job | JouleloopError":
         """Return the job for ``variant``, its energies estimated anew, or the error that says why there is none."""
@@ -59,7 +60,8 @@ class Job:
         if variant not in jobs:
             files = self.target.files
             try:
-                changed = TargetSet(replace(files, changes=(*files.changes, *variant)), self.target.semantics)
+                files = replace(files, changes=(*files.changes, *variant))
+                changed = TargetSet(files, self.target.semantics, self.target.shapes)
                 jobs[variant] = replace(self, target=changed)
             except JouleloopError as error:
                 jobs[variant] = error
@@ -75,7 +77,7 @@ class Job:
 class _Known:
     """Digests of the target by shape of problem, and the jobs on variants of the architecture."""
 
-    digests: dict[str, str] = field(default_factory=dict)
+    digests: dict[ProblemShape, str] = field(default_factory=dict)
     jobs: dict[Variant, Job | JouleloopError] = field(default_factory=dict)
 
 
@@ -112,7 +114,7 @@ def run_chunk(
     """
     started = time.monotonic()
     keys = [job.key(layer) for layer in layers]
-    stored = store.keys()
+    stored = store.keys(job.options.seconds)
     missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
     done = len(layers) - len(missing)
     if progress and done:
@@ -138,9 +140,14 @@ def _search(
         before = time.monotonic()
         results = search_layers(job, [layer for _, layer in batch])
         records = {key: result.as_json() for (key, _), result in zip(batch, results, strict=True)}
-        path = store.write({key: record for key, record in records.items() if record["status"] != "failed"})
-        # What failed is kept apart: a table has its reason, and the next run tries again.
-        store.failed.write({key: record for key, record in records.items() if record["status"] == "failed"})
+        # What failed is kept apart: a table has its reason, and the next run tries again. So is what a limit of seconds
+        # stopped, until the limit is raised.
+        failed = {key: record for key, record in records.items() if record["status"] == "failed"}
+        stopped = {key: record for key, record in records.items() if record.get("stopped") == SECONDS}
+        path = store.write({key: records[key] for key in records.keys() - failed.keys() - stopped.keys()})
+        store.failed.write(failed)
+        if job.options.seconds is not None:
+            store.stopped(job.options.seconds).write(stopped)
         written += [path] if path else []
         # All modules and kernels are loaded now; without this the collector goes over them again and again, which takes
         # a quarter of the time of small searches. It is undone at the end: the process may have other plans.
@@ -163,9 +170,9 @@ def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:
     """
     problems = [layer.problem() for layer in layers]
     found: dict[int, SearchResult] = {}
-    by_shape: dict[str, list[int]] = {}
+    by_shape: dict[ProblemShape, list[int]] = {}
     for index, problem in enumerate(problems):
-        by_shape.setdefault(problem.shape.name, []).append(index)
+        by_shape.setdefault(problem.shape, []).append(index)
     for indices in by_shape.values():
         target = job.target.for_shape(problems[indices[0]].shape)
         many = getattr(job.engine, "search_many", None)

@@ -118,7 +118,7 @@ def confirm_chunk(
     study: Study, architecture: str, layers: Sequence[Layer], store: ResultStore, *, root: Path = Path()
 ) -> ChunkReport:
     """Evaluate the optima of the layers of one chunk on one architecture with the engine that confirms."""
-    job = jobs_of(study.config, root, only=architecture)[architecture]
+    job = jobs_of(study, root, only=architecture)[architecture]
     return run_confirmation(job, confirming_engine(study), layers, store)
 
 

@@ -1,7 +1,7 @@
 """A study run step by step: the jobs and chunks that a configuration asks for."""
 
 import contextlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,8 @@ from jouleloop.study.keys import code_digest, digest, engine_identity
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet, load_targets
 from jouleloop.study.variants import distinct_points, run_points
-from jouleloop.workload.layer import CONV, GROUPED_CONV, Layer
+from jouleloop.workload.layer import CONV, Layer
+from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import Variant
 
 Chunks = dict[str, list[Layer]]
@@ -29,17 +30,26 @@ def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     return TargetFiles(name, root / entry.arch, entry.sources(root), root / entry.constraints, entry.set)
 
 
-def targets_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, TargetSet]:
-    """Return the architectures of ``config`` (or ``only`` one) read; raise `InputError` with the faults of all."""
+def targets_of(
+    study: Study | Config, root: Path = Path(), *, only: str | None = None, shapes: Iterable[ProblemShape] = (CONV,)
+) -> dict[str, TargetSet]:
+    """Return the architectures of ``study`` (or ``only`` one) read; raise `InputError` with the faults of all.
+
+    Their constraints are read for every shape of its layers, or of a configuration alone for ``shapes``.
+    """
+    config, shapes = (study.config, study.shapes) if isinstance(study, Study) else (study, shapes)
     names = [only] if only else list(config.architectures)
-    return load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics)
+    return load_targets({n: files_of(n, config.architectures[n], root) for n in names}, config.semantics, shapes)
 
 
-def jobs_of(config: Config, root: Path = Path(), *, only: str | None = None) -> dict[str, Job]:
-    """Return how the layers are searched on each architecture (or on ``only`` one of them)."""
-    targets = targets_of(config, root, only=only)
+def jobs_of(
+    study: Study | Config, root: Path = Path(), *, only: str | None = None, shapes: Iterable[ProblemShape] = (CONV,)
+) -> dict[str, Job]:
+    """Return how the layers are searched on each architecture (or on ``only`` one of them); see `targets_of`."""
+    config = study.config if isinstance(study, Study) else study
+    targets = targets_of(study, root, only=only, shapes=shapes)
     engine = engine_of(config)
-    options = SearchOptions(tuple(config.objective), config.seed, config.budget)
+    options = SearchOptions(tuple(config.objective), config.seed, config.budget, config.search.seconds)
     return {name: Job(target, engine, options) for name, target in targets.items()}
 
 
@@ -81,7 +91,9 @@ def search_chunk(
     progress: Callable[[int, int], None] | None = None,
 ) -> ChunkReport:
     """Search the layers of one chunk on one architecture."""
-    return run_chunk(jobs_of(config, root, only=architecture)[architecture], layers, store, progress)
+    shapes = dict.fromkeys(layer.kind.shape_of(layer.values) for layer in layers)
+    job = jobs_of(config, root, only=architecture, shapes=shapes)[architecture]
+    return run_chunk(job, layers, store, progress)
 
 
 def plan_variants(study: Study, architecture: str) -> VariantChunks:
@@ -106,7 +118,7 @@ def search_variants(
     progress: Callable[[int, int], None] | None = None,
 ) -> ChunkReport:
     """Search one chunk of the points of sweeps that vary an architecture."""
-    job = jobs_of(study.config, root, only=architecture)[architecture]
+    job = jobs_of(study, root, only=architecture)[architecture]
     return run_points(job, plan_variants(study, architecture)[chunk], store, progress)
 
 
@@ -136,7 +148,7 @@ def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
     files = config.architectures[target.name]
     parts = [
         [found.arch.as_dict(), found.costs.as_dict(), found.constraints.as_dict()]
-        for found in (target.for_shape(CONV), target.for_shape(GROUPED_CONV))
+        for found in map(target.for_shape, target.shapes)
     ]
     return {
         "target": digest(parts)[:16],
@@ -147,4 +159,5 @@ def map_parameters(config: Config, target: TargetSet) -> dict[str, Any]:
         "objective": list(config.objective),
         "seed": config.seed,
         "budget": config.budget,
+        "seconds": config.search.seconds,
     }

@@ -1,4 +1,4 @@
-"""Where a table comes from: versions, hashes of all inputs, engine, energies."""
+"""Where a table comes from: code, hashes of all inputs, engine, energies; and what it was computed with."""
 
 import hashlib
 import platform
@@ -17,8 +17,8 @@ _PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "scipy", "statsmodels", "sna
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of this package, of Python and of the packages that results pass through."""
-    found = {"jouleloop": jouleloop.__version__, "jouleloop_code": code_digest(), "python": platform.python_version()}
+    """Return the versions of Python and of the packages that results pass through; results do not depend on them."""
+    found = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:
             found[name] = metadata.version(name)
@@ -33,9 +33,9 @@ def file_hash(path: Path) -> str:
 
 
 def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, Any]:
-    """Return everything that a table's reader needs to trace it, as plain data without times or machine names."""
+    """Return everything that a table's reader needs to trace it, as plain data, the same wherever the table is made."""
     return {
-        "versions": versions(),
+        "versions": {"jouleloop": jouleloop.__version__, "jouleloop_code": code_digest()},
         "architectures": {
             name: {
                 "files": job.target.files.hashes(),

@@ -34,7 +34,7 @@ def request_chunk(
     if options.runs is None:
         raise InputError(Fault("no folder of runs is configured", None, "timeloop.runs"))
     engine = TimeloopEngine(options, runner=RunRequests(options.runs))
-    job = jobs_of(study.config, root, only=architecture)[architecture]
+    job = jobs_of(study, root, only=architecture)[architecture]
     if study.config.engine == engine.name:
         job = replace(job, engine=engine)
     else:

@@ -21,6 +21,8 @@ from jouleloop.files import replacing
 _SCHEMA = pa.schema([("key", pa.string()), ("record", pa.string())])
 _PREFIX = "segment-"
 _FAILED = "failed"
+#: Folders of the results of searches that a limit of so many seconds stopped.
+_STOPPED = "stopped-"
 #: How often the folder is listed anew when segments were merged meanwhile.
 _TRIES = 10
 
@@ -46,9 +48,25 @@ class ResultStore:
         """The store of the attempts that failed: `read` falls back on it, `keys` does not count them as done."""
         return ResultStore(self.folder / _FAILED)
 
-    def keys(self) -> set[str]:
-        """Return the keys of all results that are stored at this moment, failed attempts left out."""
+    def stopped(self, seconds: float) -> "ResultStore":
+        """The store of the searches that a limit stopped: `read` falls back on it, under a higher one they are new."""
+        return ResultStore(self.folder / f"{_STOPPED}{seconds:g}")
+
+    def _limits(self) -> list[float]:
+        """Return the limits [s] that have stopped searches, the highest first."""
+        return sorted(
+            (float(path.name.removeprefix(_STOPPED)) for path in self.folder.glob(f"{_STOPPED}*")), reverse=True
+        )
+
+    def keys(self, seconds: float | None = None) -> set[str]:
+        """Return the keys of all results that are stored at this moment, failed attempts left out.
+
+        Searches that were stopped count under a limit of ``seconds`` that is no higher than theirs.
+        """
         found: set[str] = set()
+        if seconds is not None:
+            limits = [limit for limit in self._limits() if limit >= seconds]
+            return self.keys().union(*(self.stopped(limit).keys() for limit in limits))
         for _ in range(_TRIES):
             before = self._vanished
             found = {key for path in self._paths() for key in self._keys_of(path)}
@@ -74,8 +92,12 @@ class ResultStore:
             # What a merged segment held is in another one by now.
             if not missing or self._vanished == before:
                 break
-        if missing and self.folder.name != _FAILED:
-            yield from self.failed.read(missing)
+        if self.folder.name == _FAILED or self.folder.name.startswith(_STOPPED):
+            return
+        for other in [*(self.stopped(limit) for limit in self._limits()), self.failed]:
+            for key, record in other.read(missing) if missing else ():
+                missing.discard(key)
+                yield key, record
 
     def write(self, results: Mapping[str, Mapping[str, Any]]) -> Path | None:
         """Store ``results`` as one segment; return its path, or None where there is nothing to store.

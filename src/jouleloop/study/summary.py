@@ -11,9 +11,11 @@ from pydantic import Field
 from jouleloop.errors import InputError
 from jouleloop.files import read_json, write_json
 from jouleloop.study.progress import duration
+from jouleloop.study.provenance import versions
 from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.validation import validate
-from jouleloop.workload.sweep_schema import Strict, unit
+from jouleloop.workload.strict import Strict
+from jouleloop.workload.sweep_schema import unit
 
 _SLOWEST = 10
 _STATUSES = ("ok", "no_mapping", "invalid", "failed")
@@ -71,6 +73,11 @@ class RunSummary(Strict):
 
     run: str = Field(description="Identity of the run that wrote this.", json_schema_extra=unit("text"))
     version: Literal[1] = Field(default=1, description="Version of this layout.", json_schema_extra=unit("number"))
+    versions: dict[str, str] = Field(
+        default={},
+        description="Python and the packages that results pass through.",
+        json_schema_extra=unit("name: version"),
+    )
     points: dict[str, Points] = Field(
         description="Outcome of the points by architecture.", json_schema_extra=unit("name: points")
     )
@@ -109,6 +116,7 @@ def summarise(
     slowest = sorted(timings, key=lambda row: (-row[2], row[0], row[1]))[:_SLOWEST]
     return RunSummary(
         run=run,
+        versions=versions(),
         points={name: Points(**counts) for name, counts in points.items()},
         searches=searches,
         slowest=[

@@ -1,7 +1,7 @@
 """Targets from files: architecture, energies and constraints for each shape of problem."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -66,8 +66,8 @@ class TargetSet:
 
     Parameters
     ----------
-    shape
-        The shape whose constraints are read at once, so that their faults show with those of the other files.
+    shapes
+        Shapes whose constraints are read at once, so that their faults show with those of the other files.
 
     Raises
     ------
@@ -75,7 +75,9 @@ class TargetSet:
         With the faults of all its files together.
     """
 
-    def __init__(self, files: TargetFiles, semantics: str = SEMANTICS[0], shape: ProblemShape = CONV) -> None:
+    def __init__(
+        self, files: TargetFiles, semantics: str = SEMANTICS[0], shapes: Iterable[ProblemShape] = (CONV,)
+    ) -> None:
         if semantics not in SEMANTICS:
             raise InputError(unknown(semantics, SEMANTICS, "semantics", field="semantics"))
         self.files = files
@@ -90,13 +92,20 @@ class TargetSet:
         except JouleloopError as error:
             faults += error.at(files.arch).faults
         self._targets: dict[ProblemShape, Target] = {}
-        try:
-            constraints = self._constraints(shape)
-        except JouleloopError as error:
-            faults += error.faults
+        found: dict[ProblemShape, Constraints] = {}
+        for shape in shapes:
+            try:
+                found[shape] = self._constraints(shape)
+            except JouleloopError as error:
+                faults += error.faults
         if faults:
-            raise InputError(faults)
-        self._targets[shape] = Target(self.arch, self.costs, constraints, semantics)
+            raise InputError(list(dict.fromkeys(faults)))
+        self._targets |= {shape: Target(self.arch, self.costs, given, semantics) for shape, given in found.items()}
+
+    @property
+    def shapes(self) -> tuple[ProblemShape, ...]:
+        """The shapes that it has been read for."""
+        return tuple(self._targets)
 
     @property
     def name(self) -> str:
@@ -118,13 +127,15 @@ class TargetSet:
         return read_constraints(self.files.constraints, self.arch, self.files.which, shape=shape)
 
 
-def load_targets(entries: Mapping[str, TargetFiles], semantics: str) -> dict[str, TargetSet]:
-    """Return all targets by name; raise `InputError` with the faults of all of them together."""
+def load_targets(
+    entries: Mapping[str, TargetFiles], semantics: str, shapes: Iterable[ProblemShape] = (CONV,)
+) -> dict[str, TargetSet]:
+    """Return all targets by name for these shapes; raise `InputError` with the faults of all of them together."""
     found: dict[str, TargetSet] = {}
     faults: list[Fault] = []
     for name, files in entries.items():
         try:
-            found[name] = TargetSet(files, semantics)
+            found[name] = TargetSet(files, semantics, shapes)
         except JouleloopError as error:
             faults += error.faults
     if faults:

@@ -26,7 +26,7 @@ def write_energies(
     study: Study, store: ResultStore, folder: Path, *, root: Path = Path()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``; return energies and timings."""
-    found = write_energy_tables(jobs_of(study.config, root), (*study.sweeps, *study.architecture_sweeps), store, folder)
+    found = write_energy_tables(jobs_of(study, root), (*study.sweeps, *study.architecture_sweeps), store, folder)
     for path in store.damaged:
         LOG.warning("%s: damaged, its points were computed again; the file can be removed", path)
     return found

@@ -29,7 +29,7 @@ def write_crosscheck(
     study: Study, store: ResultStore, folder: Path, *, root: Path = Path()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write ``crosscheck.csv`` and ``crosscheck_summary.csv`` into ``folder``; return both tables."""
-    points, summary = crosscheck_table(jobs_of(study.config, root), confirming_engine(study), study.sweeps, store)
+    points, summary = crosscheck_table(jobs_of(study, root), confirming_engine(study), study.sweeps, store)
     write_table(folder / CROSSCHECK.file, points, CROSSCHECK)
     write_table(folder / CROSSCHECK_SUMMARY.file, summary, CROSSCHECK_SUMMARY)
     return points, summary

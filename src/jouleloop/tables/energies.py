@@ -13,27 +13,31 @@ from jouleloop.search.result import SearchResult
 from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import Job, Record, run_chunk
 from jouleloop.study.store import ResultStore
-from jouleloop.workload.layer import CONV, Layer
-from jouleloop.workload.sweep import Sweep
+from jouleloop.workload.layer import Layer
+from jouleloop.workload.problem import ProblemShape
+from jouleloop.workload.sweep import Sweep, SweepPoint, size_columns
 from jouleloop.workload.variants import Variant, variant_label
 
 TABLE_VERSION = 1
 
-_SIZES = ("N", "C", "M", "R", "S", "P", "Q", "w_stride", "h_stride")
-_SPACES = tuple(space.name for space in CONV.data_spaces)
 #: Columns of counts: whole numbers that may be missing.
 _WHOLE = ("cycles", "visited")
 #: Records that are in memory at a time; columns take a tenth of their room.
 _BATCH = 2000
+#: Columns of energies that layers of a shape can fill.
+Own = Mapping[ProblemShape, Sequence[str]]
 
 
 def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
     """Return one record a layer of ``sweep``: name, sizes and what variables may refer to."""
     rows = []
+    columns = size_columns(sweep.points)
     for point in sweep.points:
         layer = point.layer
-        sizes = {key: getattr(layer, key) for key in _SIZES}
-        more = {"groups": layer.groups, "input_size": point.input_size, "macs": layer.macs, "count": point.count}
+        sizes = {key: layer.sizes[key] for key in columns if key in layer.sizes}
+        more: dict[str, Any] = {"macs": layer.macs, "count": point.count}
+        more |= {} if point.input_size is None else {"input_size": point.input_size}
+        more |= {} if layer.kind.base == "conv" else {"kind": layer.kind.name}
         variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
         rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant})
     return rows
@@ -41,18 +45,33 @@ def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
 
 def layer_table(sweep: Sweep) -> pd.DataFrame:
     """Return the layers of ``sweep`` as a table."""
-    return pd.DataFrame(layer_rows(sweep))
+    table = pd.DataFrame(layer_rows(sweep))
+    first = ["sweep", "layer", *_layer_columns(sweep.points)]
+    table = table[[*first, *(name for name in table.columns if name not in first)]]
+    return table.astype({name: "Int64" for name in first[2:] if table[name].isna().any() and name != "kind"})
 
 
-def energy_columns(job: Job) -> list[str]:
-    """Return the columns of energies [pJ] that an architecture can fill: levels and the data spaces allowed there."""
-    constraints = job.target.for_shape(CONV).constraints
+def _layer_columns(points: Sequence[SweepPoint]) -> list[str]:
+    """Return the columns that tell layers from each other, in order."""
+    own = ["kind"] if any(point.layer.kind.base != "conv" for point in points) else []
+    sliding = ["input_size"] if any(point.input_size is not None for point in points) else []
+    return [*own, *size_columns(points), *sliding, "macs", "count"]
+
+
+def energy_columns(job: Job, shape: ProblemShape) -> list[str]:
+    """Return the columns of energies [pJ] that layers of a shape can fill: levels and the data spaces allowed there."""
+    constraints = job.target.for_shape(shape).constraints
     return [
-        f"{level.name}_{space.lower()}_pj"
+        f"{level.name}_{space.name.lower()}_pj"
         for level in job.target.arch.levels
-        for space in _SPACES
-        if space not in constraints.level(level.name).bypass
+        for space in shape.data_spaces
+        if space.name not in constraints.level(level.name).bypass
     ]
+
+
+def _shapes(points: Iterable[SweepPoint]) -> list[ProblemShape]:
+    """Return the shapes of all layers; one that lacks a dimension of another one counts as that."""
+    return list(dict.fromkeys(point.layer.kind.reduced for point in points))
 
 
 def energies_table(
@@ -62,7 +81,10 @@ def energies_table(
 
     Results that are not stored (a segment was lost or damaged) are computed here.
     """
-    columns = list(dict.fromkeys(column for job in jobs.values() for column in energy_columns(job)))
+    every = [point for sweep in sweeps for point in sweep.points]
+    shapes = _shapes(every)
+    own = {name: {shape: energy_columns(job, shape) for shape in shapes} for name, job in jobs.items()}
+    columns = list(dict.fromkeys(column for of_job in own.values() for found in of_job.values() for column in found))
     parts: list[pd.DataFrame] = []
     timings: list[pd.DataFrame] = []
     for name, job in jobs.items():
@@ -80,7 +102,7 @@ def energies_table(
                 row_of |= {(variant, identity): str(number) for identity in layers}
                 continue
             keys = {identity: changed.key(layer) for identity, layer in layers.items()}
-            records = _short_records(changed, {keys[one]: layers[one] for one in layers}, store, energy_columns(job))
+            records = _short_records(changed, {keys[one]: layers[one] for one in layers}, store, own[name])
             timings.append(_timings(name, variant, {keys[one]: layers[one] for one in layers}, records))
             # Two variants may be one target, and then have one key, but not one label.
             found.append(records.set_axis([f"{number} {key}" for key in records.index]))
@@ -92,7 +114,9 @@ def energies_table(
     attributes = list(dict.fromkeys(path for sweep in sweeps for path in sweep.attributes))
     table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
     times = pd.concat(timings, ignore_index=True) if timings else pd.DataFrame()
-    return _ordered(table, columns, attributes), times
+    spaces = dict.fromkeys(space.name.lower() for shape in shapes for space in shape.data_spaces)
+    words = [f"dram_words_{space}" for space in spaces]
+    return _ordered(table, _layer_columns(every), columns, words, attributes), times
 
 
 def _timings(name: str, variant: Variant, layers: Mapping[str, Layer], records: pd.DataFrame) -> pd.DataFrame:
@@ -127,13 +151,13 @@ def _impossible(job: Job, error: JouleloopError) -> Record:
     return {**_short(result.as_json(), job), "estimator": "", "key": ""}
 
 
-def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
+def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore, own: Own) -> pd.DataFrame:
     """Return one row a key of ``layers``, searched here where it is not stored."""
     found = _read_short(job, layers, store, own)
     lost = [layer for key, layer in layers.items() if key not in found.index]
     if lost:
         run_chunk(job, lost, store)
-        again = _read_short(job, [job.key(layer) for layer in lost], store, own)
+        again = _read_short(job, {job.key(layer): layer for layer in lost}, store, own)
         # An empty table has no types to agree with.
         found = pd.concat([part for part in (found, again) if len(part)] or [found])
     missing = set(layers).difference(found.index)
@@ -141,12 +165,12 @@ def _short_records(job: Job, layers: Mapping[str, Layer], store: ResultStore, ow
     return found
 
 
-def _read_short(job: Job, keys: Iterable[str], store: ResultStore, own: Sequence[str]) -> pd.DataFrame:
-    """Return the stored results of ``keys`` as columns; only a batch of them is ever in memory as records."""
+def _read_short(job: Job, layers: Mapping[str, Layer], store: ResultStore, own: Own) -> pd.DataFrame:
+    """Return the stored results of ``layers`` as columns; only a batch of them is ever in memory as records."""
     batches = [pd.DataFrame(columns=pd.Index(["seconds"]))]
-    records = store.read(keys)
+    records = store.read(layers)
     while batch := list(itertools.islice(records, _BATCH)):
-        rows = [{**_filled(_short(record, job), own), "key": key} for key, record in batch]
+        rows = [{**_filled(_short(record, job), own[layers[key].kind.reduced]), "key": key} for key, record in batch]
         batches.append(_typed(pd.DataFrame(rows, index=[key for key, _ in batch])))
     return pd.concat(batches[1:] or batches)
 
@@ -160,6 +184,8 @@ def _short(record: Record, job: Job) -> Record:
         "mapping": record["mapping_compact"] or "",
         "kept": kept_text(record["mapping"] or ()),
         "optimal": bool(record["optimal"]),
+        "gap": record["gap"],
+        "stopped": record["stopped"],
         "mapspace_size": float(record["mapspace_size"]),
         "visited": int(record["visited"]),
         "engine": record["engine"],
@@ -196,10 +222,11 @@ def _filled(record: Record, own: Iterable[str]) -> Record:
     return {**dict.fromkeys(own, 0.0), **record}
 
 
-def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[str]) -> pd.DataFrame:
-    words = [f"dram_words_{space.lower()}" for space in _SPACES]
+def _ordered(
+    table: pd.DataFrame, sizes: Sequence[str], energies: Sequence[str], words: Sequence[str], attributes: Sequence[str]
+) -> pd.DataFrame:
     columns = [
-        *("architecture", "sweep", "layer", *_SIZES, "groups", "input_size", "macs", "count"),
+        *("architecture", "sweep", "layer", *sizes),
         *(("variant", *attributes) if attributes else ()),
         *("status", "reason"),
         *(
@@ -213,6 +240,8 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[
             "mapping",
             "kept",
             "optimal",
+            "gap",
+            "stopped",
         ),
         *(
             "lower_bound_pj",
@@ -228,7 +257,18 @@ def _ordered(table: pd.DataFrame, energies: Sequence[str], attributes: Sequence[
         ),
     ]
     table = _typed(table.reindex(columns=columns))
-    for name in ("total_pj", "data_pj", "compute_pj", *energies, "utilization", "lower_bound_pj", "mapspace_size"):
+    some = [name for name in sizes if name != "kind" and table[name].isna().any()]
+    table = table.astype(dict.fromkeys(some, "Int64"))
+    for name in (
+        "total_pj",
+        "data_pj",
+        "compute_pj",
+        *energies,
+        "utilization",
+        "lower_bound_pj",
+        "gap",
+        "mapspace_size",
+    ):
         table[name] = table[name].astype("float64")
     if attributes:
         table["variant"] = table["variant"].fillna("")
@@ -250,5 +290,5 @@ def _attribute_column(values: pd.Series) -> pd.Series:
 
 def _typed(table: pd.DataFrame) -> pd.DataFrame:
     """Return ``table`` with its counts as whole numbers that may be missing."""
-    words = [f"dram_words_{space.lower()}" for space in _SPACES]
-    return table.astype({name: "Int64" for name in (*words, *_WHOLE) if name in table.columns})
+    whole = [name for name in table.columns if name in _WHOLE or str(name).startswith("dram_words_")]
+    return table.astype(dict.fromkeys(whole, "Int64"))

@@ -34,9 +34,9 @@ def _response_growth(sweep: Sweep) -> dict[str, str]:
     2m + n accesses of `pair_count_accesses`), more outputs move no more inputs, nor the reverse.
     """
     layers = [point.layer for point in sweep.points]
-    if any(layer.kind != "fc" for layer in layers):
+    if any(layer.kind.name != "fc" for layer in layers):
         return {}
-    varying = {name for name in ("C", "M") if len({getattr(layer, name) for layer in layers}) > 1}
+    varying = {name for name in ("C", "M") if len({layer.sizes[name] for layer in layers}) > 1}
     spaces = {"inputs": "C", "outputs": "M"}
     return {f"dram_words_{space}": "constant" for space, size in spaces.items() if varying and size not in varying}
 

@@ -36,13 +36,6 @@ from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
 
 _FC = ("C", "M")
-#: Columns of the energies table by the name of a size in the problem.
-_COLUMNS = {
-    **{name: name for name in ("C", "M", "R", "S", "N", "P", "Q")},
-    "G": "groups",
-    "Wstride": "w_stride",
-    "Hstride": "h_stride",
-}
 #: A law derived from other bounds must reproduce a point's energies to this, or the point gets one of its own.
 _SAME = 1e-12
 _REPRODUCED = 1e-9
@@ -92,14 +85,14 @@ def law_tables(energies: pd.DataFrame, jobs: Mapping[str, Job], sweeps: Sequence
     points: list[dict[str, Any]] = []
     terms: list[dict[str, Any]] = []
     for architecture, job in jobs.items():
-        groups: dict[tuple[str, ...], list[tuple[Sweep, pd.DataFrame]]] = defaultdict(list)
+        groups: dict[tuple[str, tuple[str, ...]], list[tuple[Sweep, pd.DataFrame]]] = defaultdict(list)
         for sweep in sweeps:
             rows = energies[(energies["architecture"] == architecture) & (energies["sweep"] == sweep.name)]
             rows = rows[rows["status"] == "ok"]
             if len(rows):
-                groups[_sizes(rows)].append((sweep, rows))
+                groups[sweep.points[0].layer.kind.base, _sizes(sweep, rows)].append((sweep, rows))
         numbered = 0
-        for sizes, members in groups.items():
+        for (_, sizes), members in groups.items():
             found = _Group(architecture, job, sizes, numbered)
             found.add(members)
             laws += found.laws
@@ -113,11 +106,12 @@ def law_tables(energies: pd.DataFrame, jobs: Mapping[str, Job], sweeps: Sequence
     )
 
 
-def _sizes(rows: pd.DataFrame) -> tuple[str, ...]:
+def _sizes(sweep: Sweep, rows: pd.DataFrame) -> tuple[str, ...]:
     """Return the sizes that the laws of a sweep are in: n and m of fully-connected layers, else all that vary."""
-    if (rows[["N", "R", "S", "P", "Q", "groups"]] == 1).all(axis=None):
+    kind = sweep.points[0].layer.kind
+    if kind.base == "conv" and (rows[["N", "R", "S", "P", "Q", "groups"]] == 1).all(axis=None):
         return _FC
-    return tuple(name for name, column in _COLUMNS.items() if rows[column].nunique() > 1)
+    return tuple(name for column, name in kind.fields if column in rows.columns and rows[column].nunique() > 1)
 
 
 class _Group:
@@ -260,7 +254,7 @@ class _Group:
                 "sweep": point.sweep.name,
                 "layer": row["layer"],
                 "variable": row["variable"],
-                **{f"{name}_size": sizes[name] for name in self.sizes},
+                **{f"{name}_size": sizes.get(name, 1) for name in self.sizes},
                 "law": names[entry.number] if entry else "",
                 "growing": growing_text(row["mapping"], point.symbols, entry.growing, fc=self.fc) if entry else "",
                 "data_pj": row["data_pj"],
@@ -276,7 +270,7 @@ class _Group:
 
     @staticmethod
     def _size(point: _Point, name: str) -> int:
-        return {**point.problem.bound, **point.problem.coefficient}[name]
+        return {**point.problem.bound, **point.problem.coefficient}.get(name, 1)
 
 
 def _bounds(loops: Sequence[tuple[Any, ...]]) -> list[int]:

@@ -18,20 +18,30 @@ from jouleloop.stats.columns import (
 
 _POINT = (ARCHITECTURE, SWEEP, LAYER)
 _SIZES = (
-    Column("N", "whole", "samples", "Batch."),
+    Column("kind", "text", "", "Kind of the layer; empty for a convolution. Missing where all are convolutions."),
+    Column("N", "whole", "samples", "Batch; columns of B and Z in a matrix product."),
     Column("C", "whole", "channels", "Inputs n, or input channels of a group."),
-    Column("M", "whole", "channels", "Outputs m, or output channels of a group."),
+    Column("M", "whole", "channels", "Outputs m, or output channels of a group; rows of A and Z in a matrix product."),
+    Column("K", "whole", "elements", "Columns of A and rows of B in a matrix product."),
+    Column("H", "whole", "heads", "Matrix products side by side."),
     Column("R", "whole", "elements", "Width of the filter."),
     Column("S", "whole", "elements", "Height of the filter."),
-    Column("P", "whole", "elements", "Width of the output."),
-    Column("Q", "whole", "elements", "Height of the output."),
+    Column("T", "whole", "elements", "Depth of the filter of a convolution with three axes."),
+    Column("P", "whole", "elements", "Width of the output; of the input of a transposed convolution."),
+    Column("Q", "whole", "elements", "Height of the output; of the input of a transposed convolution."),
+    Column("O", "whole", "elements", "Depth of the output of a convolution with three axes."),
     Column("w_stride", "whole", "elements", "Stride along the width."),
     Column("h_stride", "whole", "elements", "Stride along the height."),
+    Column("d_stride", "whole", "elements", "Stride along the depth."),
+    Column("w_dilation", "whole", "elements", "Dilation along the width; only where a layer has one."),
+    Column("h_dilation", "whole", "elements", "Dilation along the height; only where a layer has one."),
+    Column("d_dilation", "whole", "elements", "Dilation along the depth; only where a layer has one."),
     Column("groups", "whole", "groups", "Groups of a convolution."),
     Column("input_size", "whole", "elements", "Width of the input as the sweep's file gives it; empty without."),
     Column("macs", "whole", "MAC", "Multiply-accumulates."),
     Column("count", "whole", "runs", "How often a network runs the layer."),
 )
+_OWN_SIZE = Column("<size>", "any", "", "Size of a layer whose shape is the user's own.")
 _VARIANT = (
     Column("variant", "text", "", "What the variant of the architecture changes; empty for the file as it is."),
     Column("<node>.<attribute>", "any", "unit of the attribute", "Value of an attribute that a sweep varies."),
@@ -64,6 +74,10 @@ _RESULT = (
     Column("mapping", "text", "", "The mapping in one line; empty without one."),
     Column("kept", "text", "", "What the mapping keeps on each level.", exported=False),
     _OPTIMAL,
+    Column("gap", "number", "", "How far what was minimised can be above the optimum, relatively."),
+    Column(
+        "stopped", "text", "", "What ended the search early: `budget` or `seconds`; empty where it ended by itself."
+    ),
     Column("mapspace_size", "number", "mappings", "Mappings in the mapspace, as a float."),
     Column("visited", "whole", "mappings", "Mappings that the search evaluated."),
     ENGINE,
@@ -75,9 +89,11 @@ _RESULT = (
     Column("key", "text", "", "Key of the result in the store.", exported=False),
 )
 
-ENERGIES = Layout("energies", "One layer on one architecture.", (*_POINT, *_SIZES, *_VARIANT, *_RESULT, _SPACE))
+ENERGIES = Layout(
+    "energies", "One layer on one architecture.", (*_POINT, *_SIZES, *_VARIANT, *_RESULT, _SPACE, _OWN_SIZE)
+)
 SEARCH_NOISE_ENERGIES = Layout("search_noise_energies", "One layer, searched by the 0.1 % rule.", ENERGIES.columns)
-LAYERS = Layout("layers/<sweep>", "One layer of a sweep.", (SWEEP, LAYER, *_SIZES, *_VARIANT))
+LAYERS = Layout("layers/<sweep>", "One layer of a sweep.", (SWEEP, LAYER, *_SIZES, *_VARIANT, _OWN_SIZE))
 TIMINGS = Layout(
     "timings",
     "One result; differs from run to run.",

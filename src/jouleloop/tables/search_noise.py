@@ -1,5 +1,6 @@
 """What a heuristic search does to the verdicts: the sweeps searched again by Timeloop's 0.1 % rule, both compared."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ HEURISTIC = ["energy", "delay"]
 def heuristic_energies(study: Study, store: ResultStore, root: Path = Path()) -> pd.DataFrame:
     """Return the energies of the tested sweeps when the search takes energies within 0.1 % as equal."""
     config = study.config.model_copy(update={"objective": HEURISTIC})
-    table, _ = energies_table(jobs_of(config, root), study.tested, store)
+    table, _ = energies_table(jobs_of(replace(study, config=config), root), study.tested, store)
     return table
 
 

@@ -66,7 +66,7 @@ def fc_targets(study: Study) -> dict[tuple[str, str], Target]:
     """Return the targets of a study by architecture and label of the variant; variants that cannot be are left out."""
     variants = {UNCHANGED, *(point.variant for sweep in study.architecture_sweeps for point in sweep.points)}
     found = {}
-    for name, job in jobs_of(study.config).items():
+    for name, job in jobs_of(study).items():
         for variant in variants:
             changed = job.at(variant)
             if not isinstance(changed, JouleloopError):

@@ -1,5 +1,6 @@
 """A problem as Timeloop states it: dimensions, data spaces and the projections that tie them together."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,10 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.errors import Fault, raise_all, unknown
 from jouleloop.files import is_whole
 
 IntArray = npt.NDArray[np.int64]
+
+#: The largest size, and the largest product of sizes that floating-point numbers hold exactly.
+MAX_SIZE, MAX_PRODUCT = 2**31, 2**53
 
 
 @dataclass(frozen=True)
@@ -58,7 +62,7 @@ class ProblemShape:
     coefficients: tuple[tuple[str, int], ...] = ()
 
     def __post_init__(self) -> None:
-        faults: list[Fault | str] = []
+        faults: list[Fault] = []
         if len(set(self.dimensions)) != len(self.dimensions):
             faults.append(Fault("a dimension is named twice", field="dimensions", value=list(self.dimensions)))
         names = {name for name, _ in self.coefficients}
@@ -67,16 +71,34 @@ class ProblemShape:
                 for term in rank:
                     if term.dimension not in self.dimensions:
                         faults.append(
-                            Fault("projection uses an unknown dimension", field=space.name, value=term.dimension)
+                            unknown(term.dimension, self.dimensions, "dimension in projection", field=space.name)
                         )
                     if term.coefficient is not None and term.coefficient not in names:
-                        faults.append(
-                            Fault("projection uses an unknown coefficient", field=space.name, value=term.coefficient)
-                        )
-        if not any(space.read_write for space in self.data_spaces):
+                        faults.append(unknown(term.coefficient, names, "coefficient in projection", field=space.name))
+        used = frozenset().union(*(space.dimensions for space in self.data_spaces))
+        faults += [
+            Fault("no data space has the dimension, so its loop would compute the same again", None, "dimensions", name)
+            for name in self.dimensions
+            if name not in used
+        ]
+        written = [space.name for space in self.data_spaces if space.read_write]
+        if not written:
             faults.append(Fault("no data space is read-write, so nothing is computed", field="data_spaces"))
-        if faults:
-            raise InputError(faults)
+        if len(written) > 1:
+            faults.append(Fault("several data spaces are read-write", None, "data_spaces", written, "one output"))
+        raise_all(faults)
+
+    def less(self, dimension: str, name: str) -> "ProblemShape":
+        """Return the shape of that ``name`` without a dimension, which stands in ranks of its own."""
+        spaces = tuple(
+            DataSpace(
+                space.name,
+                tuple(rank for rank in space.projection if {term.dimension for term in rank} != {dimension}),
+                space.read_write,
+            )
+            for space in self.data_spaces
+        )
+        return ProblemShape(name, tuple(d for d in self.dimensions if d != dimension), spaces, self.coefficients)
 
 
 @dataclass(frozen=True)
@@ -129,12 +151,31 @@ class Problem:
             if not is_whole(value) or value < 1
         ]
         raise_all(faults)
-        return cls(
+        problem = cls(
             shape,
             tuple(bounds.get(d, 1) for d in shape.dimensions),
             tuple(given.get(key, default) for key, default in shape.coefficients),
             name,
         )
+        problem.check_limits()
+        return problem
+
+    def check_limits(self) -> None:
+        """Raise `InputError` where a size, the operations or the words of a tensor are too many to count exactly."""
+        faults = [
+            Fault("too large", field=key, value=value, allowed=f"at most {MAX_SIZE}")
+            for key, value in self.as_dict().items()
+            if value > MAX_SIZE
+        ]
+        products = {"operations": math.prod(self.bounds)}
+        if math.prod((*self.bounds, *self.coefficients)) > MAX_PRODUCT:
+            products |= {f"words of {space.name}": self.tensor_words(space) for space in self.data_spaces}
+        faults += [
+            Fault(f"too many {what} to be counted exactly", None, "sizes", number, "at most 2^53")
+            for what, number in products.items()
+            if number > MAX_PRODUCT
+        ]
+        raise_all(faults)
 
     @cached_property
     def bound(self) -> dict[str, int]:
@@ -154,7 +195,7 @@ class Problem:
     @cached_property
     def macs(self) -> int:
         """Number of multiply-accumulate operations: the product of all bounds."""
-        return int(np.prod([*map(int, self.bounds)], dtype=object))
+        return math.prod(self.bounds)
 
     @cached_property
     def projection_array(self) -> IntArray:

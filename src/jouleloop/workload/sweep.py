@@ -1,19 +1,22 @@
 """Sweeps and networks: from a checked file to the list of its layers."""
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.files import read_yaml
 from jouleloop.validation import validate
-from jouleloop.workload.layer import Layer, parse_layer
-from jouleloop.workload.sizes import layer_from_sizes
-from jouleloop.workload.sweep_schema import NetworkFile, Part, RandomLayers, Range, SweepFile, known_sizes
+from jouleloop.workload.kind import Kind
+from jouleloop.workload.kinds import OWN, kind_named
+from jouleloop.workload.layer import Layer
+from jouleloop.workload.shape_file import read_kind
+from jouleloop.workload.sizes import input_elements, layer_from_sizes, output_elements, parse_layer
+from jouleloop.workload.sweep_schema import NetworkFile, NetworkLayer, Part, RandomLayers, Range, SweepFile
 from jouleloop.workload.variants import UNCHANGED, Variant, sorted_variants
 
 MAX_POINTS = 1_000_000
@@ -28,7 +31,8 @@ class SweepPoint:
     Attributes
     ----------
     input_size
-        Input extent along P: as stated, without padding, or else what P, R and the stride make it.
+        Input extent along the first axis: as stated, without padding, or else what output, filter, stride and dilation
+        make it; None where no filter slides.
     count
         How often a network runs the layer; 1 in a sweep.
     variant
@@ -36,7 +40,7 @@ class SweepPoint:
     """
 
     layer: Layer
-    input_size: int
+    input_size: int | None
     count: int = 1
     variant: Variant = UNCHANGED
 
@@ -83,13 +87,32 @@ class Sweep:
         return not self.architectures or architecture in self.architectures
 
 
+def size_columns(points: Iterable[SweepPoint]) -> tuple[str, ...]:
+    """Return the sizes that a table of ``points`` has as columns: those of its kinds, others where they are not 1."""
+    always: dict[str, None] = {}
+    more: dict[str, None] = {}
+    for kind, values in _values_by_kind(points).items():
+        always |= dict.fromkeys(kind.columns)
+        for position, (key, _) in enumerate(kind.fields):
+            if any(found[position] != kind.defaults[position] for found in values):
+                more.setdefault(key)
+    return tuple(always | more)
+
+
+def _values_by_kind(points: Iterable[SweepPoint]) -> dict[Kind, list[tuple[int, ...]]]:
+    found: dict[Kind, list[tuple[int, ...]]] = {}
+    for point in points:
+        found.setdefault(point.layer.kind, []).append(point.layer.values)
+    return found
+
+
 def load_sweep(path: Path) -> Sweep:
     """Return the sweep in the YAML file ``path``; raise `InputError` with all its faults."""
     data = read_yaml(path)
     missing = _tested_keys(data, path)
     try:
         spec = validate(SweepFile, data, path)
-        points = tuple(with_variants(sweep_points(spec), spec))
+        points = tuple(with_variants(sweep_points(spec, path.parent), spec))
     except InputError as error:
         raise InputError([*error.at(path).faults, *missing]) from error
     raise_all(missing)
@@ -171,25 +194,71 @@ def load_network(path: Path) -> Sweep:
     spec = validate(NetworkFile, read_yaml(path), path)
     faults: list[Fault] = []
     points: list[SweepPoint] = []
-    names: set[str] = set()
+    names: dict[str, Layer | None] = {}
     for index, entry in enumerate(spec.layers):
         field = f"layers.{index}"
         if entry.name in names:
             faults.append(Fault("two layers have one name", field=f"{field}.name", value=entry.name))
-        names.add(entry.name)
+        names[entry.name] = None
         try:
-            layer, stated = layer_from_sizes(entry.kind, entry.sizes, name=entry.name, rounding=spec.rounding)
+            kind = kind_of(entry.kind, entry.shape, path.parent)
+        except InputError as error:
+            faults += _inside(error, field)
+            continue
+        try:
+            layer, stated = layer_from_sizes(kind, entry.sizes, name=entry.name, rounding=spec.rounding)
         except InputError as error:
             faults += _inside(error, f"{field}.sizes")
             continue
-        points.append(SweepPoint(layer, layer.input_width if stated is None else stated, entry.count))
+        names[entry.name] = layer
+        faults += _chain_faults(entry, layer, names, field)
+        points.append(SweepPoint(layer, layer.input_size if stated is None else stated, entry.count))
     if faults:
         raise InputError(faults).at(path)
     return Sweep(_name(spec.name, path), "network", tuple(points), str(path), description=spec.description)
 
 
-def sweep_points(spec: SweepFile) -> list[SweepPoint]:
+def _chain_faults(entry: NetworkLayer, layer: Layer, names: Mapping[str, Layer | None], field: str) -> list[Fault]:
+    """Return what is wrong with the layer that ``entry`` says it comes after."""
+    if not entry.after:
+        return []
+    if entry.after not in names or entry.after == entry.name:
+        known = [name for name in names if name != entry.name]
+        return [unknown(entry.after, known, "layer before this one", field=f"{field}.after")]
+    before, wanted = names[entry.after], input_elements(layer, entry.sizes)
+    if wanted is None:
+        return [Fault("the kind does not say which tensor is its input", None, f"{field}.after", entry.after)]
+    if before is not None and output_elements(before) != wanted:
+        text = f"writes {output_elements(before)} elements, and this layer reads {wanted}"
+        return [Fault(text, None, f"{field}.after", entry.after)]
+    return []
+
+
+def kind_of(name: str, shape: str, folder: Path) -> Kind:
+    """Return the kind of that name, or the one of the file ``shape``, whose path is relative to ``folder``.
+
+    Raises
+    ------
+    InputError
+        Where a shape is named and not wanted, or wanted and not named, or its file has faults.
+    """
+    if (name == OWN) != bool(shape):
+        text = f"goes with the kind {OWN}" if shape else f"is missing: the kind {OWN} needs a file with its shape"
+        raise InputError(Fault(text, field="shape", value=shape or None))
+    try:
+        return read_kind(folder / shape, OWN, kind_named) if shape else kind_named(name)
+    except InputError as error:
+        # Told as a fault of the file that names it; the shape's own file stands in the message.
+        raise InputError([Fault(str(fault), None, "shape") for fault in error.faults]) from error
+
+
+def sweep_points(spec: SweepFile, folder: Path = Path()) -> list[SweepPoint]:
     """Return the layers of ``spec``: its own block, its further blocks, explicit and random layers, each once.
+
+    Parameters
+    ----------
+    folder
+        Where the path of a shape of one's own starts.
 
     Raises
     ------
@@ -198,19 +267,20 @@ def sweep_points(spec: SweepFile) -> list[SweepPoint]:
     """
     faults: list[Fault] = []
     found: dict[tuple[Any, ...], SweepPoint] = {}
+    kind = kind_of(spec.kind, spec.shape, folder)
     blocks = [("", Part(fixed={}, ranges=spec.ranges, combine=spec.combine))] if spec.ranges else []
     blocks += [(f"parts.{index}.", part) for index, part in enumerate(spec.parts)]
     if not blocks and not spec.layers and spec.random is None and spec.fixed:
         blocks = [("", Part())]
     for prefix, part in blocks:
-        for sizes in _combinations(spec, part, prefix, faults):
-            _add(found, spec, sizes, prefix, faults)
+        for sizes in _combinations(spec, kind, part, prefix, faults):
+            _add(found, spec, kind, sizes, prefix, faults)
             if len(faults) > _MOST_FAULTS:
                 break
     for index, entry in enumerate(spec.layers):
-        _add_explicit(found, spec, entry, f"layers.{index}", faults)
+        _add_explicit(found, spec, kind, entry, f"layers.{index}", faults)
     if spec.random is not None:
-        _add_random(found, spec, spec.random, faults)
+        _add_random(found, spec, kind, spec.random, faults)
     if len(faults) > _MOST_FAULTS:
         faults = [*faults[:_MOST_FAULTS], Fault("and more faults of the same kind")]
     names: dict[str, Layer] = {}
@@ -246,14 +316,15 @@ def _values(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-def _combinations(spec: SweepFile, part: Part, prefix: str, faults: list[Fault]) -> Iterator[dict[str, int]]:
+def _combinations(
+    spec: SweepFile, kind: Kind, part: Part, prefix: str, faults: list[Fault]
+) -> Iterator[dict[str, int]]:
     fixed = {**spec.fixed, **part.fixed}
-    known = known_sizes(spec.kind)
     before = len(faults)
     for group, keys in (("fixed", fixed), (f"{prefix}ranges", part.ranges)):
         for key in keys:
-            if key not in known:
-                faults += _inside(_unknown_size(key, spec.kind), group)
+            if key not in kind.known:
+                faults.append(unknown(key, kind.known, "size", field=f"{group}.{key}"))
     columns = {key: _values(value) for key, value in part.ranges.items()}
     for key in columns:
         if key in part.fixed or (part.combine != "union" and key in spec.fixed):
@@ -280,30 +351,21 @@ def _combinations(spec: SweepFile, part: Part, prefix: str, faults: list[Fault])
             yield {**fixed, **dict(zip(columns, row, strict=True))}
 
 
-def _unknown_size(key: str, kind: str) -> InputError:
-    try:
-        layer_from_sizes(kind, {key: 1})
-    except InputError as error:
-        return error
-    raise AssertionError(key)  # pragma: no cover - only called with unknown keys
-
-
 def _identity(point: SweepPoint) -> tuple[Any, ...]:
-    layer = point.layer
-    sizes = (layer.C, layer.M, layer.R, layer.S, layer.N, layer.P, layer.Q, layer.w_stride, layer.h_stride)
-    return (*sizes, layer.groups, point.input_size)
+    return (*point.layer.identity, point.input_size)
 
 
 def _add(
     found: dict[tuple[Any, ...], SweepPoint],
     spec: SweepFile,
+    kind: Kind,
     sizes: Mapping[str, Any],
     prefix: str,
     faults: list[Fault],
     name: str = "",
 ) -> None:
     try:
-        layer, stated = layer_from_sizes(spec.kind, sizes, name=name, rounding=spec.rounding)
+        layer, stated = layer_from_sizes(kind, sizes, name=name, rounding=spec.rounding)
     except InputError as error:
         where = ", ".join(f"{key} = {value}" for key, value in sizes.items())
         faults += [
@@ -311,7 +373,7 @@ def _add(
             for f in error.faults
         ]
         return
-    point = SweepPoint(layer, layer.input_width if stated is None else stated)
+    point = SweepPoint(layer, layer.input_size if stated is None else stated)
     if stated is not None and not name:
         # Two stated inputs may end in one layer; the rows must still differ by name.
         point = SweepPoint(layer.renamed(f"{layer.spec()}/input{stated}"), stated)
@@ -321,6 +383,7 @@ def _add(
 def _add_explicit(
     found: dict[tuple[Any, ...], SweepPoint],
     spec: SweepFile,
+    kind: Kind,
     entry: str | dict[str, Any],
     field: str,
     faults: list[Fault],
@@ -331,28 +394,29 @@ def _add_explicit(
         if not isinstance(name, str) or len(name) > 60:
             faults.append(Fault("must be text of at most 60 characters", field=f"{field}.name", value=name))
             return
-        _add(found, spec, sizes, f"{field}.", faults, name)
+        _add(found, spec, kind, sizes, f"{field}.", faults, name)
         return
     try:
         layer = parse_layer(entry)
     except InputError as error:
         faults += _inside(error, field)
         return
-    if layer.kind != spec.kind:
+    if layer.kind != kind:
         faults.append(Fault("is not of the sweep's kind", field=field, value=entry, allowed=spec.kind))
         return
-    point = SweepPoint(layer, layer.input_width)
+    point = SweepPoint(layer, layer.input_size)
     found.setdefault(_identity(point), point)
 
 
 def _add_random(
-    found: dict[tuple[Any, ...], SweepPoint], spec: SweepFile, request: RandomLayers, faults: list[Fault]
+    found: dict[tuple[Any, ...], SweepPoint], spec: SweepFile, kind: Kind, request: RandomLayers, faults: list[Fault]
 ) -> None:
     """Draw layers with NumPy's PCG64, whose streams are fixed; draws that make no layer, or one again, do not count."""
-    unknown = [key for key in request.ranges if key not in known_sizes(spec.kind)]
-    for key in unknown:
-        faults += _inside(_unknown_size(key, spec.kind), "random.ranges")
-    if unknown:
+    strange = [
+        unknown(k, kind.known, "size", field=f"random.ranges.{k}") for k in request.ranges if k not in kind.known
+    ]
+    if strange:
+        faults += strange
         return
     generator = np.random.Generator(np.random.PCG64(request.seed))
     columns = {key: _values(value) for key, value in request.ranges.items()}
@@ -363,7 +427,7 @@ def _add_random(
         drawn = {key: int(column[int(generator.integers(len(column)))]) for key, column in columns.items()}
         before = len(found)
         failed.clear()
-        _add(found, spec, {**spec.fixed, **drawn}, "random.ranges.", failed)
+        _add(found, spec, kind, {**spec.fixed, **drawn}, "random.ranges.", failed)
         idle = 0 if len(found) > before else idle + 1
         if idle > _MOST_DRAWS:
             message = f"no new layer in {_MOST_DRAWS} draws, {len(found) - target + request.count} were found"

@@ -2,23 +2,14 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Discriminator, Field, StrictInt, Tag, model_validator
+from pydantic import AfterValidator, Discriminator, Field, StrictInt, Tag, model_validator
+from pydantic_core import PydanticCustomError
 
-#: Sizes of a layer of each kind, and the shorthands that stand for several of them.
-FC_SIZES = ("C", "M", "N")
-CONV_SIZES = ("C", "M", "R", "S", "N", "P", "Q", "w_stride", "h_stride", "groups")
-#: Shorthand: the sizes it sets.
-SHORTHANDS = {"kernel": ("R", "S"), "output": ("P", "Q"), "stride": ("w_stride", "h_stride")}
-#: Sizes of a convolution's input, from which P and Q follow.
-INPUT_SIZES = ("input", "input_width", "input_height", "padding", "padding_width", "padding_height")
+from jouleloop.workload.kinds import OWN, kind_names
+from jouleloop.workload.strict import Strict
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
-
-
-def known_sizes(kind: str) -> tuple[str, ...]:
-    """Return the names of sizes that a layer of ``kind`` may state."""
-    return FC_SIZES if kind == "fc" else (*CONV_SIZES, *SHORTHANDS, *INPUT_SIZES, "dilation")
 
 
 def unit(text: str) -> dict[str, Any]:
@@ -26,10 +17,14 @@ def unit(text: str) -> dict[str, Any]:
     return {"unit": text}
 
 
-class Strict(BaseModel):
-    """A model that refuses unknown keys and does not convert types."""
+def _kind(name: str) -> str:
+    if name not in (*kind_names(), OWN):
+        raise PydanticCustomError("literal_error", "unknown kind", {"expected": ", ".join((*kind_names(), OWN))})
+    return name
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+KindName = Annotated[str, AfterValidator(_kind)]
+_KINDS: dict[str, Any] = {"unit": "choice", "enum": [*kind_names(), OWN]}
 
 
 class Range(Strict):
@@ -150,7 +145,14 @@ class SweepFile(Strict):
         json_schema_extra=unit("text"),
     )
     description: str = Field(default="", description="What the sweep is for.", json_schema_extra=unit("text"))
-    kind: Literal["fc", "conv"] = Field(description="Kind of the layers.", json_schema_extra=unit("choice"))
+    kind: KindName = Field(
+        description="Kind of the layers; `problem` for a shape of one's own.", json_schema_extra=_KINDS
+    )
+    shape: str = Field(
+        default="",
+        description="File with the problem shape of the kind `problem`; path from this file.",
+        json_schema_extra=unit("path"),
+    )
     fixed: dict[str, StrictInt] = Field(
         default={}, description="Sizes that all points share.", json_schema_extra=unit("elements")
     )
@@ -250,12 +252,24 @@ class NetworkLayer(Strict):
     """One distinct layer of a network."""
 
     name: str = Field(min_length=1, max_length=60, description="Name of the layer.", json_schema_extra=unit("text"))
-    kind: Literal["fc", "conv"] = Field(description="Kind of the layer.", json_schema_extra=unit("choice"))
+    kind: KindName = Field(
+        description="Kind of the layer; `problem` for a shape of one's own.", json_schema_extra=_KINDS
+    )
+    shape: str = Field(
+        default="",
+        description="File with the problem shape of the kind `problem`; path from this file.",
+        json_schema_extra=unit("path"),
+    )
     count: StrictInt = Field(
         default=1, ge=1, description="How often the network runs it.", json_schema_extra=unit("layers")
     )
     sizes: dict[str, StrictInt] = Field(
         min_length=1, description="Its sizes, as in a sweep.", json_schema_extra=unit("elements")
+    )
+    after: str = Field(
+        default="",
+        description="Name of the layer whose outputs are its inputs: as many elements, or the file is refused.",
+        json_schema_extra=unit("text"),
     )
 
 

@@ -6,18 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.documents.load import load_document
-from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.files import is_whole
-from jouleloop.workload.layer import CONV
-from jouleloop.workload.problem import DataSpace, Problem, ProblemShape, Term
+from jouleloop.workload.kinds import CONV
+from jouleloop.workload.problem import Problem, ProblemShape
+from jouleloop.workload.read_shape import shape_from
 
 _LOG = logging.getLogger("jouleloop.workload")
 
 #: What instances state besides bounds and coefficients; sizes of the input follow from those, or contradict them.
 _DERIVED = ("H", "W", "Hpad", "Wpad", "version")
-_SHAPE_KEYS = ("name", "dimensions", "coefficients", "data_spaces", "version")
-_SPACE_KEYS = ("name", "projection", "read_write")
-_UNSUPPORTED = ("flattened_dimensions", "flattened_dims", "factorized_dimensions")
 
 
 def read_problem(path: Path) -> Problem:
@@ -40,7 +38,7 @@ def problem_from(data: Any, *, name: str = "") -> Problem:
     if not isinstance(top, Mapping):
         raise InputError(Fault("is no problem file", allowed="a mapping under 'problem'"))
     faults: list[Fault] = []
-    shape = _shape(top.get("shape"), faults)
+    shape = CONV if top.get("shape") is None else shape_from(top["shape"], "problem.shape", faults)
     raise_all(faults)
     assert shape is not None  # noqa: S101 - for the type checker: without faults there is a shape
     instance = top.get("instance")
@@ -57,7 +55,7 @@ def problem_from(data: Any, *, name: str = "") -> Problem:
                 text = "sparse tensors (densities below 1) are not supported by the model"
                 faults.append(Fault(text, None, f"problem.instance.{key}"))
         elif key in shape.dimensions or key in known:
-            if not is_whole(value) or not 1 <= value <= 10**9:
+            if not is_whole(value) or value < 1:
                 faults.append(Fault("must be a positive whole number", None, f"problem.instance.{key}", value))
                 continue
             (bounds if key in shape.dimensions else coefficients)[key] = int(value)
@@ -123,101 +121,6 @@ def _dense(value: Any) -> bool:
     if "density" in value or "distribution" in value:
         return bool(value.get("density", 1) == 1)
     return all(_dense(density) for density in value.values())
-
-
-def _canonical(value: Mapping[Any, Any]) -> dict[str, Any]:
-    return {str(key).replace("-", "_"): child for key, child in value.items()}
-
-
-def _shape(value: Any, faults: list[Fault]) -> ProblemShape | None:
-    where = "problem.shape"
-    if value is None or value in ("cnn-layer", "cnn_layer"):
-        if value is None:
-            return CONV
-        faults.append(Fault("shapes by name are not read; write the shape out", None, where, value))
-        return None
-    if not isinstance(value, Mapping):
-        faults.append(Fault("must be a mapping", None, where, value))
-        return None
-    shape = _canonical(value)
-    for key in shape:
-        if key in _UNSUPPORTED:
-            faults.append(Fault(f"{key} are not supported by the model", None, where))
-        elif key not in _SHAPE_KEYS:
-            faults.append(unknown(key, _SHAPE_KEYS, "key", field=where))
-    dimensions = shape.get("dimensions")
-    if not isinstance(dimensions, list) or not all(isinstance(d, str) and d for d in dimensions) or not dimensions:
-        faults.append(Fault("must be a list of names", None, f"{where}.dimensions", dimensions))
-        return None
-    coefficients: list[tuple[str, int]] = []
-    listed = shape.get("coefficients") or []
-    if not isinstance(listed, list):
-        faults.append(Fault("must be a list", None, f"{where}.coefficients", listed))
-        listed = []
-    for index, item in enumerate(listed):
-        default = item.get("default", 1) if isinstance(item, Mapping) else None
-        if not isinstance(item, Mapping) or not isinstance(item.get("name"), str) or not is_whole(default):
-            faults.append(Fault("needs a name and a whole default", None, f"{where}.coefficients[{index}]", item))
-        elif int(default or 0) < 1:
-            text = "must be a positive whole number"
-            faults.append(Fault(text, None, f"{where}.coefficients[{index}].default", default))
-            coefficients.append((item["name"], 1))
-        else:
-            coefficients.append((item["name"], int(default or 0)))
-    spaces = shape.get("data_spaces")
-    if not isinstance(spaces, list) or not spaces:
-        faults.append(Fault("must be a list", None, f"{where}.data_spaces", spaces))
-        return None
-    dash = "-" if "data-spaces" in value else "_"
-    for index, item in enumerate(spaces):
-        key = f"read{'_' if dash == '-' else '-'}write"
-        if isinstance(item, Mapping) and key in item:
-            text = f"is not read beside data{dash}spaces, so the data space would not be written"
-            faults.append(Fault(text, None, f"{where}.data{dash}spaces[{index}].{key}", item[key], f"read{dash}write"))
-    found = [
-        _space(item, f"{where}.data_spaces[{i}]", dimensions, coefficients, faults) for i, item in enumerate(spaces)
-    ]
-    if faults:
-        return None
-    try:
-        return ProblemShape(
-            str(shape.get("name", "")),
-            tuple(dimensions),
-            tuple(space for space in found if space is not None),
-            tuple(coefficients),
-        )
-    except InputError as error:
-        faults += error.faults
-        return None
-
-
-def _space(
-    item: Any, where: str, dimensions: list[str], coefficients: list[tuple[str, int]], faults: list[Fault]
-) -> DataSpace | None:
-    if not isinstance(item, Mapping) or not isinstance(item.get("name"), str):
-        faults.append(Fault("needs a name and a projection", None, where, item))
-        return None
-    space = _canonical(item)
-    faults += [unknown(key, _SPACE_KEYS, "key", field=where) for key in space if key not in _SPACE_KEYS]
-    known = [name for name, _ in coefficients]
-    ranks: list[tuple[Term, ...]] = []
-    projection = space.get("projection")
-    if not isinstance(projection, list) or not projection:
-        faults.append(Fault("must be a list of ranks", None, f"{where}.projection", projection))
-        return None
-    for rank in projection:
-        terms: list[Term] = []
-        for part in rank if isinstance(rank, list) else [rank]:
-            names = part if isinstance(part, list) else [part]
-            inside = [n for n in names if n in dimensions]
-            factors = [n for n in names if n in known and n not in dimensions]
-            if len(inside) != 1 or len(factors) != len(names) - 1 or len(names) > 2:
-                allowed = "[dimension] or [dimension, coefficient]"
-                faults.append(Fault("is no term of a projection", None, f"{where}.projection", part, allowed))
-            else:
-                terms.append(Term(inside[0], factors[0] if factors else None))
-        ranks.append(tuple(terms))
-    return DataSpace(space["name"], tuple(ranks), bool(space.get("read_write", False)))
 
 
 def to_timeloop_problem(problem: Problem, *, version: str = "0.3") -> dict[str, Any]:

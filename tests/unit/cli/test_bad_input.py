@@ -53,7 +53,7 @@ SWEEPS = {
     "kernel larger than the input": (CONV.replace("kernel: 3", "kernel: 30"), "larger than the padded input of 10"),
     "stride 0": (CONV.replace("stride: 1", "stride: 0"), "positive"),
     "output size no integer": (CONV.replace("stride: 1", "stride: 2"), "output size is no integer"),
-    "dilation": (CONV.replace("padding: 1", "padding: 1, dilation: 2"), "dilation"),
+    "dilation of 0": (CONV.replace("padding: 1", "padding: 1, dilation: 0"), "dilation: must be a positive"),
     "inconsistent output": (CONV.replace("padding: 1", "padding: 1, P: 5"), "P"),
 }
 
@@ -171,7 +171,10 @@ LAYERS = {
     "fc:" + "9" * 30 + "x4": "not INPUTSxOUTPUTS",
     "fc:" + "9" * 5000 + "x4": "not INPUTSxOUTPUTS",
     "conv:C3xM4xP5xQ5xR3xS3/stride0": "w_stride: must be a positive integer",
-    "conv:C3xM4xP5xQ5xR3xS3/dilation2": "dilation is not supported",
+    "conv:C3xM4xP5xQ5xR3xS3/dilation0": "w_dilation: must be a positive integer",
+    "matmul:M4294967296xN1xK1": "M: too large .*at most 2147483648",
+    "matmul:M2147483648xN2147483648xK1": "too many operations to be counted exactly",
+    "problem:{}": "is no layer of a shape of one's own",
     "conv:C3xM4xP5xQ5xR3xS3/input2": "R: larger than the padded input of 2",
     "conv:C3xM4xP5xQ5xR3xS3/input9": r"P: contradicts the stated input size 9 \(got 5\); allowed: 7",
     "conv:C3xM4xP5xQ5xR3xS3/stride2/input12": "output size is no integer",

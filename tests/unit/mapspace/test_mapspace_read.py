@@ -106,7 +106,7 @@ KEEPS = [
         ([{**GB, "type": "temporal", "factors": "C>=8 C<=4"}], "contradicts"),
         ([{**GB, "type": "temporal", "factors": "C<=4"}, {**GB, "type": "temporal", "factors": "C=8"}], "contradicts"),
         ([{**GB, "type": "temporal", "factors": "K=1"}], "unknown dimension"),
-        ([{**GB, "type": "temporal", "factors": "C=5,3"}], "imperfect factors"),
+        ([{**GB, "type": "temporal", "factors": "C=5,3"}], "only a mapping states residual ends"),
         ([{**GB, "type": "temporal", "permutation": "CC"}], "names C twice"),
         ([{**GB, "type": "temporal", "permutaton": "C"}], "did you mean 'permutation'"),
         ([{**GB, "type": "temporal", "factors": "C="}], "is no factor"),
@@ -161,7 +161,7 @@ def test_a_spatial_factor_above_the_dimension_is_ignored(simba: Architecture) ->
     """Timeloop warns and leaves the dimension open, so only with a layer's bounds is a factor too many for a mesh."""
     target = {"target": "PEInputBuffer", "type": "spatial", "factors": "M=99"}
     constraints = build_constraints([*KEEPS, target], simba, CONV, name="one")
-    space = build_mapspace(Layer("fc", C=4, M=4).problem(), simba, constraints)
+    space = build_mapspace(Layer.of("fc", C=4, M=4).problem(), simba, constraints)
     slot = space.spatial[simba.level_names[::-1].index("PEInputBuffer")]
     assert slot is not None
     assert slot.fixed[CONV.dimensions.index("M")] == FREE
@@ -170,7 +170,7 @@ def test_a_spatial_factor_above_the_dimension_is_ignored(simba: Architecture) ->
 def test_spatial_factors_beyond_a_fan_out_leave_no_mapping(simba: Architecture) -> None:
     target = {**GB, "type": "spatial", "factors": "C=8 M=4"}
     constraints = build_constraints([*KEEPS, target], simba, CONV, name="one")
-    space = build_mapspace(Layer("fc", C=8, M=8).problem(), simba, constraints)
+    space = build_mapspace(Layer.of("fc", C=8, M=8).problem(), simba, constraints)
     costs = costs_of(simba, sources_of(ROOT / "arch/energy/simba-45nm-accelergy03.yaml"))
     result = search_mapspace(space, costs)
     assert result.status == "no_mapping"
@@ -181,7 +181,7 @@ def test_spatial_factors_beyond_a_fan_out_leave_no_mapping(simba: Architecture) 
 def test_a_whole_dimension_at_two_levels_must_be_one(bound: int, fits: bool, simba: Architecture) -> None:
     targets = [{**GB, "type": kind, "factors": "M=0"} for kind in ("temporal", "spatial")]
     constraints = build_constraints([*KEEPS, *targets], simba, CONV, name="one")
-    problem = Layer("fc", C=4, M=bound).problem()
+    problem = Layer.of("fc", C=4, M=bound).problem()
     if fits:
         assert build_mapspace(problem, simba, constraints).index_factorizations > 0
     else:

@@ -11,7 +11,7 @@ from jouleloop.report.figures_networks import network_figure
 from jouleloop.report.figures_published import published_figure
 from jouleloop.report.style import save_figure
 from jouleloop.tables.networks import network_table
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.sweep import Sweep, SweepPoint
 
 LAYERS = {"conv1": ("conv:C3xM8xP8xQ8xR3xS3", 1), "conv2": ("conv:C8xM8xP4xQ4xR3xS3", 3), "fc": ("fc:64x10", 1)}

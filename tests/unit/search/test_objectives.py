@@ -13,7 +13,7 @@ from jouleloop.search.certificate import certify
 from jouleloop.search.check.form import check_form
 from jouleloop.search.check.verify import verify
 from jouleloop.search.optimise import search_mapspace
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 
 
 @pytest.mark.parametrize(("energy_power", "delay_power"), [(1, 2), (2, 1), (1, 1), (1, 0), (0, 1)])

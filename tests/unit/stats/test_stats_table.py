@@ -98,7 +98,7 @@ def test_expected_growth_may_differ_by_response() -> None:
 def test_holm_is_over_the_whole_table() -> None:
     verdicts = analyse_table(energies(), SWEEPS).verdicts
     for name in ("quadratic_p", "equivalence_p", "reset_p"):
-        assert verdicts[f"{name}_holm"].to_numpy() == pytest.approx(holm(verdicts[name]), rel=1e-8, nan_ok=True)
+        assert verdicts[f"{name}_holm"].to_numpy() == pytest.approx(holm(verdicts[name]), rel=1e-5, nan_ok=True)
     assert verdicts["quadratic_p"].notna().sum() > 3
 
 

@@ -33,8 +33,9 @@ from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.energies import energies_table
 from jouleloop.tables.layouts import ANY, ENERGIES
 from jouleloop.tables.networks import TOTAL, network_table
-from jouleloop.workload.layer import Layer, parse_layer
+from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
 from paths import ROOT
 from waiting import until
@@ -111,8 +112,8 @@ def test_the_name_is_no_part_of_the_key() -> None:
 
 def test_grouped_layers_have_their_own_key() -> None:
     work = job()
-    one = Layer("conv", C=4, M=4, R=3, S=3, P=4, Q=4)
-    assert work.key(one) != work.key(Layer("conv", C=4, M=4, R=3, S=3, P=4, Q=4, groups=2))
+    one = Layer.of("conv", C=4, M=4, R=3, S=3, P=4, Q=4)
+    assert work.key(one) != work.key(Layer.of("conv", C=4, M=4, R=3, S=3, P=4, Q=4, groups=2))
 
 
 def test_no_mapping_and_failure_are_rows(tmp_path: Path) -> None:
@@ -180,7 +181,7 @@ def test_an_added_layer_changes_one_of_many_chunks() -> None:
 
 
 def test_layers_of_a_chunk_are_read_as_written(tmp_path: Path) -> None:
-    layers = [parse_layer("fc:2x4/batch3"), Layer("conv", C=4, M=4, R=3, S=2, P=4, Q=5, w_stride=2, groups=2)]
+    layers = [parse_layer("fc:2x4/batch3"), Layer.of("conv", C=4, M=4, R=3, S=2, P=4, Q=5, w_stride=2, groups=2)]
     write_layers(tmp_path / "c.txt", layers)
     assert read_layers(tmp_path / "c.txt") == layers
     (tmp_path / "c.txt").write_text("fc:2x4\nfc:2")
@@ -325,7 +326,7 @@ def test_network_total_is_the_weighted_sum(tmp_path: Path) -> None:
     found = network_table(table, [network])
     total = found[found["layer"] == TOTAL].iloc[0]
     # The fake engine charges 66 pJ an operation; odd C (the first layer's 3) has no mapping.
-    even = [point for point in network.points if point.layer.C % 2 == 0]
+    even = [point for point in network.points if point.layer.sizes["C"] % 2 == 0]
     assert total["total_pj"] == 66.0 * sum(point.count * point.layer.macs for point in even)
     assert total["count"] == 54
     assert total["status"].startswith("1 of 24")

@@ -17,7 +17,7 @@ from jouleloop.tables.buffer_growth import buffer_growth_table, crossover_words
 from jouleloop.tables.layouts import BUFFER_GROWTH
 from jouleloop.tables.theory_ratio import fc_hardware_table, fc_targets, on_chip_words
 from jouleloop.theory.fully_connected.formulas import FcLayer, fixed_inputs_accesses_formula, pair_count_accesses
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
 BUFFERS = (16, 64, 128)
@@ -57,7 +57,7 @@ def bounds(name: str, buffer_words: int, layers: list[tuple[int, int]]) -> pd.Da
         assert evaluation is not None
         moved = {space: stats.reads + stats.updates for space, stats in evaluation.levels[0].data.items()}
         place = {"architecture": name, "sweep": "s", "layer": f"fc:{n}x{m}", "variant": variant, "status": "ok"}
-        sizes = {key: getattr(layer, key) for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")}
+        sizes = {key: layer.sizes[key] for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")}
         words = {f"dram_words_{space.lower()}": moved[space] for space in ("Weights", "Inputs", "Outputs")}
         rows.append({**place, **sizes, **words, "total_pj": evaluation.energy_pj, "data_pj": evaluation.energy_pj})
     return fc_hardware_table(pd.DataFrame(rows), targets())

@@ -22,7 +22,7 @@ from paths import ROOT
 def sweep() -> Sweep:
     """The first points of the published depth sweep, and a grouped layer, which has no closed form."""
     whole = load_sweep(ROOT / "layers/conv_depth.yaml")
-    grouped = type(whole.points[0].layer)("conv", 4, 4, 3, 3, 1, 5, 5, groups=2)
+    grouped = type(whole.points[0].layer).of("conv", 4, 4, 3, 3, 1, 5, 5, groups=2)
     points = (*whole.points[:3], SweepPoint(grouped, 7))
     return Sweep("conv_depth", "conv", points, whole.source, "M", "", "linear", whole.published, "M")
 

@@ -13,7 +13,7 @@ from jouleloop.mapspace.constraints import LevelConstraints
 from jouleloop.mapspace.read import read_constraints
 from jouleloop.tables.growth import with_theory
 from jouleloop.tables.theory_ratio import BOUND_COLUMN, fc_hardware_table, on_chip_words
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
 
@@ -44,7 +44,7 @@ def test_directions_are_those_of_the_evaluation_and_no_point_is_below_its_bound(
         "architecture": name,
         "sweep": "s",
         "layer": spec,
-        **{key: getattr(layer, key) for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
+        **{key: layer.sizes[key] for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
         "status": "ok",
         "total_pj": evaluation.energy_pj,
         "data_pj": evaluation.energy_pj,
@@ -69,13 +69,13 @@ def test_bounds_join_the_energies_by_point_and_leave_convolutions_empty() -> Non
             "architecture": "eyeriss",
             "sweep": "s",
             "layer": spec,
-            **{key: getattr(layer, key) for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
+            **{key: layer.sizes[key] for key in ("C", "M", "N", "R", "S", "P", "Q", "groups")},
             "status": "ok",
             "total_pj": 1.0,
             "data_pj": 1.0,
-            "dram_words_weights": layer.C * layer.M,
-            "dram_words_inputs": layer.C,
-            "dram_words_outputs": layer.M,
+            "dram_words_weights": layer.sizes["C"] * layer.sizes["M"],
+            "dram_words_inputs": layer.sizes["C"],
+            "dram_words_outputs": layer.sizes["M"],
         }
         rows.append(row)
     energies = pd.DataFrame(rows)

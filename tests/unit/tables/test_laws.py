@@ -36,7 +36,7 @@ def sweeps(names: tuple[str, ...], sizes: tuple[int, ...] | None = None) -> list
     for name in names:
         sweep = load_sweep(ROOT / "layers" / f"{name}.yaml")
         if sizes:
-            chosen = tuple(p for p in sweep.points if p.layer.C in sizes and p.layer.M in sizes)
+            chosen = tuple(p for p in sweep.points if p.layer.sizes["C"] in sizes and p.layer.sizes["M"] in sizes)
             sweep = replace(sweep, points=chosen)
         found.append(sweep)
     return found
@@ -200,7 +200,7 @@ CONVOLUTIONS = [
 @pytest.mark.parametrize(("architecture", "name", "mapping", "kernels"), CONVOLUTIONS)
 def test_laws_of_convolutions_with_halos(architecture: str, name: str, mapping: str, kernels: tuple[int, ...]) -> None:
     sweep = sweeps((name,))[0]
-    sweep = replace(sweep, points=tuple(p for p in sweep.points if p.layer.R in kernels))
+    sweep = replace(sweep, points=tuple(p for p in sweep.points if p.layer.sizes["R"] in kernels))
     tables = law_tables(evaluated(architecture, sweep, mapping), {architecture: jobs()[architecture]}, [sweep])
     assert (tables.points["relative_error"] < 1e-12).all()
     law = tables.laws.iloc[0]
@@ -224,7 +224,7 @@ def evaluated(architecture: str, sweep: Sweep, mapping: str) -> pd.DataFrame:
     }
     kept = kept_text([{"level": name, "keep": sorted(spaces)} for name, spaces in keep.items()])
     for row, point in zip(layer_rows(sweep), sweep.points, strict=True):
-        text = mapping.format(k=point.layer.R)
+        text = mapping.format(k=point.layer.sizes["R"])
         problem = point.layer.problem()
         result = evaluate_mapping(problem, target, job.target.costs, parse_compact(text, keep), check_capacity=False)
         energies = {

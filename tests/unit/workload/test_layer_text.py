@@ -9,7 +9,7 @@ import yaml
 from jouleloop.api.layers import problem_of
 from jouleloop.cli import main
 from jouleloop.errors import InputError
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import to_timeloop_problem
 from paths import REFERENCE, ROOT
 
@@ -35,7 +35,7 @@ def test_text(text: str, sizes: dict[str, int] | None) -> None:
             parse_layer(text)
         return
     layer = parse_layer(text)
-    assert {key: getattr(layer, key) for key in sizes} == sizes
+    assert {key: layer.sizes[key] for key in sizes} == sizes
     assert parse_layer(layer.spec()) == layer
 
 
@@ -56,18 +56,23 @@ BAD = {
         r"Q: contradicts the stated input size 8 .*allowed: 6",
     ),
     "no integer": ("conv:C3xM4xR3xS3/input8/stride2", r"P: output size is no integer: \(8 - 3\) / 2 \+ 1"),
-    "dilation": ("conv:C3xM4xP5xQ5xR3xS3/dilation2", r"dilation is not supported"),
-    "dilation on one axis": ("conv:C3xM4xP5xQ5xR3xS3/dilation1x2", r"dilation is not supported"),
+    "dilated beyond the input": ("conv:C3xM4xR3xS3/input4/dilation2", r"R: larger than the padded input of 4"),
+    "dilation 0": ("conv:C3xM4xP5xQ5/dilation0", r"w_dilation: must be a positive integer .*got 0"),
+    "three axes of two": ("conv:C3xM4xP5xQ5/stride1x2x3", r"unknown layer option"),
     "padding of nothing": ("conv:C3xM4xP5xQ5/padding1", r"padding needs a stated input"),
     "an option twice": ("conv:C3xM4xP5xQ5/stride2/stride4", r"stride is given twice"),
-    "two batches": ("conv:C3xM4xP5xQ5xN2/batch3", r"'N2'.*at most once"),
+    "two batches": ("conv:C3xM4xP5xQ5xN2/batch3", r"batch is given twice"),
     "two numbers of groups": ("conv:C3xM4xP5xQ5/groups2x2", r"unknown layer option"),
-    "unknown option": ("conv:C3xM4xP5xQ5/strid2", r"unknown layer option.*strideW"),
-    "no channels": ("conv:M4xP5xQ5", r"C is missing"),
+    "unknown option": ("conv:C3xM4xP5xQ5/strid2", r"unknown layer option.*strideNxN"),
+    "no channels": ("conv:M4xP5xQ5", r"C: is missing"),
     "size 0": ("conv:C0xM4xP5xQ5", r"C: must be a positive integer"),
-    "huge": ("conv:C3xM400000000xP5xQ5", r"M: too large"),
-    "strided fc": ("fc:3x4/stride2", r"fully-connected layer has only"),
-    "fc with an input size": ("fc:3x4/input5", r"fully-connected layer has only"),
+    "huge": ("conv:C3xM4000000000xP5xQ5", r"M: too large.*at most 2147483648"),
+    "too many operations": ("matmul:M2000000000xN2000000000xK3", r"too many operations.*at most 2\^53"),
+    "too large a tensor": ("conv:C1xM1xP1000000xQ1000000/stride2000000000", r"too many words of Inputs.*2\^53"),
+    "strided fc": ("fc:3x4/stride2", r"unknown layer option .*allowed: batchN"),
+    "fc with an input size": ("fc:3x4/input5", r"unknown layer option"),
+    "a matrix product without K": ("matmul:M3xN4", r"K: is missing"),
+    "a size of another kind": ("matmul:M3xN4xK2xC2", r"not a dimension with a size .*'C2'.*M, N, K, H"),
     "kind": ("cnv:C3xM4", r"not a layer"),
     "digits of another script": ("fc:٣x4", r"not INPUTSxOUTPUTS"),
 }

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from jouleloop.errors import InputError
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import problem_from, read_problem, to_timeloop_problem
 
 CONV = parse_layer("conv:C3xM64xP55xQ55xR11xS11/stride4").problem()
@@ -57,6 +57,8 @@ def changed(**instance: Any) -> dict[str, Any]:
     ("data", "message"),
     [
         ({"layer": 1}, "is no problem file"),
+        (changed(C=2**32), "too large"),
+        (changed(C=2**31, M=2**31), "too many operations"),
         (changed(densities={"Inputs": {"distribution": "fixed-structured", "density": 0.5}}), "sparse tensors"),
         (changed(densities={"Inputs": 0.5}), "sparse tensors"),
         (changed(C=0), "positive whole number"),

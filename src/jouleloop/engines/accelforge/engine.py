@@ -225,6 +225,8 @@ class AccelforgeEngine:
             faults.append(Fault("accelforge takes no random decisions", field="seed", value=options.seed, allowed="0"))
         if options.budget is not None:
             faults.append(Fault("accelforge's search cannot be limited", field="budget", value=options.budget))
+        if options.seconds is not None:
+            faults.append(Fault("accelforge's search cannot be limited", field="seconds", value=options.seconds))
         raise_all(faults, InputError)
         _check_semantics(target)
         label = self.programs.label

@@ -136,6 +136,9 @@ class TimeloopEngine:
             faults.append(Fault("Timeloop's mapper cannot be seeded", field="seed", value=options.seed, allowed="0"))
         if budget is not None and budget < 1:
             faults.append(Fault("must be positive", field="budget", value=budget))
+        if options.seconds is not None:
+            fault = "is for the native engine; here timeloop.timeout_seconds and a budget limit a search"
+            faults.append(Fault(fault, field="seconds", value=options.seconds))
         raise_all(faults, InputError)
         self.check(target.semantics, problem)
         log = MapperLog(self.on_progress)

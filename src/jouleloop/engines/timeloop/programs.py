@@ -176,4 +176,4 @@ def _probe() -> tuple[Target, Layer, Mapping]:
     target = Target(arch, EnergyCosts("probe", levels, 1.0, "probe"), Constraints("none"))
     spaces = frozenset({"Weights", "Inputs", "Outputs"})
     outer = LevelMapping("Backing", (("P", 2), ("R", 2)), (), spaces)
-    return target, Layer("conv", 1, 1, R=2, P=2), Mapping((outer, LevelMapping("Buffer", (), (), spaces)))
+    return target, Layer.of("conv", 1, 1, R=2, P=2), Mapping((outer, LevelMapping("Buffer", (), (), spaces)))

@@ -9,7 +9,6 @@ import pandas as pd
 
 from jouleloop.study.store import ResultStore
 
-SPACES = ("Weights", "Inputs", "Outputs")
 _COUNTS = ("tile_words", "instances", "reads", "fills", "updates")
 
 
@@ -43,8 +42,10 @@ def loops_of(mappings: Iterable[Any]) -> Loops:
     return Loops(levels, tuple(texts))
 
 
-def stored_accesses(points: pd.DataFrame, store: Path | None) -> dict[int, list[list[list[int]]]]:
-    """Return tile sizes and accesses by the index of a point, for those whose result is stored.
+def stored_accesses(
+    points: pd.DataFrame, store: Path | None
+) -> tuple[dict[int, list[list[list[int]]]], tuple[str, ...]]:
+    """Return tile sizes and accesses by the index of a point, for those whose result is stored, and the data spaces.
 
     Parameters
     ----------
@@ -55,28 +56,28 @@ def stored_accesses(points: pd.DataFrame, store: Path | None) -> dict[int, list[
 
     Returns
     -------
-    dict
-        For every level outermost first, for every data space kept there: its position in `SPACES`, and per instance the
-        tile [words], the instances used, and reads, fills and updates [words].
+    dict, tuple
+        For every level outermost first, for every data space kept there: its position in the tuple, and per instance
+        the tile [words], the instances used, and reads, fills and updates [words].
     """
+    spaces: dict[str, int] = {"Weights": 0, "Inputs": 1, "Outputs": 2}
     if store is None or "key" not in points.columns:
-        return {}
+        return {}, tuple(spaces)
     wanted: dict[str, list[int]] = {}
     for index, key in zip(points.index, points["key"], strict=True):
         wanted.setdefault(str(key), []).append(int(index))
     found: dict[int, list[list[list[int]]]] = {}
     for key, record in ResultStore(store).read(wanted):
         if record.get("evaluation"):
-            found |= dict.fromkeys(wanted[key], _accesses(record["evaluation"]))
-    return found
+            found |= dict.fromkeys(wanted[key], _accesses(record["evaluation"], spaces))
+    return found, tuple(spaces)
 
 
-def _accesses(evaluation: Mapping[str, Any]) -> list[list[list[int]]]:
+def _accesses(evaluation: Mapping[str, Any], spaces: dict[str, int]) -> list[list[list[int]]]:
     return [
-        [
-            [position, *(int(level["data"][space][count]) for count in _COUNTS)]
-            for position, space in enumerate(SPACES)
-            if space in level["data"]
-        ]
+        sorted(
+            [spaces.setdefault(space, len(spaces)), *(int(stats[count]) for count in _COUNTS)]
+            for space, stats in level["data"].items()
+        )
         for level in evaluation["levels"]
     ]

@@ -15,6 +15,7 @@ import jouleloop
 from jouleloop.errors import EngineError, Fault, InputError
 from jouleloop.files import write_text
 from jouleloop.report.html.numbers import percent
+from jouleloop.report.html.other import comparison_table
 from jouleloop.report.html.points import Limits, chart_data
 from jouleloop.report.html.sections import (
     law_table,
@@ -32,7 +33,7 @@ from jouleloop.report.html.verdicts import VERDICTS, p_text, verdicts_of
 MOST_BYTES = 10_000_000
 """No page is larger; fewer mappings and points are embedded where it would be."""
 
-SCRIPTS = ("base", "tables", "mapping", "traces", "chart", "points", "sweep", "networks", "main")
+SCRIPTS = ("base", "tables", "mapping", "traces", "chart", "points", "links", "sweep", "networks", "energy", "main")
 """Modules of the page in the order in which they build on each other."""
 
 
@@ -123,6 +124,7 @@ def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict
         "published": published_table(tables.published),
         "network_totals": totals,
         "networks": networks,
+        "comparison": comparison_table(tables),
         "run": run_tables(tables.summary),
         "provenance": provenance_tables(tables.provenance),
         "notes": tables.notes,

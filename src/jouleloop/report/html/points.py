@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jouleloop.report.html.mappings import SPACES, loops_of, stored_accesses
+from jouleloop.report.html.mappings import loops_of, stored_accesses
 from jouleloop.report.html.numbers import compact
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.report.selection import fitted_line
@@ -71,7 +71,7 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
     charted = sum(len(group.points) for group in groups)
     share = min(1.0, limits.accesses / charted) if charted else 1.0
     chosen = pd.concat([group.rows.loc[group.spread(share)] for group in groups]) if groups else tables.energies[:0]
-    accesses = stored_accesses(chosen, tables.store)
+    accesses, spaces = stored_accesses(chosen, tables.store)
     shared: dict[int, int] = {}  # the same mapping found by several sweeps is embedded once
     listed: list[Any] = []
     for index in chosen.index:
@@ -84,7 +84,7 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
         entry = sweeps.setdefault(group.sweep, _sweep_entry(group.sweep, tables))
         entry["groups"].append(group.as_json(responses, positions))
     data = {
-        "spaces": SPACES,
+        "spaces": spaces,
         "responses": {name: {"label": r.label, "unit": r.unit} for name, r in responses.items()},
         "sweeps": list(sweeps.values()),
         "accesses": listed,
@@ -155,6 +155,8 @@ class _Group:
             "macs": compact(self.rows["macs"], 15) if "macs" in self.rows.columns else None,
             "optimal": [int(flag) for flag in self.rows["optimal"]] if "optimal" in self.rows.columns else None,
             "columns": columns,
+            "dimensions": self._dimensions(),
+            "other": self._other(own),
             "levels": loops.levels,
             "loops": loops.texts,
             "accesses": [accesses.get(int(index), -1) for index in self.rows.index],
@@ -163,6 +165,23 @@ class _Group:
             "published": self._published(),
             **self._laws(),
         }
+
+    def _dimensions(self) -> list[str]:
+        """Return the dimensions of the layers in the order of their shape; none where the sweep's file is gone."""
+        sweep = self.tables.sweeps.get(self.sweep)
+        return list(sweep.points[0].layer.problem().shape.dimensions) if sweep is not None and sweep.points else []
+
+    def _other(self, own: Mapping[str, Response]) -> dict[str, list[int | float | None]]:
+        """Return the responses of the same layers in the run that this one is compared with."""
+        if self.tables.other is None:
+            return {}
+        rows = self.tables.other.rows(self.sweep, self.architecture, self.points["layer"])
+        values = {
+            name: rows[list(entry.columns)].sum(axis=1, skipna=False)
+            for name, entry in own.items()
+            if set(entry.columns) <= set(rows.columns)
+        }
+        return {name: compact(column) for name, column in values.items() if column.notna().any()}
 
     def _response(self, name: str, entry: Response, fit: Any, lines: Any) -> dict[str, Any]:
         verdict = self.verdicts[self.verdicts["response"] == name].iloc[0]
@@ -214,6 +233,9 @@ def _columns(rows: pd.DataFrame, responses: Mapping[str, Response]) -> dict[str,
     """Return the columns that the responses and the breakdown need; parts that are always zero are left out."""
     wanted = dict.fromkeys(column for entry in responses.values() for column in entry.columns)
     wanted |= dict.fromkeys(entry.columns[0] for entry in find_responses(rows, ["total", "compute", "spaces"]))
+    wanted |= dict.fromkeys(
+        ["cycles", "utilization", *(name for name in map(str, rows) if name.startswith("dram_words_"))]
+    )
     found = {}
     for name in wanted:
         if name not in rows.columns:

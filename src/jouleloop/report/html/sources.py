@@ -12,6 +12,7 @@ from jouleloop.columns import Layout, read_table
 from jouleloop.config.load import NETWORKS as NETWORK_FILES
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json
+from jouleloop.report.html.other import OtherRun, read_other
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.table import TABLE_VERSION, check_table
@@ -49,6 +50,8 @@ class ReportTables:
         What ``summary.json`` says of the run; None without.
     store
         Folder of the results with accesses and tile sizes; None where there is none.
+    other
+        The run that this one is compared with; None without.
     notes
         What is missing or was put right, in sentences for the reader.
     links
@@ -69,6 +72,7 @@ class ReportTables:
     search_noise: pd.DataFrame | None = None
     summary: Mapping[str, Any] | None = None
     store: Path | None = None
+    other: OtherRun | None = None
     notes: tuple[str, ...] = ()
     links: tuple[Path, ...] = ()
 
@@ -80,6 +84,7 @@ def read_tables(
     root: Path = Path(),
     optional: Collection[str] = OPTIONAL,
     again: bool = False,
+    against: Path | None = None,
 ) -> ReportTables:
     """Return the tables of the run in ``folder``.
 
@@ -95,6 +100,8 @@ def read_tables(
         Which of `OPTIONAL` to read where they exist.
     again
         Make the statistics here even where their tables exist.
+    against
+        Folder of another run to compare with.
 
     Raises
     ------
@@ -133,6 +140,7 @@ def read_tables(
         sweeps=sweeps,
         summary=summary,
         store=store if store.is_dir() else None,
+        other=None if against is None else read_other(against),
         notes=tuple(notes),
         links=tuple(folder / name for name in shown if (folder / name).is_file()),
         **analysis,

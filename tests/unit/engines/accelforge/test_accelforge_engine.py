@@ -27,7 +27,8 @@ from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.workload.layer import CONV, Layer, parse_layer
+from jouleloop.workload.layer import CONV, Layer
+from jouleloop.workload.sizes import parse_layer
 from waiting import LIMIT_S, until
 
 TARGETS = {
@@ -343,7 +344,7 @@ def mappings(draw, target):
         axis = "X" if fanout[0] > 1 else "Y"
         along = tuple((d, spread[d], axis) for d in sorted(spread))
         nests.append(LevelMapping(level.name, tuple((d, loops[d]) for d in order), along, frozenset(keep)))
-    return Layer("fc", **sizes), Mapping(tuple(nests))
+    return Layer.of("fc", **sizes), Mapping(tuple(nests))
 
 
 @settings(max_examples=100, deadline=None)

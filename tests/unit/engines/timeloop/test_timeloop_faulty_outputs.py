@@ -13,7 +13,7 @@ RUN = REFERENCE / "timeloop_runs" / "fc_eyeriss_1024x128"
 STATS = (RUN / "timeloop-mapper.stats.txt").read_text()
 XML = (RUN / "timeloop-mapper.map+stats.xml").read_text()
 MAP = (RUN / "timeloop-mapper.map.txt").read_text()
-FC = Layer("fc", 1024, 128).problem()
+FC = Layer.of("fc", 1024, 128).problem()
 
 
 def test_missing_and_empty_files(tmp_path: Path) -> None:
@@ -33,7 +33,7 @@ def test_empty_xml_falls_back_to_the_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("for C in [0:64)", "for C in [0:64,3)", "imperfect factors"),
+        ("for C in [0:64)", "for C in [0:64,65)", "residual end"),
         ("for C in [0:64)", "while C in [0:64)", "unknown line"),
         (MAP, "", "no level"),
         ("shared_glb [", "| for C in [0:2)\nshared_glb [", ""),

@@ -38,7 +38,7 @@ COSTS = EnergyCosts(
     2.2,
     "t",
 )
-CONV = Layer("conv", 3, 8, 3, 3, 1, 5, 7, 2, 1).problem()
+CONV = Layer.of("conv", 3, 8, 3, 3, 1, 5, 7, 2, 1).problem()
 MAPPING = Mapping(
     (
         LevelMapping("DRAM", (("P", 5), ("Q", 7)), (), ALL),

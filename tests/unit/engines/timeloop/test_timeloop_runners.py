@@ -32,7 +32,7 @@ ARCH = Architecture(
 )
 ENERGIES = (LevelEnergy("Backing", 2.0, 2.0, "t"), LevelEnergy("Buffer", 1.0, 1.0, "t"))
 TARGET = Target(ARCH, EnergyCosts("t", ENERGIES, 1.0, "t"), Constraints("none"))
-CONV = Layer("conv", 1, 1, R=2, P=2).problem()
+CONV = Layer.of("conv", 1, 1, R=2, P=2).problem()
 NEST = Mapping(
     (LevelMapping("Backing", (("P", 2), ("R", 2)), (), SPACES), LevelMapping("Buffer", (), (), SPACES)),
 )
@@ -54,7 +54,7 @@ def request(root: Path, *, search: bool = False, **options: float) -> None:
         engine.request_probe()
     if search:
         with pytest.raises(RunRequested):
-            engine.search(Layer("fc", 2, 2).problem(), TARGET)
+            engine.search(Layer.of("fc", 2, 2).problem(), TARGET)
     else:
         with pytest.raises(RunRequested):
             engine.evaluate(CONV, TARGET, NEST)
@@ -124,7 +124,7 @@ def test_failures_elsewhere_are_results(tmp_path: Path, body: str, words: str) -
     program(tmp_path / "bin", "timeloop-model", PROBE)
     program(tmp_path / "bin", "timeloop-mapper", body)
     make(root, tmp_path / "bin")
-    result = recorded(root, **limits).search(Layer("fc", 2, 2).problem(), TARGET)
+    result = recorded(root, **limits).search(Layer.of("fc", 2, 2).problem(), TARGET)
     assert result.status == "failed"
     assert words in result.reason
 
@@ -138,7 +138,7 @@ def test_the_log_is_kept_short_and_counts_survive(tmp_path: Path) -> None:
     make(root, tmp_path / "bin")
     log = next(path for path in root.glob("*/log") if "no valid" in path.read_text())
     assert log.read_text().count("INVALID") == 1
-    result = recorded(root).search(Layer("fc", 2, 2).problem(), TARGET)
+    result = recorded(root).search(Layer.of("fc", 2, 2).problem(), TARGET)
     assert (result.status, result.pruned, result.visited) == ("no_mapping", {"invalid": 8}, 1)
 
 
@@ -190,13 +190,13 @@ def test_front_end_evaluates(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("pytimeloop")
 def test_front_end_reports_crashes(tmp_path: Path) -> None:
-    result = through(tmp_path, "pytimeloop").search(Layer("fc", 2, 2).problem(), TARGET)
+    result = through(tmp_path, "pytimeloop").search(Layer.of("fc", 2, 2).problem(), TARGET)
     assert (result.status, "SIGSEGV" in result.reason) == ("failed", True)
 
 
 def test_a_broken_front_end_is_passed_over_unless_asked_for(tmp_path: Path, pytimeloop: Path) -> None:
     pytimeloop.write_text("import no_such_module\n")
-    problem = Layer("fc", 2, 2).problem()
+    problem = Layer.of("fc", 2, 2).problem()
     auto = through(tmp_path, "auto").search(problem, TARGET)
     assert "SIGSEGV" in auto.reason
     asked = through(tmp_path, "pytimeloop").search(problem, TARGET)

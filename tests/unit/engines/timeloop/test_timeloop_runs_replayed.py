@@ -34,7 +34,7 @@ TARGET = Target(
     EnergyCosts("t", (LevelEnergy("DRAM", 9.0, 9.0, "t"), LevelEnergy("Buffer", 1.0, 1.0, "t")), 0.5, "t"),
     Constraints("c", {"DRAM": LevelConstraints(LoopConstraint({"C": 4}))}),
 )
-FC = Layer("fc", 7, 11).problem()
+FC = Layer.of("fc", 7, 11).problem()
 NEST = Mapping((LevelMapping("DRAM", (("C", 7), ("M", 11)), (), ALL), LevelMapping("Buffer", (), (), ALL)))
 PROBE = f'case "$(cat architecture.yaml)" in *Backing*) cp "{RUNS}/probe_3.0.3/"timeloop-model.* .; exit 0;; esac'
 
@@ -202,8 +202,8 @@ def test_timeloop_4_counts_products_as_3_0_3_but_no_windows(tmp_path: Path) -> N
     later = engine(install(tmp_path, probe=PROBE.replace("3.0.3", "later")))
     later.check("timeloop-4")
     later.check("timeloop-3.0.3", FC)
-    later.check("timeloop-3.0.3", Layer("conv", 2, 2, P=4, Q=4).problem())
-    for windows in (Layer("conv", 2, 2, R=3, P=4), Layer("conv", 2, 2, P=4, w_stride=2)):
+    later.check("timeloop-3.0.3", Layer.of("conv", 2, 2, P=4, Q=4).problem())
+    for windows in (Layer.of("conv", 2, 2, R=3, P=4), Layer.of("conv", 2, 2, P=4, w_stride=2)):
         with pytest.raises(EngineError, match="set semantics to timeloop-4"):
             later.check("timeloop-3.0.3", windows.problem())
     with pytest.raises(EngineError, match="by other rules"):

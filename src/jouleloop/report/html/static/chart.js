@@ -2,7 +2,11 @@
 // One chart: drawn when it comes into view, again when the theme, its size or paper asks for it, with a legend in HTML.
 (() => {
   const { el, css } = JL;
-  const CONFIG = { displaylogo: false, responsive: true, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { format: "svg" } };
+  // The buttons by name: the library's own choice has one that offers to send the data to a server.
+  const CONFIG = {
+    displaylogo: false, responsive: true, showSendToCloud: false, plotlyServerURL: "", toImageButtonOptions: { format: "svg" },
+    modeBarButtons: [["toImage"], ["zoom2d", "pan2d"], ["zoomIn2d", "zoomOut2d", "resetScale2d"]],
+  };
   const PAPER_WIDTH = 660;
   const charts = new Set();
 
@@ -82,6 +86,7 @@
   let before = null;
   window.addEventListener("beforeprint", () => {
     before = document.documentElement.dataset.theme;
+    document.querySelectorAll("details.fold").forEach((fold) => { fold.open = true; });
     document.documentElement.dataset.theme = "light";
     for (const chart of charts) {
       chart.seen = true;

@@ -47,6 +47,7 @@
   function filtered() {
     verdictRows();
     JL.sections.forEach((section) => section.filtered());
+    if (JL.energy) JL.energy.filtered();
     (JL.networkCharts || []).forEach((chart) => chart.draw());
   }
 

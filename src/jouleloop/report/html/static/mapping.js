@@ -27,10 +27,13 @@
   }
 
   // Energy of one level: a bar of its share, split by data space.
+  // A shape's own data spaces are coloured in their order like those of a convolution.
+  const tone = (space) => ["weights", "inputs", "outputs"][JL.data.spaces.indexOf(space) % 3];
+
   function energyBar(parts, total) {
     const bar = el("div", { class: "energy-bar", "aria-hidden": "true" });
     for (const [space, value] of parts) {
-      if (value > 0) bar.append(el("span", { class: `part ${space.toLowerCase()}`, style: `width: ${(100 * value) / total}%` }));
+      if (value > 0) bar.append(el("span", { class: `part ${tone(space)}`, style: `width: ${(100 * value) / total}%` }));
     }
     return bar;
   }
@@ -40,7 +43,7 @@
     const body = rows.map(([position, tile, , reads, fills, updates]) => {
       const space = JL.data.spaces[position];
       const cells = [tile, reads, fills, updates].map((value) => el("td", { title: `${number(value)} words` }, quantity(value, "", 3)));
-      return el("tr", {}, el("th", { scope: "row" }, el("span", { class: `key ${space.toLowerCase()}`, "aria-hidden": "true" }), space),
+      return el("tr", {}, el("th", { scope: "row" }, el("span", { class: `key ${tone(space)}`, "aria-hidden": "true" }), space),
         cells, el("td", {}, quantity(energies[space] ?? null, "pJ", 3)));
     });
     return el("table", { class: "accesses" },
@@ -73,6 +76,50 @@
     return { box, used: own.length };
   }
 
+  // The mapping as Timeloop reads it: what each level keeps, its spatial and temporal factors, innermost loops first.
+  function yaml(group, index) {
+    const at = group.accesses[index];
+    if (at < 0 || !group.dimensions.length) return null;
+    const separator = group.dimensions.every((name) => name.length === 1) ? "" : ",";
+    const lines = ["mapping:"];
+    const directive = (level, kind, found) => {
+      const inner = found.slice().reverse();
+      const used = inner.map((loop) => loop.dimension);
+      const free = group.dimensions.filter((name) => !used.includes(name));
+      const bound = Object.fromEntries(inner.map((loop) => [loop.dimension, loop.bound]));
+      const factors = group.dimensions.map((name) => `${name}=${bound[name] || 1}`).join(" ");
+      const split = kind === "spatial" ? `, split: ${free.length + inner.filter((loop) => loop.axis === "X").length}` : "";
+      lines.push(`- {target: ${level}, type: ${kind}, factors: ${factors}, permutation: "${[...free, ...used].join(separator)}"${split}}`);
+    };
+    group.loops[index].split("|").forEach((text, k) => {
+      const kept = (JL.data.accesses[at][k] || []).map(([position]) => JL.data.spaces[position]);
+      const passed = JL.data.spaces.filter((name) => !kept.includes(name));
+      lines.push(`- {target: ${group.levels[k]}, type: bypass, keep: [${kept.join(", ")}], bypass: [${passed.join(", ")}]}`);
+      const found = loops(text);
+      if (found.some((loop) => loop.axis)) directive(group.levels[k], "spatial", found.filter((loop) => loop.axis));
+      directive(group.levels[k], "temporal", found.filter((loop) => !loop.axis));
+    });
+    return `${lines.join("\n")}\n`;
+  }
+
+  // The whole nest in Timeloop's own format, with a button that copies it.
+  function written(group, index) {
+    const text = yaml(group, index);
+    if (!text) return null;
+    const area = el("pre", { class: "yaml", tabindex: 0 }, text);
+    const copy = el("button", { type: "button", onclick: async () => {
+      try {
+        await navigator.clipboard.writeText(text);
+        JL.announce("copied");
+        copy.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(area); // pages from the file system may not write to the clipboard
+        copy.textContent = "Selected: press Ctrl-C";
+      }
+    } }, "Copy as Timeloop YAML");
+    return el("details", { class: "written" }, el("summary", {}, "In Timeloop’s format"), copy, area);
+  }
+
   // Draw the mapping of a point; `response` is what the head of the panel states.
   function draw(sweep, group, index, response) {
     const unit = JL.data.responses[response].unit;
@@ -88,7 +135,7 @@
     ];
     const panel = el("div", { class: "nest" },
       el("h4", {}, group.layers[index]),
-      el("p", { class: "note" }, `on ${JL.label(sweep, group)}`),
+      el("p", { class: "note" }, `on ${JL.label(sweep, group)} · `, el("a", { href: JL.address(sweep, group, index) }, "link to this point")),
       el("dl", { class: "facts" }, facts.map(([name, text]) => el("div", {}, el("dt", {}, name), el("dd", {}, text)))));
     const law = group.law && group.law[index];
     if (law) panel.append(el("p", { class: "note law" }, `law ${law}: data energy = ${(group.formulas[law] || "–").replace(/^E = /, "")}`));
@@ -111,8 +158,10 @@
     panel.append(el("p", { class: "note" }, known
       ? "Outermost level first. Tiles and accesses in words, per instance; energy over all instances."
       : "Outermost level first. Tile sizes and accesses of this point are not embedded."), list);
+    const text = written(group, index);
+    if (text) panel.append(text);
     return panel;
   }
 
-  JL.mapping = { draw, short };
+  JL.mapping = { draw, short, yaml };
 })();

@@ -49,7 +49,20 @@
       if (this.details.open) this.fill();
     }
 
+    // Every point of the chart as a file: sizes, values in the table's units, mappings.
+    download() {
+      const columns = this.columns();
+      const quoted = (value) => (typeof value === "number" ? String(value) : `"${String(value ?? "").replace(/"/g, '""')}"`);
+      const { label, unit } = JL.data.responses[JL.state.response];
+      const heads = columns.map(({ name }) => quoted(name === label && unit ? `${label} [${unit}]` : name));
+      const lines = this.rows().map((row) => columns.map(({ key }) => (key(row) === null ? "" : quoted(key(row)))).join(","));
+      const file = URL.createObjectURL(new Blob([[heads.join(","), ...lines].join("\n"), "\n"], { type: "text/csv" }));
+      el("a", { href: file, download: `${this.sweep.name}-${JL.state.response}.csv` }).click();
+      setTimeout(() => URL.revokeObjectURL(file), 10000);
+    }
+
     turn(step) {
+      if (!this.sorted) return; // not opened yet
       const last = Math.ceil(this.sorted.length / PAGE) - 1;
       this.page = Math.min(Math.max(this.page + step, 0), Math.max(last, 0));
       this.body();

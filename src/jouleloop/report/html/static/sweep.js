@@ -18,7 +18,8 @@
       this.panel = el("div", { class: "panel", role: "region", "aria-label": `Mapping of the selected point of ${sweep.name}` });
       this.points = new JL.PointTable(sweep, (group, index, jump) => this.select(group, index, jump));
       const hint = el("p", { class: "note keys", id: `${article.id}-keys` },
-        "Click a point, or focus the chart and use the arrow keys (left and right by size, up and down by architecture), to see its mapping.");
+        "Click a point to see its mapping, or focus the chart and use the arrow keys: left and right by size, up and down by architecture.");
+      this.fold = article.querySelector("details.fold");
       article.querySelector(".mount").append(this.controls,
         el("div", { class: "columns" }, el("div", { class: "left" }, this.title, this.frame, hint), this.panel), this.points.details);
       this.chart = new JL.Chart(this.frame, () => this.describe());
@@ -45,7 +46,7 @@
       this.shares = el("label", { class: "check", hidden: this.view !== "breakdown" }, el("input", {
         type: "checkbox", checked: this.share, onchange: (event) => { this.share = event.target.checked; this.chart.draw(); },
       }), " as shares of the total");
-      this.controls.append(this.shares);
+      this.controls.append(this.shares, el("button", { type: "button", class: "quiet csv", onclick: () => this.points.download() }, "CSV"));
       const groups = JL.traces.having(this.sweep);
       if (!this.selected || !groups.includes(this.selected.group)) {
         this.selected = groups.length && groups[0].x.length ? { group: groups[0], index: groups[0].x.length - 1 } : null;
@@ -77,6 +78,15 @@
       const value = JL.values(group, JL.state.response)[index];
       JL.announce(`${group.layers[index]} on ${JL.label(this.sweep, group)}: ${label} ${JL.quantity(value, unit)}`);
       if (jump) this.panel.scrollIntoView({ block: "nearest" });
+      JL.link(this.sweep, group, index);
+    }
+
+    // Show a point that a link names.
+    reveal(group, index) {
+      this.fold.open = true;
+      this.selected = { group, index };
+      this.update();
+      this.frame.scrollIntoView({ block: "center" });
     }
 
     key(event) {

@@ -4,6 +4,7 @@
   const { css, plain, quantity, number, percent } = JL;
   const MOST_DRAWN = 6000;
   const MOST_STACKS = 48;
+  const dram = (columns) => Object.keys(columns).filter((name) => name.startsWith("dram_words_"));
   const PATTERNS = { weights: "", inputs: "/", outputs: "\\" };
 
   const VIEWS = [
@@ -11,18 +12,33 @@
     { id: "residuals", label: "Deviation from the fit" },
     { id: "permac", label: "Per operation" },
     { id: "breakdown", label: "Where it goes" },
-    { id: "bound", label: "Against the bound", needs: "lower" },
+    { id: "bound", label: "Against the bound", bound: "lower" },
+    { id: "cycles", label: "Cycles", columns: ["cycles"] },
+    { id: "utilization", label: "Utilization", columns: ["utilization"] },
+    { id: "edp", label: "Energy × delay", columns: ["total_pj", "cycles"] },
+    { id: "roofline", label: "Roofline", columns: ["cycles", "utilization"], dram: true },
+    { id: "other", label: "Against the other run", other: true },
   ];
 
   // The views that a sweep's data allow under the chosen response.
-  const views = (sweep) =>
-    VIEWS.filter((view) => !view.needs || JL.visible(sweep).some((g) => (g.responses[JL.state.response] || { bounds: {} }).bounds[view.needs]));
+  const views = (sweep) => VIEWS.filter((view) => JL.visible(sweep).some((group) => {
+    const response = group.responses[JL.state.response] || { bounds: {} };
+    if (view.bound) return response.bounds[view.bound];
+    if (view.other) return group.other && group.other[JL.state.response];
+    if (view.dram && !dram(group.columns).length) return false;
+    return (view.columns || []).every((name) => group.columns[name]);
+  }));
 
   const having = (sweep) => JL.visible(sweep).filter((group) => group.responses[JL.state.response]);
 
   function title(view, sweep) {
     const label = JL.data.responses[JL.state.response].label;
     return {
+      cycles: `cycles against ${sweep.variable}`,
+      utilization: `share of the multipliers in use against ${sweep.variable}`,
+      edp: `total energy times cycles against ${sweep.variable}`,
+      roofline: "operations per cycle against operations per word of DRAM",
+      other: `${label} over that of the other run against ${sweep.variable}`,
       growth: `${label} against ${sweep.variable}`,
       residuals: `${label}: deviation from the fitted growth against ${sweep.variable}`,
       permac: `${label} per multiply-accumulate against ${sweep.variable}`,
@@ -31,8 +47,26 @@
     }[view];
   }
 
+  const product = (a, b) => (a === null || b === null ? null : a * b);
+  const ratio = (a, b) => (a === null || !b ? null : a / b);
+
+  // The values that a view puts on its level axis: sizes, or operations per word of DRAM.
+  function widths(view, group) {
+    if (view !== "roofline") return group.x;
+    return group.x.map((_, i) => ratio(group.macs[i], dram(group.columns).reduce((sum, name) => sum + group.columns[name][i], 0)));
+  }
+
+  // Most operations in a cycle: all multipliers in use.
+  const peak = (groups) => Math.max(...groups.map((group) =>
+    Math.max(...group.x.map((_, i) => ratio(group.macs[i], group.columns.cycles[i] * group.columns.utilization[i]) || 0))));
+
   // The values that a view puts on its upright axis.
   function heights(view, group, response) {
+    const column = group.columns;
+    if (view === "cycles" || view === "utilization") return column[view] || group.x.map(() => null);
+    if (view === "edp") return group.x.map((_, i) => product(column.total_pj[i], column.cycles[i]));
+    if (view === "roofline") return group.x.map((_, i) => ratio(group.macs[i], column.cycles[i]));
+    if (view === "other") return JL.values(group, response).map((value, i) => ratio(value, (group.other[response] || [])[i]));
     const measured = JL.values(group, response);
     if (view === "residuals") {
       const fit = JL.fitted(group, response);
@@ -76,6 +110,11 @@
       return axis("deviation from the fit", { tickformat: "~%", zeroline: true, range: largest < 1e-3 ? [-0.01, 0.01] : undefined });
     }
     if (view === "bound") return axis(`${label} / lower bound`, { rangemode: "tozero" });
+    if (view === "other") return axis(`${label} / other run`);
+    if (view === "cycles") return axis("cycles", { rangemode: "tozero", tickformat: "~s" });
+    if (view === "utilization") return axis("multipliers in use", { range: [0, 1.05], tickformat: "~%" });
+    if (view === "edp") return axis("total energy × cycles", { type: "log", tickformat: "~s", ticksuffix: "J" });
+    if (view === "roofline") return axis("operations per cycle", { type: "log" });
     const symbol = unit === "pJ" ? "J" : "";
     const per = view === "permac" ? " per operation" : "";
     return axis(`${label}${per}${unit && unit !== "pJ" ? ` [${unit}]` : ""}`, { rangemode: "tozero", tickformat: "~s", ticksuffix: symbol });
@@ -85,7 +124,7 @@
   function scatter(sweep, view, selected) {
     const response = JL.state.response;
     const { unit } = JL.data.responses[response];
-    const scale = unit === "pJ" && (view === "growth" || view === "permac") ? 1e-12 : 1;
+    const scale = unit === "pJ" && ["growth", "permac", "edp"].includes(view) ? 1e-12 : 1;
     const traces = [];
     const legend = [];
     const groups = having(sweep);
@@ -94,11 +133,12 @@
       const name = JL.label(sweep, group);
       const colour = JL.colour(group.architecture);
       const y = heights(view, group, response);
+      const x = widths(view, group);
       const shown = every(group.x.length, Math.floor(MOST_DRAWN / groups.length));
       const dense = shown.length > 300;
       traces.push({
         type: "scatter", mode: "markers", name: plain(name), meta: sweep.groups.indexOf(group), customdata: shown,
-        x: shown.map((i) => group.x[i]), y: scaled(shown.map((i) => y[i])),
+        x: shown.map((i) => x[i]), y: scaled(shown.map((i) => y[i])),
         text: shown.map((i) => hover(sweep, group, i, response)), hovertemplate: "%{text}<extra></extra>",
         marker: { color: colour, symbol: JL.symbol(group.architecture), size: dense ? 4.5 : 7, opacity: dense ? 0.65 : 0.9,
           line: { color: css("--surface"), width: dense ? 0 : 0.5 } },
@@ -125,13 +165,17 @@
       }
     }
     const chosen = selected && groups.includes(selected.group) ? heights(view, selected.group, response)[selected.index] : null;
+    const place = chosen === null ? null : widths(view, selected.group)[selected.index];
     traces.push({
-      type: "scatter", mode: "markers", hoverinfo: "skip", x: chosen === null ? [] : [selected.group.x[selected.index]],
-      y: chosen === null ? [] : [chosen * scale],
+      type: "scatter", mode: "markers", hoverinfo: "skip", x: place === null ? [] : [place],
+      y: place === null ? [] : [chosen * scale],
       marker: { symbol: "circle-open", size: 15, color: css("--text"), line: { width: 2 } }, name: "selected",
     });
-    const shapes = view === "bound" ? [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: 1, y1: 1, line: { color: css("--text"), dash: "dash", width: 1 } }] : [];
-    return { traces, legend, layout: { xaxis: axis(sweep.variable, { zeroline: false }), yaxis: upright(view, response, groups), shapes }, height: 500 };
+    const level = view === "bound" || view === "other" ? 1 : view === "roofline" && groups.length ? peak(groups) : null;
+    const shapes = level === null ? [] : [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: level, y1: level, line: { color: css("--text"), dash: "dash", width: 1 } }];
+    if (view === "roofline") legend.push({ kind: "dash", colour: css("--text"), text: `every multiplier in use: ${number(level)} operations per cycle` });
+    const along = view === "roofline" ? axis("operations per word of DRAM", { type: "log" }) : axis(sweep.variable, { zeroline: false });
+    return { traces, legend, layout: { xaxis: along, yaxis: upright(view, response, groups), shapes }, height: 500 };
   }
 
   const line = (x, y, colour, dash) => ({ type: "scatter", mode: "lines", x, y, line: { color: colour, dash, width: 1.8 }, hoverinfo: "skip" });

@@ -1,0 +1,62 @@
+"""One search on a terminal: where it stands, and how Ctrl-C stops it with what it has."""
+
+import contextlib
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+from rich.status import Status
+
+from jouleloop.search.limit import Limit, Progress, Watch
+from jouleloop.terminal.console import stderr
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextlib.contextmanager
+def watched(seconds: float | None) -> Iterator[Watch]:
+    """Yield a watch that stops a search after so many seconds, or at the first signal; a second one ends the process.
+
+    On a terminal it shows how the search goes.
+    """
+    with contextlib.ExitStack() as stack:
+        status = stack.enter_context(stderr.status("native searches")) if stderr.is_terminal else None
+        watch = Watch(Limit(seconds), None if status is None else _shown(status))
+        stack.enter_context(_stopped_by_signals(watch))
+        yield watch
+
+
+def line(progress: Progress) -> str:
+    """Return where a search stands in one line."""
+    best = "no mapping yet" if progress.best is None else f"best {progress.best:,.0f} {progress.unit}"
+    gap = "" if progress.gap is None else f", gap {progress.gap:.2%}"
+    left = f"{progress.parts_left:,} of {progress.parts:,} parts left"
+    return f"{best}, at least {progress.lower_bound:,.0f}{gap}; {left}, {progress.seconds:.0f} s"
+
+
+def _shown(status: Status) -> Callable[[Callable[[], Progress]], None]:
+    return lambda progress: status.update(line(progress()))
+
+
+@contextlib.contextmanager
+def _stopped_by_signals(watch: Watch) -> Iterator[None]:
+    # Only the main thread may say what a signal does.
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        del number, frame
+        watch.stop()
+        for one, handler in before.items():
+            signal.signal(one, handler)
+
+    for number in _SIGNALS:
+        signal.signal(number, stop)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,125 @@
+"""Limits of one search, what it tells on its way, and when it has to stop."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from jouleloop.model.arrays import Ints
+from jouleloop.search.arrays import BY_EVALUATIONS, BY_NODES, PAUSE, STOPPED, TICKS, new_counters
+
+#: What may stop a search before it ends.
+BUDGET, NODE_COUNT, SECONDS, INTERRUPT = "budget", "nodes", "seconds", "interrupt"
+_COUNTED = {BY_EVALUATIONS: BUDGET, BY_NODES: NODE_COUNT}
+#: Seconds that a kernel should run between two looks at the clock, and the work that is tried first.
+_SLICE_SECONDS, _FIRST_TICKS = 0.2, 100_000
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Where a search stops, though nothing is proven yet.
+
+    Attributes
+    ----------
+    seconds
+        Of wall clock; what is found then varies from run to run.
+    nodes
+        Nodes of the search tree; what is found then does not vary.
+    """
+
+    seconds: float | None = None
+    nodes: int | None = None
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a search stands.
+
+    Attributes
+    ----------
+    best, lower_bound
+        Value of the objective of the best mapping so far (None: no mapping yet), and what no mapping is below.
+    unit
+        Of both.
+    parts_left, parts
+        Unrollings, under a choice of what is kept, that may still hold something better; and all of them.
+    """
+
+    seconds: float
+    best: float | None
+    lower_bound: float
+    unit: str
+    parts_left: int
+    parts: int
+    nodes: int
+
+    @property
+    def gap(self) -> float | None:
+        """How far above the lower bound the best mapping is, relatively."""
+        return gap_of(self.best, self.lower_bound)
+
+
+def gap_of(best: float | None, lower_bound: float) -> float | None:
+    """Return how far above a lower bound a value is, relatively; None where that says nothing."""
+    return best / lower_bound - 1 if best is not None and lower_bound > 0 else None
+
+
+class Watch:
+    """Watches one search: lets it run slice by slice, tells how it goes, and stops it at its limit or when asked to.
+
+    Parameters
+    ----------
+    tell
+        Called between slices with a function that says where the search stands.
+    """
+
+    def __init__(
+        self, limit: Limit | None = None, tell: Callable[[Callable[[], Progress]], None] | None = None
+    ) -> None:
+        self.limit = limit or Limit()
+        self.tell = tell
+        self.started = time.monotonic()
+        self._asked = ""
+        self._ticks = _FIRST_TICKS
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the search began."""
+        return time.monotonic() - self.started
+
+    def begin(self, budget: int | None) -> Ints:
+        """Start the clock; return the counters of the search."""
+        self.started = time.monotonic()
+        return new_counters(budget, self.limit.nodes)
+
+    def stop(self) -> None:
+        """Ask the search to stop as soon as it can; may be called from a signal handler."""
+        self._asked = INTERRUPT
+
+    def stopped(self, counters: Ints) -> str:
+        """Return what has stopped the search, or nothing."""
+        if counters[STOPPED]:
+            return _COUNTED[int(counters[STOPPED])]
+        if self.limit.seconds is not None and self.seconds >= self.limit.seconds:
+            return SECONDS
+        return self._asked
+
+    def run(self, some: Callable[[], bool], counters: Ints, progress: Callable[[], Progress]) -> str:
+        """Call ``some``, which does some of the work and says whether it was the last, until it was or must not be.
+
+        Returns
+        -------
+        What stopped it, or nothing.
+        """
+        while not (stopped := self.stopped(counters)):
+            before = time.monotonic()
+            counters[PAUSE] = counters[TICKS] + self._ticks
+            if some():
+                return ""
+            if self.tell is not None:
+                self.tell(progress)
+            self._pace(time.monotonic() - before)
+        return stopped
+
+    def _pace(self, seconds: float) -> None:
+        """Set the work of the next slice by how long the last one took."""
+        self._ticks = max(1000, min(4 * self._ticks, int(self._ticks * _SLICE_SECONDS / max(seconds, 1e-6))))

@@ -1,0 +1,146 @@
+"""A kind of layer: a problem shape, what a layer of it may state, and what theory has to know of its tensors."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from jouleloop.workload.problem import ProblemShape
+
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Window:
+    """One axis along which a filter slides: names of sizes.
+
+    Attributes
+    ----------
+    axis
+        Such as ``width``, in the names ``input_width`` and ``padding_width``.
+    """
+
+    axis: str
+    output: str
+    filter: str
+    stride: str
+    dilation: str
+
+
+@dataclass(frozen=True)
+class TextForm:
+    """How a layer is written in one word.
+
+    Attributes
+    ----------
+    positional
+        Sizes that are written without their names, such as ``1024x128``; empty where names stand before numbers.
+    called
+        What those are called, such as ``INPUTSxOUTPUTS``.
+    always
+        Sizes that are always written, in this order; others where they are not 1.
+    options
+        Sizes and shorthands that stand after a slash.
+    """
+
+    positional: Names = ()
+    called: str = ""
+    always: Names = ()
+    options: Names = ()
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One kind of layer.
+
+    Attributes
+    ----------
+    name
+        As sweeps name it.
+    base
+        Name of the kind that has the problem shape: ``conv`` for ``fc``. Layers of one base are told apart by their
+        sizes alone.
+    shape
+        The problem shape with all its dimensions.
+    without
+        A dimension that is left out where its bound is 1, and the name of the shape then.
+    fields
+        The sizes of the base, each with its dimension or coefficient.
+    sizes
+        What a layer of this kind may state, each with its field.
+    required, shorthands, windows, text
+        Sizes without a default; names that set several sizes; sliding filters; the text form.
+    columns
+        Fields that tables always have; other ones only where a layer has them above 1.
+    roles
+        Data space by role: ``weights``, ``inputs``, ``outputs``; what theory and chains of layers have to know.
+    base_windows
+        The windows of the base, in its fields.
+    presets
+        Values that a file gives to fields; a layer may state others.
+    document
+        A user's own shape as JSON, from which the same kind can be made again; empty for what is provided.
+    """
+
+    name: str
+    base: str
+    shape: ProblemShape = field(compare=False, repr=False)
+    description: str = field(default="", compare=False, repr=False)
+    without: tuple[str, str] | None = field(default=None, compare=False, repr=False)
+    fields: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    sizes: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    required: Names = field(default=(), compare=False, repr=False)
+    shorthands: tuple[tuple[str, Names], ...] = field(default=(), compare=False, repr=False)
+    windows: tuple[Window, ...] = field(default=(), compare=False, repr=False)
+    text: TextForm = field(default=TextForm(), compare=False, repr=False)
+    columns: Names = field(default=(), compare=False, repr=False)
+    roles: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    base_windows: tuple[Window, ...] = field(default=(), compare=False, repr=False)
+    presets: tuple[tuple[str, int], ...] = field(default=(), compare=False, repr=False)
+    document: str = field(default="", compare=False, repr=False)
+
+    @cached_property
+    def field_of(self) -> dict[str, str]:
+        """Field by the name of a size."""
+        return dict(self.sizes)
+
+    @cached_property
+    def shorthand(self) -> dict[str, Names]:
+        """Sizes by the name of a shorthand."""
+        return dict(self.shorthands)
+
+    @cached_property
+    def defaults(self) -> tuple[int, ...]:
+        """Value of every field that a layer does not state."""
+        given = dict(self.shape.coefficients)
+        preset = dict(self.presets)
+        return tuple(preset.get(name, given.get(target, 1)) for name, target in self.fields)
+
+    @cached_property
+    def window_sizes(self) -> Names:
+        """Names that state the input of a sliding window, from which the outputs follow."""
+        if not self.windows:
+            return ()
+        axes = [window.axis for window in self.windows]
+        return tuple(n for stem in ("input", "padding") for n in (stem, *(f"{stem}_{axis}" for axis in axes)))
+
+    @cached_property
+    def known(self) -> Names:
+        """All names of sizes that a layer may state."""
+        return (*self.field_of, *self.shorthand, *self.window_sizes)
+
+    @cached_property
+    def bound_positions(self) -> tuple[int, ...]:
+        """Which of the fields are bounds of loops."""
+        return tuple(i for i, (_, target) in enumerate(self.fields) if target in self.shape.dimensions)
+
+    @cached_property
+    def reduced(self) -> ProblemShape:
+        """The problem shape less the dimension that may be left out."""
+        return self.shape if self.without is None else self.shape.less(*self.without)
+
+    @cached_property
+    def _optional(self) -> int:
+        return -1 if self.without is None else [target for _, target in self.fields].index(self.without[0])
+
+    def shape_of(self, values: tuple[int, ...]) -> ProblemShape:
+        """Return the shape of a layer with these values of the fields."""
+        return self.reduced if self._optional >= 0 and values[self._optional] == 1 else self.shape

@@ -1,0 +1,84 @@
+"""Sealed Parquet files: a flipped bit, a lost piece or foreign bytes are a fault, never a number."""
+
+import random
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from jouleloop.columns import read_table, write_parquet
+from jouleloop.errors import InputError
+from jouleloop.parquet import read_sealed, write_sealed
+from jouleloop.tables.layouts import ANY
+
+TABLE = pa.table({"layer": ["a", "b", None], "energy_pj": [0.1, 2.0**60, 3.0], "cycles": [1, 2, None]})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "table.parquet"
+    write_sealed(path, TABLE)
+    return path
+
+
+def test_what_is_written_is_read_by_us_and_by_others(path: Path) -> None:
+    assert read_sealed(path).equals(TABLE)
+    assert pq.read_table(path).equals(TABLE)
+
+
+def test_the_same_table_is_the_same_bytes(path: Path) -> None:
+    first = path.read_bytes()
+    write_sealed(path, TABLE)
+    assert path.read_bytes() == first
+
+
+def test_every_flipped_bit_is_found_or_harmless(path: Path) -> None:
+    sound = path.read_bytes()
+    refused = 0
+    for place in range(len(sound)):
+        damaged = bytearray(sound)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        try:
+            found = read_sealed(path)
+        except InputError:
+            refused += 1
+        else:
+            assert found.equals(TABLE)
+    # A bit of the name of the seal is of no account.
+    assert refused > len(sound) - 20
+
+
+def test_a_piece_that_is_lost_is_found(path: Path) -> None:
+    sound = path.read_bytes()
+    chance = random.Random(1)
+    for _ in range(200):
+        start = chance.randrange(len(sound))
+        path.write_bytes(sound[:start] + sound[start + chance.choice((1, 8, len(sound))) :])
+        with pytest.raises(InputError, match=r"table\.parquet"):
+            read_sealed(path)
+
+
+def test_a_table_without_a_seal_is_read(tmp_path: Path) -> None:
+    pq.write_table(TABLE, tmp_path / "other.parquet")
+    assert read_sealed(tmp_path / "other.parquet").equals(TABLE)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_damage_without_a_seal_is_no_traceback(tmp_path: Path, seed: int) -> None:
+    path = tmp_path / "other.parquet"
+    write_parquet(path, TABLE.to_pandas(), ANY, {"versions": {"jouleloop": "1"}})
+    sound = path.read_bytes().replace(b"jouleloop-seal", b"jouleloop-none")
+    chance = random.Random(seed)
+    refused = 0
+    for _ in range(300):
+        damaged = bytearray(sound)
+        for _ in range(chance.choice((1, 2, 5))):
+            damaged[chance.randrange(len(damaged) // 2, len(damaged))] = chance.randrange(256)
+        path.write_bytes(damaged)
+        try:
+            read_table(path, ANY)
+        except InputError:
+            refused += 1
+    assert refused > 30
