@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
@@ -164,6 +163,8 @@ def heat_map_figure(
     require_columns(energies, ["C", "M", response])
     names = architectures_of(energies, sweep, architecture)
     counted = []
+    import seaborn as sns  # noqa: PLC0415 - slow to import, and no other figure needs it
+
     with styled():
         figure, axes = new_figure(1, len(names))
         for panel, name in zip(axes[0], names, strict=True):
