@@ -273,6 +273,7 @@ def point_count(spec: SweepFile) -> int:
     count = len(spec.layers) + (spec.random.count if spec.random else 0)
     for ranges, combine in ((spec.ranges, spec.combine), *((part.ranges, part.combine) for part in spec.parts)):
         count += _COMBINED[combine]([len(_values(value)) for value in ranges.values()]) if ranges else 0
+    count = max(count, 1)  # fixed sizes alone are a layer
     if spec.architecture:
         count *= _COMBINED[spec.architecture_combine]([len(_values(value)) for value in spec.architecture.values()])
     if count > spec.most_points:
