@@ -8,10 +8,13 @@ both refuse agrees. Left out is the sum of spatial reductions where Timeloop's u
 
 import argparse
 import collections
+import json
+import lzma
 import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,8 +31,10 @@ from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.mapspace.space import divisors
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.workload.kinds import kind_names, kinds
+from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
-from jouleloop.workload.timeloop_problem import problem_from
+from jouleloop.workload.timeloop_problem import problem_from, to_timeloop_problem
 
 #: Dimensions and, by data space, ranks; ``*s`` is a coefficient, ``!`` marks what is written.
 SHAPES: tuple[tuple[str, dict[str, tuple[str, ...]]], ...] = (
@@ -57,10 +62,10 @@ class Draw:
 
     def __init__(self, number: int) -> None:
         self.random = random.Random(number)
-        self.dims, shape = self.random.choice(SHAPES)
-        self.spaces = [name.lstrip("!") for name in shape]
-        self.left = {d: self.random.choice((1, 2, 2, 3, 4, 4, 6, 8)) for d in self.dims}
-        problem = {"shape": self.shape(shape), "instance": dict(self.left)}
+        self.left: dict[str, int] = {}
+        self.spaces: list[str] = []
+        self.dims: Sequence[str] = ()
+        problem = self.problem()
         self.mesh = [(1, 1)]
         for _ in range(self.random.choice((1, 2, 2, 3, 3, 4))):
             x, y = self.random.choice((1, 1, 1, 2, 3, 4)), self.random.choice((1, 1, 1, 2, 3))
@@ -76,6 +81,13 @@ class Draw:
             "ert": {"ERT": {"version": self.random.choice((0.3, 0.4)), "tables": tables}},
             "mapping": {"mapping": self.mapping()},
         }
+
+    def problem(self) -> dict[str, Any]:
+        """Return shape and instance of a random layer; its dimensions, bounds and data spaces are noted."""
+        self.dims, shape = self.random.choice(SHAPES)
+        self.spaces = [name.lstrip("!") for name in shape]
+        self.left = {d: self.random.choice((1, 2, 2, 3, 4, 4, 6, 8)) for d in self.dims}
+        return {"shape": self.shape(shape), "instance": dict(self.left)}
 
     def maybe(self, share: float) -> bool:
         """Return True with a probability."""
@@ -172,6 +184,29 @@ class Draw:
         return " ".join(f"{d}={n}" for d, n in factors.items())
 
 
+class KindDraw(Draw):
+    """One random design with a layer of one of the kinds that the project provides."""
+
+    def __init__(self, number: int) -> None:
+        self.kind = list(kinds())[number % len(kind_names())]
+        super().__init__(number)
+
+    def problem(self) -> dict[str, Any]:
+        """Return a layer of the kind with few and small bounds, strides and dilations."""
+        kind = self.kind
+        stated = [size for size, target in kind.fields if target in kind.shape.dimensions]
+        above = self.random.sample(stated, min(len(stated), self.random.choice((3, 4, 5))))
+        sizes = {name: self.random.choice((2, 2, 3, 4, 4, 6, 8)) for name in above}
+        steps = {name: self.random.choice((1, 1, 2, 3)) for name, target in kind.fields if name not in stated}
+        open_ones = set(dict(kind.sizes).values())
+        given = {name: value for name, value in (sizes | steps).items() if name in open_ones}
+        fields = dict(zip((name for name, _ in kind.fields), kind.defaults, strict=True)) | given
+        problem = Layer(kind, tuple(fields.values())).problem()
+        self.dims, self.spaces = problem.shape.dimensions, [space.name for space in problem.data_spaces]
+        self.left = dict(problem.bound)
+        return to_timeloop_problem(problem)["problem"]
+
+
 def ours(documents: dict[str, Any], folder: Path) -> Evaluation | None:
     """Return jouleloop's evaluation, or None where it refuses the design."""
     try:
@@ -206,12 +241,18 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int, help="how many designs")
     parser.add_argument("--first", type=int, default=0, help="number of the first design")
+    parser.add_argument(
+        "--kinds", action="store_true", help="draw layers of the kinds of the project, one after another"
+    )
+    parser.add_argument("--store", type=Path, help="file for those that Timeloop evaluates, with its counts: .jsonl.xz")
     given = parser.parse_args()
     program, _ = locate()
     tally: collections.Counter[str] = collections.Counter()
     fields = 0
+    stored: list[str] = []
     for number in range(given.first, given.first + given.count):
-        documents = Draw(number).documents
+        drawn = KindDraw(number) if given.kinds else Draw(number)
+        documents = drawn.documents
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for file, data in documents.items():
@@ -222,12 +263,16 @@ def main() -> int:
             if mine is not real:
                 print(f"design {number}: refused by {'jouleloop' if mine is None else 'Timeloop'} alone")
             continue
+        label = {"number": number} | ({"kind": drawn.kind.name} if isinstance(drawn, KindDraw) else {})
+        stored.append(json.dumps(label | {"design": documents, "evaluation": real.as_json()}, sort_keys=True))
         pairs = compared(mine, real)
         wrong = [pair for pair in pairs if pair.verdict != "equal"]
         tally["equal" if not wrong else "differ"] += 1
         fields += len(pairs) - len(wrong)
         for pair in wrong[:3]:
             print(f"design {number}: {pair.field} {pair.ours} {pair.theirs}")
+    if given.store:
+        given.store.write_bytes(lzma.compress("".join(f"{line}\n" for line in stored).encode()))
     print(", ".join(f"{number} {what}" for what, number in tally.most_common()), f"{fields} fields equal", sep="; ")
     return 0 if not tally["differ"] + tally["one refuses"] else 1
 
