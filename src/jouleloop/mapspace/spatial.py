@@ -52,7 +52,7 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
             return
         most_units = math.prod(fanout[level])
         for factors in _factor_choices(_options(slot, left, most_units), most_units):
-            arrangements = _arrangements(slot.rank, slot.split, factors, fanout[level])
+            arrangements = arrangements_of(slot.rank, slot.split, factors, fanout[level])
             if not arrangements:
                 continue
             remaining = tuple([a // b for a, b in zip(left, factors, strict=True)])
@@ -89,7 +89,7 @@ def _factor_choices(options: tuple[Factors, ...], most_units: int) -> tuple[Fact
 
 
 @lru_cache(maxsize=65536)
-def _arrangements(
+def arrangements_of(
     rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]
 ) -> tuple[Arrangement, ...]:
     """Return the distinct arrangements of these factors; empty where no split fits the mesh."""
