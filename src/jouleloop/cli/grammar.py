@@ -15,6 +15,14 @@ _WORDS = {
     "S": "filter along Q",
     "P": "output width",
     "Q": "output height",
+    "O": "third axis of the output",
+    "T": "third axis of the filter",
+    "groups": "groups",
+}
+#: Where a kind means something else by the same letter.
+_OWN_WORDS = {
+    "conv_transpose": {"P": "width of the input", "Q": "height of the input"},
+    "matmul": {"M": "rows of A", "N": "columns of B"},
 }
 
 
@@ -44,7 +52,8 @@ def layers_page() -> str:
     ]
     lines += ["|---|---|---|"]
     for kind in kinds():
-        sizes = ", ".join(f"`{name}`" + (f" {_WORDS[name]}" if name in _WORDS else "") for name in kind.field_of)
+        words = _WORDS | _OWN_WORDS.get(kind.base, {})
+        sizes = ", ".join(f"`{name}` {words.get(name, '')}".strip() for name in kind.field_of)
         batch = kind.shorthand.get("batch", ("–",))[0]
         lines.append(f"| `{kind.name}` | {sizes} | {batch if batch == '–' else f'`{batch}`, or `/batchN`'} |")
     return "\n".join(lines)
