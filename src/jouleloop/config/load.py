@@ -129,6 +129,20 @@ def _typed(value: Any) -> Any:
     return {"true": True, "false": False, "null": None}.get(value.lower(), value)
 
 
+def load_layers(path: Path) -> Sweep:
+    """Return the sweep or network in a file; raise `InputError` with all its faults."""
+    return load_network(path) if _is_network(path) else load_sweep(path)
+
+
+def _is_network(path: Path) -> bool:
+    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
+    if path.resolve().parent.name == NETWORKS.name:
+        return True
+    document = read_yaml(path)
+    layers = document.get("layers") if isinstance(document, dict) else None
+    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)
+
+
 def published_sweeps(root: Path = Path()) -> list[Sweep]:
     """Return the sweeps in ``layers/`` that have published energies; files that are no sweeps are passed over here."""
     found = []
