@@ -244,10 +244,10 @@ def _write(figure: Figure, path: Path, name: str, metadata: dict[str, Any]) -> N
     figure.dpi = mpl.rcParams["savefig.dpi"]
     try:
         if name == "png":
-            FigureCanvasAgg(figure).print_png(path, metadata=metadata)
+            FigureCanvasAgg(figure).print_png(path, metadata=metadata)  # type: ignore[no-untyped-call]
         elif name == "svg":
-            FigureCanvasSVG(figure).print_svg(path, metadata=metadata)
+            FigureCanvasSVG(figure).print_svg(path, metadata=metadata)  # type: ignore[no-untyped-call]
         else:
-            FigureCanvasPdf(figure).print_pdf(path, metadata=metadata)
+            FigureCanvasPdf(figure).print_pdf(path, metadata=metadata)  # type: ignore[no-untyped-call]
     finally:
         figure.dpi = dpi
