@@ -61,6 +61,8 @@ class Sweep:
         Paths of the architecture's attributes that the sweep sets; empty for a sweep of layers alone.
     architectures
         Names of the architectures it runs on; empty for all.
+    response_growth
+        Growth that theory states of further responses than the energy.
     """
 
     name: str
@@ -76,6 +78,7 @@ class Sweep:
     description: str = ""
     attributes: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
+    response_growth: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_network(self) -> bool:
@@ -131,6 +134,7 @@ def load_sweep(path: Path) -> Sweep:
         spec.description,
         tuple(spec.architecture),
         tuple(spec.architectures),
+        response_growth=tuple(sorted(spec.response_growth.items())),
     )
 
 

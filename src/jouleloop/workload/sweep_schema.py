@@ -231,6 +231,14 @@ class SweepFile(Strict):
         max_length=60,
         json_schema_extra=unit("growth"),
     )
+    response_growth: dict[str, str] = Field(
+        default={},
+        description=(
+            "Growth that theory expects of further responses, by name: `dram_words`, `DRAM_pj`, `GlobalBuffer_pj`, …; "
+            "a response that is not named is not tested."
+        ),
+        json_schema_extra=unit("growth"),
+    )
     published: dict[str, str] = Field(
         default={},
         description="By architecture: table of published energies (parameter;total;compute;data); path from this file.",
