@@ -228,6 +228,13 @@ class Workflow:
         """Return the kinds of figures that the study has any of."""
         return [kind for kind in FIGURES if kind.subjects(self.study)]
 
+    def figure_jobs(self) -> dict[str, list[FigureKind]]:
+        """Return the kinds that one job draws, by its name: those of the same tables share fonts and statistics."""
+        groups: dict[tuple[object, ...], list[FigureKind]] = {}
+        for kind in self.figure_kinds():
+            groups.setdefault((kind.needs, kind.always), []).append(kind)
+        return {kinds[0].name + ("_and_others" if len(kinds) > 1 else ""): kinds for kinds in groups.values()}
+
     def figure_outputs(self, kind: FigureKind) -> list[tuple[dict[str, str], list[str]]]:
         """Return the files of every figure of a kind, with what it shows: labels and heading of Snakemake's report."""
         found: dict[tuple[str, ...], dict[str, str]] = {}
@@ -238,13 +245,21 @@ class Workflow:
             found.setdefault(tuple(self._files(kind, stem)), {"heading": heading, **labels})
         return [(labels, list(files)) for files, labels in found.items()]
 
-    def figure_inputs(self, kind: FigureKind) -> list[str]:
-        """Return what a kind of figure is drawn from: tables, and the files of sweeps."""
+    def figure_inputs(self, kinds: Iterable[FigureKind]) -> list[str]:
+        """Return what kinds of figures are drawn from: tables, and the files of sweeps."""
         files = {**self.sources, **self.variant_sources}
-        return [*parquet(*kind.needs), *(files[name] for name in kind.subjects(self.study) if name)]
+        found = [
+            file
+            for kind in kinds
+            for file in (*parquet(*kind.needs), *(files[name] for name in kind.subjects(self.study) if name))
+        ]
+        return list(dict.fromkeys(found))
 
-    def caption(self, kind: FigureKind) -> str:
-        """Return the caption of all figures of a kind."""
+    def captions(self, kinds: Iterable[FigureKind]) -> dict[str, str]:
+        """Return the captions of kinds of figures by their names."""
+        return {kind.name: self._caption(kind) for kind in kinds}
+
+    def _caption(self, kind: FigureKind) -> str:
         sweeps = {s.name: len(s.points) for s in (*self.study.sweeps, *self.study.architecture_sweeps)}
         names = [name for name in kind.subjects(self.study) if name] or list(sweeps)
         counts = [f"{name} {sweeps[name]}" for name in names]
