@@ -1,6 +1,8 @@
 """What Snakemake has to know of a study: its files, chunks, parameters and targets, in one object that rules read."""
 
+import contextlib
 import re
+import signal
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -9,6 +11,7 @@ from typing import Any
 
 from jouleloop.columns import Layout
 from jouleloop.config.load import Study, load_study, published_sweeps
+from jouleloop.files import remove_left_over
 from jouleloop.report.registry import FIGURES, FigureKind, is_published
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
@@ -276,7 +279,9 @@ class Workflow:
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Note that a run begins, and what makes it up, for the progress and the summary."""
+        """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs."""
+        _end_jobs_when_told()
+        remove_left_over(Path(RESULTS))
         options: dict[str, dict[str, Any]] = {}
         points: dict[str, int] = {}
         for arch in self.architectures:
@@ -298,3 +303,17 @@ class Workflow:
     def any_of(names: Iterable[str]) -> str:
         """Return a pattern that matches any of ``names``, or nothing where there are none."""
         return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def _end_jobs_when_told() -> None:
+    """Let SIGINT and SIGTERM end all jobs of this process, which Snakemake otherwise waits for."""
+    import psutil  # noqa: PLC0415 - Snakemake brings it, and no command needs it
+
+    def end(*_: object) -> None:
+        for job in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                job.terminate()
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)
