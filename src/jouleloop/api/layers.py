@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.api.project import roots
-from jouleloop.config.load import LAYERS, NETWORKS
+from jouleloop.config.load import LAYERS, NETWORKS, load_layers
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest
-from jouleloop.files import is_file, read_yaml, write_yaml
+from jouleloop.files import is_file, write_yaml
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
@@ -64,7 +64,7 @@ def sweep_of(layers: SweepLike) -> Sweep:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{layers.get('name', 'sweep')}.yaml"
             write_yaml(path, dict(layers))
-            return _read(path)
+            return load_layers(path)
     if isinstance(layers, (str, Path)):
         return _named(str(layers))
     found = [layer if isinstance(layer, Layer) else parse_layer(layer) for layer in layers]
@@ -73,7 +73,7 @@ def sweep_of(layers: SweepLike) -> Sweep:
 
 def _named(text: str) -> Sweep:
     if text.endswith(_YAML):
-        return _read(Path(text))
+        return load_layers(Path(text))
     for root in roots():
         for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
             path = root / folder / f"{text}.yaml"
@@ -83,16 +83,3 @@ def _named(text: str) -> Sweep:
     known = list(dict.fromkeys(child.stem for folder in folders for child in sorted(folder.glob("*.yaml"))))
     fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
     raise InputError(fault)
-
-
-def _read(path: Path) -> Sweep:
-    return load_network(path) if _is_network(path) else load_sweep(path)
-
-
-def _is_network(path: Path) -> bool:
-    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
-    if path.resolve().parent.name == NETWORKS.name:
-        return True
-    document = read_yaml(path)
-    layers = document.get("layers") if isinstance(document, dict) else None
-    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from jouleloop.api.schema import ResultData
+from jouleloop.cli.grammar import layers_page
 from jouleloop.cli.reference import commands_page
 from jouleloop.config.model import Config
 from jouleloop.report.registry import FIGURES
@@ -130,6 +131,7 @@ def generated_files(root: Path) -> dict[Path, str]:
     for name, part, text in (
         ("api.md", "result", key_table(ResultData)),
         ("command-line.md", "commands", commands_page()),
+        ("layer-texts.md", "layers", layers_page()),
     ):
         page = root / "docs" / name
         files[page] = with_part(page.read_text(encoding="utf-8"), part, text)
