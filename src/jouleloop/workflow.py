@@ -51,6 +51,11 @@ def parquet(*layouts: Layout) -> list[str]:
     return [f"{RESULTS}/{layout.file}.parquet" for layout in layouts]
 
 
+def _say(made: int, total: int) -> None:
+    """Tell that a large sweep is read, before Snakemake says its first word."""
+    print(f"{made:,} of {total:,} points read", file=sys.stderr, flush=True)
+
+
 class Workflow:
     """One configuration as the workflow's rules see it.
 
@@ -69,7 +74,7 @@ class Workflow:
 
     def __init__(self, data: Mapping[str, Any], *, contained: bool = False) -> None:
         self.contained = contained
-        self.study: Study = load_study(data)
+        self.study: Study = load_study(data, progress=_say)
         check_engines(self.study.config)
         self.config = self.study.config
         self._targets = targets_of(self.study)
