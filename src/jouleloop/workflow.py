@@ -15,6 +15,7 @@ from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
 from jouleloop.study.keys import digest
+from jouleloop.study.occupied import claim
 from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
 from jouleloop.study.runlog import LOGS, start_run
 from jouleloop.study.summary import finish_run
@@ -261,7 +262,15 @@ class Workflow:
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Note that a run begins, and what makes it up, for the progress and the summary."""
+        """Note that a run begins, and what makes it up, for the progress and the summary.
+
+        Raises
+        ------
+        InputError
+            Where `RESULTS` holds another study.
+        """
+        names = [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
+        claim(Path(RESULTS), names, replace=self.config.replace)
         options: dict[str, dict[str, Any]] = {}
         points: dict[str, int] = {}
         for arch in self.architectures:
