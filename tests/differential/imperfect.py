@@ -19,8 +19,9 @@ from jouleloop.mapping.formats import from_levels
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.study.targets import TargetFiles, TargetSet
-from jouleloop.workload.layer import Layer, parse_layer
+from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
 #: Loops of a mapping at most: Timeloop executes up to four iterations of each.

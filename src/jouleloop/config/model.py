@@ -22,7 +22,8 @@ class EnergyEntry(Strict):
     """One estimator of energies and the files it needs."""
 
     estimator: Literal[ESTIMATORS] = Field(  # type: ignore[valid-type]
-        description="A reference table (tables), the CACTI grid and scaling rules (interpolated), or real Accelergy.",
+        description="A reference table (tables), the CACTI grid and scaling rules (interpolated), real Accelergy, or "
+        "Timeloop's own technology model (built-in).",
         json_schema_extra=unit("choice"),
     )
     table: str | None = Field(
@@ -139,7 +140,7 @@ class OutputOptions(Strict):
 
     specs: bool = Field(
         default=False,
-        description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, a complete Timeloop input a point.",
+        description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, which timeloop-mapper runs as it is.",
         json_schema_extra=unit("true or false"),
     )
     search_noise: bool = Field(
@@ -252,6 +253,11 @@ class Config(Strict):
         description="Networks: names of files in layers/networks/ without the ending, or paths that end in .yaml.",
         json_schema_extra=unit("names"),
     )
+    replace: bool = Field(
+        default=False,
+        description="Replace the study in results/ where it shares no sweep and no network with this one.",
+        json_schema_extra=unit("true or false"),
+    )
     engine: Literal[ENGINES] = Field(  # type: ignore[valid-type]
         default="native", description="What searches the mappings.", json_schema_extra=unit("choice")
     )
@@ -308,7 +314,7 @@ class Config(Strict):
     @model_validator(mode="after")
     def _semantics_known(self) -> Self:
         if self.semantics == SEMANTICS[2] and self.engine != "timeloop":
-            raise ValueError(f"semantics {self.semantics} are those of engine timeloop, not of {self.engine}")
+            raise ValueError(f"semantics {self.semantics} are searched by engine timeloop, not by {self.engine}")
         return self
 
     @model_validator(mode="after")

@@ -10,7 +10,7 @@ from jouleloop.arch.read import OTHER_SECTIONS, architecture_from
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapspace.constraints import Constraints
-from jouleloop.mapspace.read import SETS, build_constraints
+from jouleloop.mapspace.read import SETS, SHAPES, constraints_for
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
@@ -35,6 +35,7 @@ def read_design(
     variables: dict[str, Any] | None = None,
     which: str = "full",
     spatial_levels: bool | None = None,
+    later: bool = False,
 ) -> Design:
     """Return what a set of Timeloop input files describes together, such as one jinja2 top file.
 
@@ -46,7 +47,7 @@ def read_design(
         Values of template variables, such as ``{"architecture": "eyeriss_like"}``.
     which
         ``full`` or ``arch-only``: whether ``mapspace_constraints`` count.
-    spatial_levels
+    spatial_levels, later
         See `jouleloop.arch.read.read_architecture`.
 
     Raises
@@ -66,14 +67,17 @@ def read_design(
         for key, value in data.items():
             if key in sections:
                 faults.append(Fault(f"stands in {sections[key][1]} too", str(path), str(key)))
-            elif key != "architecture" and key not in OTHER_SECTIONS:
-                faults.append(unknown(str(key), ("architecture", *OTHER_SECTIONS), "section", source=str(path)))
+            elif key not in ("architecture", SHAPES, *OTHER_SECTIONS):
+                known = ("architecture", SHAPES, *OTHER_SECTIONS)
+                faults.append(unknown(str(key), known, "section", source=str(path)))
             sections[key] = (value, path)
     raise_all(faults)
     source = sections["architecture"][1] if "architecture" in sections else (paths[0] if paths else Path())
     everything = {key: value for key, (value, _) in sections.items()}
+    rules = {SHAPES: everything.pop(SHAPES, None)}
     try:
-        arch = architecture_from(everything, name=source.stem.removesuffix(".yaml"), spatial_levels=spatial_levels)
+        name = source.stem.removesuffix(".yaml")
+        arch = architecture_from(everything, name=name, spatial_levels=spatial_levels, later=later)
     except JouleloopError as error:
         raise error.at(source) from error
     problem = None
@@ -90,7 +94,7 @@ def read_design(
     mapper = everything.get("mapper")
     settings = {str(k).replace("-", "_"): v for k, v in mapper.items()} if isinstance(mapper, Mapping) else {}
     settings.pop("version", None)
-    constraints = build_constraints(targets, arch, shape, name=f"{arch.name}/{which}")
+    constraints = constraints_for(targets, rules, arch, shape, name=f"{arch.name}/{which}")
     return Design(arch, problem, constraints, settings)
 
 
