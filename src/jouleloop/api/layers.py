@@ -13,7 +13,7 @@ from jouleloop.files import is_file, write_yaml
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
-from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
+from jouleloop.workload.sweep import Progress, Sweep, SweepPoint, load_network, load_sweep
 from jouleloop.workload.timeloop_problem import problem_from
 
 #: A layer: a text such as ``fc:1024x128``, the path of a Timeloop problem file, or the thing itself.
@@ -50,7 +50,7 @@ def problem_of(layer: LayerLike) -> Problem:
         raise error.at("--layer") from error
 
 
-def sweep_of(layers: SweepLike) -> Sweep:
+def sweep_of(layers: SweepLike, progress: Progress | None = None) -> Sweep:
     """Return the sweep or network of a name, path, file's content, or list of layers.
 
     Raises
@@ -66,19 +66,19 @@ def sweep_of(layers: SweepLike) -> Sweep:
             write_yaml(path, dict(layers))
             return load_layers(path)
     if isinstance(layers, (str, Path)):
-        return _named(str(layers))
+        return _named(str(layers), progress)
     found = [layer if isinstance(layer, Layer) else parse_layer(layer) for layer in layers]
     return Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")
 
 
-def _named(text: str) -> Sweep:
+def _named(text: str, progress: Progress | None) -> Sweep:
     if text.endswith(_YAML):
-        return load_layers(Path(text))
+        return load_layers(Path(text), progress)
     for root in roots():
-        for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
+        for folder in (LAYERS, NETWORKS):
             path = root / folder / f"{text}.yaml"
             if "/" not in text and is_file(path):
-                return load(path)
+                return load_network(path) if folder == NETWORKS else load_sweep(path, progress)
     folders = [root / folder for root in roots() for folder in (LAYERS, NETWORKS)]
     known = list(dict.fromkeys(child.stem for folder in folders for child in sorted(folder.glob("*.yaml"))))
     fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))

@@ -59,7 +59,8 @@ def sweep(
     """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
     from jouleloop.tables.growth import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
 
-    points = sweep_of(layers)
+    with stderr.status("reading the layers") as status:
+        points = sweep_of(layers, lambda made, total: status.update(f"{made:,} of {total:,} points"))
     check_sweeps([points])
     told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
     jobs = jobs_of(points, [hardware.load(name, constraints) for name in arch], engine, told)
