@@ -121,6 +121,10 @@ def generated_files(root: Path) -> dict[Path, str]:
         (root / "docs" / "run-summary.md", RunSummary),
     ):
         files[path] = with_part(path.read_text(encoding="utf-8"), "keys", key_table(model))
+    for kind in FIGURES:
+        # Snakemake reads a figure's caption from a file, and tells it nothing but the parameters of the job.
+        caption = f'{{{{ snakemake.params.captions["{kind.name}"] }}}}\n'
+        files[root / "workflow" / "report" / "figures" / f"{kind.name}.rst"] = caption
     page = root / "docs" / "figures.md"
     files[page] = with_part(page.read_text(encoding="utf-8"), "figures", figures_table())
     files[root / "docs" / "tables.md"] = tables_page()
