@@ -7,13 +7,18 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && command -v $$p && break; done)
 VENV ?= .venv
 BIN := $(VENV)/bin
+# Versions and hashes of all that is installed. `make LOCK=` takes the newest that pyproject.toml allows instead.
+LOCK ?= requirements
+PIP := -m pip install --quiet --disable-pip-version-check
+LOCKED := $(PIP) --require-hashes -r
+RELEASE := .venv-release
 CORES ?= all
 
 # What needs system packages, a browser, Slurm, other Pythons or much time. These tests wait for each other in groups.
 LONG := slow or workflow or browser
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: all test test-all lint clean
+.PHONY: all test test-all test-lowest test-newest lint docs lock licences release clean
 
 all: $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
@@ -24,6 +29,21 @@ test: $(VENV)/installed-dev
 
 test-all: $(VENV)/installed-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -m "$(LONG)"
+
+# The lowest versions that pyproject.toml allows, under the lowest Python; what they warn of is not ours.
+test-lowest: $(VENV)/installed-dev
+	rm -rf .venv-lowest && python3.11 -m venv .venv-lowest
+	$(BIN)/python tests/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python $(PIP) -c .venv-lowest/lowest.txt -e '.[dev]'
+	PYTHONWARNINGS=ignore PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" JOULELOOP_NO_INSTALL=1 .venv-lowest/bin/python \
+		-m pytest -n 2 --dist loadgroup -W default --disable-warnings -m "not ($(LONG))"
+	PATH="$(abspath $(BIN)):$$PATH" JOULELOOP_PYTHON_LOWEST="$(CURDIR)/.venv-lowest/bin/python" \
+		$(BIN)/python -m pytest tests/workflow/test_python_versions.py -k lowest
+
+# The newest versions that pyproject.toml allows, in an environment of their own.
+test-newest:
+	rm -rf .venv-newest
+	$(MAKE) VENV=.venv-newest LOCK= test
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -42,14 +62,49 @@ $(VENV)/bin/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 # Reinstalled when the dependencies change. The kernels are compiled once here instead of in the first jobs at the same time.
-$(VENV)/installed: $(VENV)/bin/python pyproject.toml
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+# Reinstalled when the dependencies change. The kernels are compiled once here instead of in the first jobs at the same time.
+$(VENV)/installed: $(VENV)/bin/python pyproject.toml $(LOCK:%=%/run.lock)
+	$(if $(LOCK),$(BIN)/python $(LOCKED) $(LOCK)/run.lock)
+	$(BIN)/python $(PIP) $(if $(LOCK),--no-deps --no-build-isolation) -e .
 	$(BIN)/jouleloop doctor --warm
 	touch $@
 
-$(VENV)/installed-dev: $(VENV)/installed
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+$(VENV)/installed-dev: $(VENV)/installed $(LOCK:%=%/dev.lock)
+	$(if $(LOCK),$(BIN)/python $(LOCKED) $(LOCK)/dev.lock,$(BIN)/python $(PIP) -e '.[dev]')
 	touch $@
+
+# What makes locks and releases, apart from what is released.
+$(RELEASE)/installed: $(VENV)/bin/python requirements/release.lock
+	"$(BIN)/python" -m venv $(RELEASE)
+	$(RELEASE)/bin/python $(LOCKED) requirements/release.lock
+	touch $@
+
+# The newest versions that suit every supported Python.
+UV_LOCK = $(RELEASE)/bin/uv pip compile --quiet --upgrade --universal --python-version 3.11 --fork-strategy fewest \
+	--generate-hashes --no-header --no-annotate
+lock: $(RELEASE)/installed
+	$(UV_LOCK) pyproject.toml requirements/build.in -o requirements/run.lock
+	$(UV_LOCK) pyproject.toml --extra dev requirements/build.in -c requirements/run.lock -o requirements/dev.lock
+	$(UV_LOCK) requirements/release.in -o requirements/release.lock
+
+# An environment with the wheel and what it needs, nothing else.
+$(RELEASE)/product: $(RELEASE)/installed $(VENV)/installed pyproject.toml requirements/run.lock $(shell find src -name '*.py')
+	rm -rf dist $@ && $(BIN)/python -m hatchling build -d dist
+	"$(BIN)/python" -m venv $@
+	$@/bin/python $(LOCKED) requirements/run.lock
+	$@/bin/python $(PIP) --no-deps dist/*.whl
+
+licences: $(RELEASE)/product
+	@$(RELEASE)/bin/pip-licenses --python $</bin/python --from=mixed --order=license --with-urls
+
+# Wheel, source, bill of materials (CycloneDX) and licences.
+release: $(RELEASE)/product
+	$(RELEASE)/bin/cyclonedx-py environment --output-reproducible --of JSON -o dist/jouleloop.cdx.json $</bin/python
+	$(RELEASE)/bin/pip-licenses --python $</bin/python --from=mixed --order=license --with-urls --output-file dist/licences.txt
+
+# The documentation as a site, in site/.
+docs: $(VENV)/installed-dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean:
 	rm -rf results .snakemake

@@ -1,17 +1,21 @@
 """Compare evaluations with real timeloop-model on random designs, layers, energy tables and mappings, field by field.
 
 Every design is drawn from a number: storage of all classes and sizes, fan-outs in two axes at any level, clusters,
-bandwidths, shapes with windows, strides and two outputs, tables with all actions that Timeloop looks for, and a mapping
+bandwidths, shapes with windows and strides, tables with all actions that Timeloop looks for, and a mapping
 in Timeloop's own words. Printed is how many of them agree in all fields, and every one that does not. A design that
 both refuse agrees. Left out is the sum of spatial reductions where Timeloop's unsigned count falls below 0.
 """
 
 import argparse
 import collections
+import json
+import lzma
+import os
 import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -28,6 +32,7 @@ from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.mapspace.space import divisors
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.semantics import RULES
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
 
@@ -38,7 +43,6 @@ SHAPES: tuple[tuple[str, dict[str, tuple[str, ...]]], ...] = (
     ("CMRSPQ", {"W": ("C", "M", "R", "S"), "I": ("C", "R P*s", "S Q*t"), "!O": ("M", "P", "Q")}),
     ("ABCD", {"X": ("A B", "C"), "Y": ("B*s", "D"), "!Z": ("A", "C D*t")}),
     ("ABCD", {"X": ("A B C*s",), "Y": ("D", "B"), "!Z": ("A", "D")}),
-    ("ABC", {"X": ("A", "B"), "!Y": ("B", "C"), "!Z": ("A", "C")}),
 )
 STORAGE_TABLES = (
     *[("read", "write")] * 4,
@@ -49,18 +53,20 @@ STORAGE_TABLES = (
     ("access",),
     ("write",),
 )
+#: Tables that Timeloop 4 charges alike: it looks for other actions of fills and updates, and adds leakage.
+LATER_TABLES = (("read", "write"), ("read", "write", "leak"), ("random_read", "read", "write", "idle"))
 COMPUTE_TABLES = (("compute",), ("mac", "compute"), ("mac_random", "mac"), ("mult",), ("mult_random", "compute"))
 
 
 class Draw:
     """One random design; ``documents`` are the input files of timeloop-model."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, storage_tables: tuple[tuple[str, ...], ...] = STORAGE_TABLES) -> None:
         self.random = random.Random(number)
-        self.dims, shape = self.random.choice(SHAPES)
-        self.spaces = [name.lstrip("!") for name in shape]
-        self.left = {d: self.random.choice((1, 2, 2, 3, 4, 4, 6, 8)) for d in self.dims}
-        problem = {"shape": self.shape(shape), "instance": dict(self.left)}
+        self.left: dict[str, int] = {}
+        self.spaces: list[str] = []
+        self.dims: Sequence[str] = ()
+        problem = self.problem()
         self.mesh = [(1, 1)]
         for _ in range(self.random.choice((1, 2, 2, 3, 3, 4))):
             x, y = self.random.choice((1, 1, 1, 2, 3, 4)), self.random.choice((1, 1, 1, 2, 3))
@@ -68,7 +74,7 @@ class Draw:
         self.names = ["memory", *(f"L{i}" for i in range(1, len(self.mesh) - 1))]
         local = [self.storage(index) for index in range(len(self.names))]
         local.append(self.component("mac", "intmac", {"datawidth": 8}, self.mesh[-1]))
-        tables = [self.table(item["name"], STORAGE_TABLES) for item in local[:-1]]
+        tables = [self.table(item["name"], storage_tables) for item in local[:-1]]
         tables.append(self.table(local[-1]["name"], COMPUTE_TABLES))
         self.documents: dict[str, Any] = {
             "arch": {"architecture": {"version": 0.3, "subtree": [{"name": "system", "local": local}]}},
@@ -76,6 +82,13 @@ class Draw:
             "ert": {"ERT": {"version": self.random.choice((0.3, 0.4)), "tables": tables}},
             "mapping": {"mapping": self.mapping()},
         }
+
+    def problem(self) -> dict[str, Any]:
+        """Return shape and instance of a random layer; its dimensions, bounds and data spaces are noted."""
+        self.dims, shape = self.random.choice(SHAPES)
+        self.spaces = [name.lstrip("!") for name in shape]
+        self.left = {d: self.random.choice((1, 2, 2, 3, 4, 4, 6, 8)) for d in self.dims}
+        return {"shape": self.shape(shape), "instance": dict(self.left)}
 
     def maybe(self, share: float) -> bool:
         """Return True with a probability."""
@@ -172,12 +185,13 @@ class Draw:
         return " ".join(f"{d}={n}" for d, n in factors.items())
 
 
-def ours(documents: dict[str, Any], folder: Path) -> Evaluation | None:
+def ours(documents: dict[str, Any], folder: Path, semantics: str) -> Evaluation | None:
     """Return jouleloop's evaluation, or None where it refuses the design."""
     try:
         arch, problem = architecture_from(documents["arch"]), problem_from(documents["problem"])
         costs = load_costs(arch, folder / "ert.yaml")
-        return evaluate_mapping(problem, arch, costs, read_timeloop_mapping(documents["mapping"], problem, arch))
+        mapping = read_timeloop_mapping(documents["mapping"], problem, arch)
+        return evaluate_mapping(problem, arch, costs, mapping, semantics)
     except JouleloopError:
         return None
 
@@ -185,7 +199,8 @@ def ours(documents: dict[str, Any], folder: Path) -> Evaluation | None:
 def theirs(documents: dict[str, Any], folder: Path, program: Path) -> Evaluation | None:
     """Return Timeloop's evaluation, or None where it ends with an error."""
     command = [str(program), *(f"{name}.yaml" for name in documents)]
-    run = subprocess.run(command, cwd=folder, capture_output=True, check=False)
+    environment = os.environ | {"TIMELOOP_HIDE_INCONSEQUENTIAL_STATS": "0"}  # Timeloop 4: all networks
+    run = subprocess.run(command, cwd=folder, capture_output=True, check=False, env=environment)
     stats, xml = folder / "timeloop-model.stats.txt", folder / "timeloop-model.map+stats.xml"
     if run.returncode or not stats.exists():
         return None
@@ -206,17 +221,22 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int, help="how many designs")
     parser.add_argument("--first", type=int, default=0, help="number of the first design")
+    parser.add_argument("--semantics", choices=RULES, default="timeloop-3.0.3", help="rules of the Timeloop that runs")
+    parser.add_argument("--store", type=Path, help="JSON file (.xz) for what Timeloop says of every design")
     given = parser.parse_args()
+    stored: dict[int, Any] = {}
     program, _ = locate()
+    tables = LATER_TABLES if RULES[given.semantics].leakage else STORAGE_TABLES
     tally: collections.Counter[str] = collections.Counter()
     fields = 0
     for number in range(given.first, given.first + given.count):
-        documents = Draw(number).documents
+        documents = Draw(number, tables).documents
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for file, data in documents.items():
                 (folder / f"{file}.yaml").write_text(yaml.safe_dump(data, sort_keys=False))
-            mine, real = ours(documents, folder), theirs(documents, folder, program)
+            mine, real = ours(documents, folder, given.semantics), theirs(documents, folder, program)
+        stored[number] = None if real is None else real.as_json()
         if mine is None or real is None:
             tally["both refuse" if mine is real else "one refuses"] += 1
             if mine is not real:
@@ -228,6 +248,9 @@ def main() -> int:
         fields += len(pairs) - len(wrong)
         for pair in wrong[:3]:
             print(f"design {number}: {pair.field} {pair.ours} {pair.theirs}")
+    if given.store:
+        text = ",\n".join(f'"{number}": {json.dumps(found)}' for number, found in stored.items())
+        given.store.write_bytes(lzma.compress(f"{{\n{text}\n}}\n".encode()))
     print(", ".join(f"{number} {what}" for what, number in tally.most_common()), f"{fields} fields equal", sep="; ")
     return 0 if not tally["differ"] + tally["one refuses"] else 1
 

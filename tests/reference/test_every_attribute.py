@@ -17,7 +17,8 @@ import yaml
 
 from jouleloop.arch.attributes import KNOWN
 from jouleloop.arch.read import architecture_from
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.built_in import BuiltInEstimator
+from jouleloop.energy.estimator import estimate_costs, load_costs
 from jouleloop.engines.timeloop.outputs import parse_evaluation
 from jouleloop.engines.timeloop.programs import locate
 from jouleloop.errors import EngineError, JouleloopError
@@ -111,8 +112,11 @@ def by_jouleloop(change: dict[str, Any], folder: Path) -> Fields:
     files, search = documents(change)
     arch = architecture_from(files["arch"])
     problem = problem_from(files["problem"])
-    (folder / "ert.yaml").write_text(yaml.safe_dump(files["ert"]))
-    costs = load_costs(arch, folder / "ert.yaml")
+    if "ert" in files:
+        (folder / "ert.yaml").write_text(yaml.safe_dump(files["ert"]))
+        costs = load_costs(arch, folder / "ert.yaml")
+    else:
+        costs = estimate_costs(arch, [BuiltInEstimator()])
     if not search:
         mapping = read_timeloop_mapping(files["mapping"], problem, arch)
         return fields_of(evaluate_mapping(problem, arch, costs, mapping))

@@ -1,8 +1,11 @@
-"""The ways to install agree: conda's environment has the ranges of pip's."""
+"""The ways to install agree: conda's environment has pip's ranges, the lock files hold one version of each package."""
 
+import re
 import tomllib
 
+import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from paths import ROOT
 
@@ -46,3 +49,31 @@ def test_the_environments_of_the_rules_have_the_same_python() -> None:
 def test_the_optional_timeloop_is_named() -> None:
     assert "pytimeloop" in (ROOT / "environment.yml").read_text()
     assert "pytimeloop" in (ROOT / "docs/dependencies.md").read_text()
+
+
+def locked(name: str) -> dict[str, str]:
+    """Return the versions in a lock file; every one has hashes, and nothing says where it comes from."""
+    text = (ROOT / "requirements" / f"{name}.lock").read_text()
+    assert "://" not in text
+    entries = re.split(r"^(?=\S)", text, flags=re.MULTILINE)[1:]
+    assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+    versions = dict(entry.split(maxsplit=1)[0].split("==") for entry in entries)
+    assert len(versions) == len(entries)
+    return versions
+
+
+@pytest.mark.parametrize("name", ["run", "dev"])
+def test_the_lock_has_one_version_of_every_dependency_within_its_range(name: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    if name == "dev":
+        wanted += project["project"]["optional-dependencies"]["dev"]
+    versions = locked(name)
+    for entry in map(Requirement, wanted):
+        assert versions[re.sub(r"[-_.]+", "-", entry.name).lower()] in entry.specifier, entry
+    assert locked("run").items() <= locked("dev").items()
+
+
+def test_what_makes_releases_is_locked() -> None:
+    entries = (ROOT / "requirements/release.in").read_text().split()
+    assert {Requirement(entry).name for entry in entries} <= set(locked("release"))

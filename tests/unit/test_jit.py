@@ -1,6 +1,8 @@
 """Compiled kernels: what is stored is loaded, what is damaged is compiled anew."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +17,7 @@ def weighed(x: float, y: float) -> float:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(jit, "_folder", lambda: tmp_path)
+    monkeypatch.setattr(jit, "folder", lambda: tmp_path)
     assert jit.njit(weighed)(3, 1.0) == 10.0
     return tmp_path
 
@@ -29,7 +31,7 @@ def loads() -> int:
     """Call a new dispatcher of the kernel, and return how often it was loaded."""
     kernel = jit.njit(weighed)
     assert kernel(3, 1.0) == 10.0
-    hits: dict[object, int] = kernel.stats.cache_hits  # type: ignore[attr-defined]
+    hits: dict[object, int] = kernel.made().stats.cache_hits  # type: ignore[attr-defined]
     return sum(hits.values())
 
 
@@ -69,5 +71,32 @@ def test_another_version_of_numba_is_another_file(folder: Path, monkeypatch: pyt
 
 
 def test_no_room_for_kernels_is_no_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit, "_folder", lambda: folder / "missing")
+    monkeypatch.setattr(jit, "folder", lambda: folder / "missing")
     assert loads() == 0
+
+
+def test_parts_are_compiled_into_what_python_calls(folder: Path) -> None:
+    part = jit.njit(weighed)
+
+    def both(x: float) -> float:
+        return part(x, 1.0) + part(x, 2.0)
+
+    before = set(folder.iterdir())
+    assert jit.njit(both)(3.0) == 21.0
+    (kernel,) = set(folder.iterdir()) - before
+    assert "both" in kernel.name
+    # A part can be called from Python all the same, as tests of parts do.
+    assert part(3.0, 1.0) == 10.0
+    # And a new process takes the whole from the file.
+    again = jit.njit(both)
+    assert again(3.0) == 21.0
+    assert sum(again.made().stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
+
+
+def test_reading_modules_with_kernels_does_not_load_numba() -> None:
+    code = (
+        "import sys\n"
+        "import jouleloop.search.optimise, jouleloop.model.evaluate, jouleloop.theory.fully_connected.bounds\n"
+        "sys.exit('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

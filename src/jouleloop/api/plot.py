@@ -17,12 +17,13 @@ def plot_breakdown(result: "Result", ax: Axes | None = None) -> Axes:
     levels = list(dict.fromkeys(rows["level"]))
     with styled():
         panel = plt.subplots(figsize=(6, 0.5 * len(levels) + 1.4))[1] if ax is None else ax
-        left = dict.fromkeys(levels, 0.0)
+        left = [0.0] * len(levels)
         for color, (space, part) in zip((*SERIES, BLACK), rows.groupby("data_space", sort=False), strict=False):
+            places = [levels.index(level) for level in part["level"]]
             energies = part["energy_pj"].tolist()
-            starts = [left[level] for level in part["level"]]
-            panel.barh(part["level"].tolist(), energies, left=starts, color=color, label=str(space))
-            left |= {level: left[level] + pj for level, pj in zip(part["level"], energies, strict=True)}
+            panel.barh(places, energies, left=[left[place] for place in places], color=color, label=str(space))
+            for place, energy in zip(places, energies, strict=True):
+                left[place] += energy
         panel.set_yticks(range(len(levels)), levels)
         panel.invert_yaxis()
         panel.set_xlabel("energy [pJ]")

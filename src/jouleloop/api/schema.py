@@ -67,6 +67,11 @@ class ResultData(Strict):
     optimal: bool | None = Field(
         default=None, description="Whether the optimum is proven.", json_schema_extra=unit("true or false")
     )
+    stopped: str = Field(
+        default="",
+        description="What ended the search early: budget, nodes, seconds, interrupt.",
+        json_schema_extra=unit("choice"),
+    )
     proof: str = Field(default="", description="What proves it.", json_schema_extra=unit("text"))
     mapspace_size: int | None = Field(
         default=None, description="Mappings of the mapspace.", json_schema_extra=unit("mappings")

@@ -15,6 +15,15 @@ from jouleloop.workload.variants import UNCHANGED, Variant
 #: Versions of the architecture format that are read.
 VERSIONS = ("0.2", "0.3", "0.4")
 
+#: Sections with constraints.
+CONSTRAINT_SECTIONS = (
+    "mapspace",
+    "mapspace_constraints",
+    "architecture_constraints",
+    "constraints",
+    "extra_mapping_constraints",
+)
+
 #: What else a Timeloop input file may hold.
 OTHER_SECTIONS = (
     "variables",
@@ -24,11 +33,7 @@ OTHER_SECTIONS = (
     "compound_components",
     "mapper",
     "mapping",
-    "mapspace",
-    "mapspace_constraints",
-    "architecture_constraints",
-    "constraints",
-    "extra_mapping_constraints",
+    *CONSTRAINT_SECTIONS,
     "sparse_optimizations",
     "ERT",
     "ART",
@@ -42,6 +47,7 @@ def read_architecture(
     variables: dict[str, Any] | None = None,
     spatial_levels: bool | None = None,
     changes: Variant = UNCHANGED,
+    later: bool = False,
 ) -> Architecture:
     """Return the accelerator described in a Timeloop architecture file.
 
@@ -57,6 +63,8 @@ def read_architecture(
         None does the former for containers that constrain their spatial loops and the latter for the others.
     changes
         Attributes to change, by path; see `jouleloop.arch.change.change`.
+    later
+        v0.3 only. Whether Timeloop 4 reads the file, which knows attributes with underscores too.
 
     Raises
     ------
@@ -66,12 +74,14 @@ def read_architecture(
     data = load_document(path, variables)
     try:
         data = change(data, changes) if changes else data
-        return architecture_from(data, name=path.stem.removesuffix(".yaml"), spatial_levels=spatial_levels)
+        return architecture_from(data, name=path.stem.removesuffix(".yaml"), spatial_levels=spatial_levels, later=later)
     except JouleloopError as error:
         raise error.at(path) from error
 
 
-def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: bool | None = None) -> Architecture:
+def architecture_from(
+    data: Any, *, name: str = "architecture", spatial_levels: bool | None = None, later: bool = False
+) -> Architecture:
     """Return the accelerator described by loaded architecture data; see `read_architecture`."""
     if not isinstance(data, dict):
         raise InputError(Fault("is no architecture file", allowed="a mapping with the key 'architecture'"))
@@ -96,8 +106,9 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
         faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
     # A tree of version 0.4 is what the front end writes for later versions of Timeloop, in words of its own.
     plain = "nodes" not in top and version != VERSIONS[-1] and not data.get("dumped_by_timeloop_front_end")
+    plain = plain and not later
     if "nodes" in top:
-        found_nodes = read_nodes(top, data.get("variables"), spatial_levels, faults)
+        found_nodes = read_nodes(top, data.get("variables"), spatial_levels, faults, _targets(data))
     elif "local" in top and "subtree" not in top:
         text = "is a flattened list, in which the order of the levels is lost; give the architecture it was made from"
         raise InputError([*faults, Fault(text, None, "architecture.local")])
@@ -123,6 +134,16 @@ def architecture_from(data: Any, *, name: str = "architecture", spatial_levels: 
         components=component_classes(data) or (),
         plain=plain,
     )
+
+
+def _targets(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the constraints that stand beside the architecture in its own file."""
+    found: list[Mapping[str, Any]] = []
+    for section in CONSTRAINT_SECTIONS:
+        stated = data.get(section)
+        listed = stated.get("targets") if isinstance(stated, Mapping) else stated
+        found += [target for target in listed or () if isinstance(target, Mapping)] if isinstance(listed, list) else []
+    return found
 
 
 def component_classes(data: Any) -> tuple[Mapping[str, Any], ...] | None:

@@ -17,7 +17,7 @@ from jouleloop.expressions import ExpressionError
 from jouleloop.files import is_whole
 
 _NAME = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<first>\d+)\.\.(?P<last>\d+)\])?")
-_TREE_KEYS = {"name", "attributes", "local", "subtree", "version"}
+_TREE_KEYS = {"name", "attributes", "local", "subtree", "version", "required_actions"}
 _LOCAL_KEYS = {"name", "class", "subclass", "attributes", "required_actions", "enabled", "area_scale", "energy_scale"}
 
 

@@ -1,6 +1,6 @@
 """The v0.4 node list: containers hand down attributes and fan out, components become levels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,9 +39,19 @@ class Nodes:
     plain: bool = False
 
 
-def read_nodes(top: dict[str, Any], variables: Any, spatial_levels: bool | None, faults: list[Fault]) -> Nodes:
-    """Return the levels of ``architecture: {version: 0.4, nodes: […]}``; add what is wrong to ``faults``."""
-    return _Walk(variables, spatial_levels, faults).run(top)
+def read_nodes(
+    top: dict[str, Any],
+    variables: Any,
+    spatial_levels: bool | None,
+    faults: list[Fault],
+    targets: Sequence[Mapping[str, Any]] = (),
+) -> Nodes:
+    """Return the levels of ``architecture: {version: 0.4, nodes: […]}``; add what is wrong to ``faults``.
+
+    ``targets`` holds the constraints that stand beside the architecture: the front end attaches them to the nodes
+    before it decides on fan-outs and parallel branches.
+    """
+    return _Walk(variables, spatial_levels, faults, targets).run(top)
 
 
 class AttributeNames:
@@ -88,9 +98,19 @@ def resolve(value: Any, names: Any) -> Any:
 class _Walk:
     """One pass over the node list."""
 
-    def __init__(self, variables: Any, spatial_levels: bool | None, faults: list[Fault]) -> None:
+    def __init__(
+        self,
+        variables: Any,
+        spatial_levels: bool | None,
+        faults: list[Fault],
+        targets: Sequence[Mapping[str, Any]],
+    ) -> None:
         self.faults = faults
         self.spatial_levels = spatial_levels
+        self.unrolled = {target.get("target") for target in targets if target.get("type") == "spatial"}
+        self.kept = {
+            str(target.get("target")): target for target in targets if target.get("type") in ("dataspace", "bypass")
+        }
         self.nodes = Nodes()
         self.mesh = (1, 1)
         self.path: list[str] = []
@@ -149,7 +169,7 @@ class _Walk:
             return
         seen: dict[str, int] = {}
         for index, item in enumerate(items):
-            keeps = sorted(set(_kept(item)))
+            keeps = sorted(set(_kept(item, self.kept)))
             for name in keeps:
                 if name in seen and name != "*":
                     self.faults.append(Fault("is kept in two parallel branches", None, f"{where}[{index}]", name))
@@ -222,7 +242,8 @@ class _Walk:
         return int(value)
 
     def _fan_out(self, name: str, mesh: tuple[int, int], spatial: Any) -> None:
-        own_level = bool(spatial) if self.spatial_levels is None else self.spatial_levels
+        constrained = bool(spatial) or name in self.unrolled
+        own_level = constrained if self.spatial_levels is None else self.spatial_levels
         if own_level:
             dummy = f"inter_{name}_spatial"
             path = ".".join([*self.path, dummy])
@@ -277,21 +298,22 @@ class _Walk:
             self.nodes.constraints.append({"target": name, "type": "dataspace", "bypass_except": keeps})
 
 
-def _kept(item: Any) -> list[str]:
-    """Return the data spaces that a branch says it keeps."""
+def _kept(item: Any, beside: Mapping[str, Any]) -> list[str]:
+    """Return the data spaces that a branch says it keeps; ``beside`` are constraints that stand elsewhere, by name."""
     if isinstance(item, list):
-        return [name for child in item for name in _kept(child)]
+        return [name for child in item for name in _kept(child, beside)]
     if not isinstance(item, dict):
         return []
     if "nodes" in item:
-        return _kept(item["nodes"])
+        return _kept(item["nodes"], beside)
     constraints = item.get("constraints")
-    dataspace = constraints.get("dataspace") if isinstance(constraints, dict) else None
+    inline = constraints.get("dataspace") if isinstance(constraints, dict) else None
     result: list[str] = []
-    for key in ("keep", "keep_only"):
-        names = dataspace.get(key) if isinstance(dataspace, dict) else None
-        if isinstance(names, str):
-            result.append(names)
-        elif isinstance(names, list):
-            result += [str(name) for name in names]
+    for stated in (inline, beside.get(str(item.get("name")))):
+        for key in ("keep", "keep_only"):
+            names = stated.get(key) if isinstance(stated, Mapping) else None
+            if isinstance(names, str):
+                result.append(names)
+            elif isinstance(names, list):
+                result += [str(name) for name in names]
     return result

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from jouleloop.api.schema import ResultData
+from jouleloop.cli.reference import commands_page
 from jouleloop.config.model import Config
 from jouleloop.report.registry import FIGURES
 from jouleloop.study.summary import RunSummary
@@ -122,6 +123,12 @@ def generated_files(root: Path) -> dict[Path, str]:
     page = root / "docs" / "figures.md"
     files[page] = with_part(page.read_text(encoding="utf-8"), "figures", figures_table())
     files[root / "docs" / "tables.md"] = tables_page()
+    for name, part, text in (
+        ("api.md", "result", key_table(ResultData)),
+        ("command-line.md", "commands", commands_page()),
+    ):
+        page = root / "docs" / name
+        files[page] = with_part(page.read_text(encoding="utf-8"), part, text)
     return files
 
 

@@ -9,6 +9,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.model.semantics import rules_of
 from jouleloop.search.result import Profile, SearchResult
 from jouleloop.terminal.console import print_table, print_text, stdout
 
@@ -74,10 +75,11 @@ def _show_totals(counts: Evaluation, operations: int) -> None:
 
 
 def _show_leakage(counts: Evaluation, target: Target) -> None:
-    """Print the leakage of a mapping where the energies state any: Timeloop 4 adds it, 3.0.3 and our totals do not."""
+    """Print the leakage of a mapping where the energies state any: Timeloop 4 adds it to the total, 3.0.3 does not."""
     leakage = sum(leakage_pj(target.costs, counts).values())
+    where = "in the total" if rules_of(target.semantics).leakage else "not in the total"
     if leakage:
-        print_text(f"leakage       {leakage:,.2f} pJ, not in the total: Timeloop 4 adds it, 3.0.3 does not\n")
+        print_text(f"leakage       {leakage:,.2f} pJ, {where}: Timeloop 4 adds it, 3.0.3 does not\n")
 
 
 def _show_energies(target: Target) -> None:

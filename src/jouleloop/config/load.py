@@ -13,7 +13,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_a
 from jouleloop.files import is_file, read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.problem import ProblemShape
-from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+from jouleloop.workload.sweep import Sweep, load_network, load_sweep, load_sweeps
 
 LAYERS = Path("layers")
 NETWORKS = LAYERS / "networks"
@@ -84,8 +84,8 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
                 faults.append(Fault("no such file", source, f"architectures.{name}.{key}", text, nearest=near))
     sweeps: list[Sweep] = []
     for key, names, folder, load in (
-        ("sweeps", config.sweeps, LAYERS, load_sweep),
-        ("networks", config.networks, NETWORKS, load_network),
+        ("sweeps", config.sweeps, LAYERS, load_sweeps),
+        ("networks", config.networks, NETWORKS, lambda path: [load_network(path)]),
     ):
         for index, name in enumerate(names):
             sweeps += _load_one(name, f"{key}.{index}", root, folder, load, source, faults)
@@ -147,7 +147,7 @@ def _load_one(
     field: str,
     root: Path,
     folder: Path,
-    load: Callable[[Path], Sweep],
+    load: Callable[[Path], list[Sweep]],
     source: str,
     faults: list[Fault],
 ) -> list[Sweep]:
@@ -167,7 +167,7 @@ def _load_one(
         )
         return []
     try:
-        return [load(path)]
+        return load(path)
     except InputError as error:
         faults += error.faults
         return []

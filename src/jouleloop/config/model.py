@@ -22,7 +22,8 @@ class EnergyEntry(Strict):
     """One estimator of energies and the files it needs."""
 
     estimator: Literal[ESTIMATORS] = Field(  # type: ignore[valid-type]
-        description="A reference table (tables), the CACTI grid and scaling rules (interpolated), or real Accelergy.",
+        description="A reference table (tables), the CACTI grid and scaling rules (interpolated), real Accelergy, or "
+        "Timeloop's own technology model (built-in).",
         json_schema_extra=unit("choice"),
     )
     table: str | None = Field(
@@ -308,7 +309,7 @@ class Config(Strict):
     @model_validator(mode="after")
     def _semantics_known(self) -> Self:
         if self.semantics == SEMANTICS[2] and self.engine != "timeloop":
-            raise ValueError(f"semantics {self.semantics} are those of engine timeloop, not of {self.engine}")
+            raise ValueError(f"semantics {self.semantics} are searched by engine timeloop, not by {self.engine}")
         return self
 
     @model_validator(mode="after")

@@ -7,13 +7,14 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.accelergy import AccelergyEstimator
+from jouleloop.energy.built_in import BuiltInEstimator
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.energy.estimator import Estimator, estimate_costs, read_estimator
 from jouleloop.energy.interpolated import InterpolatedEstimator, data_files
 from jouleloop.errors import EnergyTableError, Fault, unknown
 
 #: Names of the estimators.
-ESTIMATORS = ("tables", "interpolated", "accelergy")
+ESTIMATORS = ("tables", "interpolated", "accelergy", "built-in")
 
 #: Where the numbers of `interpolated` lie in a project.
 DATA = Path("arch/energy")
@@ -47,6 +48,8 @@ class EnergySource:
         """Return the files whose content decides about the energies."""
         if self.estimator == "tables":
             return () if self.table is None else (self.table,)
+        if self.estimator == "built-in":
+            return ()
         if self.estimator == "interpolated":
             return (*data_files(self.data), *self.components)
         return (self.data / "components.yaml", self.data / "components-0.4.yaml", *self.components)
@@ -65,6 +68,8 @@ class EnergySource:
             return InterpolatedEstimator.read(self.data, self.components, design)
         if self.estimator == "accelergy":
             return AccelergyEstimator(self.program, self.components, own=self.data, design=tuple(design))
+        if self.estimator == "built-in":
+            return BuiltInEstimator()
         if self.table is None:
             raise EnergyTableError(Fault("the estimator 'tables' needs a table", allowed="the path of a YAML file"))
         return read_estimator(self.table)
@@ -83,7 +88,7 @@ def source_of(text: str, root: Path = Path(), *, components: Sequence[Path] = ()
     if text in ESTIMATORS and text != "tables":
         return EnergySource(text, components=tuple(components), data=root / DATA)
     fault = unknown(text, ESTIMATORS, "energy estimator")
-    allowed = "the path of an energy table (.yaml), interpolated or accelergy"
+    allowed = "the path of an energy table (.yaml), interpolated, accelergy or built-in"
     raise EnergyTableError(Fault(fault.message, fault.source, fault.field, text, allowed, fault.nearest))
 
 

@@ -19,8 +19,10 @@ class LevelEnergy:
     leak_pj
         Leakage of one instance in one cycle; versions of Timeloop before 2024 leave it out.
     estimator
-        What answered: ``tables``, ``interpolated``, ``accelergy``, ``architecture`` for an energy stated there, empty
-        for a level that stores nothing.
+        What answered: ``tables``, ``interpolated``, ``accelergy``, ``built-in``, ``architecture`` for an energy stated
+        there, empty for a level that stores nothing.
+    later_pj
+        What Timeloop 4 charges per read, fill and update, where that is not the same.
     """
 
     level: str
@@ -29,6 +31,7 @@ class LevelEnergy:
     source: str
     leak_pj: float = 0.0
     estimator: str = ""
+    later_pj: tuple[float, ...] | None = None
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,13 @@ STORAGE_ACTIONS: Mapping[str, tuple[str, ...]] = {
     "update": ("random_update", "random_fill", "write"),
 }
 
+#: The same of Timeloop 4. Source: ``include/model/topology.hpp``, ``storageOperationMappings`` (commit 4cf6d4c).
+LATER_ACTIONS: Mapping[str, tuple[str, ...]] = {
+    "read": ("random_read", "read"),
+    "fill": ("random_fill", "random_write", "fill", "write"),
+    "update": ("random_update", "random_write", "update", "write"),
+}
+
 
 def read_ert(path: Path) -> dict[str, dict[str, float]]:
     """Return the largest energy in pJ of each action by component name, from a file with an ``ERT``.

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.energy.ert import STORAGE_ACTIONS, built_in_energy_pj, read_ert
+from jouleloop.energy.ert import LATER_ACTIONS, STORAGE_ACTIONS, built_in_energy_pj, read_ert
 from jouleloop.energy.tables import COMPUTE_ACTIONS, EnergyTable, read_table, stated_energy
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml
@@ -45,7 +45,7 @@ class Estimator(Protocol):
 
     @property
     def kind(self) -> str:
-        """Which estimator it is: ``tables``, ``interpolated`` or ``accelergy``."""
+        """Which estimator it is: one of `jouleloop.energy.choice.ESTIMATORS`."""
 
     @property
     def name(self) -> str:
@@ -225,17 +225,25 @@ def _level(
     if answer is None:
         return None
     estimate, kind = answer
-    charged = {
-        operation: next((estimate.energy_pj[name] for name in names if name in estimate.energy_pj), None)
-        for operation, names in STORAGE_ACTIONS.items()
-    }
     source, built_in = estimate.source, built_in_energy_pj(level)
-    absent = [operation for operation, energy_pj in charged.items() if energy_pj is None]
+    absent = [operation for operation, names in STORAGE_ACTIONS.items() if not set(names) & set(estimate.energy_pj)]
     if absent:
         names = ", ".join(f"{operation}s" for operation in absent)
         source += f" (no action for {names}, so Timeloop's built-in technology model)"
-    read, fill, update = (built_in if energy_pj is None else energy_pj for energy_pj in charged.values())
+    charged = _charged(estimate.energy_pj, STORAGE_ACTIONS, built_in)
+    later = _charged(estimate.energy_pj, LATER_ACTIONS, built_in)
+    read, fill, update = charged
     if update != fill:
         text = f"another energy than a fill's, {fill} pJ: the model charges both alike"
         faults.append(Fault(text, estimate.file or estimate.source, f"{level.name}.random_update", update, str(fill)))
-    return LevelEnergy(level.name, read, fill, source, estimate.energy_pj.get("leak", 0.0), kind)
+    leak_pj = estimate.energy_pj.get("leak", 0.0)
+    return LevelEnergy(level.name, read, fill, source, leak_pj, kind, None if later == charged else later)
+
+
+def _charged(
+    energy_pj: Mapping[str, float], actions: Mapping[str, Sequence[str]], built_in_pj: float
+) -> tuple[float, ...]:
+    """Return the energy in pJ of a read, fill and update: the first of its actions, or the built-in number."""
+    return tuple(
+        next((energy_pj[name] for name in names if name in energy_pj), built_in_pj) for names in actions.values()
+    )

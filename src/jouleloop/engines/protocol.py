@@ -8,12 +8,12 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.model.semantics import FIRST_FILLS_ELIDED
+from jouleloop.model.semantics import RULES
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
-#: Semantics of the model by Timeloop version; see docs/validation.md. Only real Timeloop counts as timeloop-4.
-SEMANTICS = (*FIRST_FILLS_ELIDED, "timeloop-4")
+#: Semantics of the model by Timeloop version; see docs/validation.md. Searches are proven for all but timeloop-4.
+SEMANTICS = tuple(RULES)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Mapping as Table
 from typing import Any
 
 from jouleloop.errors import Fault, MappingError
-from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.mapping import LevelMapping, Mapping, close_mapping
 
-_LOOP = re.compile(r"([A-Za-z]+?)(\d+)([XY]?)")
+_LOOP = re.compile(r"([A-Za-z]+?)(\d+)(?:,(\d+))?([XY]?)")
 
 
 def parse_compact(text: str, keep: Table[str, Collection[str]]) -> Mapping:
@@ -25,6 +25,7 @@ def parse_compact(text: str, keep: Table[str, Collection[str]]) -> Mapping:
         Where the text is no such line, or names a level that ``keep`` does not.
     """
     levels = []
+    ends = []
     faults = []
     for part in text.split(" | "):
         name, *loops = part.split(" ")
@@ -33,16 +34,27 @@ def parse_compact(text: str, keep: Table[str, Collection[str]]) -> Mapping:
             faults.append(Fault("unknown level", value=name, allowed=", ".join(keep)))
         if not all(found):
             wrong = next(loop for loop, match in zip(loops, found, strict=True) if not match)
-            faults.append(Fault("not a loop", field=name, value=wrong, allowed="dimension and bound, then X or Y"))
+            faults.append(
+                Fault(
+                    "not a loop",
+                    field=name,
+                    value=wrong,
+                    allowed="dimension and bound, then X or Y, such as C4, C16,13 or M4X",
+                )
+            )
         if faults:
             continue
         loops_of = [match.groups() for match in found if match]
-        temporal = tuple((d, int(bound)) for d, bound, axis in loops_of if not axis)
-        spatial = tuple((d, int(bound), axis) for d, bound, axis in loops_of if axis)
+        temporal = tuple((d, int(bound)) for d, bound, _, axis in loops_of if not axis)
+        spatial = tuple((d, int(bound), axis) for d, bound, _, axis in loops_of if axis)
         levels.append(LevelMapping(name, temporal, spatial, frozenset(keep[name])))
+        by_kind = [
+            [int(end) if end else None for *_, end, axis in loops_of if bool(axis) is at] for at in (False, True)
+        ]
+        ends.append((by_kind[0], by_kind[1]))
     if faults:
         raise MappingError(faults)
-    return Mapping(tuple(levels))
+    return close_mapping(levels, ends)
 
 
 def kept_text(levels: Iterable[Table[str, Any]]) -> str:

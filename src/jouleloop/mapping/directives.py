@@ -8,7 +8,7 @@ from typing import Any
 from jouleloop.errors import Fault, unknown
 from jouleloop.files import is_whole
 
-_FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*?)\s*(<=|>=|==|=|<|>)?\s*(-?\d+)\s*")
+_FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*?)\s*(<=|>=|==|=|<|>)?\s*(-?\d+)(?:,(\d+))?\s*")
 
 
 #: Types of directives that the front end of v0.4 alone knows.
@@ -44,15 +44,20 @@ def front_end_faults(directive: Mapping[str, Any], front_end_keys: Sequence[str]
 
 @dataclass
 class Factors:
-    """Factors by dimension: exact (0 stands for the whole dimension), upper and lower limits."""
+    """Factors by dimension: exact (0 stands for the whole dimension), upper and lower limits, residual ends."""
 
     exact: dict[str, int] = field(default_factory=dict)
     at_most: dict[str, int] = field(default_factory=dict)
     at_least: dict[str, int] = field(default_factory=dict)
+    residual: dict[str, int] = field(default_factory=dict)
 
 
-def parse_factors(value: Any, dimensions: Sequence[str], where: str, faults: list[Fault]) -> Factors:
+def parse_factors(
+    value: Any, dimensions: Sequence[str], where: str, faults: list[Fault], *, residuals: bool = False
+) -> Factors:
     """Return the factors written as ``N=1 C=0 M<=4``, ``C4 M2``, ``[N=1, "M<=4"]`` or ``{N: 1, C: 0}``.
+
+    ``residuals``: whether ``C=16,13`` may state a residual end, as it does in a mapping.
 
     Source: Timeloop ``src/mapping/constraints.cpp``, ``ParseFactors``, ``ParseMaxFactors`` and ``ParseMinFactors``.
     """
@@ -66,10 +71,10 @@ def parse_factors(value: Any, dimensions: Sequence[str], where: str, faults: lis
     for item in items:
         text = "".join(map(str, item)) if isinstance(item, (list, tuple)) else str(item)
         text = text.split("#")[0]
-        if re.search(r"\d\s*,\s*\d", text):
-            faults.append(Fault("imperfect factors (with remainders) are not supported", field=where, value=text))
+        if not residuals and re.search(r"\d\s*,\s*\d", text):
+            faults.append(Fault("only a mapping states residual ends", field=where, value=text))
             continue
-        for part in re.split(r",|(?<=\d)\s+(?=[A-Za-z])", text.strip()):
+        for part in re.split(r",(?!\s*\d)|(?<=\d)\s+(?=[A-Za-z])", text.strip()):
             if part.strip():
                 _add(part, result, dimensions, where, faults)
     for dimension in set(result.at_most) & set(result.at_least):
@@ -103,6 +108,8 @@ def _add(part: str, result: Factors, dimensions: Sequence[str], where: str, faul
         faults.append(Fault(f"gives {name} two different factors", field=where, value=part.strip()))
     else:
         kind[name] = number
+        if match[4]:
+            result.residual[name] = int(match[4])
 
 
 def parse_permutation(

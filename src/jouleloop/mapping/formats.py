@@ -11,7 +11,7 @@ from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, JouleloopError, MappingError, raise_all, unknown
 from jouleloop.files import is_whole
 from jouleloop.mapping.directives import front_end_faults, parse_factors, parse_names, parse_permutation, parse_split
-from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.mapping import LevelMapping, Mapping, close_mapping, end_text
 from jouleloop.mapping.nest import Nest, parse_map_txt, print_nest, read_map_txt, tile_words
 from jouleloop.mapping.validate import check_mapping
 from jouleloop.workload.problem import Problem
@@ -102,6 +102,7 @@ class _Directives:
         default = default_keep(problem, arch)
         self.keep = {level: set(keep.get(level, default[level])) for level in arch.level_names}
         self.factors: dict[tuple[str, str], dict[str, int]] = {}
+        self.residuals: dict[tuple[str, str], dict[str, int]] = {}
         self.orders: dict[tuple[str, str], tuple[str, ...]] = {}
         self.splits: dict[str, int] = {}
         self.faults: list[Fault] = []
@@ -152,12 +153,18 @@ class _Directives:
             return
         if (level, kind) in self.factors:
             self.faults.append(Fault("gives the loops of this level a second time", None, where))
-        factors = parse_factors(item.get("factors"), self.dimensions, f"{where}.factors", self.faults)
+        factors = parse_factors(item.get("factors"), self.dimensions, f"{where}.factors", self.faults, residuals=True)
         if factors.at_most or factors.at_least:
             self.faults.append(Fault("a mapping states exact factors", None, where, item.get("factors")))
         self.factors[level, kind] = {
             dimension: number or self.problem.bound[dimension] for dimension, number in factors.exact.items()
         }
+        self.residuals[level, kind] = factors.residual
+        self.faults += [
+            Fault("has a residual end but no loop", None, f"{where}.factors", f"{dimension}=1,{end}")
+            for dimension, end in factors.residual.items()
+            if factors.exact.get(dimension) == 1 and end != 1
+        ]
         inner, outer = parse_permutation(item.get("permutation"), self.dimensions, f"{where}.permutation", self.faults)
         order = [*inner, *outer]
         self.orders[level, kind] = (*order, *(d for d in self.dimensions if d not in order))
@@ -171,15 +178,19 @@ class _Directives:
         order = self.orders.get((level, kind), self.dimensions)
         return [(d, factors[d], at) for at, d in reversed(list(enumerate(order))) if factors.get(d, 1) != 1]
 
+    def _ends(self, level: str, kind: str, loops: Iterable[tuple[Any, ...]]) -> list[int | None]:
+        return [self.residuals.get((level, kind), {}).get(dimension) for dimension, *_ in loops]
+
     def mapping(self) -> Mapping:
         raise_all(self.faults, MappingError)
-        levels = []
+        levels, ends = [], []
         for name in self.arch.level_names:
             split = self.splits.get(name, len(self.dimensions))
             spatial = tuple((d, b, "X" if at < split else "Y") for d, b, at in self._loops(name, "spatial"))
             temporal = tuple((d, b) for d, b, _ in self._loops(name, "temporal"))
             levels.append(LevelMapping(name, temporal, spatial, frozenset(self.keep[name])))
-        mapping = Mapping(tuple(levels))
+            ends.append((self._ends(name, "temporal", temporal), self._ends(name, "spatial", spatial)))
+        mapping = close_mapping(levels, ends)
         check_mapping(mapping, self.problem, self.arch)
         return mapping
 
@@ -201,6 +212,7 @@ def to_timeloop_mapping(mapping: Mapping, problem: Problem, arch: Architecture) 
     directives: list[dict[str, Any]] = []
     faults: list[Fault] = []
     separator = "" if all(len(d) == 1 for d in dimensions) else ","
+    residual_ends = mapping.residual_ends()
     for position, level in enumerate(mapping.levels):
         directives.append(
             {
@@ -210,10 +222,13 @@ def to_timeloop_mapping(mapping: Mapping, problem: Problem, arch: Architecture) 
                 "bypass": [name for name in spaces if name not in level.keep],
             }
         )
-        kinds: list[tuple[str, list[tuple[str, int, str]]]] = [("temporal", [(d, b, "") for d, b in level.temporal])]
+        temporal_ends, spatial_ends = residual_ends[position]
+        kinds: list[tuple[str, list[tuple[str, int, str]], tuple[int, ...]]] = [
+            ("temporal", [(d, b, "") for d, b in level.temporal], temporal_ends)
+        ]
         if arch.fanout[position] != (1, 1):
-            kinds.insert(0, ("spatial", list(level.spatial)))
-        for kind, loops in kinds:
+            kinds.insert(0, ("spatial", list(level.spatial), spatial_ends))
+        for kind, loops, ends in kinds:
             inner_first = loops[::-1]
             used = [d for d, _, _ in inner_first]
             axes = [axis for _, _, axis in inner_first]
@@ -223,7 +238,7 @@ def to_timeloop_mapping(mapping: Mapping, problem: Problem, arch: Architecture) 
             free = [d for d in dimensions if d not in used]
             # Bound-1 dimensions go innermost, on the X side, where they change nothing.
             order = [*free, *used]
-            bound = {d: b for d, b, _ in inner_first}
+            bound = {d: end_text(b, end) for (d, b, _), end in zip(loops, ends, strict=True)}
             directive: dict[str, Any] = {
                 "target": level.level,
                 "type": kind,
@@ -247,8 +262,8 @@ def from_levels(
     """Return the mapping written as a list of levels, outermost first, loops outermost first.
 
     Each level has ``level``, ``temporal`` ([dimension, bound]), ``spatial`` ([dimension, bound, axis]) and says what it
-    keeps by ``keep``, or by the keys of ``tile`` (full names or W, I, O); `Mapping.as_json` writes this form. Levels
-    left out have no loops.
+    keeps by ``keep``, or by the keys of ``tile`` (full names or W, I, O); `Mapping.as_json` writes this form. A
+    residual end stands last in its loop. Levels left out have no loops.
 
     Raises
     ------
@@ -257,6 +272,7 @@ def from_levels(
     """
     faults: list[Fault] = []
     found: dict[str, LevelMapping] = {}
+    ends: dict[str, tuple[list[int | None], list[int | None]]] = {}
     spaces = [space.name for space in problem.data_spaces]
     default = {**default_keep(problem, arch), **(keep or {})}
     if isinstance(levels, (str, AnyMapping)) or not isinstance(levels, Iterable):
@@ -283,11 +299,12 @@ def from_levels(
         temporal = [loop for loop in _loops(item.get("temporal"), 2, where, faults) if loop[1] != 1]
         spatial = [loop for loop in _loops(item.get("spatial"), 3, where, faults) if loop[1] != 1]
         found[name] = LevelMapping(
-            name, tuple((d, b) for d, b in temporal), tuple((d, b, a) for d, b, a in spatial), frozenset(kept)
+            name, tuple((d, b) for d, b, *_ in temporal), tuple((d, b, a) for d, b, a, *_ in spatial), frozenset(kept)
         )
+        ends[name] = ([(*loop, None)[2] for loop in temporal], [(*loop, None)[3] for loop in spatial])
     raise_all(faults, MappingError)
     complete = [found.get(name) or LevelMapping(name, (), (), frozenset(default[name])) for name in arch.level_names]
-    mapping = Mapping(tuple(complete))
+    mapping = close_mapping(complete, [ends.get(name, ((), ())) for name in arch.level_names])
     check_mapping(mapping, problem, arch)
     return mapping
 
@@ -298,8 +315,10 @@ def _loops(value: Any, length: int, where: str, faults: list[Fault]) -> list[tup
         faults.append(Fault("must be a list of loops", None, where, value))
         value = None
     for loop in value or []:
-        if not isinstance(loop, (list, tuple)) or len(loop) != length or not is_whole(loop[1]) or loop[1] < 1:
+        stated = isinstance(loop, (list, tuple)) and len(loop) in (length, length + 1)
+        if not stated or not all(is_whole(n) and n >= 1 for n in (loop[1], *loop[length:])):
             wanted = "[dimension, bound]" if length == 2 else "[dimension, bound, axis]"
+            wanted += ", then the residual end if it differs"
             faults.append(Fault("is no loop", None, where, loop, wanted))
         else:
             loops.append((str(loop[0]), int(loop[1]), *loop[2:]))

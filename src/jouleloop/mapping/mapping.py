@@ -1,5 +1,6 @@
 """One loop nest on a storage hierarchy: per level the temporal loops in order, the spatial loops and what is kept."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,51 +32,133 @@ class LevelMapping:
     spatial: tuple[tuple[str, int, str], ...]
     keep: frozenset[str]
 
+    @property
+    def loops(self) -> tuple[tuple[str, int], ...]:
+        """(dimension, bound) of all loops, outermost first."""
+        return (*self.temporal, *((dimension, bound) for dimension, bound, _ in self.spatial))
+
 
 @dataclass(frozen=True)
 class Mapping:
-    """A complete loop nest: one `LevelMapping` a storage level, outermost first."""
+    """A complete loop nest: one `LevelMapping` a storage level, outermost first.
+
+    Attributes
+    ----------
+    levels
+        Outermost first.
+    imperfect
+        (dimension, bound) of every dimension whose loops do not multiply to its bound but to more, in alphabetical
+        order; some of its loops end early in their last run. Empty where all factors are perfect.
+    """
 
     levels: tuple[LevelMapping, ...]
+    imperfect: tuple[tuple[str, int], ...] = ()
 
     def check_factors(self, problem: Problem) -> None:
-        """Raise `MappingError` unless the factors of every dimension multiply to its bound."""
-        product = dict.fromkeys(problem.shape.dimensions, 1)
-        faults: list[Fault] = []
-        for level in self.levels:
-            for dimension, bound in [*level.temporal, *((d, b) for d, b, _ in level.spatial)]:
-                if dimension not in product:
-                    faults.append(
-                        Fault("unknown dimension", field=level.level, value=dimension, allowed=", ".join(product))
-                    )
-                else:
-                    product[dimension] *= bound
-        for dimension, value in product.items():
-            if value != problem.bound[dimension]:
-                faults.append(
-                    Fault(
-                        f"factors of {dimension} multiply to {value}, the layer has {problem.bound[dimension]}",
-                        field=dimension,
-                    )
-                )
-        raise_all(faults, MappingError)
+        """Raise `MappingError` unless the factors of every dimension make up its bound."""
+        known = problem.shape.dimensions
+        faults = [
+            Fault("unknown dimension", field=level.level, value=dimension, allowed=", ".join(known))
+            for level in self.levels
+            for dimension in dict.fromkeys(d for d, _ in level.loops)
+            if dimension not in known
+        ]
+        raise_all([*faults, *factor_faults(self, problem)], MappingError)
+
+    def residual_ends(self) -> tuple[tuple[tuple[int, ...], tuple[int, ...]], ...]:
+        """Return by level, outermost first, the residual ends of its temporal and of its spatial loops.
+
+        A loop stops there where every loop of its dimension outside is in its last iteration. The ends determine them:
+        they are the digits of bound - 1 in the mixed radix of the ends, plus 1.
+
+        Source: Timeloop ``src/mapping/parser.cpp``, ``ParseAndConstruct``, "Validity checks".
+        """
+        rest = {dimension: bound - 1 for dimension, bound in self.imperfect}
+
+        def digit(dimension: str, end: int) -> int:
+            if dimension not in rest:
+                return end
+            rest[dimension], value = divmod(rest[dimension], end)
+            return value + 1
+
+        found = []
+        for level in reversed(self.levels):
+            spatial = [digit(d, b) for d, b, _ in reversed(level.spatial)]
+            temporal = [digit(d, b) for d, b in reversed(level.temporal)]
+            found.append((tuple(temporal[::-1]), tuple(spatial[::-1])))
+        return tuple(found[::-1])
 
     def as_json(self) -> list[dict[str, Any]]:
-        """Return the nest as plain data, levels and loops outermost first."""
+        """Return the nest as plain data, levels and loops outermost first; a residual end stands last in its loop."""
         return [
             {
                 "level": level.level,
-                "temporal": [list(loop) for loop in level.temporal],
-                "spatial": [list(loop) for loop in level.spatial],
+                "temporal": [
+                    [d, b] if b == end else [d, b, end] for (d, b), end in zip(level.temporal, temporal, strict=True)
+                ],
+                "spatial": [
+                    [d, b, axis] if b == end else [d, b, axis, end]
+                    for (d, b, axis), end in zip(level.spatial, spatial, strict=True)
+                ],
                 "keep": sorted(level.keep),
             }
-            for level in self.levels
+            for level, (temporal, spatial) in zip(self.levels, self.residual_ends(), strict=True)
         ]
 
     def compact(self) -> str:
-        """Return the nest on one line, such as ``DRAM P57 Q57 | GLB M4X``; canonical for equal nests."""
+        """Return the nest on one line, such as ``DRAM P57 Q57 | GLB C16,13 M4X``; canonical for equal nests."""
         parts = []
-        for level in self.levels:
-            loops = [f"{d}{b}" for d, b in level.temporal] + [f"{d}{b}{axis}" for d, b, axis in level.spatial]
+        for level, (temporal, spatial) in zip(self.levels, self.residual_ends(), strict=True):
+            loops = [f"{d}{end_text(b, end)}" for (d, b), end in zip(level.temporal, temporal, strict=True)]
+            loops += [f"{d}{end_text(b, end)}{axis}" for (d, b, axis), end in zip(level.spatial, spatial, strict=True)]
             parts.append(" ".join([level.level, *loops]))
         return " | ".join(parts)
+
+
+def end_text(end: int, residual: int) -> str:
+    """Return an end as Timeloop writes it: ``16``, or ``16,13`` where the residual end differs."""
+    return str(end) if end == residual else f"{end},{residual}"
+
+
+def factor_faults(mapping: Mapping, problem: Problem) -> Iterator[Fault]:
+    """Yield a fault for every dimension whose loops do not make up its bound."""
+    product = dict.fromkeys(problem.shape.dimensions, 1)
+    for level in mapping.levels:
+        for dimension, bound in level.loops:
+            product[dimension] = product.get(dimension, 1) * bound
+    early = dict(mapping.imperfect)
+    for dimension, bound in problem.bound.items():
+        value = product[dimension]
+        if early.get(dimension, bound) != bound:
+            text = f"loops of {dimension} end at {early[dimension]}, the layer has {bound}"
+            yield Fault(text, field=dimension)
+        elif (value <= bound) if dimension in early else (value != bound):
+            yield Fault(f"factors of {dimension} multiply to {value}, the layer has {bound}", field=dimension)
+
+
+def close_mapping(
+    levels: Sequence[LevelMapping], ends: Sequence[tuple[Sequence[int | None], Sequence[int | None]]]
+) -> Mapping:
+    """Return the mapping of ``levels`` whose loops have the stated residual ends, by level (temporal, spatial).
+
+    None, and a residual end that is the end itself, say that the loop always runs to its end.
+
+    Raises
+    ------
+    MappingError
+        Where a residual end is larger than its end, or is less than 1.
+    """
+    faults = []
+    reached: dict[str, int] = {}
+    product: dict[str, int] = {}
+    for level, kinds in zip(levels, ends, strict=True):
+        for (dimension, bound), end in zip(level.loops, [*kinds[0], *kinds[1]], strict=True):
+            stop = bound if end is None else end
+            if not 1 <= stop <= bound:
+                text = f"residual end of {dimension} must lie between 1 and its end"
+                faults.append(Fault(text, field=level.level, value=f"{bound},{stop}"))
+            product[dimension] = product.get(dimension, 1) * bound
+            reached[dimension] = reached.get(dimension, 0) * bound + stop - 1
+    raise_all(faults, MappingError)
+    early = {d: last + 1 for d, last in reached.items() if last + 1 != product[d]}
+    return Mapping(tuple(levels), tuple(sorted(early.items())))

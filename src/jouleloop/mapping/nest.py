@@ -8,7 +8,7 @@ from pathlib import Path
 from jouleloop.arch.architecture import Architecture
 from jouleloop.errors import Fault, MappingError, raise_all, unknown
 from jouleloop.files import read_text
-from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.mapping import LevelMapping, Mapping, close_mapping, end_text
 from jouleloop.mapping.validate import check_mapping
 from jouleloop.workload.problem import Problem
 
@@ -17,7 +17,7 @@ Tiles = AnyMapping[str, AnyMapping[str, int]]
 _HEADER = re.compile(r"(?P<level>\S.*?) \[ (?P<tiles>(?:\S+ )*)\]\s*")
 _TILE = re.compile(r"(?P<name>[^\s:()]+)(?::(?P<words>\d+))? ?(?:\((?P<used>\d+)\))?")
 _LOOP = re.compile(
-    r"[|\s]*for (?P<dimension>\w+) in \[0:(?P<bound>\d+)(?P<rest>,\d+)?\)(?: \(Spatial-(?P<axis>[XY])\))?\s*"
+    r"[|\s]*for (?P<dimension>\w+) in \[0:(?P<bound>\d+)(?:,(?P<end>\d+))?\)(?: \(Spatial-(?P<axis>[XY])\))?\s*"
 )
 # What is longer is no loop nest, and would take the patterns long.
 _MOST_LINES, _LONGEST_LINE = 10_000, 1000
@@ -44,13 +44,14 @@ def tile_words(mapping: Mapping, problem: Problem) -> dict[str, dict[str, int]]:
         for dimension, bound in [*level.temporal, *((d, b) for d, b, _ in level.spatial)]:
             extent[dimension] *= bound
         tiles[level.level] = {}
+        held = {d: min(extent[d], problem.bound[d]) for d in extent}
         for space in problem.data_spaces:
             if space.name not in level.keep:
                 continue
             words = 1
             for rank in space.projection:
                 step = [1 if term.coefficient is None else problem.coefficient[term.coefficient] for term in rank]
-                words *= 1 + sum(c * (extent[term.dimension] - 1) for c, term in zip(step, rank, strict=True))
+                words *= 1 + sum(c * (held[term.dimension] - 1) for c, term in zip(step, rank, strict=True))
             tiles[level.level][space.name] = words
     return tiles
 
@@ -74,7 +75,7 @@ def print_nest(mapping: Mapping, problem: Problem, arch: Architecture | None = N
     shown = tile_words(mapping, problem) if tiles is None else tiles
     lines: list[str] = []
     indent = "| "
-    for level in mapping.levels:
+    for level, (temporal, spatial) in zip(mapping.levels, mapping.residual_ends(), strict=True):
         held = "".join(
             f"{space.name}:{shown[level.level][space.name]} ({shown[level.level][space.name]}) "
             for space in problem.data_spaces
@@ -82,11 +83,14 @@ def print_nest(mapping: Mapping, problem: Problem, arch: Architecture | None = N
         )
         header = f"{level.level} [ {held}] "
         lines += ["", header, "-" * (len(header) - 1)]
-        for dimension, bound in level.temporal or ((problem.shape.dimensions[-1], 1),):
-            lines.append(f"{indent}for {dimension} in [0:{bound})")
+        if not level.temporal:
+            lines.append(f"{indent}for {problem.shape.dimensions[-1]} in [0:1)")
             indent += "  "
-        for dimension, bound, axis in level.spatial:
-            lines.append(f"{indent}for {dimension} in [0:{bound}) (Spatial-{axis})")
+        for (dimension, bound), end in zip(level.temporal, temporal, strict=True):
+            lines.append(f"{indent}for {dimension} in [0:{end_text(bound, end)})")
+            indent += "  "
+        for (dimension, bound, axis), end in zip(level.spatial, spatial, strict=True):
+            lines.append(f"{indent}for {dimension} in [0:{end_text(bound, end)}) (Spatial-{axis})")
             indent += "  "
     return "\n".join([*lines, "", ""])
 
@@ -109,6 +113,7 @@ def parse_map_txt(text: str, problem: Problem, arch: Architecture) -> Nest:
     """
     faults: list[Fault] = []
     found: dict[str, tuple[list[tuple[str, int]], list[tuple[str, int, str]], frozenset[str]]] = {}
+    ends: dict[str, tuple[list[int | None], list[int | None]]] = {}
     tiles: dict[str, dict[str, int]] = {}
     current: str | None = None
     lines = text.splitlines()
@@ -128,13 +133,15 @@ def parse_map_txt(text: str, problem: Problem, arch: Architecture) -> Nest:
                 faults.append(unknown(current, arch.level_names, "level", field=f"line {number}"))
             parts = list(_TILE.finditer(header["tiles"]))
             found[current] = ([], [], frozenset(part["name"] for part in parts))
+            ends[current] = ([], [])
             tiles[current] = {part["name"]: int(part["words"]) for part in parts if part["words"]}
         elif loop and current is not None:
-            if loop["rest"]:
-                faults.append(Fault("imperfect factors (with remainders) are not supported", None, f"line {number}"))
-            elif int(loop["bound"]) != 1 and loop["axis"]:
+            end = int(loop["end"]) if loop["end"] else None
+            if int(loop["bound"]) != 1 and loop["axis"]:
                 found[current][1].append((loop["dimension"], int(loop["bound"]), loop["axis"]))
+                ends[current][1].append(end)
             elif int(loop["bound"]) != 1:
+                ends[current][0].append(end)
                 if found[current][1]:
                     faults.append(Fault("a temporal loop stands inside a spatial one", None, f"line {number}"))
                 found[current][0].append((loop["dimension"], int(loop["bound"])))
@@ -145,11 +152,9 @@ def parse_map_txt(text: str, problem: Problem, arch: Architecture) -> Nest:
         if missing:
             faults.append(Fault(f"lacks the level {', '.join(missing)}"))
     raise_all(faults, MappingError)
-    mapping = Mapping(
-        tuple(
-            LevelMapping(name, tuple(found[name][0]), tuple(found[name][1]), found[name][2])
-            for name in arch.level_names
-        )
-    )
+    levels = [
+        LevelMapping(name, tuple(found[name][0]), tuple(found[name][1]), found[name][2]) for name in arch.level_names
+    ]
+    mapping = close_mapping(levels, [ends[name] for name in arch.level_names])
     check_mapping(mapping, problem, arch)
     return Nest(mapping, tiles)

@@ -2,7 +2,7 @@
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.errors import Fault, MappingError, raise_all, unknown
-from jouleloop.mapping.mapping import AXES, Mapping
+from jouleloop.mapping.mapping import AXES, Mapping, factor_faults
 from jouleloop.workload.problem import Problem
 
 
@@ -18,18 +18,17 @@ def mapping_faults(mapping: Mapping, problem: Problem, arch: Architecture) -> li
             text = f"has the levels {', '.join(names)}, wanted are {', '.join(arch.level_names)}"
             faults.append(Fault(text, field="mapping"))
         return faults
-    product = dict.fromkeys(problem.shape.dimensions, 1)
+    dimensions = problem.shape.dimensions
     spaces = {space.name for space in problem.data_spaces}
     for position, level in enumerate(mapping.levels):
         used = {"X": 1, "Y": 1}
         for dimension, bound, axis in [*((d, b, "") for d, b in level.temporal), *level.spatial]:
-            if dimension not in product:
-                faults.append(unknown(dimension, product, "dimension", field=level.level))
+            if dimension not in dimensions:
+                faults.append(unknown(dimension, dimensions, "dimension", field=level.level))
                 continue
             if bound < 1:
                 faults.append(Fault(f"factor of {dimension} must be a positive integer", None, level.level, bound))
                 continue
-            product[dimension] *= bound
             if axis and axis not in AXES:
                 faults.append(Fault("unknown axis", None, level.level, axis, "X, Y"))
             elif axis:
@@ -39,10 +38,7 @@ def mapping_faults(mapping: Mapping, problem: Problem, arch: Architecture) -> li
                 text = f"spatial factors multiply to {used[axis]} along {axis}, the fan-out is {limit}"
                 faults.append(Fault(text, None, level.level, allowed=f"at most {limit}"))
         faults += [unknown(name, spaces, "data space", field=level.level) for name in sorted(level.keep - spaces)]
-    for dimension, value in product.items():
-        if value != problem.bound[dimension]:
-            text = f"factors of {dimension} multiply to {value}, the layer has {problem.bound[dimension]}"
-            faults.append(Fault(text, None, dimension))
+    faults += factor_faults(mapping, problem)
     missing = sorted(spaces - mapping.levels[0].keep)
     if missing:
         faults.append(Fault(f"the outermost level must keep {', '.join(missing)}", None, names[0]))

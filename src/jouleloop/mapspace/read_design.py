@@ -35,6 +35,7 @@ def read_design(
     variables: dict[str, Any] | None = None,
     which: str = "full",
     spatial_levels: bool | None = None,
+    later: bool = False,
 ) -> Design:
     """Return what a set of Timeloop input files describes together, such as one jinja2 top file.
 
@@ -46,7 +47,7 @@ def read_design(
         Values of template variables, such as ``{"architecture": "eyeriss_like"}``.
     which
         ``full`` or ``arch-only``: whether ``mapspace_constraints`` count.
-    spatial_levels
+    spatial_levels, later
         See `jouleloop.arch.read.read_architecture`.
 
     Raises
@@ -73,7 +74,8 @@ def read_design(
     source = sections["architecture"][1] if "architecture" in sections else (paths[0] if paths else Path())
     everything = {key: value for key, (value, _) in sections.items()}
     try:
-        arch = architecture_from(everything, name=source.stem.removesuffix(".yaml"), spatial_levels=spatial_levels)
+        name = source.stem.removesuffix(".yaml")
+        arch = architecture_from(everything, name=name, spatial_levels=spatial_levels, later=later)
     except JouleloopError as error:
         raise error.at(source) from error
     problem = None

@@ -50,7 +50,7 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
         longer = []
         for left, inside, arranged in chosen:
             for factors in _factor_choices(_options(slot, left, most_units), most_units):
-                arrangements = _arrangements(slot.rank, slot.split, factors, fan)
+                arrangements = arrangements_of(slot.rank, slot.split, factors, fan)
                 if arrangements:
                     remaining = tuple([a // b for a, b in zip(left, factors, strict=True)])
                     longer.append((remaining, (*inside, factors), (*arranged, arrangements)))
@@ -88,7 +88,7 @@ def _factor_choices(options: tuple[Factors, ...], most_units: int) -> tuple[Fact
 
 
 @lru_cache(maxsize=65536)
-def _arrangements(
+def arrangements_of(
     rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]
 ) -> tuple[Arrangement, ...]:
     """Return the distinct arrangements of these factors; empty where no split fits the mesh."""

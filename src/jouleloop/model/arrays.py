@@ -15,8 +15,8 @@ Bools = npt.NDArray[np.bool_]
 
 #: Most temporal or spatial loops of one level.
 MAX_LOOPS = 12
-#: Most groups of transfers that differ in multicast or scatter factor.
-MAX_GROUPS = 12
+#: Most groups of transfers that differ in multicast or scatter factor, without and with residual ends.
+MAX_GROUPS, MAX_RESIDUAL_GROUPS = 12, 64
 
 #: Places of a group of transfers: multicast factor, scatter factor, words.
 MULTICAST, SCATTER, WORDS = range(3)
@@ -103,10 +103,10 @@ class WorkArrays(NamedTuple):
     throttle: Floats
 
 
-def new_work(levels: int, spaces: int) -> WorkArrays:
-    """Return fresh work arrays."""
+def new_work(levels: int, spaces: int, *, residual: bool = False) -> WorkArrays:
+    """Return fresh work arrays, for nests with ``residual`` ends or without."""
     return WorkArrays(
-        np.zeros((levels, spaces, MAX_GROUPS, 3)),
+        np.zeros((levels, spaces, MAX_RESIDUAL_GROUPS if residual else MAX_GROUPS, 3)),
         np.zeros((levels, spaces, RECORD), np.int64),
         np.zeros((levels, spaces, FLOW)),
         np.zeros((levels, STATUS), np.int64),

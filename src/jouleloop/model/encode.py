@@ -118,7 +118,7 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
 
 
 def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Mapping]) -> NestArrays:
-    """Return the stacked arrays of many mappings of one problem; `encode_mapping` checks those that look wrong.
+    """Return the stacked arrays of many perfect mappings of one problem; `encode_mapping` checks those that look wrong.
 
     Raises
     ------
@@ -136,6 +136,8 @@ def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Map
     # One number after the other in one list: by far the cheapest way from Python objects to an array.
     flat: list[int] = []
     for n, mapping in enumerate(mappings):
+        if mapping.imperfect:
+            raise MappingError(Fault("ends early: mappings with residual ends are evaluated one by one"))
         start = len(flat)
         choice = tuple(level.keep for level in mapping.levels)
         if choice not in kept:

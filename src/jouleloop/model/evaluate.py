@@ -1,6 +1,7 @@
 """Evaluate mappings: one with everything that is known of it, or many of one layer in bulk."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,34 +36,63 @@ from jouleloop.model.collapse import collapse
 from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping, encode_mappings
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
 from jouleloop.model.kernel import count_transfers
+from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.price import price, utilize
-from jouleloop.model.semantics import FIRST_FILLS_ELIDED
+from jouleloop.model.residual import count_residual_transfers
+from jouleloop.model.semantics import FIRST_FILLS_ELIDED, Rules, rules_of
 from jouleloop.workload.problem import Problem
 
 
 def first_fills_elided(semantics: str) -> bool:
-    """Return whether ``semantics`` leaves the first fills of outputs out."""
+    """Return whether ``semantics``, which a search is proven for, leaves the first fills of outputs out."""
+    rules_of(semantics)
     if semantics not in FIRST_FILLS_ELIDED:
-        allowed = ", ".join(FIRST_FILLS_ELIDED)
-        raise MappingError(Fault("no rules of the native model", field="semantics", value=semantics, allowed=allowed))
+        text = "mappings are evaluated by these rules, but no search is proven for them"
+        raise MappingError(Fault(text, field="semantics", value=semantics, allowed=", ".join(FIRST_FILLS_ELIDED)))
     return FIRST_FILLS_ELIDED[semantics]
+
+
+@njit
+def count_nest(
+    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, resting: bool, nest: NestArrays, work: WorkArrays
+) -> tuple[float, int, int, int]:
+    """Run the whole model on one nest; return energy [pJ], cycles, utilized units and operations of one unit.
+
+    The energy is without leakage, and infinite where the counts of an overlapping output make no sense, see `collapse`.
+    """
+    units, steps = utilize(spec, nest, work)
+    count_transfers(layer, nest, work, resting)
+    sound = collapse(layer.read_write, nest.keep, elided, work)
+    total_pj, cycles = price(spec, compute_pj, nest.keep, steps, steps * units, work)
+    if not sound:
+        total_pj = np.inf
+    return total_pj, cycles, units, steps
 
 
 @njit
 def evaluate_nest(
     layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int]:
-    """Run the whole model on one nest; return energy [pJ], cycles, utilized units and operations of one unit.
+    """Run the model on one nest by the rules that searches are proven for; see `count_nest`."""
+    return count_nest(layer, spec, compute_pj, elided, False, nest, work)
 
-    The energy is infinite where the counts of an overlapping output make no sense, see `collapse`.
+
+@njit
+def evaluate_residual_nest(
+    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
+) -> tuple[float, int, int, int, int]:
+    """Run the whole model on one nest of which a loop ends early, as `evaluate_nest`; also return all operations.
+
+    All units count that any step uses: what is idle in the last run is paid for (``CollectWorkingSets``). The steps are
+    those of loops that run to their ends (``max_temporal_iterations``).
     """
     units, steps = utilize(spec, nest, work)
-    count_transfers(layer, nest, work)
+    computes = int(count_residual_transfers(layer, nest, work) * units)
     sound = collapse(layer.read_write, nest.keep, elided, work)
-    total_pj, cycles = price(spec, compute_pj, nest.keep, steps, steps * units, work)
+    total_pj, cycles = price(spec, compute_pj, nest.keep, steps, computes, work)
     if not sound:
         total_pj = np.inf
-    return total_pj, cycles, units, steps
+    return total_pj, cycles, units, steps, computes
 
 
 def evaluate_mapping(
@@ -79,7 +109,7 @@ def evaluate_mapping(
     Parameters
     ----------
     semantics
-        Which Timeloop is followed: ``timeloop-3.0.3`` or ``timeloop-2023-04`` (first output fills counted).
+        Which Timeloop is followed, of `jouleloop.model.semantics.RULES`.
     check_capacity
         Whether tiles that do not fit their level, or fill less of it than it asks for, are an error.
 
@@ -88,18 +118,42 @@ def evaluate_mapping(
     MappingError
         Where it is no mapping of this problem onto this architecture.
     """
+    rules = rules_of(semantics)
+    _check_costs(costs, rules)
     nest = encode_mapping(problem, arch, mapping)
     spec = encode_hardware(arch, costs)
-    work = new_work(*nest.keep.shape)
-    total_pj, cycles, units, steps = evaluate_nest(
-        encode_layer(problem), spec, costs.compute_pj, first_fills_elided(semantics), nest, work
-    )
+    work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
+    layer, elided = encode_layer(problem), rules.first_fills_elided
+    if mapping.imperfect:
+        first_fills_elided(semantics)  # the rules of Timeloop 4 are known for loops that run to their ends alone
+        residual = evaluate_residual_nest(layer, spec, costs.compute_pj, elided, nest, work)
+        total_pj, cycles, units, steps, computes = residual
+    else:
+        resting = rules.rests_keep_stride
+        total_pj, cycles, units, steps = count_nest(layer, spec, costs.compute_pj, elided, resting, nest, work)
+        computes = steps * units
     _check_gaps(problem, arch, work)
     if check_capacity:
         _check_capacity(arch, nest, spec, work)
     if total_pj == np.inf:
         raise MappingError(Fault("outputs overlap: fewer words move than a level sees, where Timeloop stops"))
-    return _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps)
+    found = _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps, computes)
+    if rules.leakage:
+        found = replace(found, energy_pj=found.energy_pj + sum(leakage_pj(costs, found).values()))
+    return found
+
+
+def _check_costs(costs: EnergyCosts, rules: Rules) -> None:
+    """Refuse energies that Timeloop 4 charges otherwise, by other names of actions, where its rules are asked for."""
+    text = "Timeloop 4 charges other actions of this table than 3.0.3, [read, fill, update] in pJ"
+    raise_all(
+        [
+            Fault(text, costs.table, level.level, list(level.later_pj), str([level.read_pj, *[level.write_pj] * 2]))
+            for level in costs.levels
+            if rules.leakage and level.later_pj is not None
+        ],
+        MappingError,
+    )
 
 
 def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
@@ -150,6 +204,7 @@ def _evaluation(
     cycles: int,
     units: int,
     steps: int,
+    computes: int,
 ) -> Evaluation:
     spaces = [space.name for space in problem.data_spaces]
     levels = []
@@ -181,7 +236,6 @@ def _evaluation(
             networks[f"{names[position]}<==>{names[position + 1]}"] = {
                 space: _network(problem, level, work, index, v) for v, space in enumerate(spaces)
             }
-    computes = steps * units
     return Evaluation(
         levels=tuple(levels),
         networks=networks,
@@ -203,10 +257,12 @@ def _network(problem: Problem, level: StorageLevel, work: WorkArrays, index: int
     times, spared = (2, work.access[index, v, PARTITION]) if written and not level.reduces else (1, 0)
     groups = work.groups[index, v, : work.access[index, v, GROUPS]]
     ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in groups if w > 0))
-    reductions = 0
+    reductions: int = 0
     for multicast, _, words in ingress if written else ():
-        # Timeloop adds to a whole number, which cuts every sum.
-        reductions = int(reductions + (multicast - 1) * words)
+        # Timeloop adds to a whole number, which cuts every sum; what was spared is taken off every group, and below 0
+        # the number wraps around, as the conversion of processors of today does.
+        total = reductions + (multicast - 1) * words
+        reductions = 0 if total >= 2.0**64 else int(total) % 2**64
     return NetworkStats(int(work.status[index, FANOUT]), ingress, float(work.flow[index, v, LINKS]), float(reductions))
 
 
@@ -215,7 +271,8 @@ def _evaluate_bulk(
     layer: LayerArrays,
     spec: Floats,
     compute_pj: float,
-    elided: bool,
+    rules: Rules,
+    leak_pj: Floats,
     nests: NestArrays,
     work: WorkArrays,
     energies_pj: Floats,
@@ -223,21 +280,27 @@ def _evaluate_bulk(
 ) -> None:
     for n in range(nests.counts.shape[0]):
         nest = NestArrays(nests.counts[n], nests.loops[n], nests.keep[n])
-        energies_pj[n], cycles[n], _, _ = evaluate_nest(layer, spec, compute_pj, elided, nest, work)
+        elided, resting = rules.first_fills_elided, rules.rests_keep_stride
+        energies_pj[n], cycles[n], _, _ = count_nest(layer, spec, compute_pj, elided, resting, nest, work)
+        for level in range(leak_pj.shape[0]):
+            energies_pj[n] += leak_pj[level] * work.status[level, INSTANCES] * cycles[n]
 
 
 def evaluate_nests(
     problem: Problem, arch: Architecture, costs: EnergyCosts, nests: NestArrays, semantics: str = "timeloop-3.0.3"
 ) -> tuple[Floats, Ints]:
     """Return total energy [pJ] and cycles, both of shape (nests,), of stacked nests of one layer."""
-    number = nests.counts.shape[0]
+    rules, number = rules_of(semantics), nests.counts.shape[0]
+    _check_costs(costs, rules)
+    leak_pj = np.array([level.leak_pj * rules.leakage for level in reversed(costs.levels)])
     energies_pj, cycles = np.empty(number), np.empty(number, np.int64)
     work = new_work(len(arch.levels), len(problem.data_spaces))
     _evaluate_bulk(
         encode_layer(problem),
         encode_hardware(arch, costs),
         costs.compute_pj,
-        first_fills_elided(semantics),
+        rules,
+        leak_pj,
         nests,
         work,
         energies_pj,

@@ -10,6 +10,9 @@ Why no loop is executed here: let loop 0 be the innermost temporal loop outside 
 two steps of outer loops there is at least one step of loop 0. A step of loop 0 always subtracts (the last move is
 either none or v0). A step of an outer loop j has the move vj (its own less those of all inner loops, which fall back to
 iteration 0), and subtracts only if vj = v0. So two box sizes and one comparison a loop give the exact sum.
+
+In Timeloop 4 a step that moves nothing is no move: it sends nothing and leaves the last move as it is. Then loop 0 is
+the innermost loop that moves the box, those inside it count for nothing, and so do outer steps with vj = 0.
 """
 
 import numpy as np
@@ -98,11 +101,12 @@ def _find_part(side: Ints, move: Ints, full_words: float, part_side: Ints, part_
 
 @njit(inline="always")
 def _count_calls(
-    loop: Ints, loops: int, move: Ints, stateless: bool, later: Floats, matches: Bools
+    loop: Ints, loops: int, move: Ints, stateless: bool, resting: bool, later: Floats, matches: Bools, rests: Bools
 ) -> tuple[float, float]:
     """Return how many steps fetch the whole box, and how many of outer loops a part, as they move like the innermost.
 
-    Writes the product of all bounds from each loop outward, and which loops match.
+    Writes the product of all bounds from each loop outward, which loops match, and, where ``resting``, which move
+    nothing and so fetch nothing.
     """
     for j in range(loops - 1, -1, -1):
         later[j] = later[j + 1] * loop[j, BOUND]
@@ -110,16 +114,32 @@ def _count_calls(
     matched_calls = 0.0
     for j in range(1, loops):
         match = not stateless
+        rest = resting
         for r in range(move.shape[1]):
             if move[j, r] != move[0, r]:
                 match = False
+            if move[j, r] != 0:
+                rest = False
         calls = (loop[j, BOUND] - 1) * later[j + 1]
         matches[j] = match
+        rests[j] = rest
+        if rest:
+            continue
         if match:
             matched_calls += calls
         else:
             whole_calls += calls
     return whole_calls, matched_calls
+
+
+@njit
+def _find_still(move: Ints, loops: int) -> int:
+    """Return how many of the innermost loops move nothing."""
+    for j in range(loops):
+        for r in range(move.shape[1]):
+            if move[j, r] != 0:
+                return j
+    return loops
 
 
 @njit(inline="always")
@@ -177,6 +197,7 @@ def _boundary(
     columns: int,
     rows: int,
     stateless: bool,
+    resting: bool,
     groups: Floats,
     record: Ints,
 ) -> float:
@@ -184,21 +205,29 @@ def _boundary(
 
     ``loop`` holds the temporal loops outside the boundary, innermost first; ``spatial`` the spatial loops at it,
     outermost first; each with the index step of one iteration. ``stateless`` marks the boundary to the compute units,
-    which hold nothing from one step to the next.
+    which hold nothing from one step to the next; ``resting`` says that steps without a move leave the last move alone.
     """
     ranks = coef.shape[0]
     side = np.empty(ranks, np.int64)
     move = np.zeros((max(loops, 1), ranks), np.int64)
     later = np.ones(max(loops, 1) + 1)
     matches = np.zeros(max(loops, 1), np.bool_)
+    rests = np.zeros(max(loops, 1), np.bool_)
     full_words = _find_sides(coef, inner_extent, side)
     _find_moves(coef, loop, loops, move)
+    still = 0
+    resting = resting and not stateless
+    if resting:
+        still = _find_still(move, loops)
+        loop = loop[still:]
+        move = move[still:]
+        loops -= still
     part_side = side.copy()
     part_at = np.zeros(ranks, np.int64)
     part_words = full_words
     if loops > 0 and not stateless:
         part_words = _find_part(side, move, full_words, part_side, part_at)
-    whole_calls, matched_calls = _count_calls(loop, loops, move, stateless, later, matches)
+    whole_calls, matched_calls = _count_calls(loop, loops, move, stateless, resting, later, matches, rests)
     first_calls = 0.0
     if loops > 0:
         first_calls = (loop[0, BOUND] - 1) * later[1]
@@ -236,6 +265,8 @@ def _boundary(
     links = 0.0
     for j in range(loops):
         # Loop 0 is called after a whole box (variant 0) or after a part (variant 1); others always after a part.
+        if rests[j]:
+            continue
         for variant in range(2 if j == 0 else 1):
             if j == 0:
                 calls = (loop[0, BOUND] - 1) * (whole_calls if variant == 0 else matched_calls)
@@ -249,11 +280,13 @@ def _boundary(
             if calls == 0.0 or words == 0.0:
                 continue
             used = False
-            if (whole[1] or part_words != 0.0) and _link_offset(side, part_side, part_at, move, j, whole, reach, need):
+            # After a step of a loop that moves nothing no neighbour has anything new.
+            linking = still == 0 and (whole[1] or part_words != 0.0)
+            if linking and _link_offset(side, part_side, part_at, move, j, whole, reach, need):
                 if not have_offsets:
                     have_offsets = True
                     fill_offsets(coef, spatial, spatials, offsets, codes, reach)
-                number = neighbour_links(offsets, need, columns, rows, linked)
+                number = neighbour_links(offsets, offsets, need, columns, rows, linked)
                 if number > 0:
                     for i in range(instances):
                         chosen[i] = not linked[i]
@@ -269,6 +302,8 @@ def _boundary(
                     plain_whole += calls
                 else:
                     plain_part += calls
+    if resting and loops > 0:  # steps of loop 0 after one that fetched nothing
+        plain_part += (loop[0, BOUND] - 1) * (later[1] - whole_calls - matched_calls)
     words = plain_whole * full_words + plain_part * part_words
     if words > 0.0:
         record_classes(sizes, distinct, words, groups, record)
@@ -276,11 +311,12 @@ def _boundary(
 
 
 @njit
-def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays) -> None:
+def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, resting: bool = False) -> None:
     """Count the transfers of every data space below every level.
 
-    Reads the mesh of ``work.status``; writes ``work.groups``, the words that links carry, and of ``work.access`` tiles,
-    sibling boxes and numbers of groups.
+    ``resting`` follows Timeloop 4, where steps without a move leave the last move alone. Reads the mesh of
+    ``work.status``; writes ``work.groups``, the words that links carry, and of ``work.access`` tiles, sibling boxes
+    and numbers of groups.
     """
     coef = layer.coef
     levels = nest.counts.shape[0]
@@ -327,6 +363,7 @@ def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays) -> N
                 work.status[level, COLUMNS],
                 work.status[level, ROWS],
                 level == 0,
+                resting,
                 work.groups[level, v],
                 work.access[level, v],
             )

@@ -7,13 +7,17 @@ from jouleloop.model.evaluation import Evaluation
 def leakage_pj(costs: EnergyCosts, evaluation: Evaluation) -> dict[str, float]:
     """Return the leakage energy by storage level, in pJ, over all cycles of the layer.
 
-    Utilized instances leak in every cycle, one instance where a level holds nothing; the others are taken to be
-    switched off. The compute units' leakage is not counted, as Timeloop does not count it.
+    Utilized instances leak in every cycle, whether they hold anything or not; the others are taken to be switched off.
+    The compute units' leakage is not counted, as Timeloop does not count it.
 
     Source: Timeloop (2025) ``src/model/buffer.cpp``, ``BufferLevel::ComputeLeaksPerCycle``.
     """
     result: dict[str, float] = {}
-    for level, energy in zip(evaluation.levels, costs.levels, strict=True):
-        instances = max((stats.instances for stats in level.data.values()), default=1)
+    names = [*(level.name for level in evaluation.levels[1:]), evaluation.compute_name]
+    instances = 1
+    for level, energy, inner in zip(evaluation.levels, costs.levels, names, strict=True):
         result[level.name] = energy.leak_pj * instances * evaluation.cycles
+        for traffic in evaluation.networks.get(f"{level.name}<==>{inner}", {}).values():
+            instances *= traffic.fanout
+            break
     return result

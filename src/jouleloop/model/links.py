@@ -79,8 +79,10 @@ def record_classes(sizes: Ints, distinct: int, words: float, groups: Floats, rec
 
 
 @njit
-def neighbour_links(offsets: Ints, need: Ints, columns: int, rows: int, linked: Bools) -> int:
+def neighbour_links(offsets: Ints, before: Ints, need: Ints, columns: int, rows: int, linked: Bools) -> int:
     """Mark the instances whose words a mesh neighbour held before; return their number.
+
+    ``before`` holds the offsets of the instances that were served one step before.
 
     Instance i sits at column i mod ``columns`` and row i div ``columns``, whatever its axes in the mapping
     (``NestAnalysis::ComputeNetworkLinkTransfers``, ``GetLinearIndex``).
@@ -111,11 +113,11 @@ def neighbour_links(offsets: Ints, need: Ints, columns: int, rows: int, linked: 
                 if column + 1 >= columns:
                     continue
                 other = i + 1
-            if other >= n:
+            if other >= before.shape[0]:
                 continue
             same = True
             for r in range(ranks):
-                if offsets[other, r] - offsets[i, r] != need[r]:
+                if before[other, r] - offsets[i, r] != need[r]:
                     same = False
                     break
             if same:

@@ -1,4 +1,43 @@
 """The versions of Timeloop's counting rules that the model follows, and where they differ."""
 
-#: Whether the first fill of an output is left out, by version; the change of 2 May 2023 leaves it out.
-FIRST_FILLS_ELIDED = {"timeloop-3.0.3": True, "timeloop-2023-04": False}
+from typing import NamedTuple
+
+from jouleloop.errors import Fault, MappingError
+
+
+class Rules(NamedTuple):
+    """How one version counts.
+
+    Attributes
+    ----------
+    first_fills_elided
+        Whether the first fill of an output is left out, as since 2 May 2023.
+    rests_keep_stride
+        Whether a step that moves nothing leaves the last move as it is, so that what two windows share is moved once.
+    leakage
+        Whether leakage is part of the total energy.
+    """
+
+    first_fills_elided: bool
+    rests_keep_stride: bool = False
+    leakage: bool = False
+
+
+#: By version. Source: Timeloop ``src/workload/shape-models/operation-space.cpp``,
+#: ``OperationSpace::SaveAndSubtractIfSameStride``, of v3.0.3 and of the main branch (commit 4cf6d4c).
+RULES = {
+    "timeloop-3.0.3": Rules(first_fills_elided=True),
+    "timeloop-2023-04": Rules(first_fills_elided=False),
+    "timeloop-4": Rules(first_fills_elided=True, rests_keep_stride=True, leakage=True),
+}
+
+#: Whether the first fill of an output is left out, by version, of those that the search is proven for.
+FIRST_FILLS_ELIDED = {name: rules.first_fills_elided for name, rules in RULES.items() if not rules.rests_keep_stride}
+
+
+def rules_of(semantics: str) -> Rules:
+    """Return the rules of a version; raise `MappingError` where there are none of that name."""
+    if semantics not in RULES:
+        allowed = ", ".join(RULES)
+        raise MappingError(Fault("no rules of the native model", field="semantics", value=semantics, allowed=allowed))
+    return RULES[semantics]

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pandas as pd
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
+from matplotlib.ticker import PercentFormatter
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.report.figures import macs_of
@@ -29,12 +29,16 @@ from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.table import data_spaces, find_responses, response_values
 
 _MANY_STACKS = 64
+_COMPUTE = "#bdbdbd"
+#: Below this share the rest is too thin to be seen beside the outermost level.
+_DWARFED = 0.3
 
 
-def breakdown_figure(
-    energies: pd.DataFrame, sweep: SweepDescription, architecture: str | None = None, *, share: bool = False
-) -> ReportFigure:
+def breakdown_figure(energies: pd.DataFrame, sweep: SweepDescription, architecture: str | None = None) -> ReportFigure:
     """Draw total energy as stacks: compute, then each level (colour) split by data space (hatch).
+
+    A row an architecture: left in joules, right as shares. Where the outermost level is nearly all of it, the shares
+    are those of the rest, since nothing else could be seen.
 
     Layers that share a size are averaged; of more than 64 sizes, evenly spaced ones are drawn.
 
@@ -46,8 +50,6 @@ def breakdown_figure(
         The sweep, for its variable.
     architecture
         Only this one; a panel each where none is named.
-    share
-        Stack shares of the total instead of joules.
 
     Raises
     ------
@@ -57,28 +59,33 @@ def breakdown_figure(
     names = architectures_of(energies, sweep.name, architecture)
     counted = []
     with styled():
-        figure, axes = new_figure(1, len(names))
-        for panel, name in zip(axes[0], names, strict=True):
+        figure, axes = new_figure(len(names), 2)
+        for (left, right), name in zip(axes, names, strict=True):
             rows = _usable(energies, sweep.name, name)
             x = evaluate_variable(sweep.variable, rows)
             parts = energy_parts(rows)
             counted.append(f"{name.capitalize()} n = {len(rows)}")
-            _draw_stacks(panel, x, parts, sweep.label, share=share)
-            panel.set_title(name.capitalize())
-            if share:
-                panel.set_ylabel("share of total energy")
-                panel.set_ylim(0, 1)
-            else:
-                response_axis(panel.yaxis, "pJ", "total energy", float(panel.get_ylim()[1]))
+            legend_below(left, _draw_stacks(left, x, parts, sweep.label), ncols=3, at=0.4)
+            left.set_title(name.capitalize())
+            response_axis(left.yaxis, "pJ", "total energy", float(left.get_ylim()[1]))
+            total = np.sum(list(parts.values()), axis=0)
+            outer = next(level for level, _ in parts if level != "compute")
+            rest = np.sum([values for (level, _), values in parts.items() if level != outer], axis=0) / total
+            dwarfed = bool(rest.max() < _DWARFED)
+            shares = {key: values / total * (not (dwarfed and key[0] == outer)) for key, values in parts.items()}
+            _draw_stacks(right, x, shares, sweep.label)
+            right.set_title(f"all but {outer}" if dwarfed else "shares")
+            right.set_ylabel("share of total energy")
+            right.yaxis.set_major_formatter(PercentFormatter(1, decimals=None))
+            right.set_ylim(0, None if dwarfed else 1)
     caption = (
         f"Question: where does the energy of sweep {sweep.name} go? Stacked from below: compute, then every level of "
         "the storage hierarchy (colour), split by data space (hatch: none weights, rising lines inputs, falling lines "
-        f"outputs). Unit: {'share of the total' if share else 'J'}. {', '.join(counted)} layers; layers of one size "
+        f"outputs). Unit: J, right share of the total. {', '.join(counted)} layers; layers of one size "
         "are averaged. "
         "No test is made here; the levels' own growth is in the table of verdicts."
     )
-    kind = "breakdown_share" if share else "breakdown"
-    return ReportFigure("_".join([kind, sweep.name, *([architecture] if architecture else [])]), figure, caption)
+    return ReportFigure("_".join(["breakdown", sweep.name, *([architecture] if architecture else [])]), figure, caption)
 
 
 def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
@@ -107,7 +114,9 @@ def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
 def stack_bars(panel: Axes, place: FloatArray, width: float, parts: dict[tuple[str, str], FloatArray]) -> list[Patch]:
     """Draw bars at ``place`` stacked from ``parts``, levels by colour and data spaces by hatch; return the legend."""
     levels = list(dict.fromkeys(level for level, _ in parts))
-    colours = {level: ("#bdbdbd" if level == "compute" else SERIES[i % len(SERIES)]) for i, level in enumerate(levels)}
+    # By the place of a level in its hierarchy, as in the report's page.
+    stored = [level for level in levels if level != "compute"]
+    colours = {"compute": _COMPUTE} | {level: SERIES[i % len(SERIES)] for i, level in enumerate(stored)}
     base = np.zeros(place.size)
     hatch = hatches(dict.fromkeys(space for _, space in parts if space != "compute")) | {"compute": ""}
     for (level, space), height in parts.items():
@@ -118,29 +127,27 @@ def stack_bars(panel: Axes, place: FloatArray, width: float, parts: dict[tuple[s
     return handles + [Patch(facecolor="#dddddd", hatch=hatch[s], edgecolor="#444444", label=s) for s in spaces]
 
 
-def _draw_stacks(
-    panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatArray], label: str, *, share: bool
-) -> None:
+def _draw_stacks(panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatArray], label: str) -> list[Patch]:
+    """Draw the mean parts of every size as a stack; return the legend."""
     sizes, group = np.unique(x, return_inverse=True)
     chosen = np.arange(sizes.size)
     if sizes.size > _MANY_STACKS:
         chosen = np.unique(np.linspace(0, sizes.size - 1, _MANY_STACKS).round().astype(int))
     counts = np.bincount(group)
     means = {key: np.bincount(group, values)[chosen] / counts[chosen] for key, values in parts.items()}
-    total = np.sum(list(means.values()), axis=0) if share else np.ones(chosen.size)
     # Unevenly spaced sizes (products mn) are drawn side by side and labelled with their values.
     gaps = np.diff(sizes[chosen])
     even = gaps.size == 0 or bool(np.allclose(gaps, gaps[0]))
     place = sizes[chosen] if even else np.arange(chosen.size, dtype=np.float64)
     width = 0.85 * (float(gaps[0]) if even and gaps.size else 1.0)
-    handles = stack_bars(panel, place, width, {key: values / total for key, values in means.items()})
-    legend_below(panel, handles, ncols=4)
+    handles = stack_bars(panel, place, width, means)
     if not even:
         shown = np.linspace(0, chosen.size - 1, 6).round().astype(int)
         exponent = thousands(float(sizes[-1])) if sizes[-1] >= 1e5 else 0
         panel.set_xticks(place[shown], [f"{sizes[chosen][i] / 10.0**exponent:.3g}" for i in shown])
         label = scaled_label(label, exponent)
     panel.set_xlabel(label)
+    return handles
 
 
 def heat_map_figure(
@@ -156,6 +163,8 @@ def heat_map_figure(
     require_columns(energies, ["C", "M", response])
     names = architectures_of(energies, sweep, architecture)
     counted = []
+    import seaborn as sns  # noqa: PLC0415 - slow to import, and no other figure needs it
+
     with styled():
         figure, axes = new_figure(1, len(names))
         for panel, name in zip(axes[0], names, strict=True):

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import PercentFormatter
 
@@ -12,10 +13,11 @@ from jouleloop.report.selection import architectures_of
 from jouleloop.report.style import (
     FIT,
     MANY_LAYERS,
+    PANEL_HEIGHT_IN,
+    PANEL_WIDTH_IN,
     SERIES,
     ReportFigure,
-    legend_below,
-    new_figure,
+    letter_panels,
     response_axis,
     spans_decades,
     styled,
@@ -53,12 +55,18 @@ def law_figure(
         raise InputError(Fault("no point has a law"))
     names = architectures_of(points, sweep, architecture)
     counted = []
-    entries = 0
     with styled():
-        figure, axes = new_figure(len(names), 2)
-        for (left, right), name in zip(axes, names, strict=True):
-            rows = points[(points["sweep"] == sweep) & (points["architecture"] == name)]
-            own = laws[(laws["sweep"] == sweep) & (laws["architecture"] == name)]
+        tables = [
+            tuple(table[(table["sweep"] == sweep) & (table["architecture"] == name)] for table in (points, laws))
+            for name in names
+        ]
+        entries = [min(len(own), _NAMED + 1) for _, own in tables]
+        heights = [PANEL_HEIGHT_IN + count * _ENTRY_IN for count in entries]
+        figure = Figure(figsize=(2 * PANEL_WIDTH_IN, sum(heights)), layout="constrained")
+        parts = figure.subfigures(len(names), 1, squeeze=False, height_ratios=heights)[:, 0]
+        axes = [part.subplots(1, 2) for part in parts]
+        letter_panels([panel for row in axes for panel in row])
+        for part, (left, right), name, (rows, own) in zip(parts, axes, names, tables, strict=True):
             colours = _colours(own)
             grid = _grid(rows)
             if grid is None:
@@ -82,13 +90,10 @@ def law_figure(
             handles = [Patch(facecolor=colours[law], label=_described(own, law)) for law in colours]
             if len(own) > len(colours):
                 handles.append(Patch(facecolor=_OTHERS, label=f"{len(own) - len(colours)} further laws"))
-            legend_below(right, handles, at=-0.25)
-            entries += len(handles)
+            # Below both panels, so that it takes nothing of their width.
+            part.legend(handles=handles, loc="outside lower left", handlelength=1.2)
             without = int((rows["law"] == "").sum())
             counted.append(f"{name.capitalize()} n = {len(rows)}, {len(own)} laws, {without} points without one")
-        # The legends take their height from the figure's, not from the panels'.
-        width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height + entries * _ENTRY_IN)
     caption = (
         f"Question: which exact law does the data energy of each layer of sweep {sweep} obey? Left: the layers in the "
         "colour of their law; right: measured energy over the most common law's, a step wherever another class of "

@@ -156,15 +156,6 @@ FIGURES = (
         title="paper 002",
     ),
     FigureKind(
-        "figure4_panel",
-        "figure4/{sweep}_{architecture}",
-        (ENERGIES,),
-        "study_figures:draw_figure4_panel",
-        "**Question:** the same as of Figure 4, whose panel this is. **Unit:** J. **n:** {layers} layers. " + _RULE,
-        applies=lambda study, sweep: has_figure4(study, sweep) and sweep.name in FIGURE4_SWEEPS,
-        title="paper 002",
-    ),
-    FigureKind(
         "growth",
         "{sweep}/growth_{architecture}",
         (ENERGIES,),

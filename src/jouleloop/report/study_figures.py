@@ -46,11 +46,6 @@ def draw_figure4(run: RunTables) -> ReportFigure:
     return figure4(run.analysis(*FIGURE4_SWEEPS), FIGURE4_SWEEPS, names)
 
 
-def draw_figure4_panel(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
-    """Draw one panel of Figure 4."""
-    return growth_figure(run.analysis(sweep), sweep, architecture)
-
-
 def draw_laws(run: RunTables, sweep: str) -> ReportFigure:
     """Draw which law holds where."""
     return law_figure(run.table(LAWS), run.table(LAW_POINTS), sweep, describe(run.sweep(sweep)).label)

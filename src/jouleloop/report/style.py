@@ -1,6 +1,7 @@
 """The one style of all figures: sizes, colours, units, and writing PNG, SVG and PDF with reproducible bytes."""
 
 import math
+import string
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -98,7 +99,15 @@ def new_figure(rows: int, columns: int, *, sharey: bool | str = False) -> tuple[
     """Return a figure of ``rows`` × ``columns`` panels and its axes, row by row."""
     figure = Figure(figsize=(PANEL_WIDTH_IN * columns, PANEL_HEIGHT_IN * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)  # type: ignore[arg-type]
+    letter_panels([panel for row in axes for panel in row])
     return figure, [list(row) for row in axes]
+
+
+def letter_panels(panels: Sequence[Axes]) -> None:
+    """Name the panels of one figure a, b, c …, so that a text can point at them; a single one needs no name."""
+    if len(panels) > 1:
+        for letter, panel in zip(string.ascii_lowercase, panels, strict=False):
+            panel.set_title(letter, loc="left", fontweight="bold")
 
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k"}

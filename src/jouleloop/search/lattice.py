@@ -26,9 +26,6 @@ from jouleloop.search.arrays import (
     Grid,
 )
 
-#: Most states of one kind. Beyond, its runs count as started with the whole: weaker bounds, which take less memory.
-MOST_STATES = 2_000_000
-
 
 def find_kinds(side: Ints) -> Ints:
     """Return the kind of every dimension, -1 for those that move all data spaces.
@@ -54,8 +51,8 @@ def find_kinds(side: Ints) -> Ints:
     return kind
 
 
-def new_grid(bounds: Ints, kind: Ints) -> Grid:
-    """Return an empty grid with room for a layer of these bounds, its rests and kinds filled in."""
+def new_grid(bounds: Ints, kind: Ints, most_states: int) -> Grid:
+    """Return a grid for a layer of these bounds; kinds of more states than that take all runs for whole ones."""
     dims = len(bounds)
     kinds = int(kind.max()) + 1
     most = max(_count(int(bound), lambda k: k + 1) for bound in bounds)
@@ -73,7 +70,7 @@ def new_grid(bounds: Ints, kind: Ints) -> Grid:
     grid.axis[:, WHOLE] = 0
     fill_grid(grid)
     for k in range(kinds):
-        if grid.state[k, dims] > MOST_STATES:
+        if grid.state[k, dims] > most_states:
             grid.axis[kind == k, WHOLE] = 1
     return grid
 

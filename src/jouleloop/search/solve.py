@@ -72,6 +72,9 @@ from jouleloop.search.sketch import compulsory_pj
 #: Work of a quick descent for a first mapping, and how many may fail.
 _DIVE_TICKS, _MOST_DIVES = 20_000, 8
 _NEVER = 1 << 62
+#: Most entries of all tables together, 400 MB of them. Where it takes more, tables know less of where runs started:
+#: weaker bounds, the same optimum.
+MOST_CELLS = 50_000_000
 
 
 @njit
@@ -274,9 +277,9 @@ class Solver:
             np.zeros((levels + 1, spaces, RATE)),
         )
         kind = find_kinds(unrolled.side)
-        grid = new_grid(layer.bounds, kind)
-        points = fill_grid(grid)
         rows = dims + int(kind.max()) + 1
+        grid = new_grid(layer.bounds, kind, MOST_CELLS // (levels * rows))
+        points = fill_grid(grid)
         tables = Tables(
             np.empty((levels, rows, int(grid.state[:, dims].max()))),
             np.empty((levels, 1 + points)),

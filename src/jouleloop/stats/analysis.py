@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.stats.cases import Case, SweepDescription
+from jouleloop.stats.cases import ENERGY, Case, SweepDescription
 from jouleloop.stats.columns import FAMILIES
 from jouleloop.stats.describe import describe
 from jouleloop.stats.expected import growth_named
@@ -31,10 +31,9 @@ from jouleloop.stats.table import check_table, find_responses, groups, response_
 
 __all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table"]
 
+_ALL = ("data", "total", "compute", "levels", "spaces", "dram_words")
 _DIGITS, _P_DIGITS = 10, 6
 """Significant digits of numbers and of p-values: below that, processors and libraries of special functions differ."""
-_OF_EVERY_ARCHITECTURE = ("data_pj", "total_pj")
-"""Responses that are missing values where they are empty; a level's energy is empty where there is no such level."""
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ def analyse_table(
         sizes = evaluate_variable(sweep.variable, group.usable, field=f"sweeps.{sweep.name}.variable")
         for response in responses:
             values = response_values(group.usable, response)
-            if values is None and response.name not in _OF_EVERY_ARCHITECTURE:
+            if values is None and response.name not in ENERGY:
                 continue  # a level of another architecture
             if values is None:
                 values = np.full(len(group.usable), math.nan)
@@ -127,6 +126,8 @@ def analyse_table(
                 test = fit_growth(one.sizes, one.values, growth, options)
             except InputError as error:
                 raise error.at(f"sweep {sweep.name}") from error
+            if not sweep.claims(response.name):
+                test = test.unclaimed()
             tests[group.sweep, group.architecture, group.engine, group.energy_table, response.name] = test
             structure = structure_of(one, test)
             envelope = lower_envelope(one.sizes, one.values, growth, options)
@@ -172,6 +173,9 @@ def _described(energies: pd.DataFrame, sweeps: Sequence[SweepDescription]) -> di
                 growth_named(name)
             except InputError as error:
                 faults += error.at(f"sweep {sweep.name}").faults
+        stated = set(sweep.response_growth) - {response.name for response in find_responses(energies, _ALL)}
+        hint = "names no response of the energies table"
+        faults += [Fault(hint, field=f"sweep {sweep.name}.response_growth", value=name) for name in sorted(stated)]
     raise_all(faults)
     return described
 

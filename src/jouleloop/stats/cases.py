@@ -11,6 +11,9 @@ from jouleloop.stats.quadratic import PUBLISHED_P
 from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.table import Response
 
+#: What the expected growth of a sweep is said of.
+ENERGY = ("data_pj", "total_pj")
+
 
 @dataclass(frozen=True)
 class SweepDescription:
@@ -27,7 +30,7 @@ class SweepDescription:
     symbol
         The variable in words; the expression itself where empty.
     response_growth
-        Expected growth of responses that differ from ``growth``, by response name.
+        Expected growth of further responses than the energy, by response name; the others are not tested.
     published_p
         Published p-value of the data energy's quadratic term, by architecture; paper 002's own sweeps have theirs.
     """
@@ -38,6 +41,10 @@ class SweepDescription:
     symbol: str = ""
     response_growth: Mapping[str, str] = field(default_factory=dict)
     published_p: Mapping[str, float] = field(default_factory=dict)
+
+    def claims(self, response: str) -> bool:
+        """Whether theory states how ``response`` grows: the energy as a whole, and what the sweep says."""
+        return response in ENERGY or response in self.response_growth
 
     @property
     def label(self) -> str:

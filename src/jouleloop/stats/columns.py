@@ -64,7 +64,12 @@ VERDICTS = Layout(
         Column("n_left_out", "whole", "layers", "Layers left out; `left_out` names them."),
         Column("variable_min", "number", "", "Least value of the variable."),
         Column("variable_max", "number", "", "Greatest value of the variable."),
-        Column("verdict", "text", "", "`exact`, `confirmed`, `refuted` or `inconclusive`."),
+        Column(
+            "verdict",
+            "text",
+            "",
+            "`exact`, `confirmed`, `refuted`, `inconclusive` or `not tested`.",
+        ),
         REASON,
         _EXACT,
         Column("excess_power", "whole", "", "Power of the term that must not be there."),

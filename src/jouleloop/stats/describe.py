@@ -9,12 +9,13 @@ from jouleloop.stats.expected import growth_named
 
 _NAMED_LAYERS = 5
 _LEVEL = 0.05  # of the paper's test, paper 002, Section 6
-_VERDICT_ORDER = ("exact", "confirmed", "inconclusive", "refuted")
+_VERDICT_ORDER = ("exact", "confirmed", "inconclusive", "refuted", "not tested")
 _SETTLED = {
     "exact": "The expected growth holds exactly",
     "confirmed": "Within the margin and over this range the expected growth is confirmed",
     "refuted": "The expected growth is refuted",
     "inconclusive": "These points neither confirm nor refute the expected growth",
+    "not tested": "Nothing is tested",
 }
 
 
@@ -156,6 +157,7 @@ def _others(rows: pd.DataFrame) -> list[str]:
     parts = [f"{counts[name]} {name}" for name in _VERDICT_ORDER if name in counts]
     refuted = [str(name) for name in rows.loc[rows["verdict"] == "refuted", "response"]]
     if refuted:
-        parts[-1] += f" ({', '.join(refuted[:_NAMED_LAYERS])}{', …' if len(refuted) > _NAMED_LAYERS else ''})"
+        place = next(i for i, part in enumerate(parts) if part.endswith(" refuted"))
+        parts[place] += f" ({', '.join(refuted[:_NAMED_LAYERS])}{', …' if len(refuted) > _NAMED_LAYERS else ''})"
     responses = "response" if len(rows) == 1 else "responses"
     return [f"Of {len(rows)} further {responses}, each against the growth expected of it: {', '.join(parts)}."]

@@ -1,6 +1,6 @@
 """One growth test: does a response grow with a variable as theory expects? Fit, tests and verdict of one sweep."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -22,12 +22,13 @@ _FORM_NAMES = {0: "constant", 1: "linear", 2: "quadratic", 3: "cubic", 4: "quart
 
 
 class Outcome(StrEnum):
-    """The four verdicts."""
+    """The four verdicts, and what stands in their place where nothing was claimed."""
 
     CONFIRMED = "confirmed"
     REFUTED = "refuted"
     INCONCLUSIVE = "inconclusive"
     EXACT = "exact"
+    UNTESTED = "not tested"
 
 
 @dataclass(frozen=True)
@@ -113,6 +114,12 @@ class GrowthTest:
     exponent: ExponentFit | None = None
     forms: tuple[Form, ...] = ()
     specification: SpecificationTests = field(default_factory=SpecificationTests)
+
+    def unclaimed(self) -> "GrowthTest":
+        """Return the fit without a verdict or p-value: of a response that theory does not say this growth of."""
+        exponent = self.exponent and replace(self.exponent, expected=NAN, agrees="")
+        verdict = Verdict(Outcome.UNTESTED, "theory states no growth of it in this variable")
+        return replace(self, verdict=verdict, quadratic=None, exponent=exponent, specification=SpecificationTests())
 
     def predict(self, x: npt.ArrayLike) -> FloatArray:
         """Return the expected form's fitted values at ``x`` (NaN where nothing was fitted)."""

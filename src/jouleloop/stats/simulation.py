@@ -110,7 +110,7 @@ MISFITS = ("S", "sine", "two kinks", "kink 50", "kink 75", "kink 90")
 
 def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
     """Return the scenarios; those at the margin are the hardest cases, where each error may reach the level."""
-    confirmed, refuted, inconclusive, exact = Outcome
+    confirmed, refuted, inconclusive, exact, _ = Outcome
     good = frozenset({confirmed})
 
     def case(

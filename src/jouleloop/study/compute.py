@@ -20,7 +20,7 @@ from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
 
-LOG = logging.getLogger("jouleloop.pipeline")
+LOG = logging.getLogger("jouleloop.study")
 
 #: Layers of the first and of the greatest batch that is stored together, and the seconds it should take.
 _FIRST_BATCH, _MOST_BATCH = 16, 1024

@@ -14,6 +14,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError, unknown
 from jouleloop.files import shown_path
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.read import own_constraints, read_constraints
+from jouleloop.model.semantics import rules_of
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
@@ -81,7 +82,10 @@ class TargetSet:
             raise InputError(unknown(semantics, SEMANTICS, "semantics", field="semantics"))
         self.files = files
         self.semantics = semantics
-        self.arch: Architecture = read_architecture(files.arch, variables=dict(files.variables), changes=files.changes)
+        later = rules_of(semantics).rests_keep_stride
+        self.arch: Architecture = read_architecture(
+            files.arch, variables=dict(files.variables), changes=files.changes, later=later
+        )
         faults: list[Fault] = []
         try:
             self.costs: EnergyCosts = costs_of(self.arch, files.sources)

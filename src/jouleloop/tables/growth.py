@@ -28,17 +28,27 @@ def describe(sweep: Sweep) -> SweepDescription:
 
 
 def _response_growth(sweep: Sweep) -> dict[str, str]:
-    """Return the growth of the DRAM words that theory expects to stay as they are.
+    """Return the growth that theory states of further responses than the energy, with what the sweep itself states.
 
-    In the least traffic of a fully-connected layer, every input read once and every output read and written once (the
-    2m + n accesses of `pair_count_accesses`), more outputs move no more inputs, nor the reverse.
+    The least traffic of a fully-connected layer reads every weight and every input once and reads and writes every
+    output once (paper 002: mn weights and the 2m + n accesses of `pair_count_accesses`). So with inputs alone or
+    outputs alone, the words of each follow, and those of the other stay as they are; where both vary, the weights'.
     """
+    given = dict(sweep.response_growth)
     layers = [point.layer for point in sweep.points]
     if any(layer.kind.name != "fc" for layer in layers):
-        return {}
-    varying = {name for name in ("C", "M") if len({layer.sizes[name] for layer in layers}) > 1}
-    spaces = {"inputs": "C", "outputs": "M"}
-    return {f"dram_words_{space}": "constant" for space, size in spaces.items() if varying and size not in varying}
+        return given
+    varying = {name for layer in layers for name, size in layer.sizes.items() if size != layers[0].sizes[name]}
+    of_variable = dict.fromkeys(("dram_words", "dram_words_weights"), sweep.expected)
+    if varying == {"C"}:
+        stated = of_variable | {"dram_words_inputs": sweep.expected, "dram_words_outputs": "constant"}
+    elif varying == {"M"}:
+        stated = of_variable | {"dram_words_outputs": sweep.expected, "dram_words_inputs": "constant"}
+    elif varying == {"C", "M"} and "".join(sweep.variable.split()) in ("mn", "C*M", "M*C"):
+        stated = {"dram_words_weights": sweep.expected}
+    else:
+        stated = {}
+    return stated | given
 
 
 def check_growth(study: Study) -> None:
@@ -53,8 +63,8 @@ def check_sweeps(sweeps: Iterable[Sweep]) -> None:
         if sweep.is_network:
             continue
         try:
-            growth = growth_named(sweep.expected)
-            growth.regressors(evaluate_variable(sweep.variable, layer_table(sweep)))
+            for name in (sweep.expected, *dict(sweep.response_growth).values()):
+                growth_named(name).regressors(evaluate_variable(sweep.variable, layer_table(sweep)))
         except InputError as error:
             faults += error.at(sweep.source).faults
     raise_all(faults)

@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,16 @@ from jouleloop.workload.kinds import OWN, kind_named
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.shape_file import read_kind
 from jouleloop.workload.sizes import input_elements, layer_from_sizes, output_elements, parse_layer
-from jouleloop.workload.sweep_schema import NetworkFile, NetworkLayer, Part, RandomLayers, Range, SweepFile
+from jouleloop.workload.sweep_schema import (
+    NetworkFile,
+    NetworkLayer,
+    Part,
+    RandomLayers,
+    Range,
+    SweepFile,
+    TransformerSweep,
+)
+from jouleloop.workload.transformer import Transformer, products
 from jouleloop.workload.variants import UNCHANGED, Variant, sorted_variants
 
 MAX_POINTS = 1_000_000
@@ -37,12 +46,15 @@ class SweepPoint:
         How often a network runs the layer; 1 in a sweep.
     variant
         Attributes of the architecture that the point sets.
+    given
+        What the layer was made from, by column, where that is none of its own sizes: the tokens of a transformer.
     """
 
     layer: Layer
     input_size: int | None
     count: int = 1
     variant: Variant = UNCHANGED
+    given: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,8 @@ class Sweep:
         Paths of the architecture's attributes that the sweep sets; empty for a sweep of layers alone.
     architectures
         Names of the architectures it runs on; empty for all.
+    response_growth
+        Growth that theory states of further responses than the energy.
     """
 
     name: str
@@ -76,6 +90,7 @@ class Sweep:
     description: str = ""
     attributes: tuple[str, ...] = ()
     architectures: tuple[str, ...] = ()
+    response_growth: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_network(self) -> bool:
@@ -131,7 +146,54 @@ def load_sweep(path: Path) -> Sweep:
         spec.description,
         tuple(spec.architecture),
         tuple(spec.architectures),
+        response_growth=tuple(sorted(spec.response_growth.items())),
     )
+
+
+def load_sweeps(path: Path) -> list[Sweep]:
+    """Return the sweep in the file ``path``, or the sweeps of a transformer's matrix products."""
+    data = read_yaml(path)
+    if not isinstance(data, dict) or "transformer" not in data:
+        return [load_sweep(path)]
+    spec = validate(TransformerSweep, data, path)
+    try:
+        return _transformer_sweeps(spec, path)
+    except InputError as error:
+        raise error.at(path) from error
+
+
+def _transformer_sweeps(spec: TransformerSweep, path: Path) -> list[Sweep]:
+    form = {key: value for key, value in spec.transformer.items() if isinstance(value, (list, dict))}
+    if len(form) != 1:
+        text = "exactly one size has to be a range or a list"
+        raise InputError(Fault(text, field="transformer", value=", ".join(form) or None))
+    key = next(iter(form))
+    values = _values(validate(Part, {"ranges": form}, f"{path}: transformer").ranges[key])
+    points: dict[str, list[SweepPoint]] = {part: [] for part in spec.expected}
+    known: dict[str, None] = {}
+    for value in values:
+        made = products(validate(Transformer, {**spec.transformer, key: value}, f"{path}: transformer"))
+        known |= dict.fromkeys(product.name for product in made)
+        for product in made:
+            if product.name in points:
+                layer, _ = layer_from_sizes("matmul", product.sizes, name=f"{product.name}_{value}")
+                points[product.name].append(SweepPoint(layer, None, product.count, given=((key, value),)))
+    raise_all([unknown(part, known, "matrix product", field="expected") for part in spec.expected if part not in known])
+    name = _name(spec.name, path)
+    return [
+        Sweep(
+            _name(f"{name}_{part}", path),
+            "matmul",
+            tuple(found),
+            str(path),
+            expected=spec.expected[part],
+            architectures=tuple(spec.architectures),
+            variable=key,
+            symbol=spec.symbol,
+            description=spec.description,
+        )
+        for part, found in points.items()
+    ]
 
 
 def _tested_keys(data: Any, path: Path) -> list[Fault]:
@@ -195,8 +257,12 @@ def load_network(path: Path) -> Sweep:
     faults: list[Fault] = []
     points: list[SweepPoint] = []
     names: dict[str, Layer | None] = {}
-    for index, entry in enumerate(spec.layers):
-        field = f"layers.{index}"
+    generated = [] if spec.transformer is None else products(spec.transformer)
+    entries = [("transformer", NetworkLayer(kind="matmul", **asdict(product))) for product in generated]
+    entries += [(f"layers.{index}", entry) for index, entry in enumerate(spec.layers)]
+    if not entries:
+        faults.append(Fault("the network has no layers", field="layers", allowed="layers or transformer"))
+    for field, entry in entries:
         if entry.name in names:
             faults.append(Fault("two layers have one name", field=f"{field}.name", value=entry.name))
         names[entry.name] = None

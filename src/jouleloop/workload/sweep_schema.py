@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from jouleloop.workload.kinds import OWN, kind_names
 from jouleloop.workload.strict import Strict
+from jouleloop.workload.transformer import Transformer
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
@@ -231,6 +232,14 @@ class SweepFile(Strict):
         max_length=60,
         json_schema_extra=unit("growth"),
     )
+    response_growth: dict[str, str] = Field(
+        default={},
+        description=(
+            "Growth that theory expects of further responses, by name: `dram_words`, `DRAM_pj`, `GlobalBuffer_pj`, …; "
+            "a response that is not named is not tested."
+        ),
+        json_schema_extra=unit("growth"),
+    )
     published: dict[str, str] = Field(
         default={},
         description="By architecture: table of published energies (parameter;total;compute;data); path from this file.",
@@ -287,6 +296,35 @@ class NetworkFile(Strict):
         description="What happens where the stride does not divide the stated input, as in a sweep.",
         json_schema_extra=unit("choice"),
     )
-    layers: list[NetworkLayer] = Field(
-        min_length=1, description="The distinct layers.", json_schema_extra=unit("layers")
+    transformer: Transformer | None = Field(
+        default=None,
+        description="A transformer whose matrix products are layers, before those that are listed.",
+        json_schema_extra=unit("transformer"),
+    )
+    layers: list[NetworkLayer] = Field(default=[], description="The distinct layers.", json_schema_extra=unit("layers"))
+
+
+class TransformerSweep(Strict):
+    """Sweeps of a transformer: one for each of its matrix products, over the values of one of its sizes."""
+
+    name: Name | None = Field(
+        default=None,
+        description="Beginning of the sweeps' names; the file's name where it is left out.",
+        json_schema_extra=unit("text"),
+    )
+    description: str = Field(default="", description="What the sweeps are for.", json_schema_extra=unit("text"))
+    transformer: dict[str, Any] = Field(
+        description="The description of a network's transformer, one of its sizes as a range or list.",
+        json_schema_extra=unit("transformer"),
+    )
+    expected: dict[str, str] = Field(
+        min_length=1,
+        description="Growth that theory expects, by matrix product; others get no sweep.",
+        json_schema_extra=unit("growth"),
+    )
+    symbol: str = Field(default="", max_length=60, description="What varies, in words.", json_schema_extra=unit("text"))
+    architectures: list[Name] = Field(
+        default=[],
+        description="Architectures that the sweeps run on; all where left out.",
+        json_schema_extra=unit("names"),
     )

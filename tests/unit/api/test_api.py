@@ -129,6 +129,12 @@ def test_no_mapping_is_below_the_bounds(layer: str) -> None:
 def test_a_plot_stacks_the_whole_energy(found: jl.Result) -> None:
     panel = found.plot()
     assert sum(bar.get_width() for bar in panel.patches) == pytest.approx(found.energy_pj, rel=1e-9)  # type: ignore[attr-defined]
+    names = [label.get_text() for label in panel.get_yticklabels()]
+    drawn = dict.fromkeys(names, 0.0)
+    for bar in panel.patches:
+        drawn[names[round(bar.get_y() + bar.get_height() / 2)]] += bar.get_width()  # type: ignore[attr-defined]
+    by_level = found.breakdown().groupby("level")["energy_pj"].sum()
+    assert drawn == {name: pytest.approx(by_level[name], rel=1e-9) for name in names}
     panel.figure.clear()
 
 

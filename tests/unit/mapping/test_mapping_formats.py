@@ -70,7 +70,7 @@ def only(level: str = "DRAM", kind: str = "temporal", **more: Any) -> list[Any]:
         (only("shared_glb", "spatial", factors="M=2", split=0) + only(factors="C=0 M=64"), "along Y, the fan-out is 1"),
         (only(factors="C=0 M=0") + only(factors="C=1"), "second time"),
         (only(factors="C=0 M<=128"), "states exact factors"),
-        (only(factors="C=0 M=43,42"), "imperfect factors"),
+        (only(factors="C=0 M=43,42"), "loops of M end at 42, the layer has 128"),
         (only(factors="C=0 M=0", no_temporal_reuse=["Inputs"]), "unknown key"),
         (only(factors="C=0 M=0") + only(kind="skew"), "skewed mappings are not supported"),
         (only(factors="C=0 M=0") + only(kind="bypass", bypass=["Inputs"]), "outermost level must keep Inputs"),
@@ -87,7 +87,7 @@ def test_refused_directives(directives: Any, message: str, eyeriss: Architecture
     ("old", "new", "message"),
     [
         ("for C in [0:64)", "for C in [0:63)", "factors of C multiply to 1008"),
-        ("for C in [0:64)", "for C in [0:64,63)", "imperfect factors"),
+        ("for C in [0:64)", "for C in [0:64,63)", "loops of C end at"),
         ("shared_glb", "sharde_glb", "did you mean 'shared_glb'"),
         ("(Spatial-Y)", "(Spatial-X)", "along X, the fan-out is 1"),
         ("for C in [0:64)", "if C in [0:64)", "is no line of a loop nest"),

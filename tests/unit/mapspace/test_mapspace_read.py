@@ -106,7 +106,7 @@ KEEPS = [
         ([{**GB, "type": "temporal", "factors": "C>=8 C<=4"}], "contradicts"),
         ([{**GB, "type": "temporal", "factors": "C<=4"}, {**GB, "type": "temporal", "factors": "C=8"}], "contradicts"),
         ([{**GB, "type": "temporal", "factors": "K=1"}], "unknown dimension"),
-        ([{**GB, "type": "temporal", "factors": "C=5,3"}], "imperfect factors"),
+        ([{**GB, "type": "temporal", "factors": "C=5,3"}], "only a mapping states residual ends"),
         ([{**GB, "type": "temporal", "permutation": "CC"}], "names C twice"),
         ([{**GB, "type": "temporal", "permutaton": "C"}], "did you mean 'permutation'"),
         ([{**GB, "type": "temporal", "factors": "C="}], "is no factor"),

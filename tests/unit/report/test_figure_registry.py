@@ -44,7 +44,6 @@ def test_every_file_is_drawn_by_one_rule(plan: Workflow) -> None:
     assert set(plan.figure_files(always=True)) < set(files)
     for file in (
         "results/figures/figure4.png",
-        "results/figures/figure4/fc_inputs_simba.svg",
         "results/figures/fc_weights/growth_eyeriss.pdf",
         "results/figures/fc_weights/heat_map_eyeriss.png",
         "results/figures/conv_stride/theory.png",

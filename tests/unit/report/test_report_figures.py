@@ -71,7 +71,7 @@ def drawn(energies: pd.DataFrame, analysis: Analysis) -> list[ReportFigure]:
         growth_figure(analysis, "fc_inputs", "simba", published=published),
         architectures_figure(energies, analysis, "fc_outputs"),
         breakdown_figure(energies, SWEEPS[0]),
-        breakdown_figure(energies, SWEEPS[2], "simba", share=True),
+        breakdown_figure(energies, SWEEPS[2], "simba"),
         heat_map_figure(energies, "fc_weights"),
         dram_bound_figure(energies, SWEEPS[2], "theory_lower_dram_words"),
         residual_figure(analysis, "fc_weights"),
@@ -107,11 +107,22 @@ def test_stacks_add_up_to_the_total(energies: pd.DataFrame) -> None:
         heights[middle] = heights.get(middle, 0) + bar.get_height()
     rows = energies[(energies["sweep"] == "fc_inputs") & (energies["architecture"] == "eyeriss")]
     assert heights == pytest.approx(dict(zip(rows["C"], rows["total_pj"], strict=True)))
-    shares = breakdown_figure(energies, SWEEPS[2], "simba", share=True).figure.axes[0]
-    tops = {}
+
+
+@pytest.mark.parametrize("dwarfing", [1, 1000])
+def test_shares_show_what_the_outermost_level_leaves_to_be_seen(energies: pd.DataFrame, dwarfing: int) -> None:
+    outer = ["dram_weights_pj", "dram_inputs_pj"]
+    grown = energies.copy()
+    grown[outer] *= dwarfing
+    shares = breakdown_figure(grown, SWEEPS[0], "simba").figure.axes[1]
+    tops: dict[float, float] = {}
     for bar in shares.patches:
         tops[bar.get_x()] = max(tops.get(bar.get_x(), 0), bar.get_y() + bar.get_height())
-    assert list(tops.values()) == pytest.approx([1.0] * len(tops))
+    rows = grown[(grown["sweep"] == "fc_inputs") & (grown["architecture"] == "simba")]
+    inner = rows["compute_pj"] + rows["glb_outputs_pj"]
+    expected = np.ones(len(rows)) if dwarfing == 1 else inner / (inner + rows[outer].sum(axis=1))
+    assert sorted(tops.values()) == pytest.approx(sorted(expected))
+    assert shares.get_title() == ("shares" if dwarfing == 1 else "all but dram")
 
 
 def test_heat_map_holds_energy_per_mac_and_leaves_unmapped_layers_white(energies: pd.DataFrame) -> None:

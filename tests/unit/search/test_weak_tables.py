@@ -8,7 +8,7 @@ from jouleloop.api.project import load_target
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.search import lattice
+from jouleloop.search import solve
 from jouleloop.search.optimise import Search
 from jouleloop.workload.sizes import parse_layer
 
@@ -25,7 +25,7 @@ def test_weak_tables_give_the_same_optimum(monkeypatch: pytest.MonkeyPatch, kind
         if strong.pruned.get("nodes", 0) > 2000:
             continue
         with monkeypatch.context() as patch:
-            patch.setattr(lattice, "MOST_STATES", 1)
+            patch.setattr(solve, "MOST_CELLS", 1)
             weak = NativeEngine().search(problem, target)
         assert weak.status == strong.status, seed
         if strong.evaluation is not None and weak.evaluation is not None:
@@ -41,7 +41,7 @@ def test_weak_tables_are_smaller_and_their_bounds_no_higher(monkeypatch: pytest.
     chosen = target.for_shape(problem.shape)
     space = build_mapspace(problem, chosen.arch, chosen.constraints)
     strong = Search(space, chosen.costs, chosen.semantics).solver
-    monkeypatch.setattr(lattice, "MOST_STATES", 1)
+    monkeypatch.setattr(solve, "MOST_CELLS", 1)
     weak = Search(space, chosen.costs, chosen.semantics).solver
     assert weak.case.tables.enter.size < strong.case.tables.enter.size
     for part in range(len(strong.bound_pj)):

@@ -1,5 +1,7 @@
 """Whole tables: rows, families of tests, left-out rows, words, and the tables that are refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -71,7 +73,11 @@ def test_every_response_of_every_sweep_has_a_row() -> None:
     assert len(analysis.fits) == len(analysis.verdicts)
     assert row(analysis.verdicts, "fc_inputs", "eyeriss", "data_pj")["verdict"] == "exact"
     assert row(analysis.verdicts, "fc_inputs", "simba", "data_pj")["verdict"] == "confirmed"
-    assert row(analysis.verdicts, "fc_inputs", "simba", "dram_words_outputs")["verdict"] == "refuted"
+    unclaimed = row(analysis.verdicts, "fc_inputs", "simba", "dram_words_outputs")
+    assert unclaimed["verdict"] == "not tested"
+    assert np.isnan(unclaimed["quadratic_p"])
+    assert unclaimed["exponent_agrees"] == ""
+    assert row(analysis.verdicts, "fc_inputs", "simba", "dram_pj")["exponent"] == pytest.approx(1, abs=0.01)
     fit = row(analysis.fits, "fc_inputs", "eyeriss", "data_pj")
     assert (fit["c1"], fit["c2"], fit["exact"]) == (0, pytest.approx(200 * 1024), True)
     assert fit["published_p"] == 0.1494
@@ -175,10 +181,13 @@ def test_zero_response_few_points_and_equal_sizes_are_inconclusive() -> None:
         [table[table["sweep"] == "fc_inputs"].groupby("architecture").head(3), table[table["sweep"] == "fc_outputs"]]
     )
     verdicts = analyse_table(few, SWEEPS).verdicts
-    assert set(verdicts["verdict"]) == {"inconclusive"}
+    assert set(verdicts["verdict"]) == {"inconclusive", "not tested"}
+    energy = verdicts["response"].isin(["data_pj", "total_pj"])
+    assert set(verdicts[energy]["verdict"]) == {"inconclusive"}
     assert "3 usable points" in row(verdicts, "fc_inputs", "simba", "data_pj")["reason"]
     assert "the same size" in row(verdicts, "fc_outputs", "simba", "data_pj")["reason"]
-    zero = analyse_table(table[table["sweep"] == "fc_inputs"], SWEEPS[:1]).verdicts
+    claiming = [replace(SWEEPS[0], response_growth={"dram_words_inputs": "linear"})]
+    zero = analyse_table(table[table["sweep"] == "fc_inputs"], claiming).verdicts
     assert "zero at every point" in row(zero, "fc_inputs", "simba", "dram_words_inputs")["reason"]
 
 
@@ -331,6 +340,13 @@ def test_bounds_are_compared_with_what_theory_counts() -> None:
 
 
 def test_refuted_responses_are_named_in_words() -> None:
-    text = analyse_table(energies(), SWEEPS).paragraphs["fc_inputs"]
+    sweeps = [replace(sweep, response_growth={"dram_words_outputs": "linear"}) for sweep in SWEEPS]
+    text = analyse_table(energies(), sweeps).paragraphs["fc_inputs"]
     assert "each against the growth expected of it" in text
     assert "1 refuted (dram_words_outputs)" in text
+
+
+def test_growth_of_a_response_that_is_none_is_refused() -> None:
+    sweeps = [replace(SWEEPS[0], response_growth={"gbl_pj": "linear"}), SWEEPS[1]]
+    with pytest.raises(InputError, match="gbl_pj"):
+        analyse_table(energies(), sweeps)

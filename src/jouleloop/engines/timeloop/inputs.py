@@ -4,7 +4,7 @@ Keywords are written with hyphens: 3.0.x knows no other form of most of them, an
 underscores as they read. The energies are always given as an energy reference table, so Accelergy is never called.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
-from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.mapping import LevelMapping, Mapping, end_text
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
 from jouleloop.workload.problem import Problem
 
@@ -130,6 +130,7 @@ def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -
         )
     known = {space.name for space in problem.data_spaces}
     directives: list[dict[str, Any]] = []
+    ends = mapping.residual_ends()
     for position, (level, fanout) in enumerate(zip(mapping.levels, arch.fanout, strict=True)):
         faults += [
             Fault("unknown data space", field=level.level, value=name, allowed=", ".join(sorted(known)))
@@ -138,9 +139,9 @@ def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -
         if position == 0 and level.keep != known:
             faults.append(Fault("the outermost level must keep every data space", field=level.level))
         faults += _unwritable(level, fanout)
-        directives.append(_temporal(problem, level))
+        directives.append(_temporal(problem, level, ends[position][0]))
         if max(fanout) > 1:
-            directives.append(_spatial(problem, level))
+            directives.append(_spatial(problem, level, ends[position][1]))
         directives.append({"target": level.level, "type": "bypass"} | _keep(problem, level.keep, known - level.keep))
     raise_all(faults, MappingError)
     return directives
@@ -237,21 +238,21 @@ def _action(name: str, energy_pj: float) -> dict[str, Any]:
     return {"name": name, "arguments": None, "energy": energy_pj}
 
 
-def _temporal(problem: Problem, level: LevelMapping) -> dict[str, Any]:
-    loops = dict(reversed(level.temporal))
+def _temporal(problem: Problem, level: LevelMapping, ends: Sequence[int]) -> dict[str, Any]:
+    loops = {d: end_text(bound, end) for (d, bound), end in zip(level.temporal[::-1], ends[::-1], strict=True)}
     order = [*loops, *(d for d in problem.shape.dimensions if d not in loops)]
     return {"target": level.level, "type": "temporal"} | _loops(problem, loops, order)
 
 
-def _spatial(problem: Problem, level: LevelMapping) -> dict[str, Any]:
-    loops = {dimension: bound for dimension, bound, _ in reversed(level.spatial)}
+def _spatial(problem: Problem, level: LevelMapping, ends: Sequence[int]) -> dict[str, Any]:
+    loops = {d: end_text(bound, end) for (d, bound, _), end in zip(level.spatial[::-1], ends[::-1], strict=True)}
     on_x = [dimension for dimension, _, axis in reversed(level.spatial) if axis == "X"]
     on_y = [dimension for dimension, _, axis in reversed(level.spatial) if axis == "Y"]
     order = [*on_x, *on_y, *(d for d in problem.shape.dimensions if d not in loops)]
     return {"target": level.level, "type": "spatial"} | _loops(problem, loops, order) | {"split": len(on_x)}
 
 
-def _loops(problem: Problem, loops: dict[str, int], order: list[str]) -> dict[str, Any]:
+def _loops(problem: Problem, loops: dict[str, str], order: list[str]) -> dict[str, Any]:
     factors = " ".join(f"{dimension}={loops.get(dimension, 1)}" for dimension in problem.shape.dimensions)
     return {"factors": factors, "permutation": "".join(order)}
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.engines.timeloop.text import Statistics, parse_statistics
-from jouleloop.errors import EngineError, Fault
+from jouleloop.errors import EngineError, Fault, MappingError
 from jouleloop.files import read_text
-from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.mapping import LevelMapping, Mapping, close_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
 from jouleloop.workload.problem import Problem
 
@@ -62,31 +62,37 @@ def parse_map(text: str, source: str = "map.txt") -> tuple[Mapping, dict[str, di
     Raises
     ------
     EngineError
-        Where a line is unknown, or a loop has a remainder (imperfect factors).
+        Where a line is unknown, or a residual end is larger than its end.
     """
     levels: list[tuple[str, list[tuple[str, int]], list[tuple[str, int, str]], frozenset[str]]] = []
+    ends: list[tuple[list[int | None], list[int | None]]] = []
     tiles: dict[str, dict[str, int]] = {}
     for number, line in enumerate(text.splitlines(), 1):
         if match := _LEVEL.fullmatch(line):
             sizes = {name: int(words) for name, words, _ in _TILE.findall(match[2])}
             tiles[match[1]] = sizes
             levels.append((match[1], [], [], frozenset(sizes)))
+            ends.append(([], []))
         elif match := _LOOP.fullmatch(line):
-            if match[3]:
-                raise EngineError(Fault("imperfect factors are not supported", source, f"line {number}", line.strip()))
             if not levels:
                 raise EngineError(Fault("a loop before the first level", source, f"line {number}", line.strip()))
             dimension, bound, axis = match[1], int(match[2]), match[4]
+            end = int(match[3].strip(",")) if match[3] else None
             if bound > 1 and axis:
                 levels[-1][2].append((dimension, bound, axis))
             elif bound > 1:
                 levels[-1][1].append((dimension, bound))
+            if bound > 1:
+                ends[-1][bool(axis)].append(end)
         elif not _DECORATION.fullmatch(line):
             raise EngineError(Fault("unknown line", source, f"line {number}", line.strip()))
     if not levels:
         raise EngineError(Fault("no level in it", source))
     nest = tuple(LevelMapping(name, tuple(time), tuple(space), keep) for name, time, space, keep in levels)
-    return Mapping(nest), tiles
+    try:
+        return close_mapping(nest, ends), tiles
+    except MappingError as error:
+        raise EngineError(Fault(str(error), source)) from error
 
 
 def parse_evaluation(

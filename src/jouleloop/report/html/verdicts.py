@@ -17,8 +17,10 @@ VERDICTS = {
     "confirmed": ("✓", "the next power's share is inside the margin"),
     "inconclusive": ("?", "the points decide neither way"),
     "refuted": ("✗", "the growth is another"),
+    "not tested": ("–", "theory states no growth of it"),
 }
 """Verdicts from best to worst: the sign shown beside the word, and what it means."""
+UNTESTED = "not tested"
 
 _SPAN = 2.5  # margins to either side that the drawing of an interval shows
 _POWERS = {2: "quadratic", 3: "cubic", 4: "quartic"}
@@ -103,7 +105,7 @@ def verdicts_of(table: pd.DataFrame, left_out: pd.DataFrame) -> Verdicts:
     counts = Counter(line.verdict for line in lines if line.main)
     paragraphs = describe(table, left_out)
     label = str(table["response_label"].iloc[0])
-    return Verdicts(lines, label, {name: counts.get(name, 0) for name in VERDICTS}, paragraphs)
+    return Verdicts(lines, label, {name: counts.get(name, 0) for name in VERDICTS if name != UNTESTED}, paragraphs)
 
 
 def _line(row: Mapping[Hashable, Any], first: str, *, mixed: bool) -> VerdictLine:

@@ -10,7 +10,7 @@ equivalent states stay apart: this costs time, never correctness, as every repre
 from typing import Any
 
 import numpy as np
-from numba import uint64 as word
+from numpy import uint64 as word
 
 from jouleloop.jit import njit
 

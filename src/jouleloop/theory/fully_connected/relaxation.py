@@ -32,7 +32,7 @@ from math import comb
 from typing import Any
 
 import numpy as np
-from numba import uint64 as word
+from numpy import uint64 as word
 
 from jouleloop.jit import njit
 

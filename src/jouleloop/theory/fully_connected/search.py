@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numba import uint64 as word
+from numpy import uint64 as word
 
 from jouleloop.jit import njit
 from jouleloop.theory.fully_connected.canonical import canonical, mix, ones

@@ -86,10 +86,10 @@ def closed_form(nest: LoopNest) -> ClosedForm:
 
     Source: 004 Theorem 2, LP (5.5)–(5.6), Section 7 (multiparametric linear program).
     """
-    rows, common = _irredundant(_vertices(nest))
+    table = _vertices(nest)
     pieces = []
-    for row in rows:
-        weights = tuple(Fraction(int(value), common) for value in row[: len(nest.arrays)])
+    for row in table.weights[irredundant(np.column_stack([table.weights.sum(axis=1), table.zeta]))]:
+        weights = tuple(Fraction(int(value), table.common) for value in row)
         zeta = tuple(
             max(Fraction(0), 1 - sum((weights[array] for array in nest.users(loop)), start=Fraction(0)))
             for loop in range(len(nest.loops))
@@ -179,21 +179,33 @@ def vertex_table(arrays: int, users: tuple[tuple[int, ...], ...]) -> VertexTable
     for loop, using in enumerate(users):
         by_users.setdefault(using, []).append(loop)
     covers = np.array([[int(array in using) for array in range(arrays)] for using in by_users], dtype=np.int64)
-    planes = np.vstack([np.eye(arrays, dtype=np.int64), covers])
-    right = np.array([0] * arrays + [1] * len(covers), dtype=np.int64)
-    if math.comb(len(planes), arrays) > _BASES_LIMIT:
+    points, common = _arrangement(covers, np.ones(len(covers), dtype=np.int64))
+    zeta = np.maximum(0, common - points @ covers.T)
+    return VertexTable(tuple(tuple(group) for group in by_users.values()), points, zeta, common)
+
+
+def nonnegative_vertices(rows: IntArray, right: IntArray) -> tuple[IntArray, int]:
+    """Return the vertices of {x >= 0, ``rows`` x >= ``right``} as whole numbers over one common denominator."""
+    points, common = _arrangement(rows, right)
+    return points[(points @ rows.T >= common * right).all(axis=1)], common
+
+
+def _arrangement(rows: IntArray, right: IntArray) -> tuple[IntArray, int]:
+    """Return every point x >= 0 where as many of the planes x_j = 0, ``rows`` x = ``right`` meet as there are x_j."""
+    size = rows.shape[1]
+    planes = np.vstack([np.eye(size, dtype=np.int64), rows])
+    values = np.concatenate([np.zeros(size, dtype=np.int64), right])
+    if math.comb(len(planes), size) > _BASES_LIMIT:
         raise InputError(
             Fault(
-                f"the closed form of {arrays} arrays and {len(covers)} distinct loops has too many candidate vertices",
+                f"the closed form of {size} weights and {len(rows)} constraints has too many candidate vertices",
                 allowed=f"at most {_BASES_LIMIT} bases",
             )
         )
-    found = [_solve(planes[chosen], right[chosen]) for chosen in _chunks(len(planes), arrays)]
+    found = [_solve(planes[chosen], values[chosen]) for chosen in _chunks(len(planes), size)]
     common = math.lcm(*(int(value) for _, determinants in found for value in np.unique(determinants)))
     points = np.concatenate([numerators * (common // determinants)[:, None] for numerators, determinants in found])
-    points = np.unique(points, axis=0)
-    zeta = np.maximum(0, common - points @ covers.T)
-    return VertexTable(tuple(tuple(group) for group in by_users.values()), points, zeta, common)
+    return np.unique(points, axis=0), common
 
 
 def _chunks(planes: int, arrays: int) -> Iterator[IntArray]:
@@ -217,9 +229,8 @@ def _solve(matrices: IntArray, right: IntArray) -> tuple[IntArray, IntArray]:
     return numerators[keep], np.abs(determinants[keep])
 
 
-def _irredundant(table: VertexTable) -> tuple[list[IntArray], int]:
-    """Return (s) of every vertex that alone is least for some β >= 0."""
-    terms = np.column_stack([table.weights.sum(axis=1), table.zeta])
+def irredundant(terms: IntArray) -> IntArray:
+    """Return the positions of the rows (c_0, c_1, …) of which c_0 + Σ c_i β_i alone is least for some β >= 0."""
     terms, first = np.unique(terms, axis=0, return_index=True)
     keep = _undominated(terms)
     terms, first = terms[keep], first[keep]
@@ -227,7 +238,7 @@ def _irredundant(table: VertexTable) -> tuple[list[IntArray], int]:
     for index in np.flatnonzero(~needed):
         others = np.delete(terms, index, axis=0)
         needed[index] = _is_least_somewhere(terms[index], others)
-    return [table.weights[index] for index in first[needed]], table.common
+    return np.asarray(first[needed])
 
 
 def _undominated(terms: IntArray) -> npt.NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.terminal.console import print_json, print_table, stdout
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
+from jouleloop.theory.loop_nest.affine import affine_closed_form
 from jouleloop.theory.loop_nest.bounds import NestReport, analyse, communication_with_constants, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, closed_form, describe_form
 from jouleloop.theory.loop_nest.execute_tiles import TiledRun, random_inputs, run_tiled
@@ -58,6 +59,9 @@ def print_hbl_bounds(
     yaml_file: Annotated[Path | None, typer.Option("--yaml", help="Read the loop nest from this YAML file.")] = None,
     let: Annotated[list[str] | None, typer.Option(help="Value of a name in subscripts, such as sw=2.")] = None,
     constraints: Annotated[bool, typer.Option("--constraints", help="Print every rank constraint instead.")] = False,
+    pieces: Annotated[
+        bool, typer.Option("--pieces", help="Print the largest tile for all loop bounds instead, piece by piece.")
+    ] = False,
     lattice_limit: Annotated[int, typer.Option(help="Give up closing a lattice at this many subgroups.", min=1)] = (
         LATTICE_LIMIT
     ),
@@ -65,6 +69,13 @@ def print_hbl_bounds(
 ) -> None:
     """Exponents s_j with the least sum such that |V| <= Π |φ_j(V)|^s_j for every set V of updates (001 Theorem 2.4)."""
     loop_nest, _ = read_loop_nest(nest, yaml_file, parse_values(let or [], "--let"))
+    if pieces:
+        form = affine_closed_form(loop_nest)
+        if as_json:
+            print_json(_piece_records(form))
+        else:
+            _print_closed_form(form)
+        return
     result = hbl_exponents(loop_nest, lattice_limit=lattice_limit)
     if not constraints:
         print_bounds(result.bounds(), as_json=as_json, title="Hölder–Brascamp–Lieb exponents")
@@ -72,6 +83,18 @@ def print_hbl_bounds(
         print_json(result.constraint_records())
     else:
         _print_constraints(result)
+
+
+def _piece_records(form: ClosedForm) -> list[dict[str, object]]:
+    nest = form.nest
+    return [
+        {
+            "arrays": {name: str(s) for name, s in zip(nest.arrays, piece.array_weights, strict=True)},
+            "loops": {name: str(z) for name, z in zip(nest.loops, piece.loop_weights, strict=True)},
+            "exponent": describe_form(piece.form, nest.loops),
+        }
+        for piece in form.pieces
+    ]
 
 
 def _print_constraints(result: HblResult) -> None:

@@ -1,16 +1,28 @@
 """Tables of the theory of projective loop nests (paper 004)."""
 
+import itertools
+import math
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
 import pandas as pd
 
+from jouleloop.errors import AssumptionError
+from jouleloop.theory.loop_nest.affine import affine_closed_form, affine_tile, image_words, rectangle_exponent
 from jouleloop.theory.loop_nest.bounds import communication_with_constants, monomial
-from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
+from jouleloop.theory.loop_nest.closed_form import (
+    ClosedForm,
+    closed_form,
+    pieces_beyond_display,
+    theorem_2,
+    theorem_2_as_displayed,
+)
 from jouleloop.theory.loop_nest.execute_tiles import random_inputs, run_tiled
+from jouleloop.theory.loop_nest.grids import best_grid, least_touched_words, run_grid
 from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile_at
-from jouleloop.theory.loop_nest.read import from_einsum
+from jouleloop.theory.loop_nest.read import from_einsum, parse_nest
 from jouleloop.theory.loop_nest.schedule import best_schedule, schedule_words
 from jouleloop.theory.simplex import Scale
 
@@ -78,6 +90,100 @@ def agreement_table(nests: int = 60, points: int = 4, seed: int = 0) -> pd.DataF
     halves = np.full(len(counterexample.loops), 6)
     rows.append({"nests": "errata", "loops": 6, "arrays": 4, **_agreement([(counterexample, [halves])])})
     return pd.DataFrame(rows)
+
+
+def processors_table(processors: Sequence[int] = (4, 8, 16, 64)) -> pd.DataFrame:
+    """Return 004's examples on grids of processors, executed: words touched beside the least that HBL allows."""
+    rows = []
+    for (name, section, expression, sizes), count in itertools.product(EXAMPLES, processors):
+        nest = from_einsum(expression)
+        nest = nest.with_bounds(dict(zip(nest.loops, sizes, strict=True)))
+        grid = best_grid(nest, count)
+        done = run_grid(nest, grid, random_inputs(nest))
+        busiest = max(range(count), key=lambda one: done.touched_words[one])
+        least = least_touched_words(closed_form(nest), math.ceil(nest.operations / count))
+        rows.append(
+            {
+                "example": name,
+                "section": section,
+                "bounds": " ".join(f"{x}={bound}" for x, bound in zip(nest.loops, sizes, strict=True)),
+                "processors": count,
+                "grid": "×".join(map(str, grid)),
+                "largest_share": max(done.operations) * count / nest.operations,
+                "touched_words": done.touched_words[busiest],
+                "least_touched_words": least,
+                "touched_over_least": done.touched_words[busiest] / least,
+                "moved_words": max(done.moved_words),
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+AFFINE = (
+    ("convolution, one axis", "I[c,x+r] F[c,k,r] O[k,x]"),
+    ("convolution, one axis, stride 2", "I[c,2*x+r] F[c,k,r] O[k,x]"),
+    ("convolution, one axis, dilation 3", "I[c,x+3*r] F[c,k,r] O[k,x]"),
+    ("convolution, two axes", "I[c,x+r,y+s] F[c,k,r,s] O[k,x,y]"),
+    ("depthwise convolution", "I[c,x+r,y+s] F[c,r,s] O[c,x,y]"),
+    ("band matrix times matrix", "A[x+r,r] B[x,z] C[x+r,z]"),
+    ("skewed", "A[x,y] B[x+y,z]"),
+)
+_AFFINE_CACHE_WORDS = 256
+
+
+def affine_table(points: int = 24, nests: int = 60, seed: int = 0) -> pd.DataFrame:
+    """Return, for affine nests and exact log-bounds, how often a parallelepiped and a box attain the tile exponent.
+
+    Every parallelepiped is listed point by point for a cache of 256 words: its arrays over the cache, its extent over
+    the loop bounds, its points over M^f. The last row has random nests, one line of log-bounds each.
+    """
+    random = np.random.default_rng(seed)
+    rows = []
+    for name, text in AFFINE:
+        nest = parse_nest(text)
+        form = affine_closed_form(nest)
+        cases = [(nest, form, random.integers(0, 19, len(nest.loops))) for _ in range(points)]
+        shape = {"nest": text, "tile_exponent": form.exponent_text(), "loops": len(nest.loops)}
+        rows.append({"nests": name, **shape, "arrays": len(nest.arrays), **_affine(cases)})
+    drawn = [_random_affine_nest(random) for _ in range(nests)]
+    others = [(nest, None, random.integers(0, 19, len(nest.loops))) for nest in drawn]
+    return pd.DataFrame([*rows, {"nests": "random", **_affine(others)}])
+
+
+def _affine(cases: Sequence[tuple[LoopNest, ClosedForm | None, np.ndarray]]) -> dict[str, float]:
+    cache = _AFFINE_CACHE_WORDS
+    found = {"instances": 0, "attained": 0, "attained_by_box": 0}
+    array, extent, volume = 0.0, 0.0, []
+    for nest, form, numbers in cases:
+        exponents = tuple(Fraction(int(number), 12) for number in numbers)
+        tile = affine_tile(nest, exponents)
+        scale = Scale(exponents=exponents)
+        found["instances"] += 1
+        found["attained"] += form is None or scale.exact(form.least(scale).form) == tile.exponent
+        found["attained_by_box"] += rectangle_exponent(nest, exponents) == tile.exponent
+        listed = tile.points(cache)
+        array = max(array, *(image_words(matrix, listed) / cache for matrix in nest.arrays.values()))
+        bounds = [max(1.0, cache ** float(exponent)) for exponent in exponents]
+        extent = max(extent, float(((np.ptp(listed, axis=0) + 1) / bounds).max()))
+        volume.append(len(listed) / cache ** float(tile.exponent))
+    return {**found, "array_over_cache": array, "extent_over_bound": extent, "points_over_power": min(volume)}
+
+
+def _random_affine_nest(random: np.random.Generator) -> LoopNest:
+    while True:
+        loops = int(random.integers(2, 5))
+        matrices = [
+            random.integers(-1, 2, (random.integers(1, loops + 1), loops)) * (random.random(loops) < 0.7)
+            for _ in range(random.integers(2, 5))
+        ]
+        arrays = {
+            name: tuple(tuple(int(value) for value in row) for row in matrix)
+            for name, matrix in zip("ABCD", matrices, strict=False)
+        }
+        try:
+            return LoopNest(tuple("xyzw"[:loops]), arrays)
+        except AssumptionError:
+            continue  # a loop that no array uses, or a direction that changes no subscript
 
 
 def _agreement(cases: list[tuple[LoopNest, list[np.ndarray]]]) -> dict[str, int]:

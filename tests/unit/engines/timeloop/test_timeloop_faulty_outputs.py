@@ -33,7 +33,7 @@ def test_empty_xml_falls_back_to_the_text(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("for C in [0:64)", "for C in [0:64,3)", "imperfect factors"),
+        ("for C in [0:64)", "for C in [0:64,65)", "residual end"),
         ("for C in [0:64)", "while C in [0:64)", "unknown line"),
         (MAP, "", "no level"),
         ("shared_glb [", "| for C in [0:2)\nshared_glb [", ""),

@@ -14,8 +14,8 @@ from jouleloop.theory.loop_nest.nest import from_supports
 from jouleloop.theory.loop_nest.read import from_einsum, read_loop_nest
 
 
-def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, group: str = "bounds") -> int:
-    monkeypatch.setattr(sys, "argv", ["jouleloop", group, "nest", *arguments])
+def run(arguments: list[str], monkeypatch: pytest.MonkeyPatch, group: str = "bounds", command: str = "nest") -> int:
+    monkeypatch.setattr(sys, "argv", ["jouleloop", group, command, *arguments])
     with pytest.raises(SystemExit) as stopped:
         main()
     assert isinstance(stopped.value.code, int)
@@ -166,3 +166,11 @@ def test_dataflow_mistakes(
     captured = capsys.readouterr()
     assert message in captured.err
     assert captured.out == ""
+
+
+def test_pieces_of_an_affine_nest(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["A[x,y] B[x+y,z]", "--pieces"], monkeypatch, "bounds", "hbl") == 0
+    assert "min(2, 1 + β_x, 1 + β_y, 1 + β_z, β_x + β_y + β_z)" in capsys.readouterr().out
+    assert run(["A[x,y] B[x+y,z]", "--pieces", "--json"], monkeypatch, "bounds", "hbl") == 0
+    first = json.loads(capsys.readouterr().out)[0]
+    assert first == {"arrays": {"A": "1", "B": "1"}, "loops": {"x": "0", "y": "0", "z": "0"}, "exponent": "2"}

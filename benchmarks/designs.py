@@ -1,0 +1,152 @@
+"""Read, evaluate and search every design of public repositories; print a table of what came of each.
+
+    python benchmarks/designs.py --layer LAYER FOLDER… > table.md
+
+Each folder is a checkout of a repository with Timeloop or Accelergy designs. A design is a template `top.yaml.jinja2`
+with a folder beside it, or an architecture with the problem, constraints, mappings and variables around it.
+Layers are cut to at most 8 along every dimension before a search, and a search visits at most 2,000 mappings.
+"""
+
+import argparse
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from jouleloop.documents.load import load_document
+from jouleloop.energy.choice import costs_of, source_of
+from jouleloop.errors import InputError, JouleloopError
+from jouleloop.mapping.formats import read_timeloop_mapping
+from jouleloop.mapspace.read_design import Design, read_design
+from jouleloop.mapspace.space import build_mapspace
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.search.optimise import search_mapspace
+from jouleloop.workload.problem import Problem
+from jouleloop.workload.timeloop_problem import read_problem
+
+#: Files that programs wrote, and those that only show or test the format.
+MADE = re.compile(r"outputs?/|ref[-_]|out_dir|cheatsheets|/tests/|defined_input|flattened")
+SPARSE = re.compile(r"sparse_optimizations|compression-rate|density|metadata_", re.IGNORECASE)
+MOST_BOUND = 8
+BUDGET = 2000
+ENERGIES = ("interpolated", "built-in")
+
+
+@dataclass(frozen=True)
+class Files:
+    """One design: the files that are read together, and a mapping where one is given."""
+
+    name: str
+    paths: tuple[Path, ...]
+    variables: dict[str, Any] = field(default_factory=dict)
+    mapping: Path | None = None
+
+    def sparse(self) -> bool:
+        """Whether it asks for sparse tensors."""
+        beside = [path.parent / self.variables["architecture"] for path in self.paths if self.variables]
+        files = [*self.paths, *(p for folder in beside for p in folder.glob("*.yaml"))]
+        return any(SPARSE.search(path.read_text(errors="replace")) for path in files)
+
+
+def designs(root: Path) -> Iterator[Files]:
+    """Yield the designs of a checkout."""
+    covered: set[Path] = set()
+    for top in sorted(root.rglob("top.yaml.jinja2")):
+        for arch in sorted(top.parent.rglob("arch.yaml")):
+            if arch.parent != top.parent and not MADE.search(str(arch)):
+                covered.add(arch)
+                name = str(arch.parent.relative_to(top.parent))
+                yield Files(str(arch.relative_to(root)), (top,), {"architecture": name})
+    for arch in sorted(root.rglob("*.yaml")):
+        text = arch.read_text(errors="replace")
+        if arch not in covered and not MADE.search(str(arch)) and re.search(r"^architecture:", text, re.MULTILINE):
+            yield from around(root, arch)
+
+
+def around(root: Path, arch: Path) -> Iterator[Files]:
+    """Yield an architecture with what stands around it: once for every mapping or set of constraints."""
+    base = arch.parent.parent if arch.parent.name == "arch" else arch.parent
+    found = [arch]
+    problems = [*sorted(base.glob("prob/*.yaml")), base / "problem.yaml", base.parent / f"problem_{base.name}.yaml"]
+    problems.append(base.parent / "problem.yaml")
+    for choices in (problems, [base / "variables.yaml", base.parent / "variables.yaml"], [base / "components.yaml"]):
+        found += [path for path in choices if path.is_file() and holds_more(path, found)][:1]
+    name = str(arch.relative_to(root))
+    constraints = sorted(base.glob("constraints/*.yaml"))
+    together = not repeated(constraints)
+    mappings = [*sorted(base.glob("map/*.yaml")), *(p for p in [base / "mapping.yaml"] if p.is_file())]
+    for mapping in mappings:
+        yield Files(f"{name}, {mapping.name}", tuple(found), mapping=mapping)
+    if not mappings and together:
+        yield Files(name, (*found, *constraints))
+    for path in [] if together else constraints:
+        yield Files(f"{name}, {path.name}", (*found, path))
+
+
+def holds_more(path: Path, found: list[Path]) -> bool:
+    """Whether a file has sections that the others have not."""
+    return not repeated([*found, path])
+
+
+def repeated(paths: list[Path]) -> bool:
+    """Whether two files state one section."""
+    texts = [path.read_text(errors="replace") for path in paths]
+    keys = Counter(key for text in texts for key in set(re.findall(r"^(\w+):", text, re.MULTILINE)))
+    return any(number > 1 for number in keys.values())
+
+
+def cut(problem: Problem) -> Problem:
+    """Return the problem with every bound at most `MOST_BOUND`."""
+    bounds = {name: min(bound, MOST_BOUND) for name, bound in problem.bound.items()}
+    return Problem.build(problem.shape, bounds, problem.coefficient, problem.name)
+
+
+def answer(files: Files, layer: Problem) -> str:
+    """Return what came of a design."""
+    read: Design = read_design(files.paths, variables=files.variables)
+    costs = costs_of(read.arch, [source_of(name) for name in ENERGIES], warn=lambda _: None)
+    problem = read.problem or layer
+    if files.mapping is not None:
+        data = load_document(files.mapping)
+        evaluation = evaluate_mapping(problem, read.arch, costs, read_timeloop_mapping(data, problem, read.arch))
+        return f"evaluated, {evaluation.energy_pj / evaluation.computes:.4g} pJ a MAC"
+    found = search_mapspace(build_mapspace(cut(problem), read.arch, read.constraints), costs, budget=BUDGET)
+    if found.evaluation is None:
+        return f"searched: {found.status}; {found.reason}"
+    kind = "optimal" if found.optimal else f"best of {BUDGET} mappings"
+    return f"searched, {kind}, {found.evaluation.energy_pj / found.evaluation.computes:.4g} pJ a MAC"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--layer", type=Path, required=True, help="problem for designs that have none")
+    arguments = parser.parse_args()
+    logging.disable(logging.WARNING)
+    layer = read_problem(arguments.layer)
+    totals: Counter[tuple[bool, bool]] = Counter()
+    for root in arguments.folders:
+        print(f"\n## {root.name}\n\n| design | tensors | answer |\n| --- | --- | --- |")
+        for files in designs(root):
+            sparse = files.sparse()
+            try:
+                text = answer(files, layer)
+                refused = text.startswith("searched:")
+            except InputError as error:
+                refused, faults = True, [str(fault).replace(f"{root}/", "") for fault in error.faults]
+                more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+                text = f"refused: {faults[0]}{more}"
+            except JouleloopError as error:
+                refused, text = True, f"refused: {error}".replace(f"{root}/", "").splitlines()[0]
+            totals[sparse, refused] += 1
+            print(f"| {files.name} | {'sparse' if sparse else 'dense'} | {text.replace('|', '/')} |", flush=True)
+    for sparse, name in ((False, "dense"), (True, "sparse")):
+        good, bad = totals[sparse, False], totals[sparse, True]
+        print(f"\n{name}: {good} of {good + bad} answered")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,453 @@
+"""Words that cross every boundary of a nest whose loops need not divide, as Timeloop's nest analysis counts them.
+
+A loop has an end and a residual end; it stops at the latter where every loop of its dimension outside is in its last
+iteration. The ends say all: the residual ends are the digits of bound - 1 in the mixed radix of the ends, plus 1.
+
+What is executed follows Timeloop 3.0.3 ``src/loop-analysis/nest-analysis.cpp``. As soon as one loop has a residual end,
+every temporal loop runs iterations 0, 1, last but one and last, and number 1 stands for all between
+(``ComputeTemporalWorkingSet``); of the instances only number 0 is executed, and its box is moved to all others
+(``FillSpatialDeltas``). A boundary needs the sequence of its own boxes only, so boundaries are counted one by one.
+A box may now change its size between two steps: what is fetched is the exact difference of the two, if the centre moved
+as it did in the step before, and the whole box elsewhere (``SaveAndSubtractIfSameStride``, ``MultiAAHR``).
+"""
+
+import numpy as np
+
+from jouleloop.jit import njit
+from jouleloop.model.arrays import (
+    BOUND,
+    COLUMNS,
+    DIM,
+    GROUPS,
+    LINKS,
+    MAX_LOOPS,
+    ROWS,
+    SIBLING,
+    SPATIAL,
+    STEP,
+    TEMPORAL,
+    TILE,
+    Bools,
+    Floats,
+    Ints,
+    LayerArrays,
+    NestArrays,
+    WorkArrays,
+)
+from jouleloop.model.kernel import box_words
+from jouleloop.model.links import add_group, count_classes, fill_offsets, neighbour_links, record_classes
+
+#: Places of a flattened loop beside DIM, BOUND and STEP: residual end, and TEMPORAL or SPATIAL.
+RESIDUAL, KIND, LOOP = 3, 4, 5
+
+
+@njit
+def flatten_loops(bounds: Ints, nest: NestArrays, loop: Ints, start: Ints) -> int:
+    """Write all loops innermost first, with steps and residual ends, and where each level's begin; return their number.
+
+    ``start`` has one place more than there are levels and holds, by level, the first spatial and first temporal loop.
+    """
+    rest = bounds - 1
+    extent = np.ones(bounds.shape[0], np.int64)
+    total = 0
+    for level in range(nest.counts.shape[0]):
+        for kind in (SPATIAL, TEMPORAL):
+            start[level, kind] = total
+            for i in range(nest.counts[level, kind] - 1, -1, -1):
+                d = nest.loops[level, kind, i, DIM]
+                end = nest.loops[level, kind, i, BOUND]
+                loop[total, DIM] = d
+                loop[total, BOUND] = end
+                loop[total, STEP] = extent[d]
+                loop[total, RESIDUAL] = rest[d] % end + 1
+                loop[total, KIND] = kind
+                rest[d] //= end
+                extent[d] *= end
+                total += 1
+    start[nest.counts.shape[0]] = total
+    return total
+
+
+@njit
+def has_residuals(bounds: Ints, nest: NestArrays) -> bool:
+    """Return whether a loop of the nest ends early; Timeloop counts all others as it always did."""
+    extent = np.ones(bounds.shape[0], np.int64)
+    for level in range(nest.counts.shape[0]):
+        for kind in range(2):
+            for i in range(nest.counts[level, kind]):
+                extent[nest.loops[level, kind, i, DIM]] *= nest.loops[level, kind, i, BOUND]
+    early = False
+    for d in range(bounds.shape[0]):
+        early = early or extent[d] != bounds[d]
+    return early
+
+
+@njit
+def _last_at_start(loop: Ints, first: int, total: int, last: Bools) -> None:
+    """Write by dimension whether the loops from ``first`` outward are in their last iteration at once."""
+    last[:] = True
+    for k in range(first, total):
+        last[loop[k, DIM]] = last[loop[k, DIM]] and loop[k, RESIDUAL] == 1
+
+
+@njit
+def _extents(bounds: Ints, loop: Ints, first: int, extent: Ints, residual: Ints) -> None:
+    """Write how many indices the loops inside ``first`` span by dimension, in general and at the last."""
+    extent[:] = 1
+    for k in range(first):
+        extent[loop[k, DIM]] *= loop[k, BOUND]
+    for d in range(bounds.shape[0]):
+        residual[d] = (bounds[d] - 1) % extent[d] + 1
+
+
+@njit
+def _largest_words(bounds: Ints, coef: Ints, loop: Ints, first: int, outside: int, total: int) -> int:
+    """Return the words of the largest box that the loops inside ``first`` span; it is that of the first call."""
+    dims = bounds.shape[0]
+    extent, residual = np.empty(dims, np.int64), np.empty(dims, np.int64)
+    last = np.empty(dims, np.bool_)
+    _extents(bounds, loop, first, extent, residual)
+    _last_at_start(loop, outside, total, last)
+    for d in range(dims):
+        if last[d]:
+            extent[d] = residual[d]
+    return box_words(coef, extent)
+
+
+@njit
+def subtract_box(box: Ints, other: Ints, parts: Ints) -> int:
+    """Write ``box`` less ``other``, both (ranks, 2), as slices; return their number (``AAHR::MultiSubtract``)."""
+    ranks = box.shape[0]
+    for r in range(ranks):
+        if box[r, 1] <= other[r, 0] or other[r, 1] <= box[r, 0]:
+            parts[0] = box
+            return 1
+    middle = box.copy()
+    number = 0
+    for r in range(ranks):
+        if middle[r, 0] < other[r, 0]:
+            parts[number] = middle
+            parts[number, r, 1] = other[r, 0]
+            number += 1
+            middle[r, 0] = other[r, 0]
+        if other[r, 1] < middle[r, 1]:
+            parts[number] = middle
+            parts[number, r, 0] = other[r, 1]
+            number += 1
+            middle[r, 1] = other[r, 1]
+    return number
+
+
+@njit
+def _words(parts: Ints, number: int) -> float:
+    total = 0.0
+    for p in range(number):
+        words = 1.0
+        for r in range(parts.shape[1]):
+            words *= parts[p, r, 1] - parts[p, r, 0]
+        total += words
+    return total
+
+
+@njit
+def _same_but_moved(parts: Ints, number: int, before: Ints, number_before: int, need: Ints) -> bool:
+    """Write by how much ``parts`` are ``before`` moved; return whether they are (``MultiAAHR::operator ==``)."""
+    if number != number_before:
+        return False
+    ranks = parts.shape[1]
+    for r in range(ranks):
+        low, low_before = parts[0, r, 0], before[0, r, 0]
+        for p in range(1, number):
+            low = min(low, parts[p, r, 0])
+            low_before = min(low_before, before[p, r, 0])
+        need[r] = low - low_before
+    for p in range(number):
+        found = False
+        for q in range(number):
+            same = True
+            for r in range(ranks):
+                if parts[p, r, 0] != before[q, r, 0] + need[r] or parts[p, r, 1] != before[q, r, 1] + need[r]:
+                    same = False
+            found = found or same
+        if not found:
+            return False
+    return True
+
+
+@njit
+def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints) -> int:
+    """Write what is new in ``box`` against the state of a level, as slices; return their number and renew the state.
+
+    ``state`` holds the last box and, in its last column, the last move of its centre; ``flags`` whether each is known.
+    """
+    ranks = box.shape[0]
+    parts[0] = box
+    number = 1
+    if flags[0]:
+        moved_alike = True
+        for r in range(ranks):
+            twice = box[r, 0] + box[r, 1] - state[r, 0] - state[r, 1]
+            # Centres are doubles in Timeloop, their difference is rounded half away from zero.
+            move = (abs(twice) + 1) // 2
+            if twice < 0:
+                move = -move
+            if flags[1] and move != state[r, 2]:
+                moved_alike = False
+            state[r, 3] = move
+        if moved_alike:
+            number = subtract_box(box, state[:, :2], parts)
+            state[:, 2] = state[:, 3]
+        flags[1] = moved_alike
+    flags[0] = True
+    state[:, :2] = box
+    return number
+
+
+@njit
+def _place_box(coef: Ints, low: Ints, extent: Ints, box: Ints) -> None:
+    for r in range(coef.shape[0]):
+        at, length = 0, 1
+        for d in range(coef.shape[1]):
+            at += coef[r, d] * low[d]
+            length += coef[r, d] * (extent[d] - 1)
+        box[r, 0] = at
+        box[r, 1] = at + length
+
+
+@njit
+def _choose(end: int, position: int, nearest: bool) -> tuple[int, float]:
+    """Return the index of the iteration at ``position`` in what is executed, and for how many it stands.
+
+    ``nearest``: the loop itself adds up the boxes, and drops that of the last iteration but one of four or more, which
+    was executed with the state of another (``temporal_delta_scale``).
+    """
+    if end <= 3 or position == 0:
+        return position, 1.0
+    if position == 1:
+        return 1, float(end - 2 if nearest else end - 3)
+    if position == 2:
+        return end - 2, 0.0 if nearest else 1.0
+    return end - 1, 1.0
+
+
+@njit
+def _share_spatially(
+    coef: Ints,
+    spatial: Ints,
+    ends: Ints,
+    mesh: Ints,
+    parts: Ints,
+    number: int,
+    weight: float,
+    before: Ints,
+    before_offsets: Ints,
+    before_count: Ints,
+    groups: Floats,
+    record: Ints,
+) -> float:
+    """Add the transfers of one call to all instances to ``groups``; return the words that links carry.
+
+    ``before`` holds the slices, offsets and numbers (slices, instances) of the last call, and is renewed.
+    """
+    ranks = coef.shape[0]
+    spatials = spatial.shape[0]
+    used = np.empty((spatials, 3), np.int64)
+    instances = 1
+    reach = np.zeros(ranks, np.int64)
+    for s in range(spatials):
+        # Innermost first as flattened; outermost first for the places of instances.
+        source = spatial[spatials - 1 - s]
+        used[s, DIM] = source[DIM]
+        used[s, BOUND] = ends[spatials - 1 - s]
+        used[s, STEP] = source[STEP]
+        instances *= used[s, BOUND]
+        for r in range(ranks):
+            reach[r] += coef[r, source[DIM]] * source[STEP] * (used[s, BOUND] - 1)
+    offsets = np.zeros((instances, ranks), np.int64)
+    codes = np.zeros(instances, np.int64)
+    fill_offsets(coef, used, spatials, offsets, codes, reach)
+    sizes = np.empty(instances, np.int64)
+    chosen = np.ones(instances, np.bool_)
+    words = _words(parts, number)
+    links = 0.0
+    if words > 0:
+        distinct = count_classes(codes, chosen, sizes)
+        need = np.empty(ranks, np.int64)
+        taken = False
+        if before_count[1] > 0 and _same_but_moved(parts, number, before, before_count[0], need):
+            linked = np.zeros(instances, np.bool_)
+            handed = neighbour_links(offsets, before_offsets[: before_count[1]], need, mesh[0], mesh[1], linked)
+            if handed > 0:
+                link_sizes = np.empty(instances, np.int64)
+                left = count_classes(codes, ~linked, link_sizes)
+                if left < distinct:
+                    taken = True
+                    links = handed * words * weight
+                    if left > 0:
+                        record_classes(link_sizes, left, words * weight, groups, record)
+        if not taken:
+            record_classes(sizes, distinct, words * weight, groups, record)
+    before[:number] = parts[:number]
+    before_offsets[:instances] = offsets
+    before_count[0] = number
+    before_count[1] = instances
+    return links
+
+
+@njit
+def _boundary(
+    bounds: Ints,
+    coef: Ints,
+    loop: Ints,
+    begin: int,
+    middle: int,
+    total: int,
+    adds_itself: bool,
+    stateless: bool,
+    mesh: Ints,
+    groups: Floats,
+    record: Ints,
+) -> tuple[float, float]:
+    """Add the transfers of one data space through one boundary to ``groups``.
+
+    Spatial loops at the boundary are ``begin`` to ``middle``, all loops outside ``middle`` to ``total``. Returns the
+    words that links carry, and how many boxes reach an instance on average.
+    """
+    dims, ranks = bounds.shape[0], coef.shape[0]
+    extent, residual = np.empty(dims, np.int64), np.empty(dims, np.int64)
+    _extents(bounds, loop, begin, extent, residual)
+    outside = total - middle
+    end = np.ones(outside + 1, np.int64)
+    position = np.zeros(outside + 1, np.int64)
+    index = np.zeros(outside + 1, np.int64)
+    weight = np.ones(outside + 1)
+    last = np.ones((outside + 1, dims), np.bool_)
+    low, now = np.zeros(dims, np.int64), np.empty(dims, np.int64)
+    box = np.empty((ranks, 2), np.int64)
+    state, flags = np.zeros((ranks, 4), np.int64), np.zeros(2, np.bool_)
+    parts = np.empty((2 * ranks, ranks, 2), np.int64)
+    before, before_count = parts.copy(), np.zeros(2, np.int64)
+    spatials = middle - begin
+    ends = np.ones(spatials, np.int64)
+    instances_most = 1
+    for s in range(spatials):
+        instances_most *= loop[begin + s, BOUND]
+    before_offsets = np.zeros((instances_most if spatials else 1, ranks), np.int64)
+    words = 0.0
+    links = 0.0
+    operations = 0.0
+    visited = 0
+    # Depth 0 is the outermost loop; `last[depth]` says what holds before the loop at that depth.
+    depth = 0
+    while True:
+        # Enter all loops inside `depth`.
+        while depth < outside:
+            k = total - 1 - depth
+            d = loop[k, DIM]
+            if loop[k, KIND] == SPATIAL:
+                end[depth] = 1
+            else:
+                end[depth] = loop[k, RESIDUAL] if last[depth, d] else loop[k, BOUND]
+            nearest = adds_itself and k == middle
+            index[depth], factor = _choose(end[depth], position[depth], nearest)
+            weight[depth + 1] = weight[depth] * factor
+            last[depth + 1] = last[depth]
+            last[depth + 1, d] = last[depth, d] and index[depth] + 1 >= loop[k, RESIDUAL]
+            depth += 1
+            if depth < outside:
+                position[depth] = 0
+        low[:] = 0
+        for k in range(middle, total):
+            low[loop[k, DIM]] += index[total - 1 - k] * loop[k, STEP]
+        instances = 1
+        for d in range(dims):
+            now[d] = 1 if last[outside, d] else 0
+        for s in range(spatials - 1, -1, -1):
+            k = begin + s
+            ends[s] = loop[k, RESIDUAL] if last[outside, loop[k, DIM]] else loop[k, BOUND]
+            instances *= ends[s]
+            if loop[k, RESIDUAL] > 1:
+                now[loop[k, DIM]] = 0
+        for d in range(dims):
+            now[d] = residual[d] if now[d] else extent[d]
+        _place_box(coef, low, now, box)
+        if stateless:
+            parts[0] = box
+            number = 1
+        else:
+            number = _step_state(box, state, flags, parts)
+        if spatials:
+            links += _share_spatially(
+                coef, loop[begin:middle], ends, mesh, parts, number, weight[outside],
+                before, before_offsets, before_count, groups, record,
+            )  # fmt: skip
+        else:
+            words += weight[outside] * _words(parts, number)
+        operations += weight[outside] * instances
+        visited = max(visited, instances)
+        # Advance the innermost loop that is not done.
+        depth = outside - 1
+        while depth >= 0 and position[depth] + 1 >= min(end[depth], 4):
+            depth -= 1
+        if depth < 0:
+            break
+        position[depth] += 1
+    if not spatials:
+        add_group(groups, record, 1.0, 1.0, words)
+    return links, operations / visited
+
+
+@njit
+def _points(bounds: Ints, loop: Ints, total: int) -> float:
+    """Return how many points instance 0 computes, where no loop is unrolled below the innermost level."""
+    product = 1.0
+    for d in range(bounds.shape[0]):
+        inside, inside_last = 1, 1
+        for k in range(total):
+            if loop[k, DIM] != d:
+                continue
+            if loop[k, KIND] == SPATIAL:
+                inside_last = inside_last if loop[k, RESIDUAL] == 1 else inside
+            else:
+                inside_last = (loop[k, RESIDUAL] - 1) * inside + inside_last
+                inside *= loop[k, BOUND]
+        product *= inside_last
+    return product
+
+
+@njit
+def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays) -> float:
+    """Count the transfers of every data space below every level, as `count_transfers` does; return a unit's operations.
+
+    The latter is an average over the units that Timeloop visits, and need not be whole.
+    """
+    bounds = layer.bounds
+    levels = nest.counts.shape[0]
+    loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
+    start = np.empty((levels + 1, 2), np.int64)
+    total = flatten_loops(bounds, nest, loop, start)
+    mesh = np.empty(2, np.int64)
+    operations = 0.0
+    for level in range(levels):
+        begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
+        mesh[0], mesh[1] = work.status[level, COLUMNS], work.status[level, ROWS]
+        for v in range(layer.coef.shape[0]):
+            coef = layer.coef[v]
+            work.access[level, v, GROUPS] = 0
+            work.flow[level, v, LINKS] = 0.0
+            work.access[level, v, TILE] = _largest_words(bounds, coef, loop, after, after, total)
+            work.access[level, v, SIBLING] = 0
+            if middle > begin:
+                work.access[level, v, SIBLING] = _largest_words(bounds, coef, loop, middle, middle, total)
+            if level == 0 and middle == begin:
+                operations = _points(bounds, loop, total)
+                add_group(work.groups[level, v], work.access[level, v], 1.0, 1.0, operations)
+                continue
+            adds_itself = middle == begin and after > middle
+            work.flow[level, v, LINKS], average = _boundary(
+                bounds, coef, loop, begin, middle, total, adds_itself, level == 0, mesh,
+                work.groups[level, v], work.access[level, v],
+            )  # fmt: skip
+            if level == 0:
+                operations = average
+    return operations

@@ -1,0 +1,156 @@
+"""Projective loop nests on many processors (004 section 7): a block of the iteration space each, run and counted.
+
+Every word of every array lies with one processor at first and at last, evenly spread. A processor that does S brings in
+the words of inputs that S touches and that it does not own, and sends away its partial sums of outputs that it does not
+own: Σ_j |φ_j(S)| words less its own. One processor does at least ∏ L_i / P points, so that the HBL inequality of
+Theorem 2 bounds Σ_j |φ_j(S)| from below (after Irony, Toledo, Tiskin, [ITT04] of 004).
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.loop_nest.closed_form import ClosedForm
+from jouleloop.theory.loop_nest.nest import LoopNest
+
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+FloatArray = npt.NDArray[np.float64]
+Place = tuple[slice, ...]
+
+
+@dataclass(frozen=True)
+class GridRun:
+    """What a run on a grid of processors did.
+
+    Attributes
+    ----------
+    operations
+        Points that each processor computed.
+    touched_words
+        Words of all arrays that each processor touched, Σ_j |φ_j(S)|.
+    moved_words
+        Words of inputs that each processor received and of partial sums that it sent.
+    results
+        The written arrays.
+    """
+
+    operations: tuple[int, ...]
+    touched_words: tuple[int, ...]
+    moved_words: tuple[int, ...]
+    results: tuple[FloatArray, ...]
+
+
+def least_touched_words(form: ClosedForm, points: float) -> float:
+    """Return a lower bound on Σ_j |φ_j(S)| of any set S of so many ``points`` of a nest with bounds.
+
+    |S| <= ∏ |φ_j(S)|^(s_j) ∏ L_i^(ζ_i) <= F^c ∏ (s_j / c)^(s_j) ∏ L_i^(ζ_i) by weighted means, with the sum F and
+    c = Σ s_j. Arrays of the same loops share their s_j evenly, which the first step allows and the second rewards.
+
+    Source: 004 Theorem 2, with the arrays' sum for M.
+    """
+    nest, least = form.nest, 0.0
+    alike = [[other for other in range(len(nest.arrays)) if nest.supports[other] == own] for own in nest.supports]
+    for piece in form.pieces:
+        total = float(piece.cache_weight)
+        if total:
+            weights = [float(sum(piece.array_weights[one] for one in group)) / len(group) for group in alike]
+            scale = math.prod((weight / total) ** weight for weight in weights if weight)
+            loops = math.prod(L ** float(z) for L, z in zip(nest.bounds, piece.loop_weights, strict=True))
+            least = max(least, (points / (scale * loops)) ** (1 / total))
+    return least
+
+
+def best_grid(nest: LoopNest, processors: int) -> tuple[int, ...]:
+    """Return the numbers of processors along every loop, P in all, whose largest block touches the fewest words.
+
+    Raises
+    ------
+    AssumptionError
+        Where P is not a product of numbers that the loops can be cut into.
+    """
+    grids = [grid for grid in _factorisations(processors, len(nest.loops)) if all(np.less_equal(grid, nest.bounds))]
+    if not grids:
+        raise AssumptionError(Fault("no grid of processors has a point for each", value=processors))
+    return min(grids, key=lambda grid: (sum(nest.footprints_words(_sides(nest, grid))), grid))
+
+
+def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) -> GridRun:
+    """Run the nest with one block of the iteration space on every processor of a grid.
+
+    A block of an array is owned by the processors that touch it, in even parts. Owners send their parts of inputs;
+    every processor computes with what it received, and sends partial sums to their owners, who add them.
+
+    Parameters
+    ----------
+    nest
+        The loop nest, with bounds.
+    grid
+        Processors along every loop.
+    inputs
+        One array for every array of the nest that is not an output, of the shape of its support.
+    """
+    if len(grid) != len(nest.loops) or any(not 1 <= p <= L for p, L in zip(grid, nest.bounds, strict=True)):
+        raise InputError(Fault("no grid of this nest", field="grid", value=tuple(grid), allowed="1 … L_i, one a loop"))
+    cuts = [_cuts(bound, parts) for bound, parts in zip(nest.bounds, grid, strict=True)]
+    reading = iter(inputs)
+    memory = [
+        np.zeros([nest.bounds[loop] for loop in support]) if array in nest.outputs else next(reading)
+        for array, support in enumerate(nest.supports)
+    ]
+    operations, touched, moved = [], [], []
+    for place in itertools.product(*(range(parts) for parts in grid)):
+        block = tuple(cuts[loop][at] for loop, at in enumerate(place))
+        local: list[FloatArray] = []
+        words = foreign = 0
+        for array, support in enumerate(nest.supports):
+            part = memory[array][tuple(block[loop] for loop in support)]
+            # Its rank among the processors that touch the same block says which words of it are its own.
+            group = [loop for loop in range(len(grid)) if loop not in support]
+            sizes = [grid[loop] for loop in group]
+            rank = int(np.ravel_multi_index([place[loop] for loop in group], sizes)) if group else 0
+            own = len(np.array_split(np.arange(part.size), math.prod(sizes))[rank])
+            words, foreign = words + part.size, foreign + part.size - own
+            local.append(np.zeros(part.shape) if array in nest.outputs else part.copy())
+        _compute(nest, local, [part.stop - part.start for part in block])
+        for array in nest.outputs:
+            memory[array][tuple(block[loop] for loop in nest.supports[array])] += local[array]
+        operations.append(math.prod(part.stop - part.start for part in block))
+        touched.append(words)
+        moved.append(foreign)
+    return GridRun(tuple(operations), tuple(touched), tuple(moved), tuple(memory[array] for array in nest.outputs))
+
+
+def _compute(nest: LoopNest, local: list[FloatArray], sides: Sequence[int]) -> None:
+    terms = ["".join(_LETTERS[loop] for loop in support) for support in nest.supports]
+    reading = [array for array in range(len(terms)) if array not in nest.outputs]
+    for array in nest.outputs:
+        known = {*"".join(terms[one] for one in reading), *terms[array]}
+        repeats = math.prod(side for loop, side in enumerate(sides) if _LETTERS[loop] not in known)
+        subscripts = ",".join([*(terms[one] for one in reading), terms[array]]) + "->" + terms[array]
+        local[array] += repeats * np.einsum(
+            subscripts, *(local[one] for one in reading), np.ones(local[array].shape), optimize=True
+        )
+
+
+def _cuts(bound: int, parts: int) -> list[slice]:
+    ends = np.cumsum([0, *(len(part) for part in np.array_split(np.arange(bound), parts))])
+    return [slice(int(low), int(high)) for low, high in itertools.pairwise(ends)]
+
+
+def _sides(nest: LoopNest, grid: Sequence[int]) -> tuple[int, ...]:
+    return tuple(-(-bound // parts) for bound, parts in zip(nest.bounds, grid, strict=True))
+
+
+def _factorisations(number: int, parts: int) -> Iterator[tuple[int, ...]]:
+    if parts == 1:
+        yield (number,)
+        return
+    for first in (divisor for divisor in range(1, number + 1) if number % divisor == 0):
+        for rest in _factorisations(number // first, parts - 1):
+            yield (first, *rest)

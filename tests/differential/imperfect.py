@@ -1,0 +1,180 @@
+"""Random mappings whose loops need not divide, and what ``timeloop-model`` counts for them."""
+
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from differential.case import SEMANTICS, Case, components
+from differential.draw import KINDS
+from differential.hardware import draw_architecture, draw_energies
+from differential.native import load
+from differential.problems import draw_problem
+from jouleloop.arch.architecture import Architecture
+from jouleloop.engines.agreement import compare_evaluations
+from jouleloop.engines.protocol import Target
+from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
+from jouleloop.errors import JouleloopError
+from jouleloop.mapping.formats import from_levels
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.workload.layer import Layer
+from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
+from paths import ROOT
+
+#: Loops of a mapping at most: Timeloop executes up to four iterations of each.
+MOST_LOOPS = 9
+
+
+def draw_design(seed: int, kind: str) -> Case:
+    """Return the case of a seed without constraints, its levels wide enough for most mappings, its sizes odd."""
+    rng = random.Random(f"imperfect/{kind}/{seed}")
+    problem = draw_problem(rng, kind)
+    instance = problem["problem"]["instance"]
+    coefficients = {c["name"] for c in problem["problem"]["shape"].get("coefficients", ())}
+    for name, size in instance.items():
+        if size > 1 and name not in coefficients and rng.random() < 0.7:
+            instance[name] = rng.choice((3, 5, 7, 7, 9, 10, 11, 13, 17, 19, 23, 29))
+    arch = draw_architecture(rng, kind)
+    widen(arch["architecture"])
+    semantics = rng.choices(("timeloop-3.0.3", "timeloop-2023-04"), (3, 1))[0]
+    bare = Case(f"{kind}-{seed}", arch, problem, {"mapspace_constraints": {"targets": []}}, {}, "energy", semantics)
+    return Case(**{**bare.as_json(), "ert": draw_energies(rng, components(bare), kind)})
+
+
+def widen(tree: dict[str, Any]) -> None:
+    """Raise every capacity, so that few mappings are lost to it."""
+    for item in tree.get("local") or []:
+        for key in ("depth", "entries", "memory_depth"):
+            if key in item["attributes"]:
+                item["attributes"][key] *= 50
+        item["attributes"].pop("min-utilization", None)
+    for child in tree.get("subtree") or []:
+        widen(child)
+
+
+def draw_mapping(rng: random.Random, problem: Problem, arch: Architecture) -> Mapping:
+    """Return a random mapping: ends at random, residual ends as they follow, anything kept anywhere."""
+    dims = problem.shape.dimensions
+    spaces = [space.name for space in problem.data_spaces]
+    left = dict(problem.bound)
+    slots: list[tuple[int, str, str]] = []
+    for position in range(len(arch.levels)):
+        for dimension in dims:
+            if problem.bound[dimension] > 1:
+                slots.append((position, dimension, ""))
+                slots += [
+                    (position, dimension, axis) for axis, n in zip("XY", arch.fanout[position], strict=True) if n > 1
+                ]
+    rng.shuffle(slots)
+    ends: dict[tuple[int, str, str], int] = {}
+    used = {(position, axis): 1 for position in range(len(arch.levels)) for axis in "XY"}
+    for position, dimension, axis in slots:
+        if len(ends) >= MOST_LOOPS - len(dims) // 2 or left[dimension] == 1 or rng.random() < 0.3:
+            continue
+        if axis and any((position, dimension, other) in ends for other in "XY"):
+            continue
+        most = left[dimension]
+        if axis:
+            most = min(most, arch.fanout[position]["XY".index(axis)] // used[position, axis])
+        if most < 2:
+            continue
+        end = rng.randint(2, max(2, min(most, 8)))
+        ends[position, dimension, axis] = end
+        left[dimension] = -(-left[dimension] // end)
+        if axis:
+            used[position, axis] *= end
+    for dimension in dims:
+        if left[dimension] > 1:
+            position = rng.randrange(len(arch.levels))
+            ends[position, dimension, ""] = ends.get((position, dimension, ""), 1) * left[dimension]
+    levels = []
+    for position, level in enumerate(arch.levels):
+        temporal = [(d, e) for (p, d, axis), e in ends.items() if p == position and not axis]
+        spatial = [(d, e, axis) for (p, d, axis), e in ends.items() if p == position and axis]
+        rng.shuffle(temporal)
+        rng.shuffle(spatial)
+        spatial.sort(key=lambda loop: loop[2], reverse=True)
+        keep = spaces if position == 0 else [s for s in spaces if rng.random() < 0.7]
+        levels.append(LevelMapping(level.name, tuple(temporal), tuple(spatial), frozenset(keep)))
+    product = dict.fromkeys(dims, 1)
+    for (_, dimension, _), end in ends.items():
+        product[dimension] *= end
+    early = tuple(sorted((d, problem.bound[d]) for d in dims if product[d] != problem.bound[d]))
+    return Mapping(tuple(levels), early)
+
+
+def draw_layer(seed: int) -> Layer:
+    """Return a small fully-connected layer, convolution or batch with sizes of few divisors."""
+    rng = random.Random(f"imperfect layer/{seed}")
+    odd = (5, 7, 10, 11, 13, 17, 19, 23, 29, 31, 37)
+    if rng.random() < 0.4:
+        return Layer("fc", rng.choice(odd), rng.choice(odd), N=rng.choice((1, 1, 3, 7)))
+    tap, stride = rng.choice((1, 2, 3, 3, 5)), rng.choice((1, 1, 2, 3))
+    sizes: dict[str, Any] = {"R": tap, "S": rng.choice((1, tap)), "P": rng.choice(odd), "Q": rng.choice((1, 7, 13))}
+    return Layer("conv", rng.choice((1, 3, 5, 11)), rng.choice(odd), **sizes, w_stride=stride, h_stride=stride)
+
+
+@cache
+def _targets(design: str, semantics: str) -> TargetSet:
+    energy = ROOT / f"arch/energy/{design}-45nm-accelergy03.yaml"
+    return TargetSet(TargetFiles(design, ROOT / f"arch/{design}.yaml", energy, None, "none"), semantics)
+
+
+def load_design(design: str, layer: Layer, semantics: str) -> tuple[Problem, Target]:
+    """Return problem and target of a layer on one of the project's architectures, its constraints left out."""
+    problem = layer.problem()
+    return problem, _targets(design, semantics).for_shape(problem.shape)
+
+
+def draw_evaluated(seed: int, kind: str) -> tuple[dict[str, Any], Problem, Target, Mapping] | None:
+    """Return what is stored of a seed, and what it stands for.
+
+    None where this package refuses the design or the mapping, or where no loop ends early.
+    """
+    rng = random.Random(f"imperfect mapping/{kind}/{seed}")
+    try:
+        record: dict[str, Any] = {"kind": kind, "seed": seed}
+        if kind in KINDS:
+            record["case"] = draw_design(seed, kind).as_json()
+        else:
+            record |= {"layer": draw_layer(seed).spec(), "semantics": rng.choice(SEMANTICS)}
+        problem, target = load_record(record)
+        mapping = draw_mapping(rng, problem, target.arch)
+        if not mapping.imperfect:
+            return None
+        from_levels(mapping.as_json(), problem, target.arch)
+        evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
+    except JouleloopError:
+        return None
+    return record | {"mapping": mapping.as_json()}, problem, target, mapping
+
+
+def load_record(record: dict[str, Any]) -> tuple[Problem, Target]:
+    """Return problem and target of a stored record."""
+    if "case" in record:
+        return load(Case.from_json(record["case"]))
+    return load_design(record["kind"], parse_layer(record["layer"]), record["semantics"])
+
+
+def load_mapping(record: dict[str, Any], problem: Problem, target: Target) -> Mapping:
+    """Return the mapping of a stored record."""
+    return from_levels(record["mapping"], problem, target.arch)
+
+
+def run_model(problem: Problem, target: Target, mapping: Mapping, home: Path) -> dict[str, Any]:
+    """Return what the real ``timeloop-model`` counts."""
+    engine = TimeloopEngine(TimeloopOptions(home=home, front_end="executables"))
+    return engine.evaluate(problem, target, mapping).as_json()
+
+
+def differences(problem: Problem, target: Target, mapping: Mapping, real: dict[str, Any]) -> list[str]:
+    """Return all fields in which this package differs from Timeloop, one line each."""
+    ours = evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics).as_json()
+    return [
+        f"{pair.field}: ours {pair.ours}, Timeloop {pair.theirs}"
+        for pair in compare_evaluations(ours, real)
+        if pair.verdict != "equal"
+    ]

@@ -1,0 +1,110 @@
+"""Evaluations by Timeloop 4 of random designs, layers and mappings, field by field; see timeloop_4/README.md."""
+
+import importlib.util
+import json
+import lzma
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jouleloop.arch.read import read_architecture
+from jouleloop.energy.estimator import load_costs
+from jouleloop.engines.agreement import compare_evaluations
+from jouleloop.errors import MappingError
+from jouleloop.mapping.formats import read_timeloop_mapping
+from jouleloop.mapspace.read import inline_constraints
+from jouleloop.mapspace.space import build_mapspace
+from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.search.optimise import search_mapspace
+from jouleloop.workload.timeloop_problem import read_problem
+from paths import REFERENCE, ROOT
+
+
+@cache
+def drawn() -> Any:
+    """Return the module that draws the designs."""
+    spec = importlib.util.spec_from_file_location("random_evaluations", ROOT / "benchmarks" / "random_evaluations.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+@cache
+def stored() -> dict[str, Any]:
+    text = lzma.decompress((REFERENCE / "timeloop_4" / "evaluations.json.xz").read_bytes())
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def ours(number: str, folder: Path, semantics: str) -> Evaluation | None:
+    module = drawn()
+    documents = module.Draw(int(number), module.LATER_TABLES).documents
+    (folder / "ert.yaml").write_text(yaml.safe_dump(documents["ert"], sort_keys=False))
+    found: Evaluation | None = module.ours(documents, folder, semantics)
+    return found
+
+
+def test_every_stored_evaluation_is_met(tmp_path: Path) -> None:
+    wrong, others, fields = [], 0, 0
+    for number, theirs in stored().items():
+        mine = ours(number, tmp_path, "timeloop-4")
+        assert (mine is None) == (theirs is None), number
+        if mine is None:
+            continue
+        pairs = compare_evaluations(mine.as_json(), theirs)
+        below = {p.field.rpartition(".")[0] for p in pairs if p.quantity == "networks" and (p.ours or 0.0) < 0}
+        pairs = [p for p in pairs if p.field.rpartition(".") not in {(where, ".", "reductions") for where in below}]
+        wrong += [(number, pair.field, pair.ours, pair.theirs) for pair in pairs if pair.verdict != "equal"]
+        fields += len(pairs)
+        before = ours(number, tmp_path, "timeloop-3.0.3")
+        assert before is not None
+        others += any(a.data != b.data for a, b in zip(mine.levels, before.levels, strict=True))
+    assert wrong == []
+    assert sum(found is not None for found in stored().values()) >= 500
+    assert fields > 30_000
+    # Version 3.0.3 counts some of them otherwise.
+    assert others >= 10
+
+
+@cache
+def exercise() -> tuple[Any, ...]:
+    folder = REFERENCE / "exercises" / "simba_like"
+    arch, problem = read_architecture(folder / "arch.yaml"), read_problem(folder.parent / "problem.yaml")
+    mapping = read_timeloop_mapping(folder / "map.yaml", problem, arch)
+    return problem, arch, load_costs(arch, folder / "ERT.yaml"), mapping
+
+
+def test_totals_in_bulk_have_the_leakage_too() -> None:
+    problem, arch, costs, mapping = exercise()
+    single = evaluate_mapping(problem, arch, costs, mapping, "timeloop-4")
+    energies_pj, cycles = evaluate_many(problem, arch, costs, [mapping], "timeloop-4")
+    assert energies_pj[0] == pytest.approx(single.energy_pj, rel=1e-12)
+    assert cycles[0] == single.cycles
+    assert single.energy_pj > evaluate_mapping(problem, arch, costs, mapping).energy_pj
+
+
+def test_energies_that_timeloop_4_charges_otherwise_are_refused() -> None:
+    problem, arch, costs, mapping = exercise()
+    first = replace(costs.levels[0], later_pj=(1.0, 2.0, 3.0))
+    other = replace(costs, levels=(first, *costs.levels[1:]))
+    evaluate_mapping(problem, arch, other, mapping)
+    with pytest.raises(MappingError, match="charges other actions"):
+        evaluate_mapping(problem, arch, other, mapping, "timeloop-4")
+    with pytest.raises(MappingError, match="charges other actions"):
+        evaluate_many(problem, arch, other, [mapping], "timeloop-4")
+
+
+def test_no_search_is_claimed_for_it() -> None:
+    problem, arch, costs, _ = exercise()
+    space = build_mapspace(problem, arch, inline_constraints(arch, shape=problem.shape))
+    with pytest.raises(MappingError, match="no search is proven"):
+        search_mapspace(space, costs, semantics="timeloop-4")
