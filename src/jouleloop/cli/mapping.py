@@ -83,6 +83,8 @@ def map_layer(
         stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)
     if certificate is not None and result.optimal:
         write_json(certificate, result.certificate(), indent=None)
+    elif certificate is not None and result.ok:
+        stderr.print(f"{certificate} is not written: the optimum is not proven", markup=False, soft_wrap=True)
     if as_json:
         print_json(result.as_dict())
     else:
