@@ -140,7 +140,7 @@ class OutputOptions(Strict):
 
     specs: bool = Field(
         default=False,
-        description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, a complete Timeloop input a point.",
+        description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, which timeloop-mapper runs as it is.",
         json_schema_extra=unit("true or false"),
     )
     search_noise: bool = Field(
@@ -252,6 +252,11 @@ class Config(Strict):
         default=[],
         description="Networks: names of files in layers/networks/ without the ending, or paths that end in .yaml.",
         json_schema_extra=unit("names"),
+    )
+    replace: bool = Field(
+        default=False,
+        description="Replace the study in results/ where it shares no sweep and no network with this one.",
+        json_schema_extra=unit("true or false"),
     )
     engine: Literal[ENGINES] = Field(  # type: ignore[valid-type]
         default="native", description="What searches the mappings.", json_schema_extra=unit("choice")

@@ -16,7 +16,9 @@ from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import RunSummary, Searches, searches_of, summarise
 from jouleloop.tables.energies import energies_table, sources_table
-from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, TIMINGS
+from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, NETWORKS, TIMINGS
+from jouleloop.tables.network_bound import with_theory
+from jouleloop.tables.networks import network_table
 from jouleloop.workload.sweep import Sweep
 
 LOG = logging.getLogger("jouleloop")
@@ -41,6 +43,13 @@ def write_energy_tables(
     write_csv(folder / "timings.csv", timings, TIMINGS)
     write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
     return table, timings
+
+
+def write_networks(energies: pd.DataFrame, jobs: Mapping[str, Job], network: Sweep, folder: Path) -> pd.DataFrame:
+    """Write the table of one network into ``folder``, theory's bound beside every layer; return it."""
+    table = network_table(with_theory(energies, jobs, [network]), [network])
+    write_table(folder / NETWORKS.file, table, NETWORKS, provenance(jobs, [network]))
+    return table
 
 
 def summary_of(

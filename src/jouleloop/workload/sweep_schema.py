@@ -44,6 +44,8 @@ class Range(Strict):
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
+        if max(abs(self.start), abs(self.stop)) >= 2**53:
+            raise ValueError("the ends of a range must be below 2^53")
         if self.step < 1:
             raise ValueError(f"step must be a positive integer, not {self.step}")
         if self.stop < self.start:
@@ -62,6 +64,10 @@ class Range(Strict):
         while found[-1] * self.factor <= self.stop:
             found.append(found[-1] * self.factor)
         return found
+
+
+#: Points of a sweep that are planned without being asked for, and at all.
+MOST_POINTS, MAX_POINTS = 100_000, 10_000_000
 
 
 def _form_of(value: Any) -> str:
@@ -205,6 +211,14 @@ class SweepFile(Strict):
         default="product",
         description="How attributes with several values are combined: every combination, or element by element.",
         json_schema_extra=unit("choice"),
+    )
+    most_points: StrictInt = Field(
+        default=MOST_POINTS,
+        ge=1,
+        le=MAX_POINTS,
+        description="Points, layers times variants of the architecture, above which the sweep is refused: a range "
+        "without its step has more than anybody meant.",
+        json_schema_extra=unit("points"),
     )
     architectures: list[Name] = Field(
         default=[],
