@@ -1,7 +1,7 @@
 """Reading mapspace constraints and mapper settings: Timeloop's files, v0.3 and v0.4, and constraints on nodes."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -153,6 +153,13 @@ def own_constraints(
 
 
 def _for_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
+    found = _by_shape(targets, data, arch, shape, name=name)
+    sections = [data.get(key) for key in _SECTIONS] if isinstance(data, dict) else []
+    ruby = any(isinstance(section, dict) and section.get("template") == "ruby" for section in sections)
+    return replace(found, factors="imperfect") if ruby else found
+
+
+def _by_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
     """Return the constraints of ``targets`` for a shape: by its entry in the section ``shapes``, or as they are."""
     rules = data.get(_SHAPES) if isinstance(data, dict) else None
     if isinstance(rules, dict) and shape.name in rules:
@@ -189,9 +196,9 @@ def _targets(value: Any, where: str, faults: list[Fault]) -> list[Any]:
             for key in value
             if key not in ("targets", "version", "template")
         ]
-    if isinstance(value, dict) and value.get("template", "uber") != "uber":
+    if isinstance(value, dict) and value.get("template", "uber") not in ("uber", "ruby"):
         text = "this kind of mapspace is not supported by the model"
-        faults.append(Fault(text, None, f"{where}.template", value["template"], "uber"))
+        faults.append(Fault(text, None, f"{where}.template", value["template"], "uber, ruby"))
     if targets is None:
         return []
     if not isinstance(targets, list):
