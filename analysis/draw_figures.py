@@ -1,4 +1,4 @@
-"""Draw all figures of one kind; the rule's parameter names it."""
+"""Draw all figures of some kinds; the rule's captions name them."""
 
 from pathlib import Path
 
@@ -14,11 +14,11 @@ snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
-    kind = next(kind for kind in FIGURES if kind.name == snakemake.params.kind)
     run = RunTables(study, Path("results"), list(study.config.architectures))
-    if kind.folder:
-        # How many figures a folder gets depends on which architectures have a mapping.
-        for folder in snakemake.output:
-            Path(folder).mkdir(parents=True, exist_ok=True)
-    for place in kind.places(study):
-        draw(kind, run, place, Path("results/figures"), study.config.outputs.figure_formats)
+    for kind in (kind for kind in FIGURES if kind.name in snakemake.params.captions):
+        if kind.folder:
+            # How many figures a folder gets depends on which architectures have a mapping.
+            for place in kind.places(study):
+                Path("results/figures", kind.stem.format(**place)).parent.mkdir(parents=True, exist_ok=True)
+        for place in kind.places(study):
+            draw(kind, run, place, Path("results/figures"), study.config.outputs.figure_formats)

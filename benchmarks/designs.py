@@ -16,10 +16,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from jouleloop.arch.architecture import Architecture
 from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import costs_of, source_of
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapping.formats import read_timeloop_mapping
+from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.read_design import Design, read_design
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
@@ -104,16 +106,44 @@ def cut(problem: Problem) -> Problem:
     return Problem.build(problem.shape, bounds, problem.coefficient, problem.name)
 
 
-def answer(files: Files, layer: Problem) -> str:
-    """Return what came of a design."""
-    read: Design = read_design(files.paths, variables=files.variables)
+def answer(files: Files, layer: Problem, variables: dict[str, str]) -> str:
+    """Return what came of a design; one that only Timeloop 4 spells so is read as Timeloop 4 reads it."""
+    given = {**variables, **files.variables}
+    try:
+        return evaluate_or_search(files, layer, read_design(files.paths, variables=given))
+    except InputError as error:
+        if not any("3.0.3 does not read this spelling" in fault.message for fault in error.faults):
+            raise
+        later = read_design(files.paths, variables=given, later=True)
+        return f"{evaluate_or_search(files, layer, later)}, in Timeloop 4's spelling"
+
+
+def outermost(problem: Problem, arch: Architecture) -> Mapping:
+    """Return the mapping with all loops at the outermost level and everything kept everywhere."""
+    spaces = frozenset(space.name for space in problem.data_spaces)
+    first, *rest = arch.level_names
+    loops = tuple((name, bound) for name, bound in problem.bound.items() if bound > 1)
+    return Mapping((LevelMapping(first, loops, (), spaces), *(LevelMapping(name, (), (), spaces) for name in rest)))
+
+
+def evaluate_or_search(files: Files, layer: Problem, read: Design) -> str:
+    """Return what the given mapping costs, or the best of a small layer."""
     costs = costs_of(read.arch, [source_of(name) for name in ENERGIES], warn=lambda _: None)
     problem = read.problem or layer
     if files.mapping is not None:
         data = load_document(files.mapping)
         evaluation = evaluate_mapping(problem, read.arch, costs, read_timeloop_mapping(data, problem, read.arch))
         return f"evaluated, {evaluation.energy_pj / evaluation.computes:.4g} pJ a MAC"
-    found = search_mapspace(build_mapspace(cut(problem), read.arch, read.constraints), costs, budget=BUDGET)
+    small = cut(problem)
+    try:
+        space = build_mapspace(small, read.arch, read.constraints)
+    except InputError as error:
+        if "too many choices" not in error.faults[0].message:
+            raise
+        evaluation = evaluate_mapping(small, read.arch, costs, outermost(small, read.arch))
+        pj = evaluation.energy_pj / evaluation.computes
+        return f"evaluated, {pj:.4g} pJ a MAC with all loops outermost; search refused: {error.faults[0].message}"
+    found = search_mapspace(space, costs, budget=BUDGET)
     if found.evaluation is None:
         return f"searched: {found.status}; {found.reason}"
     kind = "optimal" if found.optimal else f"best of {BUDGET} mappings"
@@ -124,7 +154,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--layer", type=Path, required=True, help="problem for designs that have none")
+    parser.add_argument("--variable", action="append", default=[], help="NAME=VALUE for templates; may be repeated")
     arguments = parser.parse_args()
+    variables = dict(text.split("=", 1) for text in arguments.variable)
     logging.disable(logging.WARNING)
     layer = read_problem(arguments.layer)
     totals: Counter[tuple[bool, bool]] = Counter()
@@ -133,7 +165,7 @@ def main() -> None:
         for files in designs(root):
             sparse = files.sparse()
             try:
-                text = answer(files, layer)
+                text = answer(files, layer, variables)
                 refused = text.startswith("searched:")
             except InputError as error:
                 refused, faults = True, [str(fault).replace(f"{root}/", "") for fault in error.faults]

@@ -15,6 +15,7 @@ import random
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
@@ -62,10 +63,10 @@ class Draw:
 
     def __init__(self, number: int, storage_tables: tuple[tuple[str, ...], ...] = STORAGE_TABLES) -> None:
         self.random = random.Random(number)
-        self.dims, shape = self.random.choice(SHAPES)
-        self.spaces = [name.lstrip("!") for name in shape]
-        self.left = {d: self.random.choice((1, 2, 2, 3, 4, 4, 6, 8)) for d in self.dims}
-        problem = {"shape": self.shape(shape), "instance": dict(self.left)}
+        self.left: dict[str, int] = {}
+        self.spaces: list[str] = []
+        self.dims: Sequence[str] = ()
+        problem = self.problem()
         self.mesh = [(1, 1)]
         for _ in range(self.random.choice((1, 2, 2, 3, 3, 4))):
             x, y = self.random.choice((1, 1, 1, 2, 3, 4)), self.random.choice((1, 1, 1, 2, 3))
@@ -81,6 +82,13 @@ class Draw:
             "ert": {"ERT": {"version": self.random.choice((0.3, 0.4)), "tables": tables}},
             "mapping": {"mapping": self.mapping()},
         }
+
+    def problem(self) -> dict[str, Any]:
+        """Return shape and instance of a random layer; its dimensions, bounds and data spaces are noted."""
+        self.dims, shape = self.random.choice(SHAPES)
+        self.spaces = [name.lstrip("!") for name in shape]
+        self.left = {d: self.random.choice((1, 2, 2, 3, 4, 4, 6, 8)) for d in self.dims}
+        return {"shape": self.shape(shape), "instance": dict(self.left)}
 
     def maybe(self, share: float) -> bool:
         """Return True with a probability."""

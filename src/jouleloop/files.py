@@ -6,6 +6,7 @@ import math
 import os
 import stat
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,11 +15,19 @@ import yaml
 
 from jouleloop.errors import Fault, InputError, nearest
 
+try:
+    from fcntl import LOCK_EX, LOCK_NB, flock
+except ImportError:  # not a POSIX system
+    _LOCKS = False
+else:
+    _LOCKS = True
+
 MAX_INPUT_BYTES = 64 * 2**20
 MAX_BINARY_BYTES = 2**31
 MAX_NESTING = 60
 MAX_NODES = 200_000
 MAX_DIGITS = 1000
+_INSTANT_SECONDS, _DAY_SECONDS = 2, 86_400
 
 
 class _SafeLoader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
@@ -180,7 +189,7 @@ def replacing(path: Path) -> Iterator[Path]:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part" + path.suffix, dir=path.parent)
     except OSError as error:
         raise InputError(Fault(f"cannot be written: {error.strerror}", str(path))) from error
-    os.close(handle)
+    _claimed(handle)
     temporary = Path(name)
     try:
         yield temporary
@@ -194,6 +203,35 @@ def replacing(path: Path) -> Iterator[Path]:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+    finally:
+        os.close(handle)
+
+
+def remove_left_over(folder: Path) -> list[Path]:
+    """Remove the temporary files in ``folder`` and below that `replacing` left where its process was killed.
+
+    A file whose writer lives is locked and stays, on another machine too where the file system has locks. Without
+    locks a file stays for a day.
+    """
+    removed = []
+    for path in folder.rglob(".*.part*"):
+        with contextlib.suppress(OSError), path.open("r+b") as stream:
+            # Between the making of a file and its lock lies an instant.
+            if time.time() - path.stat().st_mtime > (_INSTANT_SECONDS if _claimed(stream.fileno()) else _DAY_SECONDS):
+                path.unlink()
+                removed.append(path)
+    return removed
+
+
+def _claimed(handle: int) -> bool:
+    """Lock an open file; return whether that can be done: the system frees the lock when its process ends."""
+    if not _LOCKS:
+        return False
+    try:
+        flock(handle, LOCK_EX | LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def write_text(path: Path, text: str) -> None:

@@ -1,6 +1,8 @@
 """What Snakemake has to know of a study: its files, chunks, parameters and targets, in one object that rules read."""
 
+import contextlib
 import re
+import signal
 import sys
 from collections.abc import Iterable, Mapping
 from functools import cached_property
@@ -9,6 +11,7 @@ from typing import Any
 
 from jouleloop.columns import Layout
 from jouleloop.config.load import Study, load_study, published_sweeps
+from jouleloop.files import remove_left_over
 from jouleloop.report.registry import FIGURES, FigureKind, is_published
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
@@ -48,6 +51,11 @@ def parquet(*layouts: Layout) -> list[str]:
     return [f"{RESULTS}/{layout.file}.parquet" for layout in layouts]
 
 
+def _say(made: int, total: int) -> None:
+    """Tell that a large sweep is read, before Snakemake says its first word."""
+    print(f"{made:,} of {total:,} points read", file=sys.stderr, flush=True)
+
+
 class Workflow:
     """One configuration as the workflow's rules see it.
 
@@ -66,7 +74,7 @@ class Workflow:
 
     def __init__(self, data: Mapping[str, Any], *, contained: bool = False) -> None:
         self.contained = contained
-        self.study: Study = load_study(data)
+        self.study: Study = load_study(data, progress=_say)
         check_engines(self.study.config)
         self.config = self.study.config
         self._targets = targets_of(self.study)
@@ -228,6 +236,13 @@ class Workflow:
         """Return the kinds of figures that the study has any of."""
         return [kind for kind in FIGURES if kind.subjects(self.study)]
 
+    def figure_jobs(self) -> dict[str, list[FigureKind]]:
+        """Return the kinds that one job draws, by its name: those of the same tables share fonts and statistics."""
+        groups: dict[tuple[object, ...], list[FigureKind]] = {}
+        for kind in self.figure_kinds():
+            groups.setdefault((kind.needs, kind.always), []).append(kind)
+        return {kinds[0].name + ("_and_others" if len(kinds) > 1 else ""): kinds for kinds in groups.values()}
+
     def figure_outputs(self, kind: FigureKind) -> list[tuple[dict[str, str], list[str]]]:
         """Return the files of every figure of a kind, with what it shows: labels and heading of Snakemake's report."""
         found: dict[tuple[str, ...], dict[str, str]] = {}
@@ -238,13 +253,21 @@ class Workflow:
             found.setdefault(tuple(self._files(kind, stem)), {"heading": heading, **labels})
         return [(labels, list(files)) for files, labels in found.items()]
 
-    def figure_inputs(self, kind: FigureKind) -> list[str]:
-        """Return what a kind of figure is drawn from: tables, and the files of sweeps."""
+    def figure_inputs(self, kinds: Iterable[FigureKind]) -> list[str]:
+        """Return what kinds of figures are drawn from: tables, and the files of sweeps."""
         files = {**self.sources, **self.variant_sources}
-        return [*parquet(*kind.needs), *(files[name] for name in kind.subjects(self.study) if name)]
+        found = [
+            file
+            for kind in kinds
+            for file in (*parquet(*kind.needs), *(files[name] for name in kind.subjects(self.study) if name))
+        ]
+        return list(dict.fromkeys(found))
 
-    def caption(self, kind: FigureKind) -> str:
-        """Return the caption of all figures of a kind."""
+    def captions(self, kinds: Iterable[FigureKind]) -> dict[str, str]:
+        """Return the captions of kinds of figures by their names."""
+        return {kind.name: self._caption(kind) for kind in kinds}
+
+    def _caption(self, kind: FigureKind) -> str:
         sweeps = {s.name: len(s.points) for s in (*self.study.sweeps, *self.study.architecture_sweeps)}
         names = [name for name in kind.subjects(self.study) if name] or list(sweeps)
         counts = [f"{name} {sweeps[name]}" for name in names]
@@ -261,7 +284,9 @@ class Workflow:
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Note that a run begins, and what makes it up, for the progress and the summary."""
+        """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs."""
+        _end_jobs_when_told()
+        remove_left_over(Path(RESULTS))
         options: dict[str, dict[str, Any]] = {}
         points: dict[str, int] = {}
         for arch in self.architectures:
@@ -283,3 +308,17 @@ class Workflow:
     def any_of(names: Iterable[str]) -> str:
         """Return a pattern that matches any of ``names``, or nothing where there are none."""
         return "|".join(map(re.escape, names)) or "(?!)"
+
+
+def _end_jobs_when_told() -> None:
+    """Let SIGINT and SIGTERM end all jobs of this process, which Snakemake otherwise waits for."""
+    import psutil  # noqa: PLC0415 - Snakemake brings it, and no command needs it
+
+    def end(*_: object) -> None:
+        for job in psutil.Process().children(recursive=True):
+            with contextlib.suppress(psutil.Error):
+                job.terminate()
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, end)

@@ -101,7 +101,7 @@ def test_specs_are_complete(finished: Path) -> None:
     paths = sorted((finished / "results/specs/eyeriss/tiny").glob("*.yaml"))
     assert [path.name for path in paths] == [f"fc_{c}x32.yaml" for c in (16, 32, 48, 64, 80, 96)]
     text = paths[0].read_text()
-    for key in ("architecture:", "problem:", "constraints:", "mapper:"):
+    for key in ("architecture:", "ERT:", "problem:", "architecture_constraints:", "mapper:"):
         assert f"\n{key}" in text
 
 

@@ -56,17 +56,18 @@ def table(name, title=None, caption=None):
     return [f"results/{name}.parquet", shown]
 
 
-def figures(kind):
-    """Return the files of all figures of a kind; Snakemake's report shows the first format of each."""
+def figures(kinds):
+    """Return the files of all figures of some kinds; Snakemake's report shows the first format of each."""
     files = []
-    for labels, (first, *others) in PLAN.figure_outputs(kind):
-        marked = {
-            "caption": "../report/figure.rst",
-            "category": "Figures",
-            "subcategory": labels.pop("heading"),
-        }
-        if kind.folder:
-            files.append(report(directory(first), patterns=["{name}.png"], **marked))
-        else:
-            files += [report(first, labels=labels, **marked), *others]
+    for kind in kinds:
+        for labels, (first, *others) in PLAN.figure_outputs(kind):
+            marked = {
+                "caption": f"../report/figures/{kind.name}.rst",
+                "category": "Figures",
+                "subcategory": labels.pop("heading"),
+            }
+            if kind.folder:
+                files += [report(directory(first), patterns=["{name}.png"], **marked)]
+            else:
+                files += [report(first, labels=labels, **marked), *others]
     return files

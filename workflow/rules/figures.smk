@@ -1,4 +1,5 @@
-# One rule a kind of figure; what there is and what it is drawn from says jouleloop/report/registry.py.
+# One rule for all figures drawn from the same tables; what there is and what it is drawn from says
+# jouleloop/report/registry.py.
 
 
 localrules:
@@ -10,24 +11,23 @@ rule figures:
         PLAN.figure_files(),
 
 
-for kind in PLAN.figure_kinds():
+for _name, _kinds in PLAN.figure_jobs().items():
 
     rule:
         name:
-            f"{kind.name}_figures"
+            f"{_name}_figures"
         input:
-            PLAN.figure_inputs(kind),
+            PLAN.figure_inputs(_kinds),
         output:
-            figures(kind),
+            figures(_kinds),
         log:
-            f"results/logs/{kind.name}_figures.log",
+            f"results/logs/{_name}_figures.log",
         conda:
             "../envs/jouleloop.yaml"
         params:
-            kind=kind.name,
-            caption=PLAN.caption(kind),
+            captions=PLAN.captions(_kinds),
             statistics=PLAN.statistics,
         message:
-            f"Drawing all figures of the kind {kind.name}"
+            f"Drawing {_name}"
         script:
             "../../analysis/draw_figures.py"

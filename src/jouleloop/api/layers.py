@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.api.project import roots
-from jouleloop.config.load import LAYERS, NETWORKS
+from jouleloop.config.load import LAYERS, NETWORKS, load_layers
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest
-from jouleloop.files import is_file, read_yaml, write_yaml
+from jouleloop.files import is_file, write_yaml
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
-from jouleloop.workload.sweep import Sweep, SweepPoint, load_network, load_sweep
+from jouleloop.workload.sweep import Progress, Sweep, SweepPoint, load_network, load_sweep
 from jouleloop.workload.timeloop_problem import problem_from
 
 #: A layer: a text such as ``fc:1024x128``, the path of a Timeloop problem file, or the thing itself.
@@ -50,7 +50,7 @@ def problem_of(layer: LayerLike) -> Problem:
         raise error.at("--layer") from error
 
 
-def sweep_of(layers: SweepLike) -> Sweep:
+def sweep_of(layers: SweepLike, progress: Progress | None = None) -> Sweep:
     """Return the sweep or network of a name, path, file's content, or list of layers.
 
     Raises
@@ -64,35 +64,22 @@ def sweep_of(layers: SweepLike) -> Sweep:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{layers.get('name', 'sweep')}.yaml"
             write_yaml(path, dict(layers))
-            return _read(path)
+            return load_layers(path)
     if isinstance(layers, (str, Path)):
-        return _named(str(layers))
+        return _named(str(layers), progress)
     found = [layer if isinstance(layer, Layer) else parse_layer(layer) for layer in layers]
     return Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")
 
 
-def _named(text: str) -> Sweep:
+def _named(text: str, progress: Progress | None) -> Sweep:
     if text.endswith(_YAML):
-        return _read(Path(text))
+        return load_layers(Path(text), progress)
     for root in roots():
-        for folder, load in ((LAYERS, load_sweep), (NETWORKS, load_network)):
+        for folder in (LAYERS, NETWORKS):
             path = root / folder / f"{text}.yaml"
             if "/" not in text and is_file(path):
-                return load(path)
+                return load_network(path) if folder == NETWORKS else load_sweep(path, progress)
     folders = [root / folder for root in roots() for folder in (LAYERS, NETWORKS)]
     known = list(dict.fromkeys(child.stem for folder in folders for child in sorted(folder.glob("*.yaml"))))
     fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
     raise InputError(fault)
-
-
-def _read(path: Path) -> Sweep:
-    return load_network(path) if _is_network(path) else load_sweep(path)
-
-
-def _is_network(path: Path) -> bool:
-    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
-    if path.resolve().parent.name == NETWORKS.name:
-        return True
-    document = read_yaml(path)
-    layers = document.get("layers") if isinstance(document, dict) else None
-    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)

@@ -133,7 +133,7 @@ class Result:
         return yaml.safe_dump({"mapping": directives}, sort_keys=False, default_flow_style=None, width=120)
 
     def timeloop_input(self) -> str:
-        """Return architecture, problem, constraints and mapper of this search as one Timeloop v0.4 file."""
+        """Return architecture, energies, problem, constraints and mapper of this search as one Timeloop file."""
         from jouleloop.study.specs import timeloop_input  # noqa: PLC0415 - seldom needed
 
         return timeloop_input(self.architecture.targets, self.problem)

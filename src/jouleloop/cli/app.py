@@ -27,6 +27,7 @@ COMMANDS = {
     "check": "cli.check:check",
     "compare": "cli.compare:compare",
     "sweep": "cli.sweep:sweep",
+    "network": "cli.network:network",
     "import": "cli.import_onnx:import_onnx",
     "figures": "cli.figures:figures",
     "report": "cli.report:report",

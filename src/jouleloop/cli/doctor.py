@@ -2,11 +2,13 @@
 
 import importlib
 import importlib.util
+import re
 import shutil
 import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from importlib import metadata
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -21,6 +23,7 @@ from jouleloop.engines.registry import ENGINES, get_engine, installed_version
 from jouleloop.engines.timeloop.engine import TimeloopEngine
 from jouleloop.engines.timeloop.programs import TimeloopPrograms
 from jouleloop.errors import JouleloopError
+from jouleloop.mapspace.inventory import REFUSED, inventory
 from jouleloop.study.engines import timeloop_options
 from jouleloop.terminal.console import print_json, print_table
 
@@ -120,8 +123,18 @@ def doctor(
     warm: Annotated[
         bool, typer.Option("--warm", help="Compile the kernels now (a minute or two), so that the first run does not.")
     ] = False,
+    design: Annotated[
+        list[Path] | None,
+        typer.Option("--design", help="Tell instead what becomes of every key of this Timeloop file; may be repeated."),
+    ] = None,
 ) -> None:
-    """Tell which engines, estimators and optional tools are present; exit code 1 where a required one is missing."""
+    """Tell which engines, estimators and optional tools are present; exit code 1 where a required one is missing.
+
+    With --design, tell what of a design is counted, without effect, passed by or refused; 1 where something is.
+    """
+    if design:
+        _show_design(design, as_json=as_json)
+        return
     found = examine()
     if warm:
         found.append(_warm())
@@ -137,6 +150,23 @@ def doctor(
             table.add_row(finding.kind, escape(finding.name), marks.get(finding.state, plain), escape(finding.detail))
         print_table(table)
     if any(finding.required and finding.state != "ok" for finding in found):
+        raise typer.Exit(1)
+
+
+def _show_design(paths: list[Path], *, as_json: bool) -> None:
+    entries = inventory(paths)
+    if as_json:
+        print_json([asdict(entry) for entry in entries])
+    else:
+        table = Table(title=" + ".join(path.name for path in paths), title_justify="left")
+        for heading in ("verdict", "key", "value", "why"):
+            table.add_column(heading, overflow="fold")
+        for entry in entries:
+            verdict = f"[red]{entry.verdict}[/]" if entry.verdict == REFUSED else entry.verdict
+            key = re.sub(r"\.(attributes|constraints)\.", ": ", entry.where)
+            table.add_row(verdict, escape(key), escape(entry.value), escape(entry.why))
+        print_table(table)
+    if any(entry.verdict == REFUSED for entry in entries):
         raise typer.Exit(1)
 
 

@@ -1,17 +1,22 @@
 """``jouleloop figures``: draw the figures of finished results again, all of them or one."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from jouleloop.api.project import project_root
+from jouleloop.api.project import own_root, project_root
 from jouleloop.columns import read_table
 from jouleloop.config.load import Study, load_study, read_config
 from jouleloop.errors import Fault, InputError, raise_all, unknown
+from jouleloop.report.html.sources import sweeps_of
 from jouleloop.report.registry import FIGURE4_SWEEPS, FIGURES, FigureKind
 from jouleloop.tables.layouts import ENERGIES
 from jouleloop.terminal.console import stderr, stdout
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _FORMATS = ("png", "svg", "pdf")
 
@@ -28,9 +33,8 @@ def figures(
 ) -> None:
     """Draw every kind of figure whose tables the results hold: docs/figures.md lists them."""
     root = project_root()
-    study = load_study(read_config(root / "config" / "config.yaml"), root)
-    energies, _ = read_table(results / "energies.parquet", ENERGIES)
-    study = _present(study, {str(name) for name in energies["sweep"].unique()})
+    energies, provenance = read_table(results / "energies.parquet", ENERGIES)
+    study = _present(load_study(read_config(root / "config" / "config.yaml"), root), energies, provenance)
     architectures = [str(name) for name in energies["architecture"].unique()]
     names = [sweep.name for sweep in (*study.sweeps, *study.architecture_sweeps)]
     kinds = list(dict.fromkeys(_group(kind) for kind in FIGURES))
@@ -66,10 +70,20 @@ def figures(
                 stdout.print(str(path), markup=False, highlight=False, soft_wrap=True)
 
 
-def _present(study: Study, names: set[str]) -> Study:
-    """Return the part of a study that a table has rows of."""
-    sweeps = [tuple(s for s in part if s.name in names) for part in (study.sweeps, study.architecture_sweeps)]
-    return Study(study.config, *sweeps)
+def _present(study: Study, energies: "pd.DataFrame", provenance: Mapping[str, Any]) -> Study:
+    """Return the part of a study that a table has rows of, and the sweeps that only the table knows."""
+    names = [str(name) for name in energies["sweep"].unique()]
+    configured = {sweep.name: sweep for sweep in (*study.sweeps, *study.architecture_sweeps)}
+    found, notes = sweeps_of(provenance, own_root() or Path())
+    for note in notes:
+        stderr.print(note, markup=False, highlight=False, soft_wrap=True)
+    sweeps = [found.get(name) or configured.get(name) for name in names]
+    known = [sweep for sweep in sweeps if sweep is not None]
+    return Study(
+        study.config,
+        tuple(sweep for sweep in known if not sweep.attributes),
+        tuple(sweep for sweep in known if sweep.attributes),
+    )
 
 
 def _group(kind: FigureKind) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from jouleloop.api.schema import ResultData
+from jouleloop.cli.grammar import layers_page
 from jouleloop.cli.reference import commands_page
 from jouleloop.config.model import Config
 from jouleloop.report.registry import FIGURES
@@ -120,12 +121,17 @@ def generated_files(root: Path) -> dict[Path, str]:
         (root / "docs" / "run-summary.md", RunSummary),
     ):
         files[path] = with_part(path.read_text(encoding="utf-8"), "keys", key_table(model))
+    for kind in FIGURES:
+        # Snakemake reads a figure's caption from a file, and tells it nothing but the parameters of the job.
+        caption = f'{{{{ snakemake.params.captions["{kind.name}"] }}}}\n'
+        files[root / "workflow" / "report" / "figures" / f"{kind.name}.rst"] = caption
     page = root / "docs" / "figures.md"
     files[page] = with_part(page.read_text(encoding="utf-8"), "figures", figures_table())
     files[root / "docs" / "tables.md"] = tables_page()
     for name, part, text in (
         ("api.md", "result", key_table(ResultData)),
         ("command-line.md", "commands", commands_page()),
+        ("layer-texts.md", "layers", layers_page()),
     ):
         page = root / "docs" / name
         files[page] = with_part(page.read_text(encoding="utf-8"), part, text)

@@ -13,7 +13,7 @@ from jouleloop.cli import options
 from jouleloop.cli.hints import hints
 from jouleloop.cli.show import show_result
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
-from jouleloop.cli.watching import watched
+from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
@@ -31,6 +31,7 @@ def engine_with_progress(name: str, seconds: float | None) -> Iterator[Engine]:
     """Yield the engine called ``name``; what it reports of a long search is shown on a terminal."""
     back_end = get_engine(name)
     if hasattr(back_end, "watch"):
+        say_if_compiling()
         with watched(seconds) as back_end.watch:
             yield back_end
         return

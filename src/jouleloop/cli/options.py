@@ -21,7 +21,9 @@ LayerText = Annotated[
     str,
     typer.Option(
         "--layer",
-        help="Layer: fc:INPUTSxOUTPUTS, conv:C3xM64xP57xQ57xR3xS3/stride4 (in elements), or a Timeloop problem file.",
+        help="Layer: fc:INPUTSxOUTPUTS[/batchN]; conv:C3xM64xP57xQ57xR3xS3 with /strideN, /groupsN, /batchN, or with "
+        "/inputN, /paddingN and /floor (rounding) instead of P and Q; matmul:MxNxK; all sizes in elements. All kinds: "
+        "docs/layer-texts.md. Or a Timeloop problem file.",
     ),
 ]
 ConstraintSet = Annotated[

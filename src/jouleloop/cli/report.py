@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from jouleloop.api.project import project_config, project_root
+from jouleloop.api.project import own_root, project_config, project_root
 from jouleloop.terminal.console import stdout
 
 
@@ -33,12 +33,11 @@ def report(
     from jouleloop.report.html.sources import read_tables  # noqa: PLC0415
     from jouleloop.stats.options import StatisticsOptions  # noqa: PLC0415
 
-    root = project_root()
-    config = project_config(root)
+    config = project_config(project_root())
     options = config.statistics if config is not None else StatisticsOptions()
     if allow_mixed:
         options = options.model_copy(update={"allow_mixed": True})
     path = output or results / "report.html"
-    tables = read_tables(results, options, root=root, again=again, against=against)
+    tables = read_tables(results, options, root=own_root() or Path(), again=again, against=against)
     size = write_report(tables, path)
     stdout.print(f"{path} ({size / 1e6:.1f} MB)", markup=False, highlight=False, soft_wrap=True)

@@ -20,6 +20,7 @@ from jouleloop.api.layers import sweep_of
 from jouleloop.api.run import jobs_of, objectives_of
 from jouleloop.cli import options
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.watching import say_if_compiling
 from jouleloop.engines.protocol import SearchOptions
 from jouleloop.study.compute import Job
 from jouleloop.study.runlog import log_to
@@ -58,13 +59,22 @@ def sweep(
     """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
     from jouleloop.tables.growth import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
 
-    points = sweep_of(layers)
+    with stderr.status("reading the layers") as status:
+        points = sweep_of(layers, lambda made, total: status.update(f"{made:,} of {total:,} points"))
     check_sweeps([points])
     told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
     jobs = jobs_of(points, [hardware.load(name, constraints) for name in arch], engine, told)
+    search_all(points, jobs, output, log=output / "logs" / "sweep.log" if verbose else None)
+
+
+def search_all(
+    points: Sweep, jobs: Mapping[str, Job], output: Path, *, log: Path | None = None, show: bool = False
+) -> None:
+    """Search all layers, write what the command ``sweep`` writes, and say so; ``show`` prints a network's layers."""
     store = ResultStore(output / "store")
     started = time.monotonic()
-    with log_to(output / "logs" / "sweep.log" if verbose else None):
+    say_if_compiling()
+    with log_to(log):
         searches = _search(points, jobs, store)
         table, timings = write_energy_tables(jobs, [points], store, output)
     if points.attributes:
@@ -72,10 +82,18 @@ def sweep(
         from jouleloop.report.draw import write_architecture_sweep  # noqa: PLC0415
 
         write_architecture_sweep(table, points, output)
+    if points.is_network:
+        from jouleloop.cli.network import show_networks  # noqa: PLC0415 - it imports this module
+        from jouleloop.tables.collect import write_networks  # noqa: PLC0415
+
+        networks = write_networks(table, jobs, points, output)
+        if show:
+            show_networks(networks)
     summary = summary_of(table, timings, searches)
     write_summary(output / "summary.json", summary)
     stdout.print(summary_text(summary, time.monotonic() - started), highlight=False, markup=False)
-    stdout.print(f"written to {output / 'energies.parquet'} and .csv", highlight=False, markup=False)
+    files, then = ("networks and energies", "figures") if points.is_network else ("energies", "report")
+    stdout.print(f"{files} written to {output}; next: jouleloop {then} {output}", highlight=False, markup=False)
 
 
 def _search(points: Sweep, jobs: Mapping[str, Job], store: ResultStore) -> Searches:

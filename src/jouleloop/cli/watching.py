@@ -8,6 +8,7 @@ from types import FrameType
 
 from rich.status import Status
 
+from jouleloop.jit import cache_folder
 from jouleloop.search.limit import Limit, Progress, Watch
 from jouleloop.terminal.console import stderr
 
@@ -60,3 +61,10 @@ def _stopped_by_signals(watch: Watch) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def say_if_compiling() -> None:
+    """Say on standard error that the kernels are compiled now, where this version of them was never used here."""
+    kernels = cache_folder()
+    if not kernels.is_dir() or not any(kernels.iterdir()):
+        stderr.print("compiling the search, once for this version", highlight=False)

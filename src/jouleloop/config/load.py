@@ -13,7 +13,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_a
 from jouleloop.files import is_file, read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.problem import ProblemShape
-from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+from jouleloop.workload.sweep import Progress, Sweep, load_network, load_sweep, load_sweeps
 
 LAYERS = Path("layers")
 NETWORKS = LAYERS / "networks"
@@ -57,7 +57,13 @@ def read_config(path: Path) -> Config:
     return validate(Config, read_yaml(path), path)
 
 
-def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source: str = "config") -> Study:
+def load_study(
+    data: Mapping[str, Any] | Config,
+    root: Path = Path(),
+    *,
+    source: str = "config",
+    progress: Progress | None = None,
+) -> Study:
     """Return the configuration ``data`` with its sweeps and networks read from below ``root``.
 
     Raises
@@ -84,8 +90,8 @@ def load_study(data: Mapping[str, Any] | Config, root: Path = Path(), *, source:
                 faults.append(Fault("no such file", source, f"architectures.{name}.{key}", text, nearest=near))
     sweeps: list[Sweep] = []
     for key, names, folder, load in (
-        ("sweeps", config.sweeps, LAYERS, load_sweep),
-        ("networks", config.networks, NETWORKS, load_network),
+        ("sweeps", config.sweeps, LAYERS, lambda path: load_sweeps(path, progress)),
+        ("networks", config.networks, NETWORKS, lambda path: [load_network(path)]),
     ):
         for index, name in enumerate(names):
             sweeps += _load_one(name, f"{key}.{index}", root, folder, load, source, faults)
@@ -129,6 +135,20 @@ def _typed(value: Any) -> Any:
     return {"true": True, "false": False, "null": None}.get(value.lower(), value)
 
 
+def load_layers(path: Path, progress: Progress | None = None) -> Sweep:
+    """Return the sweep or network in a file; raise `InputError` with all its faults."""
+    return load_network(path) if _is_network(path) else load_sweep(path, progress)
+
+
+def _is_network(path: Path) -> bool:
+    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
+    if path.resolve().parent.name == NETWORKS.name:
+        return True
+    document = read_yaml(path)
+    layers = document.get("layers") if isinstance(document, dict) else None
+    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)
+
+
 def published_sweeps(root: Path = Path()) -> list[Sweep]:
     """Return the sweeps in ``layers/`` that have published energies; files that are no sweeps are passed over here."""
     found = []
@@ -147,7 +167,7 @@ def _load_one(
     field: str,
     root: Path,
     folder: Path,
-    load: Callable[[Path], Sweep],
+    load: Callable[[Path], list[Sweep]],
     source: str,
     faults: list[Fault],
 ) -> list[Sweep]:
@@ -167,7 +187,7 @@ def _load_one(
         )
         return []
     try:
-        return [load(path)]
+        return load(path)
     except InputError as error:
         faults += error.faults
         return []

@@ -147,7 +147,7 @@ class OutputOptions(Strict):
 
     specs: bool = Field(
         default=False,
-        description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, a complete Timeloop input a point.",
+        description="Write results/specs/<architecture>/<sweep>/<layer>.yaml, which timeloop-mapper runs as it is.",
         json_schema_extra=unit("true or false"),
     )
     search_noise: bool = Field(

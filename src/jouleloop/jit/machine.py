@@ -86,7 +86,8 @@ class _Part(JITCodeLibrary):
     def finalize(self) -> None:
         """Link what the function calls."""
         for library in dict.fromkeys(self._linking_libraries):
-            self._reload_init.update(library._reload_init)  # noqa: SLF001 - as the base class does
+            if hasattr(library, "_reload_init"):  # as the base class does, since version 0.63 of numba
+                self._reload_init.update(library._reload_init)  # noqa: SLF001
             self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001
         self._finalized = True
 

@@ -1,5 +1,6 @@
 """Reading mapspace constraints and mapper settings: Timeloop's files, v0.3 and v0.4, and constraints on nodes."""
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from jouleloop.workload.problem import ProblemShape
 SETS = ("full", "arch-only")
 
 #: The section that says how constraints are read for other shapes of problem than a convolution.
-_SHAPES = "shapes"
+SHAPES = "shapes"
 _SECTIONS = {
     "architecture_constraints": "arch",
     "constraints": "arch",
@@ -59,7 +60,7 @@ _FRONT_END_KEYS = (
 )
 
 #: What a target may say that changes the counts and that the model does not follow.
-_UNSUPPORTED = (
+UNSUPPORTED = (
     "no_reuse",
     "no_temporal_reuse",
     "no_link_transfer",
@@ -71,6 +72,8 @@ _UNSUPPORTED = (
     "maximize_dims_capacity",
     "keep_except_factor",
 )
+#: How designs of the front end say "all loops along X".
+_EVERY_KEY = re.compile(r"\s*len\(\s*spec\.problem\.instance\s*\)\s*")
 _UNSUPPORTED_TYPES = ("skew", "utilization", "parallelism", "max_overbooked_proportion")
 _TYPES = {"datatype": "bypass", "dataspace": "bypass", "bypass": "bypass", "temporal": "temporal", "spatial": "spatial"}
 
@@ -104,8 +107,8 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
     found = False
     for key, value in data.items():
         if key not in _SECTIONS:
-            if key != _SHAPES and key not in OTHER_SECTIONS and key != "architecture":
-                faults.append(unknown(str(key), (*_SECTIONS, _SHAPES, *OTHER_SECTIONS), "section"))
+            if key != SHAPES and key not in OTHER_SECTIONS and key != "architecture":
+                faults.append(unknown(str(key), (*_SECTIONS, SHAPES, *OTHER_SECTIONS), "section"))
             continue
         found = True
         if _SECTIONS[key] == "arch" or which == "full":
@@ -114,7 +117,7 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
         faults.append(Fault("holds no constraints", allowed="architecture_constraints, mapspace_constraints"))
     try:
         raise_all(faults)
-        return _for_shape(targets, data, arch, shape, name=f"{path.stem}/{which}")
+        return constraints_for(targets, data, arch, shape, name=f"{path.stem}/{which}")
     except JouleloopError as error:
         raise error.at(path) from error
 
@@ -147,12 +150,15 @@ def own_constraints(
             targets += _targets(value, str(key), faults)
     try:
         raise_all(faults)
-        return _for_shape(targets, data, arch, shape, name=f"{arch.name}/{which}")
+        return constraints_for(targets, data, arch, shape, name=f"{arch.name}/{which}")
     except JouleloopError as error:
         raise error.at(path) from error
 
 
-def _for_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
+def constraints_for(
+    targets: list[Any], data: Any, arch: Architecture, shape: ProblemShape, *, name: str
+) -> Constraints:
+    """Return the constraints of ``targets`` for a shape; loops may end early where a section's template is ``ruby``."""
     found = _by_shape(targets, data, arch, shape, name=name)
     sections = [data.get(key) for key in _SECTIONS] if isinstance(data, dict) else []
     ruby = any(isinstance(section, dict) and section.get("template") == "ruby" for section in sections)
@@ -161,10 +167,10 @@ def _for_shape(targets: list[Any], data: Any, arch: Architecture, shape: Problem
 
 def _by_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
     """Return the constraints of ``targets`` for a shape: by its entry in the section ``shapes``, or as they are."""
-    rules = data.get(_SHAPES) if isinstance(data, dict) else None
+    rules = data.get(SHAPES) if isinstance(data, dict) else None
     if isinstance(rules, dict) and shape.name in rules:
         faults: list[Fault] = []
-        roles = read_roles(rules[shape.name], f"{_SHAPES}.{shape.name}", shape, GROUPED_CONV, faults)
+        roles = read_roles(rules[shape.name], f"{SHAPES}.{shape.name}", shape, GROUPED_CONV, faults)
         raise_all(faults)
         return play(build_constraints(targets, arch, GROUPED_CONV, name=name), roles, shape, GROUPED_CONV)
     try:
@@ -173,8 +179,8 @@ def _by_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemS
         if shape in (CONV, GROUPED_CONV):
             raise
         text = f"the constraints are not written for the shape {shape.name!r}, and no rule says how to read them for it"
-        allowed = f"a rule in {_SHAPES}.{shape.name}, constraints of its own, or none"
-        raise InputError([Fault(text, None, _SHAPES, None, allowed), *error.faults]) from error
+        allowed = f"a rule in {SHAPES}.{shape.name}, constraints of its own, or none"
+        raise InputError([Fault(text, None, SHAPES, None, allowed), *error.faults]) from error
 
 
 def read_mapper(path: Path) -> dict[str, Any]:
@@ -285,7 +291,7 @@ def _one(
     for key in target:
         if key in ("target", "type", "version"):
             continue
-        if key in _UNSUPPORTED:
+        if key in UNSUPPORTED:
             if target[key] not in (None, [], {}):
                 faults.append(Fault(f"{key} is not supported by the model", None, where, target[key]))
         elif key not in _KEYS[kind]:
@@ -303,7 +309,11 @@ def _one(
         if loops.permutation not in (None, permutation):
             faults.append(Fault("gives a second, different permutation", None, where, target["permutation"]))
         loops.permutation = permutation
-    split = parse_split(target.get("split"), f"{where}.split", faults)
+    stated = target.get("split")
+    if isinstance(stated, str) and _EVERY_KEY.fullmatch(stated):
+        # An instance states at least every dimension, and a split beyond the last one leaves all of them along X.
+        stated = len(shape.dimensions)
+    split = parse_split(stated, f"{where}.split", faults)
     if split is not None:
         if loops.split not in (None, split):
             faults.append(Fault("gives a second, different split", None, where, split))

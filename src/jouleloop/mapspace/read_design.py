@@ -10,7 +10,7 @@ from jouleloop.arch.read import OTHER_SECTIONS, architecture_from
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapspace.constraints import Constraints
-from jouleloop.mapspace.read import SETS, build_constraints
+from jouleloop.mapspace.read import SETS, SHAPES, constraints_for
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
@@ -67,12 +67,14 @@ def read_design(
         for key, value in data.items():
             if key in sections:
                 faults.append(Fault(f"stands in {sections[key][1]} too", str(path), str(key)))
-            elif key != "architecture" and key not in OTHER_SECTIONS:
-                faults.append(unknown(str(key), ("architecture", *OTHER_SECTIONS), "section", source=str(path)))
+            elif key not in ("architecture", SHAPES, *OTHER_SECTIONS):
+                known = ("architecture", SHAPES, *OTHER_SECTIONS)
+                faults.append(unknown(str(key), known, "section", source=str(path)))
             sections[key] = (value, path)
     raise_all(faults)
     source = sections["architecture"][1] if "architecture" in sections else (paths[0] if paths else Path())
     everything = {key: value for key, (value, _) in sections.items()}
+    rules = {SHAPES: everything.pop(SHAPES, None)}
     try:
         name = source.stem.removesuffix(".yaml")
         arch = architecture_from(everything, name=name, spatial_levels=spatial_levels, later=later)
@@ -92,7 +94,7 @@ def read_design(
     mapper = everything.get("mapper")
     settings = {str(k).replace("-", "_"): v for k, v in mapper.items()} if isinstance(mapper, Mapping) else {}
     settings.pop("version", None)
-    constraints = build_constraints(targets, arch, shape, name=f"{arch.name}/{which}")
+    constraints = constraints_for(targets, rules, arch, shape, name=f"{arch.name}/{which}")
     return Design(arch, problem, constraints, settings)
 
 

@@ -7,7 +7,7 @@ from matplotlib.patches import Patch
 from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.report.figures_energy import energy_parts, stack_bars
 from jouleloop.report.style import ReportFigure, new_figure, response_axis, styled
-from jouleloop.tables.networks import TOTAL
+from jouleloop.tables.networks import SUMS, TOTAL
 
 _WIDTH_IN, _HEIGHT_IN = 7.2, 3.4
 
@@ -33,7 +33,7 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
             raise InputError(unknown(value, known, column))
     rows = networks[(networks["network"] == network) & (networks["architecture"] == architecture)]
     total = rows[rows["layer"] == TOTAL].iloc[0]
-    layers = rows[rows["layer"] != TOTAL].reset_index(drop=True)
+    layers = rows[~rows["layer"].isin(SUMS)].reset_index(drop=True)
     counts = layers["count"].to_numpy(dtype=np.float64)
     parts = {key: values * counts for key, values in energy_parts(layers).items()}
     heights = np.sum(list(parts.values()), axis=0)
@@ -59,12 +59,12 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
         panel.set_ylim(top=1.08 * float(heights.max(initial=0)) or 1.0)
         response_axis(panel.yaxis, "pJ", "energy", float(heights.max(initial=0)))
         panel.set_title(
-            f"{network} on {architecture.capitalize()}: {_joules(float(total['total_pj']))}, "
+            f"{network} on {architecture.capitalize()}: {_whole(total)}, "
             f"{float(total['macs']) / 1e9:.3g} G multiply-accumulates"
         )
     runs = int(total["count"])
     theory = ""
-    if "theory_ratio" in total:
+    if "theory_ratio" in total and pd.notna(total["theory_ratio"]):
         theory = (
             "Black line: theory's lower bound of the layer, its operations and the DRAM words that have to move (001 "
             f"Theorem 2.1); the network needs {float(total['theory_ratio']):.3g} times the sum of these bounds. "
@@ -79,6 +79,11 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
         "No test is made here."
     )
     return ReportFigure(f"{network}_{architecture}", figure, caption)
+
+
+def _whole(total: pd.Series) -> str:
+    """Return the energy of the whole network, or that there is none since layers have no mapping."""
+    return str(total["status"]) if pd.isna(total["total_pj"]) else _joules(float(total["total_pj"]))
 
 
 def _joules(energy_pj: float) -> str:

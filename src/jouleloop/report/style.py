@@ -11,6 +11,9 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
+from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
@@ -234,7 +237,7 @@ def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FOR
         for name in formats:
             path = folder / f"{figure.name}.{name}"
             with replacing(path) as temporary:
-                figure.figure.savefig(temporary, format=name, metadata=metadata[name])
+                _write(figure.figure, temporary, name, metadata[name])
             paths.append(path)
     return tuple(paths)
 
@@ -242,3 +245,18 @@ def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FOR
 def hatches(spaces: Iterable[str]) -> dict[str, str]:
     """Return a hatch for each data space; lines only, since a hatch of dots makes an SVG of megabytes."""
     return {space: _HATCHES[index % len(_HATCHES)] for index, space in enumerate(spaces)}
+
+
+def _write(figure: Figure, path: Path, name: str, metadata: dict[str, Any]) -> None:
+    """Draw a figure into a file; `Figure.savefig` draws it twice, to find a layout that is fixed here already."""
+    dpi = figure.dpi
+    figure.dpi = mpl.rcParams["savefig.dpi"]
+    try:
+        if name == "png":
+            FigureCanvasAgg(figure).print_png(path, metadata=metadata)  # type: ignore[no-untyped-call]
+        elif name == "svg":
+            FigureCanvasSVG(figure).print_svg(path, metadata=metadata)  # type: ignore[no-untyped-call]
+        else:
+            FigureCanvasPdf(figure).print_pdf(path, metadata=metadata)  # type: ignore[no-untyped-call]
+    finally:
+        figure.dpi = dpi

@@ -3,7 +3,7 @@
 import gc
 import logging
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 
 from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError, JouleloopError
+from jouleloop.files import remove_left_over
 from jouleloop.search.limit import SECONDS
 from jouleloop.search.result import SearchResult
 from jouleloop.study.keys import digest, result_key, target_identity
@@ -20,7 +21,7 @@ from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
 
-LOG = logging.getLogger("jouleloop.pipeline")
+LOG = logging.getLogger("jouleloop.study")
 
 #: Layers of the first and of the greatest batch that is stored together, and the seconds it should take.
 _FIRST_BATCH, _MOST_BATCH = 16, 1024
@@ -113,6 +114,7 @@ def run_chunk(
         Called with the numbers of layers found in the store and searched since the last call.
     """
     started = time.monotonic()
+    remove_left_over(store.folder)
     keys = [job.key(layer) for layer in layers]
     stored = store.keys(job.options.seconds)
     missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
@@ -138,22 +140,18 @@ def _search(
     while waiting:
         batch, waiting = waiting[:size], waiting[size:]
         before = time.monotonic()
-        results = search_layers(job, [layer for _, layer in batch])
-        records = {key: result.as_json() for (key, _), result in zip(batch, results, strict=True)}
-        # What failed is kept apart: a table has its reason, and the next run tries again. So is what a limit of seconds
-        # stopped, until the limit is raised.
-        failed = {key: record for key, record in records.items() if record["status"] == "failed"}
-        stopped = {key: record for key, record in records.items() if record.get("stopped") == SECONDS}
-        path = store.write({key: records[key] for key in records.keys() - failed.keys() - stopped.keys()})
-        store.failed.write(failed)
-        if job.options.seconds is not None:
-            store.stopped(job.options.seconds).write(stopped)
-        written += [path] if path else []
+        results: dict[int, SearchResult] = {}
+        try:
+            results.update(_searched(job, [layer for _, layer in batch]))
+        finally:
+            # An interrupt ends the batch, not what it has found.
+            written += _store(job, store, {batch[index][0]: result for index, result in results.items()})
         # All modules and kernels are loaded now; without this the collector goes over them again and again, which takes
         # a quarter of the time of small searches. It is undone at the end: the process may have other plans.
         gc.freeze()
         LOG.info("%s: %d layers searched, %d to go", job.target.name, len(batch), len(waiting))
-        for (key, layer), result in zip(batch, results, strict=True):
+        for index, (key, layer) in enumerate(batch):
+            result = results[index]
             outcome = "optimal" if result.optimal else result.reason or result.status
             LOG.debug("%s %s: %s, %.3f s", key[:12], layer.label, outcome, result.seconds)
         if progress:
@@ -163,13 +161,34 @@ def _search(
     return written
 
 
-def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:
-    """Return the result of every layer; a layer whose search breaks is a result of status ``failed``.
+def _store(job: Job, store: ResultStore, results: dict[str, SearchResult]) -> list[Path]:
+    """Store results by their keys; return the segments of those that count as done.
+
+    What failed is kept apart: a table has its reason, and the next run tries again. So is what a limit of seconds
+    stopped, until the limit is raised.
+    """
+    records = {key: result.as_json() for key, result in results.items()}
+    failed = {key: record for key, record in records.items() if record["status"] == "failed"}
+    stopped = {key: record for key, record in records.items() if record.get("stopped") == SECONDS}
+    path = store.write({key: records[key] for key in records.keys() - failed.keys() - stopped.keys()})
+    store.failed.write(failed)
+    if job.options.seconds is not None:
+        store.stopped(job.options.seconds).write(stopped)
+    return [path] if path else []
+
+
+def search_layers(job: Job, layers: Sequence[Layer]) -> list[SearchResult]:
+    """Return the result of every layer; a layer whose search breaks is a result of status ``failed``."""
+    found = dict(_searched(job, layers))
+    return [found[index] for index in range(len(layers))]
+
+
+def _searched(job: Job, layers: Sequence[Layer]) -> Iterator[tuple[int, SearchResult]]:
+    """Yield the place and result of every layer as it is found.
 
     Engines with a ``search_many`` get all layers of one shape in one call.
     """
     problems = [layer.problem() for layer in layers]
-    found: dict[int, SearchResult] = {}
     by_shape: dict[ProblemShape, list[int]] = {}
     for index, problem in enumerate(problems):
         by_shape.setdefault(problem.shape, []).append(index)
@@ -178,22 +197,23 @@ def search_layers(job: Job, layers: Iterable[Layer]) -> list[SearchResult]:
         many = getattr(job.engine, "search_many", None)
         if many is None:
             for index in indices:
-                found[index] = search_one(job, problems[index], target)
+                yield index, search_one(job, problems[index], target)
             continue
         try:
             results = many([problems[index] for index in indices], target, job.options)
         except (EngineError, InputError) as error:
             LOG.warning("bulk search failed (%s), searching one by one", error)
             results = [search_one(job, problems[index], target) for index in indices]
-        found.update(zip(indices, results, strict=True))
-    return [found[index] for index in range(len(problems))]
+        yield from zip(indices, results, strict=True)
 
 
 def search_one(job: Job, problem: Problem, target: Target) -> SearchResult:
     """Return the result of one problem; an error of engine or input becomes its status."""
     try:
         return job.engine.search(problem, target, job.options)
-    except EngineError as error:
-        return SearchResult("failed", str(error), engine=job.engine.name, objective=job.options.objective)
+    except (EngineError, MemoryError) as error:
+        # What lacked memory may be had when less runs beside it.
+        reason = "not enough memory" if isinstance(error, MemoryError) else str(error)
+        return SearchResult("failed", reason, engine=job.engine.name, objective=job.options.objective)
     except InputError as error:
         return SearchResult("invalid", str(error), engine=job.engine.name, objective=job.options.objective)

@@ -11,7 +11,7 @@ from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.engines.timeloop.engine import TimeloopEngine
 from jouleloop.engines.timeloop.options import HOME_VARIABLE, TimeloopOptions
-from jouleloop.engines.timeloop.verdict import Progress
+from jouleloop.engines.timeloop.verdict import MapperProgress
 
 LOG = logging.getLogger("jouleloop")
 
@@ -63,7 +63,7 @@ class _LoggedProgress:
     def __init__(self) -> None:
         self._last = time.monotonic()
 
-    def __call__(self, progress: Progress) -> None:
+    def __call__(self, progress: MapperProgress) -> None:
         if time.monotonic() - self._last >= _PROGRESS_SECONDS:
             self._last = time.monotonic()
             LOG.info("timeloop-mapper: %s", progress)

@@ -5,7 +5,9 @@ import json
 import logging
 import os
 import resource
+import signal
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -81,15 +83,15 @@ def usages(folder: Path, run: str) -> list[Usage]:
 
 @contextlib.contextmanager
 def logged(path: str | Path | None) -> Iterator[None]:
-    """Log to the file ``path``; end a user's mistake with a message and exit code instead of a traceback.
+    """Log to the file ``path``; a user's mistake, a lack of memory or an interrupt is a message, not a traceback.
 
-    What the job cost is noted beside the log.
+    SIGTERM counts as an interrupt: a search stores what it has found. What the job cost is noted beside the log.
     """
     # What the process needed before is mostly the time its imports took.
     start = time.process_time()
     started = time.monotonic() - start
     try:
-        with log_to(Path(path) if path else None, verbose=os.environ.get(VERBOSE) == "1"):
+        with _interrupted_once(), log_to(Path(path) if path else None, verbose=os.environ.get(VERBOSE) == "1"):
             try:
                 yield
                 if path:
@@ -98,12 +100,42 @@ def logged(path: str | Path | None) -> Iterator[None]:
                 for fault in error.faults:
                     LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
                 raise
+            except (KeyboardInterrupt, MemoryError) as error:
+                LOG.error("interrupted" if isinstance(error, KeyboardInterrupt) else "not enough memory")  # noqa: TRY400
+                raise
             except Exception:
                 LOG.exception("unexpected error")
                 raise
+    except KeyboardInterrupt:
+        sys.stderr.write("interrupted; what was stored stays\n")
+        raise SystemExit(128 + signal.SIGINT) from None
+    except MemoryError:
+        sys.stderr.write("error: not enough memory\n")
+        raise SystemExit(1) from None
     except JouleloopError as error:
         sys.stderr.writelines(f"error: {fault}\n" for fault in error.faults)
         raise SystemExit(error.exit_code) from None
+
+
+@contextlib.contextmanager
+def _interrupted_once() -> Iterator[None]:
+    """Let SIGINT or SIGTERM interrupt what is done inside, and nothing interrupt what that leads to."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    signals = (signal.SIGINT, signal.SIGTERM)
+
+    def interrupt(*_: object) -> None:
+        for number in signals:
+            signal.signal(number, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+    before = [signal.signal(number, interrupt) for number in signals]
+    try:
+        yield
+    finally:
+        for number, handler in zip(signals, before, strict=True):
+            signal.signal(number, handler)
 
 
 class _LogFile(logging.FileHandler):

@@ -1,34 +1,64 @@
-"""Complete Timeloop inputs: architecture, problem, constraints and mapper of one layer in one file."""
+"""Complete Timeloop inputs: architecture, energies, problem, constraints and mapper of one layer in one file."""
 
 from pathlib import Path
+from typing import Any
 
 import yaml
 
-from jouleloop.arch.write import write_architecture_v04
+from jouleloop.energy.ert import to_ert
+from jouleloop.engines.timeloop.inputs import architecture_tree, constraint_targets, problem_tree
+from jouleloop.engines.timeloop.options import NEVER
 from jouleloop.files import write_text
 from jouleloop.mapspace.read import read_mapper
-from jouleloop.mapspace.write import to_timeloop_targets
 from jouleloop.names import safe_name
 from jouleloop.study.targets import TargetSet
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
-from jouleloop.workload.timeloop_problem import to_timeloop_problem
+
+#: Settings that Timeloop 3.0.3 knows with underscores alone.
+_UNDERSCORED = ("out_prefix", "auto_bypass_on_failure")
+#: An exhaustive search, where the constraints' file has no settings.
+_MAPPER = {
+    "algorithm": "linear-pruned",
+    "optimization-metrics": ["energy"],
+    "num-threads": 1,
+    "timeout": NEVER,
+    "victory-condition": 0,
+    "live-status": False,
+}
 
 
 def timeloop_input(targets: TargetSet, problem: Problem) -> str:
-    """Return the text of a self-contained Timeloop v0.4 input for ``problem``."""
+    """Return the text of a self-contained Timeloop input for ``problem``, which ``timeloop-mapper`` runs as it is.
+
+    It is of version 0.3, which Timeloop 3.0.3 and 4 both read without the front end, in the words that both know, and
+    holds an energy reference table, so that no estimator is called.
+
+    Raises
+    ------
+    InputError
+        Where Timeloop has no words for the constraints.
+    """
     target = targets.for_shape(problem.shape)
-    parts = {
-        **to_timeloop_problem(problem, version="0.4"),
-        "constraints": {"version": 0.4, "targets": to_timeloop_targets(target.constraints, shape=problem.shape)},
+    parts: dict[str, Any] = {
+        "architecture": architecture_tree(target.arch),
+        **to_ert(target.arch, target.costs),
+        "problem": problem_tree(problem),
+        "architecture_constraints": {"targets": constraint_targets(problem, target.arch, target.constraints)},
+        "mapper": _mapper(targets),
     }
-    mapper = read_mapper(targets.files.constraints) if targets.files.constraints else {}
-    if mapper:
-        parts["mapper"] = {"version": 0.4, **mapper}
     which, table = targets.files.which, targets.costs.table
     head = f"# {problem.name} on {targets.name}: set of constraints {which}, energies {table}.\n"
-    rest = yaml.safe_dump(parts, sort_keys=False, width=120, default_flow_style=None)
-    return head + write_architecture_v04(target.arch) + "\n" + rest
+    return head + yaml.safe_dump(parts, sort_keys=False, width=120, default_flow_style=None)
+
+
+def _mapper(targets: TargetSet) -> dict[str, Any]:
+    """Return the settings that stand beside the constraints in Timeloop's words, or those of an exhaustive search."""
+    given = read_mapper(targets.files.constraints) if targets.files.constraints else {}
+    words = {key if key in _UNDERSCORED else key.replace("_", "-"): value for key, value in given.items()}
+    if words.get("timeout") == 0:
+        words["timeout"] = NEVER  # 0 is "never" for 3.0.3 alone
+    return words or _MAPPER
 
 
 def write_specs(targets: TargetSet, sweep: Sweep, folder: Path) -> list[Path]:

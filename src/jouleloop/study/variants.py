@@ -12,7 +12,7 @@ from jouleloop.workload.layer import Layer
 from jouleloop.workload.sweep import Sweep
 from jouleloop.workload.variants import Variant, sorted_variants, variant_label
 
-LOG = logging.getLogger("jouleloop.pipeline")
+LOG = logging.getLogger("jouleloop.study")
 
 
 def distinct_points(sweeps: Iterable[Sweep]) -> list[tuple[Variant, Layer]]:

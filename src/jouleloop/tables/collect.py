@@ -16,7 +16,10 @@ from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import RunSummary, Searches, searches_of, summarise
 from jouleloop.tables.energies import energies_table, sources_table
-from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, TIMINGS
+from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, NETWORKS, TIMINGS
+from jouleloop.tables.network_bound import with_theory
+from jouleloop.tables.networks import network_table
+from jouleloop.workload.layer import CONV
 from jouleloop.workload.sweep import Sweep
 
 LOG = logging.getLogger("jouleloop")
@@ -41,6 +44,14 @@ def write_energy_tables(
     write_csv(folder / "timings.csv", timings, TIMINGS)
     write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
     return table, timings
+
+
+def write_networks(energies: pd.DataFrame, jobs: Mapping[str, Job], network: Sweep, folder: Path) -> pd.DataFrame:
+    """Write the table of one network into ``folder``, theory's bound beside every layer; return it."""
+    targets = {name: job.target.for_shape(CONV) for name, job in jobs.items()}
+    table = network_table(with_theory(energies, targets, frozenset([network.name])), [network])
+    write_table(folder / NETWORKS.file, table, NETWORKS, provenance(jobs, [network]))
+    return table
 
 
 def summary_of(

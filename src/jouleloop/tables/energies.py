@@ -38,6 +38,7 @@ def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
         more: dict[str, Any] = {"macs": layer.macs, "count": point.count}
         more |= {} if point.input_size is None else {"input_size": point.input_size}
         more |= {} if layer.kind.base == "conv" else {"kind": layer.kind.name}
+        more |= dict(point.given)
         variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
         rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant})
     return rows
@@ -55,7 +56,8 @@ def _layer_columns(points: Sequence[SweepPoint]) -> list[str]:
     """Return the columns that tell layers from each other, in order."""
     own = ["kind"] if any(point.layer.kind.base != "conv" for point in points) else []
     sliding = ["input_size"] if any(point.input_size is not None for point in points) else []
-    return [*own, *size_columns(points), *sliding, "macs", "count"]
+    given = dict.fromkeys(key for point in points for key, _ in point.given)
+    return [*own, *given, *size_columns(points), *sliding, "macs", "count"]
 
 
 def energy_columns(job: Job, shape: ProblemShape) -> list[str]:

@@ -262,7 +262,7 @@ SEARCH_NOISE = Layout(
 
 NETWORKS = Layout(
     "networks",
-    "One layer of a network, or the whole of it.",
+    "One layer of a network, or the whole of it; where layers have no mapping, the others together.",
     (
         ARCHITECTURE,
         Column("network", "text", "", "Network."),

@@ -75,17 +75,8 @@ class ProblemShape:
                         )
                     if term.coefficient is not None and term.coefficient not in names:
                         faults.append(unknown(term.coefficient, names, "coefficient in projection", field=space.name))
-        used = frozenset().union(*(space.dimensions for space in self.data_spaces))
-        faults += [
-            Fault("no data space has the dimension, so its loop would compute the same again", None, "dimensions", name)
-            for name in self.dimensions
-            if name not in used
-        ]
-        written = [space.name for space in self.data_spaces if space.read_write]
-        if not written:
+        if not any(space.read_write for space in self.data_spaces):
             faults.append(Fault("no data space is read-write, so nothing is computed", field="data_spaces"))
-        if len(written) > 1:
-            faults.append(Fault("several data spaces are read-write", None, "data_spaces", written, "one output"))
         raise_all(faults)
 
     def less(self, dimension: str, name: str) -> "ProblemShape":

@@ -25,7 +25,7 @@ RESERVED = frozenset(
     {"architecture", "sweep", "layer", "kind", "input_size", "macs", "count", "variant", "status", "reason"}
     | {"total_pj", "data_pj", "compute_pj", "cycles", "utilization", "mapping", "kept", "optimal", "lower_bound_pj"}
     | {"mapspace_size", "visited", "engine", "energy_table", "estimator", "objective", "semantics", "constraints"}
-    | {"key", "variable", "law", "network", "gap", "name"}
+    | {"stopped", "key", "variable", "law", "network", "gap", "name"}
 )
 
 
@@ -127,6 +127,7 @@ def _with_shape(spec: ShapeFile, name: str) -> Kind:
     shape = shape_from(spec.shape, "shape", faults)
     raise_all(faults)
     assert shape is not None  # noqa: S101 - for the type checker: without faults there is a shape
+    faults += _purpose_faults(shape)
     known = (*shape.dimensions, *(key for key, _ in shape.coefficients))
     fields = _sizes(spec.sizes, known)
     stated = [target for _, target in fields]
@@ -182,6 +183,17 @@ def _name_faults(sizes: Iterable[str], shape: ProblemShape) -> list[Fault]:
         elif folded.count(space.name.lower()) > 1:
             text = "two data spaces have one name in the tables, whose columns are in lower case"
             faults.append(Fault(text, field="shape.data_spaces", value=space.name))
+    return faults
+
+
+def _purpose_faults(shape: ProblemShape) -> list[Fault]:
+    """Return what Timeloop would take but no layer has: loops that compute the same again, and several outputs."""
+    used = frozenset().union(*(space.dimensions for space in shape.data_spaces))
+    text = "no data space has the dimension, so its loop would compute the same again"
+    faults = [Fault(text, None, "shape.dimensions", name) for name in shape.dimensions if name not in used]
+    written = [space.name for space in shape.data_spaces if space.read_write]
+    if len(written) > 1:
+        faults.append(Fault("several data spaces are read-write", None, "shape.data_spaces", written, "one output"))
     return faults
 
 

@@ -12,7 +12,12 @@ from jouleloop.workload.layer import Layer
 from jouleloop.workload.shape_file import own_kind
 
 Rounding = Literal["exact", "floor"]
-_EXAMPLES = "such as fc:1024x128, conv:C3xM64xP57xQ57xR3xS3/stride4 or matmul:M512xN64xK512/batch12"
+_EXAMPLES = (
+    "such as fc:1024x128/batch8, conv:C3xM64xP57xQ57xR3xS3/stride4, conv:C3xM64xR7xS7/input224/padding3/stride2/floor "
+    "or matmul:M512xN64xK512/batch12 (all kinds: docs/layer-texts.md)"
+)
+#: The option that drops the last step of a filter where the stride does not divide the input.
+_FLOOR = "floor"
 
 
 def layer_from_sizes(
@@ -85,7 +90,8 @@ def _derive_output(
         return [Fault(f"larger than the padded input of {padded}", field=window.filter, value=extent)]
     if (padded - reach) % step and rounding == "exact":
         text = f"output size is no integer: ({padded} - {reach}) / {step} + 1"
-        return [Fault(text, field=window.output, value=values.get(window.output))]
+        allowed = "/floor in a text, `rounding: floor` in a file, to drop the last step"
+        return [Fault(text, field=window.output, value=values.get(window.output), allowed=allowed)]
     computed = (padded - reach) // step + 1
     if values.setdefault(window.output, computed) != computed:
         text = f"contradicts the stated input size {stated}"
@@ -124,7 +130,7 @@ def parse_layer(text: str) -> Layer:
     After the kind come sizes with their names in any order (``fc`` has none: ``INPUTSxOUTPUTS``), then options, of
     which one with several axes takes one number or one an axis: ``/stride2``, ``/stride2x1``. The outputs of a
     convolution may be left out where ``/inputI`` or ``/inputIxJ`` states the input, to which ``/paddingN`` adds zeros
-    on either side.
+    on either side; ``/floor`` drops the last step where the stride does not divide it.
 
     Raises
     ------
@@ -139,17 +145,21 @@ def parse_layer(text: str) -> Layer:
         raise InputError(Fault("not a layer", field="layer", value=text, allowed=_EXAMPLES, nearest=near))
     kind = kind_named(name)
     sizes_text, *options = body.split("/")
+    rounding: Rounding = "floor" if _FLOOR in options else "exact"
     faults: list[Fault] = []
+    if options.count(_FLOOR) > 1:
+        faults.append(Fault("floor is given twice", field="layer", value=body))
     sizes = _text_sizes(kind, sizes_text, faults)
     for option in options:
-        _text_option(kind, option, sizes, faults)
+        if option != _FLOOR:
+            _text_option(kind, option, sizes, faults)
     if not any(key.startswith("input") for key in sizes):
         if any(key.startswith("padding") for key in sizes):
             text = "padding needs a stated input"
             faults.append(Fault(text, field="layer", value=body, allowed="/inputI/paddingN"))
         sizes = {window.output: 1 for window in kind.windows} | sizes
     raise_all(faults)
-    return layer_from_sizes(kind, sizes)[0]
+    return layer_from_sizes(kind, sizes, rounding=rounding)[0]
 
 
 def _own_layer(body: str) -> Layer:
@@ -187,7 +197,7 @@ def _text_option(kind: Kind, option: str, sizes: dict[str, int], faults: list[Fa
     match = re.fullmatch(r"([a-z]+)([0-9]{1,12}(?:x[0-9]{1,12})*)", option)
     numbers = [int(number) for number in match[2].split("x")] if match else []
     if not match or match[1] not in targets or len(numbers) not in (1, len(targets[match[1]])):
-        allowed = ", ".join(name + "x".join("N" for _ in names) for name, names in targets.items())
+        allowed = ", ".join([*(name + "x".join("N" for _ in names) for name, names in targets.items()), _FLOOR])
         faults.append(Fault("unknown layer option", field="layer", value=option, allowed=allowed))
         return
     names = targets[match[1]]

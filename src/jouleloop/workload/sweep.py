@@ -1,8 +1,9 @@
 """Sweeps and networks: from a checked file to the list of its layers."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,26 @@ from jouleloop.workload.kinds import OWN, kind_named
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.shape_file import read_kind
 from jouleloop.workload.sizes import input_elements, layer_from_sizes, output_elements, parse_layer
-from jouleloop.workload.sweep_schema import NetworkFile, NetworkLayer, Part, RandomLayers, Range, SweepFile
+from jouleloop.workload.sweep_schema import (
+    MAX_POINTS,
+    MOST_POINTS,
+    NetworkFile,
+    NetworkLayer,
+    Part,
+    RandomLayers,
+    Range,
+    SweepFile,
+    TransformerSweep,
+)
+from jouleloop.workload.transformer import Transformer, products
 from jouleloop.workload.variants import UNCHANGED, Variant, sorted_variants
 
-MAX_POINTS = 1_000_000
+#: Called with how many points are made, and how many there are, before repetitions are left out.
+Progress = Callable[[int, int], None]
+
+_STEP = 10_000
+#: How many points ranges of these lengths make.
+_COMBINED: dict[str, Callable[[list[int]], int]] = {"product": math.prod, "union": sum, "zip": max}
 _MOST_FAULTS = 20
 _MOST_DRAWS = 1000
 
@@ -37,12 +54,15 @@ class SweepPoint:
         How often a network runs the layer; 1 in a sweep.
     variant
         Attributes of the architecture that the point sets.
+    given
+        What the layer was made from, by column, where that is none of its own sizes: the tokens of a transformer.
     """
 
     layer: Layer
     input_size: int | None
     count: int = 1
     variant: Variant = UNCHANGED
+    given: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,13 +129,13 @@ def _values_by_kind(points: Iterable[SweepPoint]) -> dict[Kind, list[tuple[int, 
     return found
 
 
-def load_sweep(path: Path) -> Sweep:
+def load_sweep(path: Path, progress: Progress | None = None) -> Sweep:
     """Return the sweep in the YAML file ``path``; raise `InputError` with all its faults."""
     data = read_yaml(path)
     missing = _tested_keys(data, path)
     try:
         spec = validate(SweepFile, data, path)
-        points = tuple(with_variants(sweep_points(spec, path.parent), spec))
+        points = tuple(with_variants(sweep_points(spec, path.parent, progress), spec))
     except InputError as error:
         raise InputError([*error.at(path).faults, *missing]) from error
     raise_all(missing)
@@ -136,6 +156,55 @@ def load_sweep(path: Path) -> Sweep:
         tuple(spec.architectures),
         response_growth=tuple(sorted(spec.response_growth.items())),
     )
+
+
+def load_sweeps(path: Path, progress: Progress | None = None) -> list[Sweep]:
+    """Return the sweep in the file ``path``, or the sweeps of a transformer's matrix products."""
+    data = read_yaml(path)
+    if not isinstance(data, dict) or "transformer" not in data:
+        return [load_sweep(path, progress)]
+    spec = validate(TransformerSweep, data, path)
+    try:
+        return _transformer_sweeps(spec, path)
+    except InputError as error:
+        raise error.at(path) from error
+
+
+def _transformer_sweeps(spec: TransformerSweep, path: Path) -> list[Sweep]:
+    form = {key: value for key, value in spec.transformer.items() if isinstance(value, (list, dict))}
+    if len(form) != 1:
+        text = "exactly one size has to be a range or a list"
+        raise InputError(Fault(text, field="transformer", value=", ".join(form) or None))
+    key = next(iter(form))
+    values = _values(validate(Part, {"ranges": form}, f"{path}: transformer").ranges[key])
+    if len(values) > MOST_POINTS:
+        text = f"the sweep has {len(values):,} sizes"
+        raise InputError(Fault(text, field=f"transformer.{key}", allowed=f"at most {MOST_POINTS}"))
+    points: dict[str, list[SweepPoint]] = {part: [] for part in spec.expected}
+    known: dict[str, None] = {}
+    for value in values:
+        made = products(validate(Transformer, {**spec.transformer, key: value}, f"{path}: transformer"))
+        known |= dict.fromkeys(product.name for product in made)
+        for product in made:
+            if product.name in points:
+                layer, _ = layer_from_sizes("matmul", product.sizes, name=f"{product.name}_{value}")
+                points[product.name].append(SweepPoint(layer, None, product.count, given=((key, value),)))
+    raise_all([unknown(part, known, "matrix product", field="expected") for part in spec.expected if part not in known])
+    name = _name(spec.name, path)
+    return [
+        Sweep(
+            _name(f"{name}_{part}", path),
+            "matmul",
+            tuple(found),
+            str(path),
+            expected=spec.expected[part],
+            architectures=tuple(spec.architectures),
+            variable=key,
+            symbol=spec.symbol,
+            description=spec.description,
+        )
+        for part, found in points.items()
+    ]
 
 
 def _tested_keys(data: Any, path: Path) -> list[Fault]:
@@ -161,7 +230,7 @@ def variants_of(spec: SweepFile) -> list[Variant]:
     Raises
     ------
     InputError
-        Where lists that are combined by zip differ in length, or there are too many combinations.
+        Where lists that are combined by zip differ in length.
     """
     columns = {path: _values(value) for path, value in spec.architecture.items()}
     if spec.architecture_combine == "zip":
@@ -175,11 +244,6 @@ def variants_of(spec: SweepFile) -> list[Variant]:
         columns = {path: list(column) * (most if len(column) == 1 else 1) for path, column in columns.items()}
         rows: Iterator[tuple[Any, ...]] = zip(*columns.values(), strict=True)
     else:
-        count = int(np.prod([len(column) for column in columns.values()], dtype=object)) if columns else 1
-        if count > MAX_POINTS:
-            raise InputError(
-                Fault("too many variants", field="architecture", value=count, allowed=f"at most {MAX_POINTS}")
-            )
         rows = itertools.product(*columns.values())
     return sorted_variants(tuple(zip(columns, row, strict=True)) for row in rows)
 
@@ -187,9 +251,6 @@ def variants_of(spec: SweepFile) -> list[Variant]:
 def with_variants(points: list[SweepPoint], spec: SweepFile) -> list[SweepPoint]:
     """Return every point on every variant of the architecture, the points of a variant together."""
     variants = variants_of(spec) if spec.architecture else [UNCHANGED]
-    if len(points) * len(variants) > MAX_POINTS:
-        count = len(points) * len(variants)
-        raise InputError(Fault("too many points", field="architecture", value=count, allowed=f"at most {MAX_POINTS}"))
     return [replace(point, variant=variant) for variant in variants for point in points]
 
 
@@ -199,8 +260,12 @@ def load_network(path: Path) -> Sweep:
     faults: list[Fault] = []
     points: list[SweepPoint] = []
     names: dict[str, Layer | None] = {}
-    for index, entry in enumerate(spec.layers):
-        field = f"layers.{index}"
+    generated = [] if spec.transformer is None else products(spec.transformer)
+    entries = [("transformer", NetworkLayer(kind="matmul", **asdict(product))) for product in generated]
+    entries += [(f"layers.{index}", entry) for index, entry in enumerate(spec.layers)]
+    if not entries:
+        faults.append(Fault("the network has no layers", field="layers", allowed="layers or transformer"))
+    for field, entry in entries:
         if entry.name in names:
             faults.append(Fault("two layers have one name", field=f"{field}.name", value=entry.name))
         names[entry.name] = None
@@ -256,7 +321,28 @@ def kind_of(name: str, shape: str, folder: Path) -> Kind:
         raise InputError([Fault(str(fault), None, "shape") for fault in error.faults]) from error
 
 
-def sweep_points(spec: SweepFile, folder: Path = Path()) -> list[SweepPoint]:
+def point_count(spec: SweepFile) -> int:
+    """Return how many points ``spec`` asks for, those that turn out equal or impossible included, without making any.
+
+    Raises
+    ------
+    InputError
+        Where there are more than its ``most_points``.
+    """
+    count = len(spec.layers) + (spec.random.count if spec.random else 0)
+    for ranges, combine in ((spec.ranges, spec.combine), *((part.ranges, part.combine) for part in spec.parts)):
+        count += _COMBINED[combine]([len(_values(value)) for value in ranges.values()]) if ranges else 0
+    count = max(count, 1)  # fixed sizes alone are a layer
+    if spec.architecture:
+        count *= _COMBINED[spec.architecture_combine]([len(_values(value)) for value in spec.architecture.values()])
+    if count > spec.most_points:
+        message = f"the sweep has {count:,} points"
+        allowed = f"at most {spec.most_points}; the key most_points allows more, up to {MAX_POINTS}"
+        raise InputError(Fault(message, field="most_points", allowed=allowed))
+    return count
+
+
+def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | None = None) -> list[SweepPoint]:
     """Return the layers of ``spec``: its own block, its further blocks, explicit and random layers, each once.
 
     Parameters
@@ -267,8 +353,9 @@ def sweep_points(spec: SweepFile, folder: Path = Path()) -> list[SweepPoint]:
     Raises
     ------
     InputError
-        With the faults of all points; a sweep without points is a fault.
+        With the faults of all points; a sweep without points is a fault, and one with too many.
     """
+    total = point_count(spec)
     faults: list[Fault] = []
     found: dict[tuple[Any, ...], SweepPoint] = {}
     kind = kind_of(spec.kind, spec.shape, folder)
@@ -279,6 +366,8 @@ def sweep_points(spec: SweepFile, folder: Path = Path()) -> list[SweepPoint]:
     for prefix, part in blocks:
         for sizes in _combinations(spec, kind, part, prefix, faults):
             _add(found, spec, kind, sizes, prefix, faults)
+            if progress and len(found) % _STEP == 0:
+                progress(len(found), total)
             if len(faults) > _MOST_FAULTS:
                 break
     for index, entry in enumerate(spec.layers):
@@ -337,9 +426,6 @@ def _combinations(
     if part.combine == "zip" and len(set(lengths)) > 1:
         sizes = ", ".join(f"{key}: {len(column)}" for key, column in columns.items())
         faults.append(Fault("ranges that are combined by zip differ in length", field=f"{prefix}ranges", value=sizes))
-    count = int(np.prod([*lengths], dtype=object)) if part.combine == "product" else sum(lengths)
-    if count > MAX_POINTS:
-        faults.append(Fault("too many points", field=f"{prefix}ranges", value=count, allowed=f"at most {MAX_POINTS}"))
     if len(faults) > before:
         return
     if part.combine == "union":

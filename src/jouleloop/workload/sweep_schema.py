@@ -7,6 +7,7 @@ from pydantic_core import PydanticCustomError
 
 from jouleloop.workload.kinds import OWN, kind_names
 from jouleloop.workload.strict import Strict
+from jouleloop.workload.transformer import Transformer
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
@@ -43,6 +44,8 @@ class Range(Strict):
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
+        if max(abs(self.start), abs(self.stop)) >= 2**53:
+            raise ValueError("the ends of a range must be below 2^53")
         if self.step < 1:
             raise ValueError(f"step must be a positive integer, not {self.step}")
         if self.stop < self.start:
@@ -61,6 +64,10 @@ class Range(Strict):
         while found[-1] * self.factor <= self.stop:
             found.append(found[-1] * self.factor)
         return found
+
+
+#: Points of a sweep that are planned without being asked for, and at all.
+MOST_POINTS, MAX_POINTS = 100_000, 10_000_000
 
 
 def _form_of(value: Any) -> str:
@@ -205,6 +212,14 @@ class SweepFile(Strict):
         description="How attributes with several values are combined: every combination, or element by element.",
         json_schema_extra=unit("choice"),
     )
+    most_points: StrictInt = Field(
+        default=MOST_POINTS,
+        ge=1,
+        le=MAX_POINTS,
+        description="Points, layers times variants of the architecture, above which the sweep is refused: a range "
+        "without its step has more than anybody meant.",
+        json_schema_extra=unit("points"),
+    )
     architectures: list[Name] = Field(
         default=[],
         description="Architectures that the sweep runs on, by name; all that are configured where none is named.",
@@ -295,6 +310,35 @@ class NetworkFile(Strict):
         description="What happens where the stride does not divide the stated input, as in a sweep.",
         json_schema_extra=unit("choice"),
     )
-    layers: list[NetworkLayer] = Field(
-        min_length=1, description="The distinct layers.", json_schema_extra=unit("layers")
+    transformer: Transformer | None = Field(
+        default=None,
+        description="A transformer whose matrix products are layers, before those that are listed.",
+        json_schema_extra=unit("transformer"),
+    )
+    layers: list[NetworkLayer] = Field(default=[], description="The distinct layers.", json_schema_extra=unit("layers"))
+
+
+class TransformerSweep(Strict):
+    """Sweeps of a transformer: one for each of its matrix products, over the values of one of its sizes."""
+
+    name: Name | None = Field(
+        default=None,
+        description="Beginning of the sweeps' names; the file's name where it is left out.",
+        json_schema_extra=unit("text"),
+    )
+    description: str = Field(default="", description="What the sweeps are for.", json_schema_extra=unit("text"))
+    transformer: dict[str, Any] = Field(
+        description="The description of a network's transformer, one of its sizes as a range or list.",
+        json_schema_extra=unit("transformer"),
+    )
+    expected: dict[str, str] = Field(
+        min_length=1,
+        description="Growth that theory expects, by matrix product; others get no sweep.",
+        json_schema_extra=unit("growth"),
+    )
+    symbol: str = Field(default="", max_length=60, description="What varies, in words.", json_schema_extra=unit("text"))
+    architectures: list[Name] = Field(
+        default=[],
+        description="Architectures that the sweeps run on; all where left out.",
+        json_schema_extra=unit("names"),
     )

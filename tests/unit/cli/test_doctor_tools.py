@@ -1,13 +1,16 @@
 """What the doctor says of Timeloop, pytimeloop and Accelergy: there, missing, broken."""
 
+import json
 import stat
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from jouleloop.cli import doctor
+from jouleloop.cli.app import app
 from jouleloop.cli.doctor_tools import accelergy_state, front_end_state
-from paths import REFERENCE
+from paths import REFERENCE, ROOT
 
 RUNS = REFERENCE / "timeloop_runs"
 ACCELERGY = """\
@@ -94,3 +97,16 @@ def test_front_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "v3" in detail
     (package / "timeloopfe/v3.py").touch()
     assert front_end_state() == ("ok", f"front end of Timeloop: {package}/__init__.py")
+
+
+def test_doctor_tells_what_becomes_of_a_design(tmp_path: Path) -> None:
+    design = ROOT / "arch" / "eyeriss.yaml"
+    shown = CliRunner().invoke(app, ["doctor", "--design", str(design), "--json"])
+    assert shown.exit_code == 0
+    assert {entry["verdict"] for entry in json.loads(shown.stdout)} == {"counted", "no effect"}
+    path = tmp_path / "mine.yaml"
+    path.write_text(design.read_text().replace("class: intmac", "class: gizmo"))
+    refused = CliRunner().invoke(app, ["doctor", "--design", str(path)])
+    assert refused.exit_code == 1
+    assert "passed by" in refused.stdout
+    assert "has no compute" in refused.stdout

@@ -41,6 +41,12 @@ def test_every_file_is_drawn_by_one_rule(plan: Workflow) -> None:
     files = [file for kind in plan.figure_kinds() for _, found in plan.figure_outputs(kind) for file in found]
     assert len(set(files)) == len(files)
     assert set(files) == set(plan.figure_files())
+    jobs = plan.figure_jobs()
+    drawn = [kind.name for kinds in jobs.values() for kind in kinds]
+    assert sorted(drawn) == sorted(kind.name for kind in plan.figure_kinds())
+    together = {kind.name for kind in jobs["figure4_and_others"]}
+    assert {"figure4", "growth", "breakdown"} <= together
+    assert "heat_map" not in together
     assert set(plan.figure_files(always=True)) < set(files)
     for file in (
         "results/figures/figure4.png",
@@ -67,7 +73,7 @@ def test_targets_follow_the_configuration(plan: Workflow) -> None:
 
 
 def test_captions_say_what_is_shown(plan: Workflow) -> None:
-    captions = {kind.name: plan.caption(kind) for kind in plan.figure_kinds()}
+    captions = plan.captions(plan.figure_kinds())
     assert "of sweep fc_inputs, fc_outputs, fc_weights, conv_stride grow as theory expects" in captions["growth"]
     assert "fc_weights 1024" in captions["growth"]
     assert "which layers of alexnet" in captions["network"]

@@ -7,7 +7,7 @@ import pytest
 
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
-from jouleloop.engines.timeloop.process import Watch, run_program
+from jouleloop.engines.timeloop.process import ProgramWatch, run_program
 from jouleloop.errors import EngineError
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.search.result import SearchResult
@@ -45,7 +45,7 @@ class External:
         self.calls += 1
         if problem.bound["C"] == 32:
             limit_s = 0.5 if "sleep" in self.script else LIMIT_S
-            outcome = run_program(["/bin/sh", "-c", self.script], self.folder, Watch(limit_s))
+            outcome = run_program(["/bin/sh", "-c", self.script], self.folder, ProgramWatch(limit_s))
             if not outcome.ok:
                 raise EngineError(outcome.failure("external"))
         return get_engine("native").search(problem, target, options)

@@ -32,7 +32,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.tables.energies import energies_table
 from jouleloop.tables.layouts import ANY, ENERGIES
-from jouleloop.tables.networks import TOTAL, network_table
+from jouleloop.tables.networks import MAPPED, TOTAL, network_table
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
@@ -327,9 +327,19 @@ def test_network_total_is_the_weighted_sum(tmp_path: Path) -> None:
     total = found[found["layer"] == TOTAL].iloc[0]
     # The fake engine charges 66 pJ an operation; odd C (the first layer's 3) has no mapping.
     even = [point for point in network.points if point.layer.sizes["C"] % 2 == 0]
-    assert total["total_pj"] == 66.0 * sum(point.count * point.layer.macs for point in even)
+    assert pd.isna(total["total_pj"])
+    assert pd.isna(total["cycles"])
+    assert total["macs"] == sum(point.count * point.layer.macs for point in network.points)
     assert total["count"] == 54
     assert total["status"].startswith("1 of 24")
+    mapped = found[found["layer"] == MAPPED].iloc[0]
+    assert mapped["macs"] == sum(point.count * point.layer.macs for point in even)
+    assert mapped["total_pj"] == 66.0 * mapped["macs"]
+    assert list(found["layer"][:24]) == [point.layer.label for point in network.points]
+    # Where all layers have a mapping, the total is that of all, and there is no other sum.
+    whole = network_table(table[table["status"] == "ok"], [network])
+    assert list(whole["layer"][whole["layer"].str.startswith("(")]) == [TOTAL]
+    assert whole["total_pj"].iloc[-1] == mapped["total_pj"]
 
 
 def test_layers_of_a_sweep_with_stated_inputs_stay_apart() -> None:

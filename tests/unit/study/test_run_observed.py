@@ -129,8 +129,8 @@ def test_verbose_writes_a_line_a_layer(tmp_path: Path) -> None:
     for verbose in (False, True):
         path = tmp_path / f"{verbose}.log"
         with log_to(path, verbose=verbose):
-            logging.getLogger("jouleloop.pipeline").debug("a layer")
-            logging.getLogger("jouleloop.pipeline").info("a batch")
+            logging.getLogger("jouleloop.study").debug("a layer")
+            logging.getLogger("jouleloop.study").info("a batch")
             logging.getLogger("fontTools").info("not ours")
         assert ("a layer" in path.read_text()) == verbose
         assert "a batch" in path.read_text()

@@ -10,8 +10,8 @@ from jouleloop.search.limit import SECONDS
 from jouleloop.search.result import SearchResult
 from jouleloop.study.compute import Job, run_chunk
 from jouleloop.study.store import ResultStore
-from jouleloop.workload.layer import parse_layer
 from jouleloop.workload.problem import Problem
+from jouleloop.workload.sizes import parse_layer
 
 LAYERS = [parse_layer("fc:12x8"), parse_layer("fc:8x8")]
 

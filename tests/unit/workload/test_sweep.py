@@ -112,7 +112,17 @@ BAD = {
     "missing size": ({"ranges": {"C": [1]}}, "M: is missing"),
     "both fixed and varied": ({"fixed": {"M": 4, "C": 1}, "ranges": {"C": [1]}}, "both fixed and varied"),
     "zip of unequal": ({"ranges": {"C": [1], "M": [1, 2]}, "combine": "zip"}, "differ in length"),
-    "too many": ({"ranges": {"C": {"start": 1, "stop": 5000}, "M": {"start": 1, "stop": 5000}}}, "too many points"),
+    "too many": (
+        {"ranges": {"C": {"start": 1, "stop": 5000}, "M": {"start": 1, "stop": 5000}}},
+        "has 25,000,000 points; allowed: at most 100000; the key most_points allows more",
+    ),
+    "step forgotten": ({"ranges": {"C": {"start": 1024, "stop": 128000}}, "fixed": {"M": 64}}, "has 126,977 points"),
+    "too large": ({"ranges": {"C": {"start": 1, "stop": 10**30}}, "fixed": {"M": 64}}, r"below 2\^53"),
+    "too many drawn": ({"random": {"count": 200000, "seed": 1, "ranges": {"C": [1, 2]}}}, "has 200,000 points"),
+    "too many variants": (
+        {"expected": "", "fixed": {"C": 1, "M": 1}, "architecture": {"a.b": {"start": 1, "stop": 1000000}}},
+        "has 1,000,000 points",
+    ),
     "kind": ({"kind": "convv", "layers": ["fc:1x1"]}, "kind: unknown choice.*'conv'"),
     "bad layer": ({"layers": ["fc:1x"]}, "layers.0.*not INPUTSxOUTPUTS"),
     "layer of another kind": ({"layers": ["conv:C1xM1xP1xQ1xR1xS1"]}, "not of the sweep's kind"),
@@ -168,3 +178,14 @@ def test_missing_file_names_the_nearest(tmp_path: Path) -> None:
     write(tmp_path, BASE, "fc_inputs.yaml")
     with pytest.raises(InputError, match=r"fc_inputs\.yaml"):
         load_sweep(tmp_path / "fc_input.yaml")
+
+
+def test_a_large_sweep_that_is_meant_is_read_and_tells_how_far_it_is(tmp_path: Path) -> None:
+    told: list[tuple[int, int]] = []
+    ranges = {"C": {"start": 1, "stop": 30000}}
+    data = BASE | {"fixed": {"M": 2}, "ranges": ranges, "most_points": 30000}
+    sweep = load_sweep(write(tmp_path, data), lambda made, total: told.append((made, total)))
+    assert len(sweep.points) == 30000
+    assert told == [(10000, 30000), (20000, 30000), (30000, 30000)]
+    with pytest.raises(InputError, match="has 30,000 points"):
+        load_sweep(write(tmp_path, data | {"most_points": 29999}))

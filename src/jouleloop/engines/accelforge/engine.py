@@ -15,7 +15,7 @@ from jouleloop.engines.accelforge import runner
 from jouleloop.engines.accelforge.inputs import Specification, specification
 from jouleloop.engines.accelforge.outputs import as_mapping, read_evaluation, read_nest
 from jouleloop.engines.protocol import PROVEN, SEMANTICS, SearchOptions, Target
-from jouleloop.engines.timeloop.process import ProgramRun, Watch, run_program
+from jouleloop.engines.timeloop.process import ProgramRun, ProgramWatch, run_program
 from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise_all, unknown
 from jouleloop.files import read_json, write_json, write_text
 from jouleloop.mapping.mapping import Mapping
@@ -132,7 +132,7 @@ def find_accelforge(
     """
     python = _locate(options.python, os.environ if environment is None else environment)
     with tempfile.TemporaryDirectory(prefix="jouleloop-accelforge-") as folder:
-        outcome = run_program(_command(python, "--version"), Path(folder), Watch(_PROBE_SECONDS))
+        outcome = run_program(_command(python, "--version"), Path(folder), ProgramWatch(_PROBE_SECONDS))
     if not outcome.ok:
         raise EngineError(Fault(outcome.failure("accelforge").message, str(python), allowed=_HOW))
     try:
@@ -270,7 +270,7 @@ class AccelforgeEngine:
             request = {"action": action, "even": self.options.even, "imperfect": self.options.imperfect}
             write_json(folder / "request.json", request)
             write_text(folder / "specification.yaml", translated.text)
-            outcome = run_program(_command(python, str(folder)), folder, Watch(self.options.seconds))
+            outcome = run_program(_command(python, str(folder)), folder, ProgramWatch(self.options.seconds))
             if not outcome.ok:
                 return None, outcome
             try:

@@ -12,10 +12,10 @@ from jouleloop.engines.timeloop.frontend import front_end_runner
 from jouleloop.engines.timeloop.inputs import write_evaluation, write_search
 from jouleloop.engines.timeloop.options import NEVER, TimeloopOptions
 from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
-from jouleloop.engines.timeloop.process import ProgramRun, Watch
+from jouleloop.engines.timeloop.process import ProgramRun, ProgramWatch
 from jouleloop.engines.timeloop.programs import PROGRAMS, TimeloopPrograms, ask_timeloop, find_timeloop
 from jouleloop.engines.timeloop.runners import RecordedRuns, Runner, RunRequests, run_executable
-from jouleloop.engines.timeloop.verdict import MapperLog, Progress, explain, failed_level, is_unmappable
+from jouleloop.engines.timeloop.verdict import MapperLog, MapperProgress, explain, failed_level, is_unmappable
 from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise_all, unknown
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
@@ -57,7 +57,7 @@ class TimeloopEngine:
     """
 
     options: TimeloopOptions = field(default_factory=TimeloopOptions)
-    on_progress: Callable[[Progress], None] | None = None
+    on_progress: Callable[[MapperProgress], None] | None = None
     runner: Runner | None = None
     name: str = "timeloop"
     _programs: TimeloopPrograms | None = field(default=None, init=False, repr=False)
@@ -104,7 +104,7 @@ class TimeloopEngine:
         with self._folder("model", problem) as folder:
             files = write_evaluation(folder, problem, target, mapping)
             run = self._runner("model")
-            outcome = run(self.programs.model, files, folder, Watch(self.options.model_seconds))
+            outcome = run(self.programs.model, files, folder, ProgramWatch(self.options.model_seconds))
             if reason := failed_level(outcome):
                 raise MappingError(Fault(reason, target.arch.name, value=mapping.compact()))
             if not outcome.ok:
@@ -147,7 +147,7 @@ class TimeloopEngine:
                 files = write_search(folder, problem, target, self._settings(objective, budget))
             except InputError as error:
                 return SearchResult("invalid", str(error), objective=objective, engine=self.name)
-            watch = Watch(self.options.mapper_seconds, log.take, self.options.interrupt_grace_s)
+            watch = ProgramWatch(self.options.mapper_seconds, log.take, self.options.interrupt_grace_s)
             outcome = self._runner("mapper")(self.programs.mapper, files, folder, watch)
             common: dict[str, Any] = {
                 "objective": objective,
@@ -268,7 +268,7 @@ class TimeloopEngine:
             files = write_search(folder, problem, target, settings)
             with contextlib.suppress(EngineError):  # runs made elsewhere have no diagnosis
                 run = self._runner("mapper")
-                run(self.programs.mapper, files, folder, Watch(_DIAGNOSIS_SECONDS, take))
+                run(self.programs.mapper, files, folder, ProgramWatch(_DIAGNOSIS_SECONDS, take))
         return lines
 
     @contextlib.contextmanager

@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from jouleloop.engines.timeloop.process import ProgramRun, Watch, run_program
+from jouleloop.engines.timeloop.process import ProgramRun, ProgramWatch, run_program
 from jouleloop.engines.timeloop.runners import Runner, run_executable
 from jouleloop.errors import EngineError, Fault
 
@@ -60,7 +60,7 @@ class _Through:
     def __init__(self, *, fall_back: bool) -> None:
         self._fall_back = fall_back
 
-    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:
         outcome = run_program([sys.executable, "-m", __name__, str(program), *files], folder, watch)
         code = outcome.return_code
         if code == _UNUSABLE and self._fall_back:

@@ -72,7 +72,7 @@ class ProgramRun:
 
 
 @dataclass(frozen=True)
-class Watch:
+class ProgramWatch:
     """How long a program may take, and who sees what it prints.
 
     Attributes
@@ -91,7 +91,7 @@ class Watch:
     interrupt_grace_s: float = 0.0
 
 
-def run_program(arguments: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+def run_program(arguments: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:
     """Run ``arguments`` in ``folder`` and wait for its end."""
     environment = {key: value for key, value in os.environ.items() if not key.startswith(_FORBIDDEN_PREFIX)}
     environment |= dict.fromkeys(_THREAD_VARIABLES, "1")
@@ -144,7 +144,7 @@ def _run(
     environment: dict[str, str],
     kept: deque[str],
     start: float,
-    watch: Watch,
+    watch: ProgramWatch,
     cancelling: _Cancelling,
 ) -> ProgramRun:
     try:

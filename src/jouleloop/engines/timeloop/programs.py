@@ -21,7 +21,7 @@ from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.engines.timeloop.inputs import write_evaluation
 from jouleloop.engines.timeloop.options import HOME_VARIABLE
 from jouleloop.engines.timeloop.outputs import read_evaluation
-from jouleloop.engines.timeloop.process import Watch
+from jouleloop.engines.timeloop.process import ProgramWatch
 from jouleloop.engines.timeloop.runners import Runner, run_executable
 from jouleloop.errors import EngineError, Fault, JouleloopError
 from jouleloop.files import read_text
@@ -124,7 +124,7 @@ def ask_timeloop(model: Path, mapper: Path, runner: Runner = run_executable) -> 
         folder = Path(name)
         files = write_evaluation(folder, layer.problem(), target, mapping)
         try:
-            outcome = runner(model, files, folder, Watch(_PROBE_SECONDS))
+            outcome = runner(model, files, folder, ProgramWatch(_PROBE_SECONDS))
             if not outcome.ok:
                 raise EngineError(outcome.failure("timeloop-model"))
             evaluation = read_evaluation(folder, "timeloop-model", layer.problem())

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from jouleloop.engines.timeloop.process import ProgramRun, Watch, run_program
+from jouleloop.engines.timeloop.process import ProgramRun, ProgramWatch, run_program
 from jouleloop.errors import EngineError, Fault
 from jouleloop.files import read_text, write_text
 
@@ -24,7 +24,7 @@ _OUTPUTS = ("map.txt", "stats.txt", "map+stats.xml")
 class Runner(Protocol):
     """Runs one program on input files in a folder, which is also where its outputs appear."""
 
-    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:
         """Return how the run ended."""
 
 
@@ -32,7 +32,7 @@ class RunRequested(Exception):  # noqa: N818 - it ends an evaluation that is mad
     """The run was written down to be made elsewhere."""
 
 
-def run_executable(program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+def run_executable(program: Path, files: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:
     """Run the program here and now."""
     return run_program([str(program), *files, "-o", "."], folder, watch)
 
@@ -52,7 +52,7 @@ class RunRequests:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:
         """Write the inputs and the command; raise `RunRequested`."""
         target = self.root / run_name(program, files, folder)
         target.mkdir(parents=True, exist_ok=True)
@@ -71,7 +71,7 @@ class RecordedRuns:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+    def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:
         """Copy the outputs of the recorded run into ``folder`` and return how it ended.
 
         Raises

@@ -30,7 +30,7 @@ _FAIL_REASON = re.compile(r"Fail reason: (.+)")
 
 
 @dataclass(frozen=True)
-class Progress:
+class MapperProgress:
     """How far a running mapper is.
 
     Attributes
@@ -67,7 +67,7 @@ class MapperLog:
         Whether the mapper said that it found none.
     """
 
-    on_progress: Callable[[Progress], None] | None = None
+    on_progress: Callable[[MapperProgress], None] | None = None
     sizes: dict[str, int] = field(default_factory=dict)
     no_mapping: bool = False
     statements: dict[int, str] = field(default_factory=dict)
@@ -118,7 +118,7 @@ class MapperLog:
 
     def _report(self) -> None:
         if self.on_progress is not None:
-            self.on_progress(Progress(self.tried, self.valid, *self._best))
+            self.on_progress(MapperProgress(self.tried, self.valid, *self._best))
 
 
 def failed_level(outcome: ProgramRun) -> str | None:

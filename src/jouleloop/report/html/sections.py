@@ -8,7 +8,7 @@ import pandas as pd
 from jouleloop.report.html.numbers import compact, percent
 from jouleloop.report.html.plain import Cell, PlainTable, figure, text
 from jouleloop.report.html.sources import ReportTables
-from jouleloop.tables.networks import TOTAL
+from jouleloop.tables.networks import SUMS, TOTAL
 
 _MOST_ROWS = 500
 
@@ -143,20 +143,23 @@ def network_tables(networks: pd.DataFrame | None) -> tuple[PlainTable | None, li
     energy = [name for name in networks.columns if name.endswith("_pj") and name not in ("total_pj", "data_pj")]
     rows, charts = [], []
     for (network, architecture), part in networks.groupby(["network", "architecture"], sort=False):
-        total = part[part["layer"] == TOTAL].iloc[0]
-        rows.append(
-            (
-                text(network),
-                text(architecture),
-                figure(total["count"]),
-                figure(total["total_pj"], "pJ"),
-                figure(total.get("data_pj"), "pJ"),
-                figure(float(total["total_pj"]) / float(total["macs"]) if total["macs"] else None, "pJ"),
-                figure(total["cycles"]),
-                text(total["status"]),
+        for _, total in part[part["layer"].isin(SUMS)].iterrows():
+            per_mac = float(total["total_pj"]) / float(total["macs"]) if total["macs"] else None
+            rows.append(
+                (
+                    text(network if total["layer"] == TOTAL else f"{network} {total['layer']}"),
+                    text(architecture),
+                    figure(total["count"]),
+                    figure(total["macs"]),
+                    figure(total["total_pj"], "pJ"),
+                    figure(total.get("data_pj"), "pJ"),
+                    figure(per_mac, "pJ"),
+                    figure(total["cycles"]),
+                    text(total["status"]),
+                )
             )
-        )
-        layers = part[(part["layer"] != TOTAL) & (part["status"] == "ok")]
+        # A layer without a mapping keeps its place in the network, with a bar of no height.
+        layers = part[~part["layer"].isin(SUMS)]
         weights = layers["count"].to_numpy(dtype=float)
         parts = {name: layers[name].fillna(0).to_numpy(dtype=float) * weights for name in energy}
         charts.append(
@@ -168,7 +171,17 @@ def network_tables(networks: pd.DataFrame | None) -> tuple[PlainTable | None, li
                 "columns": {name: compact(values) for name, values in parts.items() if values.sum() > 0},
             }
         )
-    headings = ("Network", "Architecture", "Layers run", "Total energy", "Data energy", "Per MAC", "Cycles", "Status")
+    headings = (
+        "Network",
+        "Architecture",
+        "Layers run",
+        "MACs",
+        "Total energy",
+        "Data energy",
+        "Per MAC",
+        "Cycles",
+        "Status",
+    )
     caption = "What does a whole network cost? Sums over its layers, each as often as the network runs it."
     return PlainTable(caption, headings, tuple(rows)), charts
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.columns import Layout, read_table
-from jouleloop.config.load import NETWORKS as NETWORK_FILES
+from jouleloop.config.load import load_layers
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json
 from jouleloop.report.html.other import OtherRun, read_other
@@ -18,7 +18,7 @@ from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.table import TABLE_VERSION, check_table
 from jouleloop.study.provenance import file_hash
 from jouleloop.tables.layouts import ENERGIES, LAW_POINTS, LAWS, NETWORKS, PUBLISHED, SEARCH_NOISE, THEORY_RATIO
-from jouleloop.workload.sweep import Sweep, load_network, load_sweep
+from jouleloop.workload.sweep import Sweep
 
 ANALYSIS = (VERDICTS, FITS, RESIDUALS, LEFT_OUT)
 """What `jouleloop.tables.growth.write_analysis` writes; the report needs all of them or makes them itself."""
@@ -115,7 +115,7 @@ def read_tables(
         check_table(energies, options)
     except InputError as error:
         raise error.at(source) from error
-    sweeps, notes = _sweeps(provenance, root)
+    sweeps, notes = sweeps_of(provenance, root)
     further = {layout.file: _file(folder, layout) for layout in FURTHER if layout.file in optional}
     read = {layout.file: _read(further[layout.file], layout) for layout in FURTHER if further.get(layout.file)}
     energies = _with_bounds(energies, read.pop(THEORY_RATIO.file, None), folder / THEORY_RATIO.file)
@@ -172,7 +172,7 @@ def _with_bounds(energies: pd.DataFrame, bounds: pd.DataFrame | None, source: Pa
     return joined
 
 
-def _sweeps(provenance: Mapping[str, Any], root: Path) -> tuple[dict[str, Sweep], list[str]]:
+def sweeps_of(provenance: Mapping[str, Any], root: Path) -> tuple[dict[str, Sweep], list[str]]:
     """Return the sweeps whose files are as they were, and sentences on the others."""
     found: dict[str, Sweep] = {}
     notes = []
@@ -184,9 +184,7 @@ def _sweeps(provenance: Mapping[str, Any], root: Path) -> tuple[dict[str, Sweep]
             elif file_hash(path) != digest:
                 notes.append(f"{source} has changed since the run: nothing of sweep {name} but its tables is shown.")
             else:
-                found[name] = (
-                    load_network(path) if path.resolve().parent.name == NETWORK_FILES.name else load_sweep(path)
-                )
+                found[name] = load_layers(path)
     return found, notes
 
 
@@ -200,7 +198,8 @@ def _analysed(
     raise_all([Fault(hint, str(source), f"sweep {name}") for name in unknown])
     tested = [sweeps[name] for name in names if not sweeps[name].is_network]
     if not tested:
-        raise InputError(Fault("holds no sweep whose growth can be tested, only networks", str(source)))
+        text = "holds only networks, whose growth nothing tests: networks.csv has their totals, jouleloop figures draws"
+        raise InputError(Fault(text, str(source)))
     from jouleloop.tables.growth import analyse  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     found = analyse(energies, tested, options)

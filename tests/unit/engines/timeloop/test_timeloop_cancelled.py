@@ -19,8 +19,8 @@ sleep 7200
 JOB = """
 import sys
 from pathlib import Path
-from jouleloop.engines.timeloop.process import Watch, run_program
-run_program([sys.argv[1]], Path(sys.argv[2]), Watch(7200))
+from jouleloop.engines.timeloop.process import ProgramWatch, run_program
+run_program([sys.argv[1]], Path(sys.argv[2]), ProgramWatch(7200))
 """
 
 

@@ -13,7 +13,7 @@ from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
 from jouleloop.engines.timeloop.frontend import front_end_runner
-from jouleloop.engines.timeloop.process import Watch
+from jouleloop.engines.timeloop.process import ProgramWatch
 from jouleloop.engines.timeloop.runners import RecordedRuns, RunRequested, RunRequests
 from jouleloop.errors import EngineError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
@@ -225,7 +225,7 @@ def test_names_of_runs_depend_on_inputs_only(tmp_path: Path) -> None:
         folder.mkdir(parents=True)
         (folder / "x.yaml").write_text("1")
         with pytest.raises(RunRequested):
-            requests(Path("/any/timeloop-model"), ["x.yaml"], folder, Watch(9))
+            requests(Path("/any/timeloop-model"), ["x.yaml"], folder, ProgramWatch(9))
     assert [p.name for p in first.root.iterdir()] == [p.name for p in second.root.iterdir()]
     with pytest.raises(EngineError):
-        RecordedRuns(tmp_path / "a")(Path("timeloop-mapper"), ["x.yaml"], tmp_path / "in/a", Watch(9))
+        RecordedRuns(tmp_path / "a")(Path("timeloop-mapper"), ["x.yaml"], tmp_path / "in/a", ProgramWatch(9))

@@ -12,9 +12,9 @@ from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
-from jouleloop.engines.timeloop.process import Watch, run_program
+from jouleloop.engines.timeloop.process import ProgramWatch, run_program
 from jouleloop.engines.timeloop.programs import describe, find_timeloop, locate
-from jouleloop.engines.timeloop.verdict import MapperLog, Progress
+from jouleloop.engines.timeloop.verdict import MapperLog, MapperProgress
 from jouleloop.errors import EngineError, InputError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
@@ -59,7 +59,7 @@ def engine(home: Path, **options: float | str | Path) -> TimeloopEngine:
 
 
 def test_search_replayed(tmp_path: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[MapperProgress] = []
     one = engine(install(tmp_path, mapper=replay("mapper_ok")))
     one.on_progress = seen.append
     found = one.search(FC, TARGET)
@@ -234,7 +234,7 @@ def test_description_does_not_raise(tmp_path: Path) -> None:
 
 def test_environment_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TIMELOOP_DISABLE_LINK_TRANSFERS", "1")
-    outcome = run_program(["/bin/sh", "-c", "env; pwd"], tmp_path, Watch())
+    outcome = run_program(["/bin/sh", "-c", "env; pwd"], tmp_path, ProgramWatch())
     assert outcome.ok
     assert not any(line.startswith("TIMELOOP_") for line in outcome.lines)
     assert "OMP_NUM_THREADS=1" in outcome.lines
@@ -242,7 +242,7 @@ def test_environment_is_fixed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_endless_output_is_bounded(tmp_path: Path) -> None:
-    outcome = run_program(["/bin/sh", "-c", "while :; do echo line; done"], tmp_path, Watch(0.3))
+    outcome = run_program(["/bin/sh", "-c", "while :; do echo line; done"], tmp_path, ProgramWatch(0.3))
     assert outcome.timed_out
     assert len(outcome.lines) <= 400
 
@@ -252,11 +252,11 @@ def test_exception_in_progress_is_raised(tmp_path: Path) -> None:
         raise KeyError("mine")
 
     with pytest.raises(KeyError, match="mine"):
-        run_program(["/bin/sh", "-c", "echo a; echo b"], tmp_path, Watch(on_line=fail))
+        run_program(["/bin/sh", "-c", "echo a; echo b"], tmp_path, ProgramWatch(on_line=fail))
 
 
 def test_unstartable_program(tmp_path: Path) -> None:
-    outcome = run_program([str(tmp_path / "absent")], tmp_path, Watch())
+    outcome = run_program([str(tmp_path / "absent")], tmp_path, ProgramWatch())
     assert outcome.return_code is None
     assert "could not be started" in str(outcome.failure("absent"))
 
@@ -285,7 +285,7 @@ def test_search_arguments_are_checked(tmp_path: Path, arguments: dict[str, objec
 
 
 def test_progress_of_both_releases() -> None:
-    seen: list[Progress] = []
+    seen: list[MapperProgress] = []
     log = MapperLog(seen.append)
     for line in (
         "[  0] Utilization = 0.06 | pJ/Compute =   86.892 | L5[WIO] Q1 - L0[W] Q1 ",

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
-from jouleloop.engines.timeloop.process import ProgramRun, Watch
+from jouleloop.engines.timeloop.process import ProgramRun, ProgramWatch
 from jouleloop.engines.timeloop.runners import run_executable
 from jouleloop.study.compute import Job
 from jouleloop.study.store import ResultStore
@@ -62,7 +62,7 @@ def test_the_rest_of_a_sweep_completes(tmp_path: Path, *, again: bool) -> None:
         "arch-only",
     )
 
-    def patient(program: Path, files: Sequence[str], folder: Path, watch: Watch) -> ProgramRun:
+    def patient(program: Path, files: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:
         """Only the layer whose mapper hangs has a short time limit."""
         hangs = re.search(r"\bC: 3\b", (folder / "problem.yaml").read_text())
         return run_executable(program, files, folder, replace(watch, time_limit_s=1.0 if hangs else LIMIT_S))

@@ -1,0 +1,148 @@
+"""What becomes of every key of a design: counted, without effect, passed by, or refused."""
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from jouleloop.arch.attributes import BY_NAME, Known, canonical_name, is_harmless
+from jouleloop.arch.parameters import kind_of
+from jouleloop.arch.read import CONSTRAINT_SECTIONS
+from jouleloop.documents.load import load_document
+from jouleloop.errors import Fault, InputError
+from jouleloop.mapspace.read import UNSUPPORTED
+from jouleloop.mapspace.read_design import read_design
+
+COUNTED, NO_EFFECT, PASSED_BY, REFUSED = "counted", "no effect", "passed by", "refused"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One key of a design.
+
+    Attributes
+    ----------
+    verdict
+        ``counted``; ``no effect``, in Timeloop and here; ``passed by``, with a warning; ``refused``.
+    where, value
+        The key with its component or section, and what it says.
+    why
+        Empty where the verdict says it all.
+    """
+
+    verdict: str
+    where: str
+    value: str = ""
+    why: str = ""
+
+
+def inventory(paths: Sequence[Path], variables: dict[str, Any] | None = None, *, later: bool = False) -> list[Entry]:
+    """Return what becomes of every attribute and constraint of the files that make a design, refusals last.
+
+    What is refused or passed by is what reading the design says; see `jouleloop.mapspace.read_design.read_design`.
+    """
+    said = _Warnings()
+    refused: list[Fault] = []
+    log = logging.getLogger("jouleloop")
+    log.addHandler(said)
+    propagate, log.propagate = log.propagate, False
+    try:
+        read_design(paths, variables=variables, later=later)
+    except InputError as error:
+        refused = list(error.faults)
+    finally:
+        log.removeHandler(said)
+        log.propagate = propagate
+    blamed = {str(fault.field) for fault in refused}
+    found: list[Entry] = []
+    for path in paths:
+        try:
+            data = load_document(path, variables)
+        except InputError:
+            continue  # told by reading the design
+        found += [entry for entry in _entries(data) if entry.where not in blamed]
+    found += [Entry(PASSED_BY, text.partition(": ")[0], why=text.partition(": ")[2]) for text in said.texts]
+    told = {_told(key) for key in UNSUPPORTED}
+    found += [
+        Entry(REFUSED, str(fault.field or fault.source or ""), _text(fault.value), fault.message)
+        for fault in refused
+        if fault.message not in told
+    ]
+    return sorted(found, key=lambda entry: entry.verdict == REFUSED)
+
+
+class _Warnings(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
+def _entries(data: Any) -> Iterator[Entry]:
+    if not isinstance(data, Mapping):
+        return
+    for component in _components(data.get("architecture")):
+        kind = kind_of(str(component.get("class")))
+        attributes = component.get("attributes")
+        name = str(component.get("name")).partition("[")[0]
+        if kind in ("storage", "compute") and isinstance(attributes, Mapping):
+            for key, value in attributes.items():
+                yield Entry(
+                    _verdict(BY_NAME.get(canonical_name(str(key))), kind, value),
+                    f"{name}.attributes.{key}",
+                    _text(value),
+                )
+        constraints = component.get("constraints")
+        for loops, stated in constraints.items() if isinstance(constraints, Mapping) else ():
+            for key, value in stated.items() if isinstance(stated, Mapping) else ():
+                yield _constraint(f"{name}.constraints.{loops}", key, value)
+    for section in CONSTRAINT_SECTIONS:
+        stated = data.get(section)
+        targets = stated.get("targets") if isinstance(stated, Mapping) else stated
+        for target in targets if isinstance(targets, list) else ():
+            if isinstance(target, Mapping):
+                where = f"{section} ({target.get('target')} {target.get('type')})"
+                said = {str(key): value for key, value in target.items() if key not in ("target", "type")}
+                for key, value in said.items():
+                    yield _constraint(where, key, value)
+    mapper = data.get("mapper")
+    for key, value in mapper.items() if isinstance(mapper, Mapping) else ():
+        verdict = COUNTED if canonical_name(str(key)).startswith("optimization_metric") else NO_EFFECT
+        yield Entry(verdict, f"mapper.{key}", _text(value))
+
+
+def _components(tree: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield every mapping inside an architecture that has a name and a class, or constraints."""
+    if isinstance(tree, Mapping):
+        if "name" in tree and ("class" in tree or "constraints" in tree):
+            yield tree
+        for child in tree.values():
+            yield from _components(child)
+    elif isinstance(tree, list):
+        for child in tree:
+            yield from _components(child)
+
+
+def _verdict(known: Known | None, kind: str, value: Any) -> str:
+    if known is None or kind not in known.kinds:
+        return NO_EFFECT
+    if known.counted:
+        return COUNTED
+    return REFUSED if known.refused and not is_harmless(known, value) else NO_EFFECT
+
+
+def _constraint(where: str, key: str, value: Any) -> Entry:
+    refused = key in UNSUPPORTED and value not in (None, [], {})
+    return Entry(REFUSED if refused else COUNTED, f"{where}.{key}", _text(value), _told(key) if refused else "")
+
+
+def _told(key: str) -> str:
+    return f"{key} is not supported by the model"
+
+
+def _text(value: Any) -> str:
+    text = "" if value is None else str(value)
+    return text if len(text) <= 60 else f"{text[:59]}…"

@@ -1,0 +1,109 @@
+"""Networks on the command line: from a file to totals and pictures, and no total where a layer has no mapping."""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from jouleloop.cli import main
+from jouleloop.cli.grammar import layers_page
+from jouleloop.errors import InputError
+from jouleloop.workload.kinds import kinds
+from jouleloop.workload.sizes import parse_layer
+from paths import ROOT
+
+LAYERS = (
+    "- {name: first, kind: fc, sizes: {C: 64, M: 32}}\n"
+    "- {name: odd, kind: fc, count: 2, sizes: {C: 97, M: 32}}\n"
+    "- {name: last, kind: fc, sizes: {C: 32, M: 16}}\n"
+)
+
+
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[int, str, str]:
+    monkeypatch.setattr("sys.argv", ["jouleloop", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    captured = capsys.readouterr()
+    return int(ended.value.code or 0), captured.out, captured.err
+
+
+def test_a_network_ends_in_totals_and_pictures(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.yaml").write_text(f"layers:\n{LAYERS}")
+    code, out, err = run(capsys, monkeypatch, "network", "tiny.yaml", "--arch", "eyeriss", "--arch", "simba")
+    assert code == 1, err  # 97 inputs are no multiple of 4: Simba has no mapping
+    assert max(map(len, out.splitlines())) <= 80
+    assert "no total: 1 of 3 layers without a mapping" in out
+    table = pd.read_csv("results/networks.csv")
+    names = ["first", "odd", "last", "(whole network)"]
+    assert list(table["layer"]) == [*names, *names, "(mapped layers only)"]
+    simba = table[table["architecture"] == "simba"].set_index("layer")
+    assert pd.isna(simba["total_pj"]["(whole network)"])
+    assert simba["macs"]["(mapped layers only)"] == 64 * 32 + 32 * 16
+    eyeriss = table[table["architecture"] == "eyeriss"].set_index("layer")["total_pj"]
+    assert eyeriss["(whole network)"] == pytest.approx(eyeriss["first"] + 2 * eyeriss["odd"] + eyeriss["last"])
+    code, out, err = run(capsys, monkeypatch, "figures", "results", "--formats", "svg")
+    assert code == 0, err
+    assert Path("results/figures/networks/tiny_eyeriss.svg").is_file()
+    assert Path("results/figures/networks/tiny_simba.svg").is_file()
+    code, _, err = run(capsys, monkeypatch, "report", "results")
+    assert code == 2
+    assert "only networks" in err
+
+
+def test_a_sweep_is_no_network(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    code, _, err = run(capsys, monkeypatch, "network", "fc_inputs", "--arch", "eyeriss")
+    assert code == 2
+    assert "jouleloop sweep searches it" in " ".join(err.split())
+
+
+def test_every_kind_is_on_the_page_of_layer_texts() -> None:
+    page = layers_page()
+    assert [kind.name for kind in kinds() if f"`{kind.name}:" not in page] == []
+    assert (ROOT / "docs/layer-texts.md").read_text().count(page) == 1
+
+
+def test_the_first_layer_of_resnet_as_frameworks_write_it() -> None:
+    layer = parse_layer("conv:C3xM64xR7xS7/input224/padding3/stride2/floor")
+    assert (layer.sizes["P"], layer.sizes["Q"]) == (112, 112)
+    with pytest.raises(InputError, match="/floor in a text"):
+        parse_layer("conv:C3xM64xR7xS7/input224/padding3/stride2")
+
+
+TABLES = {
+    "map": ("map", "--arch", "eyeriss", "--layer", "fc:1024x128"),
+    "bounds fc": ("bounds", "fc", "-n", "10", "-m", "11", "-B", "3"),
+    "bounds conv": ("bounds", "conv", "--layer", "resnet50/conv2_x", "--memory", "65536", "--processors", "4"),
+    "bounds nest": ("bounds", "nest", "ik,kj->ij", "--bounds", "i=512,k=512,j=16"),
+    "bounds hbl": ("bounds", "hbl", "ik,kj->ij", "--constraints"),
+    "bounds manticore": ("bounds", "manticore", "--input-width", "8", "--input-depth", "32", "--output-depth", "32",
+                         "--filter", "3", "--padding", "1"),
+    "bounds gemmini": ("bounds", "gemmini", "conv1"),
+    "dataflow nest": ("dataflow", "nest", "ik,kj->ij", "--bounds", "i=24,k=24,j=24"),
+    "doctor": ("doctor",),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_eighty_columns_hold_every_table(
+    name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    _, out, err = run(capsys, monkeypatch, *TABLES[name])
+    rows = [line.rstrip() for line in out.splitlines() if "  " in line.strip()]  # columns, not sentences
+    assert rows, err
+    assert max(map(len, rows)) <= 80, max(rows, key=len)
+    assert not re.search(r"\w…", out), "a cell is cut"
+
+
+def test_what_varies_stands_under_run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ("map", "--arch", "eyeriss", "--layer", "fc:64x32", "--json")
+    first, second = (json.loads(run(capsys, monkeypatch, *arguments)[1]) for _ in range(2))
+    assert first.pop("run")["seconds"] > 0
+    assert second.pop("run")
+    assert first == second
+    assert first["schema"] == "jouleloop/result/1"
