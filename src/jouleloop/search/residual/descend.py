@@ -189,7 +189,7 @@ def _times(relevant: Bools, j: int, ends: Ints, passes: Ints, inner: Ints, rest:
         if not relevant[j]:
             return 1.0
         # In the last pass of j all may stand still, which is one box of all it visits.
-        return 1.0 + (again - 1.0) * max(0.0, 1.0 - 1.0 / inner[j])
+        return float(1.0 + (again - 1.0) * max(0.0, 1.0 - 1.0 / inner[j]))
     if relevant[j] and (passes[j] - 1) % ends[j] > 0:
         return again
     times = 1.0
@@ -198,7 +198,7 @@ def _times(relevant: Bools, j: int, ends: Ints, passes: Ints, inner: Ints, rest:
         moves = moves or (relevant[d] and ends[d] > 1 and (passes[d] - 1) % ends[d] > 0)
         if not relevant[d]:
             times *= rest[d]
-    return times if moves else 1.0
+    return float(times) if moves else 1.0
 
 
 @njit
