@@ -65,7 +65,7 @@ def test_the_search_finds_the_least_of_all_mappings(part: int) -> None:
 def test_the_closed_form_is_no_higher_than_the_model() -> None:
     """And equal to it in most cases: it leaves out only boxes that are fetched again where nothing moved."""
     equal = number = 0
-    for seed in range(4000):
+    for seed in range(1500):
         rng = random.Random(f"residual bound/{seed}")
         try:
             problem, target = load(draw(seed))
@@ -86,5 +86,5 @@ def test_the_closed_form_is_no_higher_than_the_model() -> None:
         assert bound_pj <= real.energy_pj * (1 + 1e-9), (seed, mapping.compact())
         number += 1
         equal += bound_pj >= real.energy_pj * (1 - 1e-9)
-    assert number >= 500
+    assert number >= 150
     assert equal >= 0.6 * number
