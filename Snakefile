@@ -13,7 +13,7 @@ include: "workflow/rules/common.smk"
 
 
 onstart:
-    PLAN.begin()
+    checked(PLAN.begin)
 
 
 onsuccess:

@@ -9,12 +9,10 @@ from jouleloop.study.runlog import logged
 from jouleloop.tables.layouts import ENERGIES, NETWORKS
 from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
-from jouleloop.workload.layer import CONV
 
 with logged(snakemake.log[0]):
     energies, provenance = read_table(Path(snakemake.input[0]), ENERGIES)
     study = load_study(snakemake.config)
-    targets = {name: job.target.for_shape(CONV) for name, job in jobs_of(study).items()}
-    bounded = with_theory(energies, targets, frozenset(network.name for network in study.networks))
+    bounded = with_theory(energies, jobs_of(study), study.networks)
     table = network_table(bounded, study.networks)
     write_table(Path("results") / NETWORKS.file, table, NETWORKS, provenance)

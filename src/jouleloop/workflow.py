@@ -18,6 +18,7 @@ from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
 from jouleloop.study.keys import digest
+from jouleloop.study.occupied import claim
 from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
 from jouleloop.study.runlog import LOGS, start_run
 from jouleloop.study.summary import finish_run
@@ -284,7 +285,15 @@ class Workflow:
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
     def begin(self) -> None:
-        """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs."""
+        """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
+
+        Raises
+        ------
+        InputError
+            Where `RESULTS` holds another study.
+        """
+        names = [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
+        claim(Path(RESULTS), names, replace=self.config.replace)
         _end_jobs_when_told()
         remove_left_over(Path(RESULTS))
         options: dict[str, dict[str, Any]] = {}

@@ -13,7 +13,7 @@ import yaml
 from jouleloop.arch.read import read_architecture
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.study.store import ResultStore
-from jouleloop.workload.layer import parse_layer
+from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]

@@ -1,6 +1,7 @@
 """The documentation: a site that builds without a warning, and one version everywhere."""
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -28,6 +29,14 @@ def test_the_site_builds_without_warnings(tmp_path: Path) -> None:
 def test_every_page_is_in_the_navigation() -> None:
     text = (ROOT / "mkdocs.yml").read_text()
     assert [path.name for path in sorted((ROOT / "docs").glob("*.md")) if path.name not in text] == []
+
+
+def test_a_page_that_stands_elsewhere_links_to_nothing_beside_it() -> None:
+    """What a page of the site includes is read from two places, where relative links differ."""
+    text = "".join(path.read_text() for path in (ROOT / "docs").glob("*.md"))
+    included = [ROOT / name for name in re.findall(r'^--8<-- "([^"]+\.md)"', text, re.MULTILINE)]
+    assert len(included) == 4
+    assert [path for path in included if re.search(r"\]\((?!http)", path.read_text())] == []
 
 
 def test_the_version_is_the_same_everywhere() -> None:

@@ -1,12 +1,21 @@
 """What theory says of one layer on one architecture, before anything is searched."""
 
+import math
 from dataclasses import dataclass
 
 from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import LayerLike
 from jouleloop.api.run import ArchitectureLike, architecture_of
 from jouleloop.errors import Fault, InputError
-from jouleloop.tables.network_bound import fast_words, layer_of_row, least_dram_words, theory_lower_pj
+from jouleloop.tables.network_bound import (
+    fast_words,
+    is_plain_convolution,
+    layer_lower_pj,
+    layer_of_row,
+    least_dram_words,
+    problem_lower_words,
+    theory_lower_pj,
+)
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.bounds import single_processor_bounds
 from jouleloop.theory.convolution.layer import Precisions
@@ -43,7 +52,8 @@ class Bounds:
 def bounds(architecture: ArchitectureLike, layer: str | Layer) -> Bounds:
     """Return theory's lower bounds on DRAM words and energy [pJ] of a layer.
 
-    Paper 002, eqs. (1), (3) and (5), with paper 001, Theorem 2.1, for a fast memory of all words on the chip.
+    Paper 002, eqs. (1), (3) and (5), with paper 001, Theorem 2.1, for a fast memory of all words on the chip; for
+    matrix products paper 004, Theorem 2, with its constants.
 
     Raises
     ------
@@ -53,6 +63,9 @@ def bounds(architecture: ArchitectureLike, layer: str | Layer) -> Bounds:
     found = _layer(layer)
     hardware = architecture_of(architecture, found.problem())
     target = hardware.target(found.problem())
+    if not is_plain_convolution(found):
+        words = math.floor(problem_lower_words(found.problem(), fast_words(target)))
+        return Bounds(hardware, found, words, layer_lower_pj(found, target), ())
     row = {**found.sizes, "macs": found.macs, "compute_pj": found.macs * target.costs.compute_pj}
     group, memory = layer_of_row(row), fast_words(target)
     words = found.sizes["groups"] * least_dram_words(group, memory)

@@ -16,6 +16,7 @@ from jouleloop.files import read_bytes
 from jouleloop.terminal.console import print_json, stderr, stdout
 from jouleloop.workload.network_file import network_document, network_macs, write_network
 from jouleloop.workload.onnx_layers import SkippedNode, graph_layers, multiplicities
+from jouleloop.workload.onnx_operands import ImportedLayer
 from jouleloop.workload.onnx_read import read_graph
 
 _SHOWN_NODES = 3
@@ -42,7 +43,7 @@ def import_onnx(
         bool,
         typer.Option(
             "--skip-unsupported",
-            help="Leave out convolutions and products that the model cannot express (such as dilation), and say so.",
+            help="Leave out convolutions and products that the model cannot express (such as four axes), and say so.",
         ),
     ] = False,
     force: Annotated[bool, typer.Option("--force", help="Replace layers/networks/<model>.yaml.")] = False,
@@ -71,7 +72,7 @@ def import_onnx(
     description = f"Imported from {model.name} ({graph.label}; SHA-256 starts with {identity})."
     if missing := Counter(node.op for node in skipped if node.uncounted):
         left_out = ", ".join(f"{count} {op}" for op, count in sorted(missing.items()))
-        description += f" Without the multiply-accumulates of {left_out}."
+        description += f" Without the multiply-accumulates of {left_out}{_share(skipped, distinct)}."
     document = network_document(distinct, path.stem, description=description)
     write_network(path, document)
     runs = sum(count for _, count in distinct)
@@ -83,6 +84,16 @@ def import_onnx(
         f"{len(distinct)} distinct layers of {runs}, {macs:,} multiply-accumulates", highlight=False, markup=False
     )
     stdout.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _share(skipped: list[SkippedNode], distinct: list[tuple[ImportedLayer, int]]) -> str:
+    """Return in words what share of all multiply-accumulates is left out; of some operations nobody knows it."""
+    left_out = [node.macs for node in skipped if node.uncounted]
+    known = sum(macs for macs in left_out if macs is not None)
+    counted = network_macs(network_document(distinct, "net"))
+    unknown = sum(macs is None for macs in left_out)
+    share = f", {known / (known + counted):.1%} of all" if known else ""
+    return share + (f", those of {unknown} unknown" if unknown else "")
 
 
 def _report(path: Path, document: dict[str, Any], runs: int, macs: int, skipped: list[SkippedNode]) -> dict[str, Any]:

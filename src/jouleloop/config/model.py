@@ -253,6 +253,11 @@ class Config(Strict):
         description="Networks: names of files in layers/networks/ without the ending, or paths that end in .yaml.",
         json_schema_extra=unit("names"),
     )
+    replace: bool = Field(
+        default=False,
+        description="Replace the study in results/ where it shares no sweep and no network with this one.",
+        json_schema_extra=unit("true or false"),
+    )
     engine: Literal[ENGINES] = Field(  # type: ignore[valid-type]
         default="native", description="What searches the mappings.", json_schema_extra=unit("choice")
     )

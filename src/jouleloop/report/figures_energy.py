@@ -19,9 +19,8 @@ from jouleloop.report.style import (
     log_ticks,
     new_figure,
     response_axis,
-    scaled_label,
+    size_axis,
     styled,
-    thousands,
 )
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.expression import evaluate_variable
@@ -111,7 +110,9 @@ def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
     return parts
 
 
-def stack_bars(panel: Axes, place: FloatArray, width: float, parts: dict[tuple[str, str], FloatArray]) -> list[Patch]:
+def stack_bars(
+    panel: Axes, place: FloatArray, width: float | FloatArray, parts: dict[tuple[str, str], FloatArray]
+) -> list[Patch]:
     """Draw bars at ``place`` stacked from ``parts``, levels by colour and data spaces by hatch; return the legend."""
     levels = list(dict.fromkeys(level for level, _ in parts))
     # By the place of a level in its hierarchy, as in the report's page.
@@ -132,21 +133,16 @@ def _draw_stacks(panel: Axes, x: FloatArray, parts: dict[tuple[str, str], FloatA
     sizes, group = np.unique(x, return_inverse=True)
     chosen = np.arange(sizes.size)
     if sizes.size > _MANY_STACKS:
-        chosen = np.unique(np.linspace(0, sizes.size - 1, _MANY_STACKS).round().astype(int))
+        wanted = np.linspace(sizes[0], sizes[-1], _MANY_STACKS)
+        chosen = np.unique(np.abs(sizes[:, np.newaxis] - wanted).argmin(axis=0))
     counts = np.bincount(group)
     means = {key: np.bincount(group, values)[chosen] / counts[chosen] for key, values in parts.items()}
-    # Unevenly spaced sizes (products mn) are drawn side by side and labelled with their values.
-    gaps = np.diff(sizes[chosen])
-    even = gaps.size == 0 or bool(np.allclose(gaps, gaps[0]))
-    place = sizes[chosen] if even else np.arange(chosen.size, dtype=np.float64)
-    width = 0.85 * (float(gaps[0]) if even and gaps.size else 1.0)
-    handles = stack_bars(panel, place, width, means)
-    if not even:
-        shown = np.linspace(0, chosen.size - 1, 6).round().astype(int)
-        exponent = thousands(float(sizes[-1])) if sizes[-1] >= 1e5 else 0
-        panel.set_xticks(place[shown], [f"{sizes[chosen][i] / 10.0**exponent:.3g}" for i in shown])
-        label = scaled_label(label, exponent)
-    panel.set_xlabel(label)
+    # Each at its size, as wide as its nearer neighbour allows: evenly spaced, linear growth in mn would look quadratic.
+    place = sizes[chosen]
+    gaps = np.diff(place, prepend=-np.inf, append=np.inf)
+    width = 0.85 * np.minimum(gaps[:-1], gaps[1:])
+    handles = stack_bars(panel, place, np.where(np.isfinite(width), width, 1.0), means)
+    size_axis(panel.xaxis, label, float(place.max(initial=0)))
     return handles
 
 

@@ -19,7 +19,6 @@ from jouleloop.tables.energies import energies_table, sources_table
 from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, NETWORKS, TIMINGS
 from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
-from jouleloop.workload.layer import CONV
 from jouleloop.workload.sweep import Sweep
 
 LOG = logging.getLogger("jouleloop")
@@ -48,8 +47,7 @@ def write_energy_tables(
 
 def write_networks(energies: pd.DataFrame, jobs: Mapping[str, Job], network: Sweep, folder: Path) -> pd.DataFrame:
     """Write the table of one network into ``folder``, theory's bound beside every layer; return it."""
-    targets = {name: job.target.for_shape(CONV) for name, job in jobs.items()}
-    table = network_table(with_theory(energies, targets, frozenset([network.name])), [network])
+    table = network_table(with_theory(energies, jobs, [network]), [network])
     write_table(folder / NETWORKS.file, table, NETWORKS, provenance(jobs, [network]))
     return table
 

@@ -8,7 +8,7 @@ from typing import Any
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import write_yaml
 from jouleloop.validation import validate
-from jouleloop.workload.onnx_layers import ImportedLayer
+from jouleloop.workload.onnx_operands import ImportedLayer
 from jouleloop.workload.sizes import layer_from_sizes
 from jouleloop.workload.sweep_schema import NAME_PATTERN, NetworkFile
 

@@ -1,32 +1,34 @@
-"""Layers of an ONNX graph: convolutions, and matrix products as fully-connected layers.
+"""Layers of an ONNX graph: convolutions, and matrix products as fully-connected layers or products of activations.
 
 A matrix product ``A B`` of ``A`` (rows x K) and ``B`` (K x columns) is a fully-connected layer with C = K inputs and
 M = columns outputs, run on a batch of N = rows. The constant factor is the weights; where it is the first factor, the
-transposed product is taken. Where both factors are activations (attention), the second takes the place of the weights.
-A stack of products with different second factors is as many layers; with one shared factor it is one with more rows.
+transposed product is taken. Where both factors are activations (attention), it is a ``matmul``, whose second factor
+takes the place of the weights. A stack of products with different second factors is as many layers, of activations as
+many heads; with one shared factor it is one with more rows.
 
-Source: the operator definitions of ONNX, https://onnx.ai/onnx/operators/ (Conv, Gemm, MatMul).
+Source: the operator definitions of ONNX, https://onnx.ai/onnx/operators/ (Conv, ConvTranspose, Gemm, MatMul, Einsum,
+Attention).
 """
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from jouleloop.errors import Fault, InputError, raise_all
-from jouleloop.workload.onnx_read import OnnxGraph, OnnxNode, Shape
+from jouleloop.workload.onnx_attention import attention_layers, einsum_layers
+from jouleloop.workload.onnx_operands import ImportedLayer, matmul_layer, operand_shape
+from jouleloop.workload.onnx_read import OnnxGraph, OnnxNode
 
 #: Operations that become layers: positions of their two factors among the inputs.
-_CONVOLUTIONS = {"Conv": (0, 1), "ConvInteger": (0, 1), "QLinearConv": (0, 3)}
+_CONVOLUTIONS = {"Conv": (0, 1), "ConvInteger": (0, 1), "QLinearConv": (0, 3), "ConvTranspose": (0, 1)}
 _PRODUCTS = {"MatMul": (0, 1), "MatMulInteger": (0, 1), "QLinearMatMul": (0, 3), "Gemm": (0, 1)}
 #: Operations with multiply-accumulates that are no layer of this model.
 _UNCOUNTED = {
-    "ConvTranspose": "a transposed convolution is no layer of this model",
     "DeformConv": "a deformable convolution is no layer of this model",
     **dict.fromkeys(("LSTM", "GRU", "RNN"), "a recurrent layer is no layer of this model"),
-    "Einsum": "an Einsum is not taken apart; write it as MatMul",
     **dict.fromkeys(
-        ("Attention", "MultiHeadAttention", "GroupQueryAttention", "QAttention"),
+        ("MultiHeadAttention", "GroupQueryAttention", "QAttention"),
         "a fused attention is not taken apart; export it as MatMul and Softmax",
     ),
     **dict.fromkeys(
@@ -38,23 +40,14 @@ _STANDARD_DOMAINS = ("", "ai.onnx")
 
 
 @dataclass(frozen=True)
-class ImportedLayer:
-    """One node as a layer; ``sizes`` are those of a network file, ``count`` the layers that the node stands for."""
-
-    node: str
-    kind: str
-    sizes: dict[str, int] = field(hash=False)
-    count: int = 1
-
-
-@dataclass(frozen=True)
 class SkippedNode:
-    """A node that is no layer; ``uncounted`` where its multiply-accumulates are missing from what is imported."""
+    """A node that is no layer; ``uncounted`` where multiply-accumulates are missing, ``macs`` where they are known."""
 
     node: str
     op: str
     reason: str
     uncounted: bool
+    macs: int | None = None
 
 
 def graph_layers(graph: OnnxGraph, *, skip_unsupported: bool = False) -> tuple[list[ImportedLayer], list[SkippedNode]]:
@@ -63,8 +56,8 @@ def graph_layers(graph: OnnxGraph, *, skip_unsupported: bool = False) -> tuple[l
     Parameters
     ----------
     skip_unsupported
-        Whether a convolution or product that the model cannot express (dilation, three spatial dimensions, unknown
-        shape) is skipped instead of refused.
+        Whether a convolution or product that the model cannot express (four spatial dimensions, a sum inside a factor,
+        an unknown shape) is skipped instead of refused.
 
     Raises
     ------
@@ -77,13 +70,13 @@ def graph_layers(graph: OnnxGraph, *, skip_unsupported: bool = False) -> tuple[l
     for node in graph.nodes:
         convert = _converter(node)
         if convert is None:
-            skipped.append(_skip(node))
+            skipped.append(_skip(graph, node))
             continue
         if all(tensor in graph.constants for tensor in node.outputs):
             skipped.append(SkippedNode(node.name, node.op, "all its inputs are constants", False))
             continue
         try:
-            layers.append(convert(graph, node))
+            layers += convert(graph, node)
         except InputError as error:
             where = f"{node.op} node {node.name}"
             found = [
@@ -99,24 +92,39 @@ def graph_layers(graph: OnnxGraph, *, skip_unsupported: bool = False) -> tuple[l
     return layers, skipped
 
 
-def _converter(node: OnnxNode) -> Callable[[OnnxGraph, OnnxNode], ImportedLayer] | None:
+def _converter(node: OnnxNode) -> Callable[[OnnxGraph, OnnxNode], list[ImportedLayer]] | None:
     if node.domain not in _STANDARD_DOMAINS:
         return None
     if node.op in _CONVOLUTIONS:
-        return _convolution
-    return _product if node.op in _PRODUCTS else None
+        return _transposed_convolution if node.op == "ConvTranspose" else _convolution
+    others = {"Einsum": einsum_layers, "Attention": attention_layers}
+    return _product if node.op in _PRODUCTS else others.get(node.op)
 
 
-def _skip(node: OnnxNode) -> SkippedNode:
-    counted = [op for op in node.in_bodies if op in _CONVOLUTIONS or op in _PRODUCTS or op in _UNCOUNTED]
+def _skip(graph: OnnxGraph, node: OnnxNode) -> SkippedNode:
+    known = {*_CONVOLUTIONS, *_PRODUCTS, *_UNCOUNTED, "Einsum", "Attention"}
+    counted = [op for op in node.in_bodies if op in known]
     if counted:
         ops = ", ".join(f"{counted.count(op)} {op}" for op in sorted(set(counted)))
         return SkippedNode(node.name, node.op, f"how often its body runs is not known ({ops} inside)", True)
     if node.op in _UNCOUNTED:
-        return SkippedNode(node.name, node.op, _UNCOUNTED[node.op], True)
+        return SkippedNode(node.name, node.op, _UNCOUNTED[node.op], True, _macs_left_out(graph, node))
     if node.domain not in (*_STANDARD_DOMAINS, "ai.onnx.ml"):
         return SkippedNode(node.name, node.op, f"an operation of {node.domain} is not known", True)
     return SkippedNode(node.name, node.op, "no convolution and no matrix product", False)
+
+
+def _macs_left_out(graph: OnnxGraph, node: OnnxNode) -> int | None:
+    """Return the multiply-accumulates of a node that is no layer: deformable convolutions and recurrent layers."""
+    try:
+        data, weights = _operands(graph, node, (0, 1))
+        if node.op == "DeformConv":
+            return math.prod(weights) * math.prod(operand_shape(graph, node.outputs[0])[2:]) * data[0]
+        if node.op in ("LSTM", "GRU", "RNN"):
+            return math.prod(data[:2]) * (math.prod(weights) + math.prod(operand_shape(graph, node.inputs[2])))
+    except (InputError, IndexError):
+        pass
+    return None
 
 
 def _operands(graph: OnnxGraph, node: OnnxNode, positions: tuple[int, int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -124,23 +132,19 @@ def _operands(graph: OnnxGraph, node: OnnxNode, positions: tuple[int, int]) -> t
     faults: list[Fault] = []
     shapes: list[tuple[int, ...]] = []
     for position in positions:
-        name = node.inputs[position] if position < len(node.inputs) else ""
-        shape: Shape | None = graph.shapes.get(name)
-        if shape is None or None in shape:
-            shown = "unknown" if shape is None else ["?" if extent is None else extent for extent in shape]
-            faults.append(Fault(f"the shape of its input {name!r} could not be inferred", value=shown))
-        elif any(extent is not None and extent < 1 for extent in shape):
-            faults.append(Fault(f"its input {name!r} is empty", value=list(shape)))
-        shapes.append(tuple(extent or 0 for extent in shape or ()))
+        try:
+            shapes.append(operand_shape(graph, node.inputs[position] if position < len(node.inputs) else ""))
+        except InputError as error:
+            faults += error.faults
     raise_all(faults)
     return shapes[0], shapes[1]
 
 
-def _convolution(graph: OnnxGraph, node: OnnxNode) -> ImportedLayer:
+def _convolution(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
     data, weights = _operands(graph, node, _CONVOLUTIONS[node.op])
     axes = len(data) - 2
-    if axes not in (1, 2):
-        raise InputError(Fault("the model has one or two spatial dimensions", value=axes))
+    if axes not in (1, 2, 3):
+        raise InputError(Fault("the model has one, two or three spatial dimensions", value=axes))
     groups = _whole(node.attributes.get("group", 1))
     kernel, strides, dilations = (
         _per_axis(node, name, axes, default)
@@ -151,16 +155,17 @@ def _convolution(graph: OnnxGraph, node: OnnxNode) -> ImportedLayer:
         faults.append(Fault("kernel_shape is not that of the weights", value=kernel, allowed=str(list(weights[2:]))))
     if groups < 1 or data[1] != weights[1] * max(groups, 1) or weights[0] % max(groups, 1):
         faults.append(Fault(f"channels do not fit {groups} groups", value=[data[1], list(weights)]))
-    # A kernel of one element looks the same at every dilation.
-    if any(dilation != 1 and extent > 1 for dilation, extent in zip(dilations, kernel, strict=False)):
-        faults.append(Fault("dilation is not supported by the model", field="dilations", value=dilations, allowed="1"))
-    if min(strides) < 1:
-        faults.append(Fault("must be positive", field="strides", value=strides))
+    for name, values in (("strides", strides), ("dilations", dilations)):
+        if min(values) < 1:
+            faults.append(Fault("must be positive", field=name, value=values))
     raise_all(faults)
-    pads = _pads(node, data[2:], kernel, strides)
+    # A kernel of one element looks the same at every dilation.
+    dilations = [dilation if extent > 1 else 1 for dilation, extent in zip(dilations, kernel, strict=True)]
+    reach = [(extent - 1) * dilation + 1 for extent, dilation in zip(kernel, dilations, strict=True)]
+    pads = _pads(node, data[2:], reach, strides)
     outputs = [
         (extent + sum(pad) - size) // stride + 1
-        for extent, pad, size, stride in zip(data[2:], pads, kernel, strides, strict=True)
+        for extent, pad, size, stride in zip(data[2:], pads, reach, strides, strict=True)
     ]
     inferred = graph.shapes.get(node.outputs[0])
     if min(outputs) < 1:
@@ -171,23 +176,55 @@ def _convolution(graph: OnnxGraph, node: OnnxNode) -> ImportedLayer:
     if axes == 1:
         # The model's width is P with R; one row of height 1 stands for the missing axis.
         pads, kernel, strides, outputs = [(0, 0), *pads], [1, *kernel], [1, *strides], [1, *outputs]
+        dilations = [1, *dilations]
     extents = (1, *data[2:]) if axes == 1 else data[2:]
     sizes = {"C": weights[1], "M": weights[0] // groups}
-    sizes |= _pair("kernel", ("R", "S"), kernel) | _pair("output", ("P", "Q"), outputs)
-    if max(strides) > 1:
-        sizes |= _pair("stride", ("w_stride", "h_stride"), strides)
+    sizes |= _by_axis("kernel", ("R", "S", "T"), kernel) | _by_axis("output", ("P", "Q", "O"), outputs)
+    sizes |= _steps(strides, dilations)
     if all(before == after for before, after in pads):
-        sizes |= _pair("input", ("input_width", "input_height"), list(extents))
+        sizes |= _by_axis("input", ("input_width", "input_height", "input_depth"), list(extents))
         if any(before for before, _ in pads):
-            sizes |= _pair("padding", ("padding_width", "padding_height"), [before for before, _ in pads])
+            names = ("padding_width", "padding_height", "padding_depth")
+            sizes |= _by_axis("padding", names, [before for before, _ in pads])
     sizes |= ({"groups": groups} if groups > 1 else {}) | ({"N": data[0]} if data[0] > 1 else {})
-    return ImportedLayer(node.name, "conv", sizes)
+    return [ImportedLayer(node.name, "conv3d" if axes == 3 else "conv", sizes)]
 
 
-def _pair(both: str, each: tuple[str, str], height_width: list[int]) -> dict[str, int]:
-    """Return sizes along width and height, by the shorthand where they are equal; ONNX has the height first."""
-    height, width = height_width
-    return {both: width} if height == width else {each[0]: width, each[1]: height}
+def _steps(strides: list[int], dilations: list[int]) -> dict[str, int]:
+    """Return strides and dilations where one is above 1."""
+    sizes: dict[str, int] = {}
+    for name, values in (("stride", strides), ("dilation", dilations)):
+        if max(values) > 1:
+            sizes |= _by_axis(name, (f"w_{name}", f"h_{name}", f"d_{name}"), values)
+    return sizes
+
+
+def _by_axis(both: str, each: tuple[str, str, str], values: list[int]) -> dict[str, int]:
+    """Return sizes along width, height and depth, by the shorthand where they are equal; ONNX has the width last."""
+    return {both: values[0]} if len(set(values)) == 1 else dict(zip(each, reversed(values), strict=False))
+
+
+def _transposed_convolution(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
+    """Return the layer in which every input is multiplied by the whole filter; padding crops what is computed."""
+    data, weights = _operands(graph, node, _CONVOLUTIONS[node.op])
+    axes = len(data) - 2
+    groups = _whole(node.attributes.get("group", 1))
+    if axes not in (1, 2):
+        raise InputError(Fault("the model has one or two spatial dimensions of a transposed convolution", value=axes))
+    if len(weights) != axes + 2 or groups < 1 or data[1] != weights[0] or weights[0] % groups:
+        raise InputError(Fault(f"channels do not fit {groups} groups", value=[data[1], list(weights)]))
+    strides, dilations = (_per_axis(node, name, axes, [1] * axes) for name in ("strides", "dilations"))
+    if min(*strides, *dilations) < 1:
+        raise InputError(Fault("must be positive", field="strides, dilations", value=[strides, dilations]))
+    kernel, extents = list(weights[2:]), list(data[2:])
+    dilations = [dilation if extent > 1 else 1 for dilation, extent in zip(dilations, kernel, strict=True)]
+    if axes == 1:
+        kernel, extents, strides, dilations = [1, *kernel], [1, *extents], [1, *strides], [1, *dilations]
+    sizes = {"C": weights[0] // groups, "M": weights[1]}
+    sizes |= _by_axis("kernel", ("R", "S", ""), kernel) | _by_axis("input", ("P", "Q", ""), extents)
+    sizes |= _steps(strides, dilations)
+    sizes |= ({"groups": groups} if groups > 1 else {}) | ({"N": data[0]} if data[0] > 1 else {})
+    return [ImportedLayer(node.name, "conv_transpose", sizes)]
 
 
 def _pads(node: OnnxNode, extents: tuple[int, ...], kernel: list[int], strides: list[int]) -> list[tuple[int, int]]:
@@ -225,7 +262,7 @@ def _whole(value: Any) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _product(graph: OnnxGraph, node: OnnxNode) -> ImportedLayer:
+def _product(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
     positions = _PRODUCTS[node.op]
     first, second = _operands(graph, node, positions)
     if node.op == "Gemm":
@@ -246,8 +283,10 @@ def _product(graph: OnnxGraph, node: OnnxNode) -> ImportedLayer:
     stack = _broadcast(first[:-2], second[:-2])
     different = math.prod(second[:-2])
     batch = rows * math.prod(stack) // different
+    if not {names[0], names[1]} & graph.constants:
+        return [matmul_layer(node.name, different, columns, batch, inner)]
     sizes = {"C": inner, "M": columns} | ({"N": batch} if batch > 1 else {})
-    return ImportedLayer(node.name, "fc", sizes, different)
+    return [ImportedLayer(node.name, "fc", sizes, different)]
 
 
 def _transposed(shape: tuple[int, ...]) -> tuple[int, ...]:

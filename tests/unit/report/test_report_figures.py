@@ -1,5 +1,6 @@
 """Figures show the table's numbers, carry their captions, and are written with the same bytes every time."""
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -107,6 +108,19 @@ def test_stacks_add_up_to_the_total(energies: pd.DataFrame) -> None:
         heights[middle] = heights.get(middle, 0) + bar.get_height()
     rows = energies[(energies["sweep"] == "fc_inputs") & (energies["architecture"] == "eyeriss")]
     assert heights == pytest.approx(dict(zip(rows["C"], rows["total_pj"], strict=True)))
+
+
+def test_bars_stand_at_their_size(energies: pd.DataFrame) -> None:
+    """Products mn are unevenly spaced: side by side, energy that is linear in them would look quadratic."""
+    sweep = next(sweep for sweep in SWEEPS if sweep.name == "fc_weights")
+    panel = breakdown_figure(energies, sweep, "eyeriss").figure.axes[0]
+    rows = energies[(energies["sweep"] == "fc_weights") & (energies["architecture"] == "eyeriss")]
+    products = set(rows["C"] * rows["M"])
+    places = {round(bar.get_x() + bar.get_width() / 2) for bar in panel.patches}
+    assert places <= products
+    assert {min(products), max(products)} <= places
+    edges = sorted({(bar.get_x(), bar.get_x() + bar.get_width()) for bar in panel.patches})
+    assert all(right <= left for (_, right), (left, _) in itertools.pairwise(edges))
 
 
 @pytest.mark.parametrize("dwarfing", [1, 1000])

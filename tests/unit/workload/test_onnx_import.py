@@ -60,6 +60,14 @@ UNPADDED = [
     ('Conv<auto_pad="VALID", strides=[3,3]>(x, w)', (1, 2, 11, 8), (5, 2, 3, 3)),
     ("Conv<strides=[2]>(x, w)", (2, 4, 11), (3, 4, 5)),
     ("Conv<dilations=[2,2]>(x, w)", (1, 4, 5, 5), (3, 4, 1, 1)),
+    ("Conv<dilations=[2,3], strides=[2,1]>(x, w)", (1, 4, 11, 12), (3, 4, 3, 3)),
+    ("Conv<strides=[1,2,3], group=2>(x, w)", (2, 4, 6, 7, 8), (6, 2, 3, 2, 2)),
+    ("ConvTranspose<strides=[2,3]>(x, w)", (2, 4, 5, 6), (4, 3, 3, 2)),
+    ("ConvTranspose<strides=[2,2], dilations=[2,1]>(x, w)", (1, 4, 5, 6), (4, 3, 3, 2)),
+    ("ConvTranspose<strides=[2]>(x, w)", (1, 4, 7), (4, 3, 4)),
+    ('Einsum<equation="bhqd,bhkd->bhqk">(x, w)', (2, 3, 4, 6), (2, 3, 5, 6)),
+    ('Einsum<equation="nij,jk->nik">(x, w)', (2, 4, 6), (6, 5)),
+    ('Einsum<equation="abc,cd->dba">(x, w)', (2, 3, 6), (6, 5)),
     ("MatMul(x, w)", (4, 6), (6, 5)),
     ("MatMul(x, w)", (2, 3, 4, 6), (6, 5)),
     ("MatMul(x, w)", (2, 3, 4, 6), (2, 3, 6, 5)),
@@ -127,7 +135,7 @@ def test_padded_convolutions_have_the_evaluated_output(attributes, size, kernel,
     assert layer.macs == math.prod(output) * 3 * math.prod(kernel)
 
 
-def test_attention_is_one_layer_for_each_head(tmp_path):
+def test_attention_is_a_product_of_activations_for_all_heads(tmp_path):
     text = """g (float[2,7,12] x) => (float[2,3,7,4] y) {
       q0 = MatMul(x, wq)
       k0 = MatMul(x, wk)
@@ -149,8 +157,8 @@ def test_attention_is_one_layer_for_each_head(tmp_path):
     tokens, heads = 2 * 7, 2 * 3
     assert found == [
         ({"C": 12, "M": 12, "N": tokens}, 3),
-        ({"C": 4, "M": 7, "N": 7}, heads),
-        ({"C": 7, "M": 4, "N": 7}, heads),
+        ({"M": 7, "N": 7, "K": 4, "H": heads}, 1),
+        ({"M": 4, "N": 7, "K": 7, "H": heads}, 1),
     ]
 
 
@@ -226,8 +234,10 @@ def test_a_fixed_batch_is_not_changed(tmp_path):
 
 
 REFUSED = [
-    ("Conv<dilations=[2,2]>(x, w)", (1, 4, 9, 9), (3, 4, 3, 3), "dilation is not supported"),
-    ("Conv(x, w)", (1, 4, 5, 5, 5), (3, 4, 3, 3, 3), "one or two spatial dimensions"),
+    ("Conv(x, w)", (1, 4, 3, 3, 3, 3), (3, 4, 3, 3, 3, 3), "one, two or three spatial dimensions"),
+    ("ConvTranspose(x, w)", (1, 4, 3, 3, 3), (4, 3, 2, 2, 2), "one or two spatial dimensions of a transposed"),
+    ('Einsum<equation="ij,kj->ij">(x, w)', (4, 6), (5, 6), "sums inside one factor"),
+    ('Einsum<equation="ii,ij->ij">(x, w)', (4, 4), (4, 6), "has a label twice"),
     ("Conv(x, w)", (1, 4, 9, 9), (3, 5, 3, 3), "channels do not fit"),
     ("Conv<group=0>(x, w)", (1, 4, 9, 9), (3, 4, 3, 3), "channels do not fit"),
     ("Conv(x, w)", (1, 4, 9, 9), (3, 4, 3, 30), "larger than the padded input"),
@@ -248,25 +258,44 @@ def test_what_the_model_cannot_express_is_refused_by_node(operation, data, weigh
     assert not (tmp_path / "o.yaml").exists()
 
 
-_MIXED = """g (float[1,4,9,9] x) => (float[n,m,h,w] y) {
-  a = Conv<dilations=[2,2]>(x, k)
+_MIXED = """g (float[1,4,9,9] x, float[5,1,3] s) => (float[n,m,h,w] y, float[a,b] e, float[c,d,f,i] l) {
   b = Conv(x, k)
-  c = Relu(b)
-  y = ConvTranspose(c, k)
+  y = Relu(b)
+  e = Einsum<equation="nchw,nkhw->nk">(x, x)
+  l = LSTM<hidden_size=4>(s, wi, wr)
 }"""
 
 
-def test_others_are_listed_and_dilation_can_be_skipped(tmp_path):
-    path = saved(model_of(_MIXED, {"k": (4, 4, 3, 3)}), tmp_path)
+def test_others_are_listed_and_what_cannot_be_can_be_skipped(tmp_path):
+    path = saved(model_of(_MIXED, {"k": (4, 4, 3, 3), "wi": (1, 16, 3), "wr": (1, 16, 4)}), tmp_path)
     output = tmp_path / "o.yaml"
     result = runner.invoke(app, ["import", str(path), "--output", str(output), "--skip-unsupported"])
     assert result.exit_code == 0, result.output
-    assert "1 ConvTranspose (ConvTranspose_3): a transposed convolution" in result.stderr
-    assert "1 Conv (Conv_0): dilations: dilation is not supported" in result.stderr
+    assert "1 LSTM (LSTM_3): a recurrent layer" in result.stderr
+    assert "1 Einsum (Einsum_2): equation: sums inside one factor" in result.stderr
     assert "skipped 1 Relu" in result.stderr
     network = load_network(output)
     assert [point.layer.macs for point in network.points] == [7 * 7 * 4 * 4 * 9]
-    assert "Without the multiply-accumulates of 1 Conv, 1 ConvTranspose." in network.description
+    share = f"{100 * 5 * 16 * 7 / (5 * 16 * 7 + 7 * 7 * 4 * 4 * 9):.1f}%"
+    assert f"multiply-accumulates of 1 Einsum, 1 LSTM, {share} of all, those of 1 unknown." in network.description
+
+
+@pytest.mark.parametrize("shapes", ["heads apart", "heads together"])
+def test_a_fused_attention_is_its_two_products(shapes, tmp_path):
+    """Six query heads share two heads of keys and values; seven tokens attend to eleven."""
+    if shapes == "heads apart":
+        inputs, heads = "float[2,6,7,4] q, float[2,2,11,4] k, float[2,2,11,5] v", ""
+    else:
+        inputs = "float[2,7,24] q, float[2,11,8] k, float[2,11,10] v"
+        heads = "<q_num_heads=6, kv_num_heads=2>"
+    dims = "a,b,c,d" if shapes == "heads apart" else "a,b,c"
+    header = '<ir_version: 10, opset_import: ["": 23]> '
+    text = f"g ({inputs}) => (float[{dims}] y) {{ y = Attention{heads}(q, k, v) }}"
+    document, _ = document_of(saved(onnx.parser.parse_model(header + text), tmp_path))
+    assert [(entry["kind"], entry["sizes"]) for entry in document["layers"]] == [
+        ("matmul", {"H": 4, "M": 11, "N": 21, "K": 4}),
+        ("matmul", {"H": 4, "M": 5, "N": 21, "K": 11}),
+    ]
 
 
 def test_loop_bodies_are_not_counted_silently(tmp_path):

@@ -193,7 +193,10 @@
   const levelColour = (levels, level) => (level === "compute" ? css("--compute") : css(`--level-${levels.indexOf(level) % 8}`));
 
   // Stacks by level (colour) and data space (pattern), a panel a group; `bars` are [name, columns of values] a panel.
-  function stacks(panels, categories, label, share) {
+  // Bars of categories side by side, or at their sizes, each as wide as its nearer neighbour allows.
+  function stacks(panels, categories, label, share, sizes = null) {
+    const gapTo = (i, j) => (sizes[j] === undefined ? Infinity : Math.abs(sizes[i] - sizes[j]));
+    const widths = sizes && sizes.map((_, i) => 0.85 * Math.min(gapTo(i, i - 1), gapTo(i, i + 1))).map((width) => (Number.isFinite(width) ? width : 1));
     const traces = [];
     const legend = new Map();
     const layout = { barmode: "stack", bargap: 0.12, annotations: [] };
@@ -209,14 +212,14 @@
         const colour = levelColour(levels, part.level);
         const y = panel.columns[part.column].map((value, i) => (share ? (value || 0) / (totals[i] || 1) : (value || 0) * 1e-12));
         traces.push({
-          type: "bar", x: categories, y, name: plain(part.label), xaxis: `x${suffix}`, yaxis: `y${suffix}`,
+          type: "bar", x: sizes || categories, ...(widths && { width: widths }), y, name: plain(part.label), xaxis: `x${suffix}`, yaxis: `y${suffix}`,
           marker: { color: colour, pattern: { shape: part.level === "compute" ? "" : PATTERNS[part.space], fgcolor: css("--surface"), fillmode: "overlay", size: 6, solidity: 0.25 } },
           customdata: panel.columns[part.column].map((value, i) => `${quantity(value || 0, "pJ")}, ${percent((value || 0) / (totals[i] || 1))}`),
           hovertemplate: `<b>${plain(part.label)}</b><br>${plain(panel.name)}, ${plain(label)} %{x}<br>%{customdata} of the total<extra></extra>`,
         });
         legend.set(part.label, { kind: "box", colour, pattern: part.level === "compute" ? "" : part.space, text: part.label.replace(/_/g, " ") });
       }
-      layout[`xaxis${suffix}`] = axis(p === panels.length - 1 ? label : "", { type: "category", anchor: `y${suffix}`, nticks: narrow ? 5 : 12, showgrid: false, tickangle: narrow ? 0 : "auto" });
+      layout[`xaxis${suffix}`] = axis(p === panels.length - 1 ? label : "", { type: sizes ? "linear" : "category", anchor: `y${suffix}`, nticks: narrow ? 5 : 12, showgrid: false, tickangle: narrow ? 0 : "auto" });
       layout[`yaxis${suffix}`] = axis(share ? "share of total" : "total energy", {
         domain: [Math.max(0, top - 1 / panels.length + (p === panels.length - 1 ? 0 : gap)), top - gap * 0.6], anchor: `x${suffix}`,
         tickformat: share ? ".0%" : "~s", ticksuffix: share ? "" : "J", range: share ? [0, 1] : undefined, rangemode: "tozero",
@@ -243,9 +246,12 @@
   function breakdown(sweep, share) {
     const groups = JL.visible(sweep);
     const all = [...new Set(groups.flatMap((group) => group.x))].sort((a, b) => a - b);
-    const sizes = every(all.length, MOST_STACKS).map((k) => all[k]);
+    // Evenly spaced sizes, not every so many: linear growth in products would look quadratic.
+    const wanted = Array.from({ length: MOST_STACKS }, (_, k) => all[0] + (k / (MOST_STACKS - 1)) * (all[all.length - 1] - all[0]));
+    const nearest = (size) => all.reduce((best, one) => (Math.abs(one - size) < Math.abs(best - size) ? one : best));
+    const sizes = all.length <= MOST_STACKS ? all : [...new Set(wanted.map(nearest))];
     const panels = groups.map((group) => ({ name: JL.label(sweep, group), columns: bySize(group, sizes) }));
-    return stacks(panels, sizes.map((size) => number(size, 8)), sweep.variable, share);
+    return stacks(panels, sizes.map((size) => number(size, 8)), sweep.variable, share, sizes);
   }
 
   JL.traces = { views, having, title, scatter, breakdown, stacks, heights };

@@ -1,0 +1,36 @@
+"""A second study does not replace the first unasked, and leaves nothing of it behind where it does."""
+
+from pathlib import Path
+
+import pytest
+
+from jouleloop.errors import InputError
+from jouleloop.study.occupied import claim
+
+
+def left(results: Path) -> list[str]:
+    return sorted(path.relative_to(results).as_posix() for path in results.rglob("*") if path.is_file())
+
+
+def test_another_study_is_refused_and_nothing_touched(tmp_path: Path) -> None:
+    claim(tmp_path, ["first", "second"])
+    (tmp_path / "figures/first").mkdir(parents=True)
+    (tmp_path / "figures/first/growth.png").write_text("picture")
+    before = left(tmp_path)
+    with pytest.raises(InputError, match=r"holds another study.*first, second.*replace=true"):
+        claim(tmp_path, ["third"])
+    assert left(tmp_path) == before
+    claim(tmp_path, ["third"], replace=True)
+    assert left(tmp_path) == ["study.json"]
+    claim(tmp_path, ["third", "fourth"])
+
+
+def test_a_study_that_drops_a_sweep_keeps_no_picture_of_it(tmp_path: Path) -> None:
+    claim(tmp_path, ["first", "second"])
+    for name in ("first", "second"):
+        (tmp_path / "layers").mkdir(exist_ok=True)
+        (tmp_path / f"layers/{name}.csv").write_text("layers")
+        (tmp_path / f"figures/{name}").mkdir(parents=True)
+        (tmp_path / f"figures/{name}/growth.png").write_text("picture")
+    claim(tmp_path, ["second"])
+    assert left(tmp_path) == ["figures/second/growth.png", "layers/second.csv", "study.json"]
