@@ -19,7 +19,7 @@ class Dataflow:
     ----------
     kind
         ``fixed`` (002 Algorithm 1), ``bounded`` (Algorithm 2), ``balanced`` (nearly equal groups), ``resident`` (the
-        smaller side stays in Buffer as a whole) or ``returned`` (one vertex of the grouped side is read twice).
+        smaller side stays in Buffer as a whole) or ``returned`` (β − 2 vertices of the grouped side are read twice).
     parameter
         How many of the streamed side are kept (``fixed``, ``bounded``), how many groups (``balanced``), or 0.
     reversed_roles
@@ -48,7 +48,7 @@ class Dataflow:
             "bounded": f"Algorithm 2, at most {self.parameter} kept{roles}",
             "balanced": f"{self.parameter} nearly equal groups{roles}",
             "resident": f"the smaller side resident{roles}",
-            "returned": f"one output read twice{roles}",
+            "returned": f"outputs read twice{roles}",
         }[self.kind]
 
 
@@ -108,8 +108,8 @@ def known_dataflows(layer: FcLayer) -> list[Dataflow]:
         for roles in (False, True):
             streamed, grouped = _roles(layer, roles)
             if returned.applies(streamed, grouped, layer.buffer_words):
-                reads = returned.returned_reads(streamed, grouped)
-                flows.append(_dataflow("returned", 0, roles, grouped + 1, reads))
+                reads = returned.returned_reads(streamed, grouped, layer.buffer_words)
+                flows.append(_dataflow("returned", 0, roles, grouped + layer.buffer_words - 2, reads))
     return flows
 
 
