@@ -138,15 +138,19 @@ def run_parts(
     found: Found,
     log: Log,
     stack: Stack,
-) -> tuple[bool, Stack]:
-    """Search the parts that wait until none is left or it is time for a pause; return whether none is left."""
+) -> tuple[bool, Ints, Floats, Ints]:
+    """Search the parts that wait until none is left or it is time for a pause; return whether none is left.
+
+    And the arrays of the stack that may have grown. Not the stack: a signal that waits breaks the making of a named
+    tuple from compiled code.
+    """
     unrollings = parts.factors.shape[0]
     stand = parts.stand
     keys = parts.value[:, PART_KEY]
     table_ticks = case.tables.ahead.shape[1] * case.keep.shape[0]
     while stand[CURRENT] >= 0 or stand[LEFT] > 0:
         if counters[STOPPED] != 0 or counters[TICKS] >= counters[PAUSE]:
-            return False, stack
+            return False, stack.child, stack.value, stack.heap
         if stand[CURRENT] < 0:
             part = pop(parts.heap, 0, stand[LEFT], keys)
             stand[LEFT] -= 1
@@ -193,9 +197,9 @@ def run_parts(
             stack,
         )
         if not ended:
-            return False, stack
+            return False, stack.child, stack.value, stack.heap
         stand[CURRENT] = -1
-    return True, stack
+    return True, stack.child, stack.value, stack.heap
 
 
 class Solver:
@@ -317,7 +321,7 @@ class Solver:
 
         ``best``, ``counters`` and ``found`` are updated where something improves.
         """
-        ended, self.stack = run_parts(
+        ended, child, value, heap = run_parts(
             mode,
             self.elided,
             self.compute_pj,
@@ -332,6 +336,7 @@ class Solver:
             log or new_log(),
             self.stack,
         )
+        self.stack = self.stack._replace(child=child, value=value, heap=heap)
         return bool(ended)
 
     def open_bounds(self) -> tuple[Floats, Floats]:
