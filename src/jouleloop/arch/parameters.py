@@ -179,8 +179,6 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         utilization = 0.0
     if utilization and capacity is None:
         read.fault("needs a level of limited size", "min_utilization", utilization)
-    if capacity is not None and not read.faults and int(capacity / buffering) < 1:
-        read.fault("leaves no room for a single word", "multiple_buffering", buffering)
     stated = read.attributes.get("vector_access_energy")
     if stated is not None and (isinstance(stated, bool) or not isinstance(stated, (int, float)) or not stated >= 0):
         read.fault("must be an energy in pJ", "vector_access_energy", stated, "0 or more")

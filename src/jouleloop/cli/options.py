@@ -21,8 +21,8 @@ LayerText = Annotated[
     str,
     typer.Option(
         "--layer",
-        help="Layer: fc:INPUTSxOUTPUTS[/batchN]; conv:C3xM64xP57xQ57xR3xS3 with /strideN, /groupsN, /batchN, or with "
-        "/inputN, /paddingN and /floor (rounding) instead of P and Q; matmul:MxNxK; all sizes in elements. All kinds: "
+        help="Layer: fc:INPUTSxOUTPUTS; conv:C3xM64xP57xQ57xR3xS3 with /strideN, /groupsN, or with "
+        "/inputN, /paddingN and /floor (rounding) instead of P and Q; matmul:MxNxK; each with /batchN. All kinds: "
         "docs/layer-texts.md. Or a Timeloop problem file.",
     ),
 ]

@@ -39,16 +39,16 @@ def mapping_faults(mapping: Mapping, problem: Problem, arch: Architecture) -> li
                 faults.append(Fault(text, None, level.level, allowed=f"at most {limit}"))
         faults += [unknown(name, spaces, "data space", field=level.level) for name in sorted(level.keep - spaces)]
     faults += factor_faults(mapping, problem)
-    missing = sorted(spaces - mapping.levels[0].keep)
+    missing = sorted(spaces - frozenset().union(*(level.keep for level in mapping.levels)))
     if missing:
-        faults.append(Fault(f"the outermost level must keep {', '.join(missing)}", None, names[0]))
+        faults.append(Fault(f"no level keeps {', '.join(missing)}", None, names[0]))
     return faults
 
 
 def check_mapping(mapping: Mapping, problem: Problem, arch: Architecture) -> None:
     """Raise `MappingError` with all faults unless the mapping is one of this problem on this architecture.
 
-    Checked are the levels, dimensions, products of factors, the fan-out along X and Y, and that the outermost level
-    keeps everything. Whether tiles fit their buffers is for the model to say.
+    Checked are the levels, dimensions, products of factors, the fan-out along X and Y, and that some level keeps each
+    data space. Whether tiles fit their buffers is for the model to say.
     """
     raise_all(mapping_faults(mapping, problem, arch), MappingError)

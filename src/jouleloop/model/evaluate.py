@@ -234,7 +234,8 @@ def _evaluation(
         levels.append(LevelStats(level.name, int(work.status[index, CYCLES]), float(work.throttle[index]), data))
         if work.status[index, FANOUT] > 1:
             networks[f"{names[position]}<==>{names[position + 1]}"] = {
-                space: _network(problem, level, work, index, v) for v, space in enumerate(spaces)
+                space: _network(problem, level, work, index, v, kept=bool(nest.keep[index:, v].any()))
+                for v, space in enumerate(spaces)
             }
     return Evaluation(
         levels=tuple(levels),
@@ -250,8 +251,13 @@ def _evaluation(
     )
 
 
-def _network(problem: Problem, level: StorageLevel, work: WorkArrays, index: int, v: int) -> NetworkStats:
-    """Return the traffic of a data space below a level; source: Timeloop ``src/model/network-legacy.cpp``."""
+def _network(
+    problem: Problem, level: StorageLevel, work: WorkArrays, index: int, v: int, *, kept: bool
+) -> NetworkStats:
+    """Return the traffic of a data space below a level; source: Timeloop ``src/model/network-legacy.cpp``.
+
+    ``kept`` tells whether the level or one outside keeps it.
+    """
     written = problem.data_spaces[v].read_write
     # A level that cannot add reads outputs back and sends them out again, but for the first time.
     times, spared = (2, work.access[index, v, PARTITION]) if written and not level.reduces else (1, 0)
@@ -263,7 +269,9 @@ def _network(problem: Problem, level: StorageLevel, work: WorkArrays, index: int
         # the number wraps around, as the conversion of processors of today does.
         total = reductions + (multicast - 1) * words
         reductions = 0 if total >= 2.0**64 else int(total) % 2**64
-    return NetworkStats(int(work.status[index, FANOUT]), ingress, float(work.flow[index, v, LINKS]), float(reductions))
+    # Outside the outermost level that keeps it a data space has no network (``MaskTiles``).
+    fanout = int(work.status[index, FANOUT]) if kept else 0
+    return NetworkStats(fanout, ingress, float(work.flow[index, v, LINKS]), float(reductions))
 
 
 @njit

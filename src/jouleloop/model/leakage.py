@@ -16,8 +16,8 @@ def leakage_pj(costs: EnergyCosts, evaluation: Evaluation) -> dict[str, float]:
     names = [*(level.name for level in evaluation.levels[1:]), evaluation.compute_name]
     instances = 1
     for level, energy, inner in zip(evaluation.levels, costs.levels, names, strict=True):
+        instances = max((stats.instances for stats in level.data.values()), default=instances)
         result[level.name] = energy.leak_pj * instances * evaluation.cycles
-        for traffic in evaluation.networks.get(f"{level.name}<==>{inner}", {}).values():
-            instances *= traffic.fanout
-            break
+        traffic = evaluation.networks.get(f"{level.name}<==>{inner}", {}).values()
+        instances *= max((space.fanout for space in traffic), default=1) or 1
     return result

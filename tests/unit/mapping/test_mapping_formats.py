@@ -73,7 +73,6 @@ def only(level: str = "DRAM", kind: str = "temporal", **more: Any) -> list[Any]:
         (only(factors="C=0 M=43,42"), "loops of M end at 42, the layer has 128"),
         (only(factors="C=0 M=0", no_temporal_reuse=["Inputs"]), "unknown key"),
         (only(factors="C=0 M=0") + only(kind="skew"), "skewed mappings are not supported"),
-        (only(factors="C=0 M=0") + only(kind="bypass", bypass=["Inputs"]), "outermost level must keep Inputs"),
         (only(factors="C=0 M=0") + only("shared_glb", "bypass", keep=["Inputs"], bypass=["Inputs"]), "both keeps"),
         ("text", "is no mapping"),
     ],

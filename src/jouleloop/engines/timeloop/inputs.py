@@ -136,8 +136,6 @@ def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -
             Fault("unknown data space", field=level.level, value=name, allowed=", ".join(sorted(known)))
             for name in sorted(level.keep - known)
         ]
-        if position == 0 and level.keep != known:
-            faults.append(Fault("the outermost level must keep every data space", field=level.level))
         faults += _unwritable(level, fanout)
         directives.append(_temporal(problem, level, ends[position][0]))
         if max(fanout) > 1:

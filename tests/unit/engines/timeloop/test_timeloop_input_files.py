@@ -122,7 +122,6 @@ def _with(level: LevelMapping) -> Mapping:
     ("mapping", "message"),
     [
         (Mapping(MAPPING.levels[:2]), "multiply to 2|levels are not"),
-        (_with(LevelMapping("DRAM", (("P", 5), ("Q", 7)), (), frozenset())), "outermost level must keep"),
         (_with(LevelMapping("Reg", (("M", 4),), (), frozenset({"Psums"}))), "unknown data space"),
         (_with(LevelMapping("Reg", (("M", 2), ("M", 2)), (), ALL)), "two temporal loops over one dimension"),
         (_with(LevelMapping("L1", (("R", 3), ("C", 3)), (("M", 2, "X"), ("S", 3, "Y")), ALL)), "exceed the fan-out"),
