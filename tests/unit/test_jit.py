@@ -118,3 +118,14 @@ def test_no_named_tuple_leaves_a_kernel(folder: Path) -> None:
     with pytest.raises(TypeError, match="named tuple"):
         jit.njit(pair)(1.0)
     assert len(list(folder.iterdir())) == 1
+
+
+def test_a_signal_that_strikes_while_a_kernel_returns() -> None:
+    # Without `struck` the interrupt is a SystemError; made by hand, since a test may not depend on when a signal comes.
+    inner = SystemError("returned a result with an exception set")
+    inner.__cause__ = KeyboardInterrupt()
+    outer = SystemError("returned a result with an exception set")
+    outer.__cause__ = inner
+    assert isinstance(jit.struck(outer), KeyboardInterrupt)
+    alone = SystemError("something else")
+    assert jit.struck(alone) is alone

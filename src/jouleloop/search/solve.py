@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jouleloop.jit import njit
+from jouleloop.jit import njit, struck
 from jouleloop.model.arrays import (
     CAPACITY,
     MAX_LOOPS,
@@ -321,21 +321,24 @@ class Solver:
 
         ``best``, ``counters`` and ``found`` are updated where something improves.
         """
-        ended, child, value, heap = run_parts(
-            mode,
-            self.elided,
-            self.compute_pj,
-            self.case,
-            self.path,
-            self.parts,
-            self.arrangements,
-            self.work,
-            best,
-            counters,
-            found,
-            log or new_log(),
-            self.stack,
-        )
+        try:
+            ended, child, value, heap = run_parts(
+                mode,
+                self.elided,
+                self.compute_pj,
+                self.case,
+                self.path,
+                self.parts,
+                self.arrangements,
+                self.work,
+                best,
+                counters,
+                found,
+                log or new_log(),
+                self.stack,
+            )
+        except SystemError as error:
+            raise struck(error) from None
         self.stack = self.stack._replace(child=child, value=value, heap=heap)
         return bool(ended)
 
