@@ -6,6 +6,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.semantics import searched_as
 from jouleloop.search.limit import Limit, Watch
 from jouleloop.search.optimise import search_mapspace
 from jouleloop.search.result import SearchResult
@@ -24,11 +25,12 @@ class NativeEngine:
         return evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
 
     def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
-        """Return the proven optimum of the mapspace; a layer that the constraints do not fit is ``invalid``.
+        """Return the proven optimum of the mapspace; a layer that constraints or semantics do not fit is ``invalid``.
 
         The search is exact and takes no random decision, so the seed changes nothing.
         """
         try:
+            semantics = searched_as(problem, target.costs, target.semantics)
             space = build_mapspace(problem, target.arch, target.constraints)
         except InputError as error:
             reason = "; ".join(str(fault) for fault in error.faults)
@@ -37,7 +39,7 @@ class NativeEngine:
             space,
             target.costs,
             objective=options.objective,
-            semantics=target.semantics,
+            semantics=semantics,
             budget=options.budget,
             watch=self.watch or Watch(Limit(options.seconds)),
         )
