@@ -18,7 +18,7 @@ CORES ?= all
 LONG := slow or workflow or browser
 PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
 
-.PHONY: all test test-all test-lowest test-newest lint docs lock licences release clean
+.PHONY: all test test-all test-faults test-lowest test-newest lint docs lock licences release clean
 
 all: $(VENV)/installed
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --cores $(CORES)
@@ -29,6 +29,10 @@ test: $(VENV)/installed-dev
 
 test-all: $(VENV)/installed-dev
 	PATH="$(abspath $(BIN)):$$PATH" $(PYTEST) -m "$(LONG)"
+
+# Kills, flipped bits, full disks, limits and mutated files, drawn at random. SEED=… draws the same again.
+test-faults: $(VENV)/installed-dev
+	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python tests/faults/run.py --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED))
 
 # The lowest versions that pyproject.toml allows, under the lowest Python; what they warn of is not ours.
 test-lowest: $(VENV)/installed-dev

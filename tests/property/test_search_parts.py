@@ -84,6 +84,7 @@ def follow(design: Design, nests: Nests, mapping: Mapping, where: tuple[str, int
     tile = list(bounds.rest)
     loops: list[Loop] = []
     certain: float = bounds.units()
+    assert certain + bounds.once() <= limit, where
     assert certain + bounds.inward(top, tuple(tile), None, (0,) * len(tile)) <= limit or not fits(
         design, bounds, mapping
     ), where
@@ -149,7 +150,8 @@ def test_tables_are_no_higher_than_the_exact_lemmas(kind: str) -> None:
                 top = len(keep) - 1
                 exact = math.inf
                 if bounds.fits(top, bounds.rest):
-                    exact = bounds.units() + bounds.inward(top, bounds.rest, None, (0,) * len(bounds.rest))
+                    inward = bounds.inward(top, bounds.rest, None, (0,) * len(bounds.rest))
+                    exact = bounds.units() + max(bounds.once(), inward)
                 limit = math.inf if exact == math.inf else float(int(exact) * design.unit_pj) * (1 + 1e-12) + 1e-12
                 assert sketched_pj <= bound_pj <= limit, (kind, seed, u)
                 compared += 1

@@ -84,6 +84,8 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
             break
         known |= {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
     else:
+        if Path(arch).suffix in _DESIGN:
+            raise InputError(Fault("no such file", "--arch", value=arch))
         allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
         raise InputError(
             Fault("unknown architecture", "--arch", value=arch, allowed=allowed, nearest=nearest(arch, known))

@@ -11,7 +11,7 @@ from jouleloop.api.layers import problem_of
 from jouleloop.api.run import evaluate, objectives_of, search
 from jouleloop.cli import options
 from jouleloop.cli.hints import hints
-from jouleloop.cli.show import show_result
+from jouleloop.cli.show import show_profile, show_result
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.engines.protocol import Engine
@@ -27,12 +27,12 @@ _INTERRUPTED = 130
 
 
 @contextlib.contextmanager
-def engine_with_progress(name: str, seconds: float | None) -> Iterator[Engine]:
+def engine_with_progress(name: str, seconds: float | None, *, profile: bool = False) -> Iterator[Engine]:
     """Yield the engine called ``name``; what it reports of a long search is shown on a terminal."""
     back_end = get_engine(name)
     if hasattr(back_end, "watch"):
         say_if_compiling()
-        with watched(seconds) as back_end.watch:
+        with watched(seconds, profile=profile) as back_end.watch:
             yield back_end
         return
     if not hasattr(back_end, "on_progress") or not stderr.is_terminal:
@@ -54,6 +54,9 @@ def map_layer(
     engine: options.EngineName = "native",
     budget: options.Budget = None,
     seconds: options.Seconds = None,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Show where the search spent its time: nodes and cuts by level, seconds.")
+    ] = False,
     as_json: options.AsJson = False,
     write_mapping: Annotated[
         Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
@@ -64,13 +67,15 @@ def map_layer(
     ] = None,
 ) -> None:
     """Find the cheapest mapping of one layer; exit code 1 where there is none."""
+    if profile and engine != "native":
+        raise InputError(Fault("is for the native engine", "--profile", value=engine))
     objectives = objectives_of(objective)
     if certificate is not None and (engine != "native" or len(objectives) > 1 or budget is not None):
         fault = "is written by the native engine, for one objective, without a budget"
         raise InputError(Fault(fault, "--certificate", value=str(certificate)))
     problem = problem_of(layer)
     chosen = hardware.load(arch, constraints, problem.shape)
-    with engine_with_progress(engine, seconds) as back_end:
+    with engine_with_progress(engine, seconds, profile=profile) as back_end:
         result = search(chosen, problem, objective=objectives, engine=back_end, budget=budget, seconds=seconds)
     if write_mapping is not None and result.mapping is not None:
         header = f"# {result.problem.name} on {chosen.name}: {result.energy_pj} pJ\n"
@@ -79,6 +84,8 @@ def map_layer(
         stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)
     if certificate is not None and result.optimal:
         write_json(certificate, result.certificate(), indent=None)
+    elif certificate is not None and result.ok:
+        stderr.print(f"{certificate} is not written: the optimum is not proven", markup=False, soft_wrap=True)
     if as_json:
         print_json(result.as_dict())
     else:
@@ -86,6 +93,8 @@ def map_layer(
             status = "" if result.ok else f"{result.status}: "
             stderr.print(f"{status}{result.reason}", markup=False, highlight=False, soft_wrap=True)
         show_result(result)
+        if result.search is not None and result.search.profile is not None:
+            show_profile(result.search.profile)
     if result.search is not None and result.search.stopped == INTERRUPT:
         raise typer.Exit(_INTERRUPTED)
     if not result.ok:

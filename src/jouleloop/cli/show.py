@@ -10,7 +10,7 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.model.semantics import rules_of
-from jouleloop.search.result import SearchResult
+from jouleloop.search.result import Profile, SearchResult
 from jouleloop.terminal.console import print_table, print_text, stdout
 
 
@@ -100,6 +100,17 @@ def _show_energies(target: Target) -> None:
         if source:
             origins.add_row(escape(component), escape(source))
     print_table(origins)
+
+
+def show_profile(profile: Profile) -> None:
+    """Print where a search spent its time."""
+    counted = tuple(next(iter(profile.levels.values())))
+    table = _table("Search, by level", "level", right=counted)
+    for name, counts in profile.levels.items():
+        table.add_row(escape(name), *(f"{counts[what]:,}" for what in counted))
+    print_table(table)
+    print_text(f"parts {profile.parts:,}, tables filled {profile.tables:,}")
+    print_text("CPU seconds: " + "; ".join(f"{name} {spent:.3f}" for name, spent in profile.seconds.items()))
 
 
 def _show_certificate(result: SearchResult) -> None:

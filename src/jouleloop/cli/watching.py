@@ -16,14 +16,14 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
-def watched(seconds: float | None) -> Iterator[Watch]:
+def watched(seconds: float | None, *, profile: bool = False) -> Iterator[Watch]:
     """Yield a watch that stops a search after so many seconds, or at the first signal; a second one ends the process.
 
     On a terminal it shows how the search goes.
     """
     with contextlib.ExitStack() as stack:
         status = stack.enter_context(stderr.status("native searches")) if stderr.is_terminal else None
-        watch = Watch(Limit(seconds), None if status is None else _shown(status))
+        watch = Watch(Limit(seconds), None if status is None else _shown(status), profile=profile)
         stack.enter_context(_stopped_by_signals(watch))
         yield watch
 

@@ -88,7 +88,7 @@ class _Documents:
     def _render(self, path: Path, text: str) -> str:
         folder = path.parent
         functions: dict[str, Callable[..., Any]] = {
-            "cwd": lambda: str(folder),
+            "cwd": lambda: str(folder.absolute()),  # what it begins is looked up below the folder again
             "add_to_path": lambda *paths: self._add(folder, paths),
             "path_exists": lambda name: self._find(folder, name) is not None,
             "find_path": lambda name: str(self._need(folder, name)),

@@ -207,7 +207,8 @@ def _ask(
             answered.append(estimator.name)
             return answer, estimator.kind
     asked = "; ".join(said) or "no estimator was asked"
-    faults.append(Fault(f"no estimator knows the energy of class {node.klass}: {asked}", None, node.name))
+    text = f"no estimator knows the energy of class {node.klass}: {asked}"
+    faults.append(Fault(text, None, node.name, allowed="a table that lists it, such as --energy mine.yaml"))
     return None
 
 

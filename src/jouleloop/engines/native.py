@@ -3,7 +3,7 @@
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.space import build_mapspace
+from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import searched_as
@@ -35,6 +35,13 @@ class NativeEngine:
         except InputError as error:
             reason = "; ".join(str(fault) for fault in error.faults)
             return SearchResult("invalid", reason, objective=options.objective)
+        try:
+            return self._search(space, target, options)
+        except MemoryError:
+            reason = "not enough memory for the tables of this layer; constraints that fix factors make them smaller"
+            return SearchResult("failed", reason, objective=options.objective)
+
+    def _search(self, space: MapSpace, target: Target, options: SearchOptions) -> SearchResult:
         return search_mapspace(
             space,
             target.costs,

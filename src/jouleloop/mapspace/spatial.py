@@ -32,7 +32,6 @@ class Unrolling(NamedTuple):
 def unrollings(space: MapSpace) -> Iterator[Unrolling]:
     """Yield every choice of spatial factors that the fan-outs and constraints admit, in a canonical order."""
     dims = len(space.problem.bounds)
-    levels = len(space.temporal)
     fanout = space.arch.fanout[::-1]
     open_time = [any(slot.fixed[d] == FREE for slot in space.temporal) for d in range(dims)]
     rest = [
@@ -41,25 +40,25 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
     ]
     ones = (1,) * dims
 
-    def choose(level: int, left: Factors, chosen: Unrolling) -> Iterator[Unrolling]:
-        if level == levels:
-            if all(open_time[d] or left[d] == 1 for d in range(dims)):
-                yield chosen
-            return
-        slot = space.spatial[level]
+    #: What is left of every dimension, and what the levels so far have.
+    chosen: list[tuple[Factors, tuple[Factors, ...], tuple[tuple[Arrangement, ...], ...]]] = [(tuple(rest), (), ())]
+    for slot, fan in zip(space.spatial, fanout, strict=True):
         if slot is None:
-            yield from choose(level + 1, left, Unrolling((*chosen.factors, ones), (*chosen.arrangements, ((),))))
-            return
-        most_units = math.prod(fanout[level])
-        for factors in _factor_choices(_options(slot, left, most_units), most_units):
-            arrangements = arrangements_of(slot.rank, slot.split, factors, fanout[level])
-            if not arrangements:
-                continue
-            remaining = tuple([a // b for a, b in zip(left, factors, strict=True)])
-            more = Unrolling((*chosen.factors, factors), (*chosen.arrangements, arrangements))
-            yield from choose(level + 1, remaining, more)
-
-    yield from choose(0, tuple(rest), Unrolling((), ()))
+            chosen = [(left, (*factors, ones), (*arrangements, ((),))) for left, factors, arrangements in chosen]
+            continue
+        most_units = math.prod(fan)
+        longer = []
+        for left, inside, arranged in chosen:
+            for factors in _factor_choices(_options(slot, left, most_units), most_units):
+                arrangements = arrangements_of(slot.rank, slot.split, factors, fan)
+                if arrangements:
+                    remaining = tuple([a // b for a, b in zip(left, factors, strict=True)])
+                    longer.append((remaining, (*inside, factors), (*arranged, arrangements)))
+        chosen = longer
+    closed = [d for d in range(dims) if not open_time[d]]
+    for left, inside, arranged in chosen:
+        if all(left[d] == 1 for d in closed):
+            yield Unrolling(inside, arranged)
 
 
 def _options(slot: Slot, left: Factors, most_units: int) -> tuple[Factors, ...]:

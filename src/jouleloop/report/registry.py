@@ -22,6 +22,7 @@ from jouleloop.tables.layouts import (
     THEORY_CONV_ENERGY,
     THEORY_RATIO,
 )
+from jouleloop.tables.transformers import has_parts
 from jouleloop.workload.sweep import Sweep
 
 if TYPE_CHECKING:  # they import statistics and matplotlib
@@ -209,6 +210,16 @@ FIGURES = (
         "bars add up to the energy of the network (paper 002, equation (1)). **Unit:** J. **n:** every "
         "distinct layer that has a mapping. " + _NO_TEST,
         title="networks",
+    ),
+    FigureKind(
+        "crossover",
+        "{sweep}/crossover_{architecture}",
+        (ENERGIES,),
+        "study_figures:draw_crossover",
+        "**Question:** where does attention cost more than the rest of the transformer of sweep {sweep}? Energy of all "
+        "blocks by part: projections, feed-forward, attention; lines where attention overtakes the projections "
+        "(dotted) and those with the feed-forward part (dashed). **Unit:** J. **n:** {layers} values. " + _NO_TEST,
+        applies=lambda study, sweep: has_parts(study.sweeps, sweep.name),
     ),
     FigureKind(
         "published",

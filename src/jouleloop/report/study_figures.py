@@ -11,6 +11,7 @@ from jouleloop.report.figures_laws import law_figure
 from jouleloop.report.figures_networks import network_figure
 from jouleloop.report.figures_published import published_figure
 from jouleloop.report.figures_residuals import residual_figure
+from jouleloop.report.figures_transformers import crossover_figure
 from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS
 from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import ReportFigure
@@ -26,6 +27,7 @@ from jouleloop.tables.layouts import (
 )
 from jouleloop.tables.published import read_published
 from jouleloop.tables.theory_ratio import BOUND_COLUMN
+from jouleloop.tables.transformers import parts_table
 from jouleloop.tables.variants import variants_table
 
 
@@ -59,6 +61,12 @@ def draw_dram_bound(run: RunTables, sweep: str) -> ReportFigure:
 def draw_network(run: RunTables, network: str, architecture: str) -> ReportFigure:
     """Draw the layers of a network."""
     return network_figure(run.table(NETWORKS), network, architecture)
+
+
+def draw_crossover(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
+    """Draw where attention overtakes the rest of a transformer."""
+    parts = parts_table(run.energies, run.study.sweeps, sweep, architecture)
+    return crossover_figure(parts, sweep, architecture, describe(run.sweep(sweep)).label)
 
 
 def draw_published(run: RunTables, sweep: str) -> ReportFigure:

@@ -19,8 +19,8 @@ SLACK = 1e-12
 #: the product of energy and cycles.
 BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, DELAY_POWER, BEST = range(7)
 #: Places of the counters: nests evaluated; nodes entered; nodes cut by a bound, by a capacity; evaluations and nodes
-#: allowed; what ended the search; work done, and the work at which a kernel returns to its caller.
-VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, NODE_LIMIT, STOPPED, TICKS, PAUSE, COUNTERS = range(10)
+#: allowed; what ended the search; work done; the work and the evaluations at which a kernel returns to its caller.
+VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, NODE_LIMIT, STOPPED, TICKS, PAUSE, ENOUGH, COUNTERS = range(11)
 #: What ended a search: nothing, too many evaluations, too many nodes, a full log.
 RUNNING, BY_EVALUATIONS, BY_NODES, BY_LOG = range(4)
 
@@ -52,13 +52,13 @@ PLAIN, MOVED, STANDING, STEPS = range(4)
 ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, RATE = range(8)
 #: Places of a dimension in a grid: what temporal loops must cover, number of divisors, weight of a divisor index in the
 #: lattice index, number of pairs, and kind: dimensions of one kind share a data space that they leave in place, -1 for
-#: those that move all.
-REST, COUNT, RADIX, PAIRS, KIND, AXIS_PLACES = range(6)
+#: those that move all; and whether every run counts as one that started with the whole, which saves states.
+REST, COUNT, RADIX, PAIRS, KIND, WHOLE, AXIS_PLACES = range(7)
 #: Places of a divisor: its value, its number of primes, then the index of the divisor less each prime.
 VALUE, PRIMES, DOWN = range(3)
-#: Places of a pair of divisors, the second dividing the first: indices of both, then the pair less each prime of the
-#: second.
-START, NOW, PAIR_DOWN = range(3)
+#: Places of a pair of divisors, the second dividing the first: indices of both, their ratio, then the pair less each
+#: prime of the second.
+START, NOW, RATIO, PAIR_DOWN = range(4)
 #: Places of a node: number of loops outside a level, lattice index of its tile.
 LOOPS, POINT = range(2)
 #: Places of a waiting child: its tile and its loop order (four bits a dimension, innermost lowest; -1 for all orders of
@@ -67,15 +67,16 @@ CHILD_POINT, CHILD_ORDER, CHILD = range(3)
 CHILD_KEY, CHILD_BOUND, CHILD_CERTAIN, CHILD_VALUES = range(4)
 #: Places of a level's children on the stack: their first row, the row after their last, how many wait.
 BEGIN, END, WAITING, REGION = range(4)
-#: Places of where a descent stands: its level; whether it takes the next child, enters a node or lists its children.
-LEVEL, PHASE, CURSOR = range(3)
+#: Places of where a descent stands: its level; whether it takes the next child, enters a node or lists its children;
+#: how many tiles of a node were looked at.
+LEVEL, PHASE, LISTED, CURSOR = range(4)
 TAKE, ENTER, EXPAND = range(3)
 #: What is counted by level: nodes entered; tiles looked at, without room, left out; orders priced, left out; children
 #: left out once they were taken.
 ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = range(8)
 #: Places of where a pass over all parts stands: parts that wait; the part that is searched and the one whose tables
-#: are filled (-1: none), and the lattice points of those; tables filled so far.
-LEFT, CURRENT, TABLED, POINTS, FILLED, PASS = range(6)
+#: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far.
+LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, PASS = range(7)
 #: Places of a part: what it is sorted by, and its bound [pJ].
 PART_KEY, PART_BOUND, PART_VALUES = range(3)
 
@@ -152,10 +153,13 @@ class Tables(NamedTuple):
         Shape (levels, 1 + points): least energy from a level's loops inward, given its tile, where its innermost run
         starts
         at this level; at place 0 the entry for the whole tile with no loop outside.
+    passes
+        Shape (levels, points): whether a tile fits the level inside a level's boundary, and one fits in it further in.
     """
 
     enter: Floats
     ahead: Floats
+    passes: Bools
 
 
 class Case(NamedTuple):
@@ -235,6 +239,8 @@ class Stack(NamedTuple):
         Shape (CURSOR,).
     target
         Divisor indices of the next tile to be listed.
+    tiles, tile_counts
+        By level, the lattice points of the tiles that pass its boundary, ascending, shape (levels, points).
     node_pj
         Bound of the node that stands at a level.
     profile
@@ -247,6 +253,8 @@ class Stack(NamedTuple):
     region: Ints
     cursor: Ints
     target: Ints
+    tiles: Ints
+    tile_counts: Ints
     node_pj: Floats
     profile: Ints
 
@@ -325,7 +333,7 @@ def new_counters(budget: int | None = None, nodes: int | None = None) -> Ints:
     most = np.iinfo(np.int64).max
     counters[BUDGET] = most if budget is None else budget
     counters[NODE_LIMIT] = most if nodes is None else nodes
-    counters[PAUSE] = most
+    counters[PAUSE] = counters[ENOUGH] = most
     return counters
 
 
@@ -336,7 +344,7 @@ def new_found(levels: int, spaces: int) -> Found:
     return Found(np.zeros((levels, 2), np.int64), loops, np.full(1, -1, np.int64), keep)
 
 
-def new_stack(levels: int, dims: int, rows: int = 1024) -> Stack:
+def new_stack(levels: int, dims: int, points: int, rows: int = 1024) -> Stack:
     """Return an empty stack with room for some children."""
     return Stack(
         np.empty((rows, CHILD), np.int64),
@@ -345,6 +353,8 @@ def new_stack(levels: int, dims: int, rows: int = 1024) -> Stack:
         np.zeros((levels, REGION), np.int64),
         np.zeros(CURSOR, np.int64),
         np.zeros(dims, np.int64),
+        np.empty((levels, points), np.int64),
+        np.zeros(levels, np.int64),
         np.zeros(levels),
         np.zeros((levels, PROFILE), np.int64),
     )

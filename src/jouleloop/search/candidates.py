@@ -45,7 +45,10 @@ class _Merging:
 
     def __init__(self, space: MapSpace, side: Ints) -> None:
         self.space = space
-        self.side = side
+        #: By data space: which dimensions leave it in place, and the rank that each shares, or -1.
+        self.sides = [
+            (idle.tolist(), halo.tolist()) for idle, halo in zip(side[..., IDLE], side[..., HALO], strict=True)
+        ]
         levels = len(space.temporal)
         #: Dimensions that share no rank.
         self.free = np.flatnonzero((side[:, :, HALO] < 0).all(axis=0))
@@ -83,14 +86,12 @@ class _Merging:
         """
         here: set[int] = set()
         anywhere: set[int] = set()
-        for side in self.side:
-            halo = side[:, HALO]
-            here.update(np.flatnonzero(halo >= 0).tolist())
-            ranks = set(halo[halo >= 0].tolist())
-            if level == 0 or any(
-                sum(self._loops_outside(level, d) for d in np.flatnonzero(halo == rank).tolist()) > 1 for rank in ranks
-            ):
-                anywhere.update(np.flatnonzero((side[:, IDLE] == 1) & (halo < 0)).tolist())
+        for idle, halo in self.sides:
+            shared = [d for d, rank in enumerate(halo) if rank >= 0]
+            here.update(shared)
+            looping = [halo[d] for d in shared if self._loops_outside(level, d)]
+            if level == 0 or len(looping) > len(set(looping)):
+                anywhere.update(d for d, rank in enumerate(halo) if idle[d] and rank < 0)
         return sorted(here), sorted(anywhere)
 
     def _loops_outside(self, level: int, d: int) -> bool:

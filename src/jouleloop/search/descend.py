@@ -9,7 +9,7 @@ priced when its turn comes, so that what no order can save is never ordered.
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Floats, Ints, WorkArrays
+from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Bools, Floats, Ints, WorkArrays
 from jouleloop.model.evaluate import evaluate_nest
 from jouleloop.search.arrays import (
     BEGIN,
@@ -34,6 +34,7 @@ from jouleloop.search.arrays import (
     DELAY_POWER,
     END,
     ENERGY,
+    ENOUGH,
     ENTER,
     ENTERED,
     EVALUATED,
@@ -45,6 +46,7 @@ from jouleloop.search.arrays import (
     LEVEL,
     LIMIT_PJ,
     LIMIT_PRODUCT,
+    LISTED,
     LOOPS,
     NO_TILE,
     NODE_LIMIT,
@@ -80,7 +82,7 @@ from jouleloop.search.bounds import further
 from jouleloop.search.closure import whole_state
 from jouleloop.search.lattice import digit
 from jouleloop.search.order import decode_order, encode_order, free_group, order_after, pop, push, sort_by_rank
-from jouleloop.search.path import cross, floor_pj_of, least_cycles, next_cut, place_loops, state_of
+from jouleloop.search.path import cross, floor_pj_of, least_cycles, next_cut, place_loops, read_tile, state_of
 
 #: Work of one evaluation and of one order, where listing a tile is 1 (measured).
 _EVALUATION_TICKS, _ORDER_TICKS = 30, 4
@@ -219,7 +221,18 @@ def _room(stack: Stack, size: int) -> Stack:
     child[:rows] = stack.child
     value[:rows] = stack.value
     heap[:rows] = stack.heap
-    return Stack(child, value, heap, stack.region, stack.cursor, stack.target, stack.node_pj, stack.profile)
+    return Stack(
+        child,
+        value,
+        heap,
+        stack.region,
+        stack.cursor,
+        stack.target,
+        stack.tiles,
+        stack.tile_counts,
+        stack.node_pj,
+        stack.profile,
+    )
 
 
 @njit
@@ -251,14 +264,25 @@ def _list_tiles(
     moving = np.empty(dims, np.int64)
     target = stack.target
     profile = stack.profile[level]
+    divisors = 1
     for d in range(dims):
         index[d] = digit(axis, path.node[level, POINT], d)
-    # `target` runs over all tiles inside the present one, the first dimension fastest.
-    done = False
-    while not done:
+        divisors *= index[d] + 1
+    # Either all tiles that pass the boundary, or `target` runs over all inside the present one, the first dimension
+    # fastest: the same order. A log has to name the tiles that do not pass.
+    passing = stack.tile_counts[level]
+    few = log.used[0] < 0 and passing < divisors
+    count = passing if few else divisors
+    cursor = stack.cursor
+    while cursor[LISTED] < count:
         if counters[TICKS] >= counters[PAUSE]:
             return False, stack
         counters[TICKS] += 1
+        if few:
+            inside = read_tile(axis, stack.tiles[level, cursor[LISTED]], index, target)
+            cursor[LISTED] += 1
+            if not inside:
+                continue
         point, n = next_cut(axis, case.grid.divisor, slots, level, index, target, moving)
         if point >= 0:
             profile[TILES] += 1
@@ -274,13 +298,13 @@ def _list_tiles(
             else:
                 key = float(stack.region[level, END]) if mode == CANONICAL else floor_pj
                 stack = _wait(stack, level, point, -1, key, floor_pj, 0.0)
-        done = True
-        for d in range(dims):
-            target[d] += 1
-            if target[d] <= index[d]:
-                done = False
-                break
-            target[d] = 0
+        if not few:
+            cursor[LISTED] += 1
+            for d in range(dims):
+                target[d] += 1
+                if target[d] <= index[d]:
+                    break
+                target[d] = 0
     return True, stack
 
 
@@ -337,11 +361,18 @@ def _list_orders(
 
 
 @njit
-def start_descent(path: Path, point: int, bound_pj: float, stack: Stack) -> None:
-    """Stand at the outermost level, its tile the whole."""
+def start_descent(path: Path, passes: Bools, points: int, bound_pj: float, stack: Stack) -> None:
+    """Stand at the outermost level, its tile the whole: the last of so many lattice points."""
     top = stack.region.shape[0] - 1
+    for level in range(1, top + 1):
+        count = 0
+        for point in range(points):
+            if passes[level, point]:
+                stack.tiles[level, count] = point
+                count += 1
+        stack.tile_counts[level] = count
     path.node[top, LOOPS] = 0
-    path.node[top, POINT] = point
+    path.node[top, POINT] = points - 1
     stack.node_pj[top] = bound_pj
     stack.region[:] = 0
     stack.cursor[LEVEL] = top
@@ -378,7 +409,7 @@ def descend(
     extent = np.empty(dims, np.int64)
     level = cursor[LEVEL]
     while level <= top:
-        if counters[STOPPED] != RUNNING or counters[TICKS] >= counters[PAUSE]:
+        if counters[STOPPED] != RUNNING or counters[TICKS] >= counters[PAUSE] or counters[VISITED] >= counters[ENOUGH]:
             cursor[LEVEL] = level
             return False, stack
         if cursor[PHASE] == ENTER:
@@ -401,6 +432,7 @@ def descend(
             region[level, BEGIN] = region[level, END] = region[level + 1, END] if level < top else 0
             region[level, WAITING] = 0
             stack.target[:] = 0
+            cursor[LISTED] = 0
             cursor[PHASE] = EXPAND
         if cursor[PHASE] == EXPAND:
             listed, stack = _list_tiles(mode, case, path, steps, level, best, counters, log, stack)

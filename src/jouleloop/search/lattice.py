@@ -18,9 +18,11 @@ from jouleloop.search.arrays import (
     PAIRS,
     PRIMES,
     RADIX,
+    RATIO,
     REST,
     START,
     VALUE,
+    WHOLE,
     Grid,
 )
 
@@ -49,8 +51,8 @@ def find_kinds(side: Ints) -> Ints:
     return kind
 
 
-def new_grid(bounds: Ints, kind: Ints) -> Grid:
-    """Return an empty grid with room for a layer of these bounds, its rests and kinds filled in."""
+def new_grid(bounds: Ints, kind: Ints, most_states: int) -> Grid:
+    """Return a grid for a layer of these bounds; kinds of more states than that take all runs for whole ones."""
     dims = len(bounds)
     kinds = int(kind.max()) + 1
     most = max(_count(int(bound), lambda k: k + 1) for bound in bounds)
@@ -65,6 +67,11 @@ def new_grid(bounds: Ints, kind: Ints) -> Grid:
     )
     grid.axis[:, REST] = bounds
     grid.axis[:, KIND] = kind
+    grid.axis[:, WHOLE] = 0
+    fill_grid(grid)
+    for k in range(kinds):
+        if grid.state[k, dims] > most_states:
+            grid.axis[kind == k, WHOLE] = 1
     return grid
 
 
@@ -130,15 +137,18 @@ def fill_grid(grid: Grid) -> int:
                     steps += 1
             divisor[k, PRIMES] = steps
         pairs = 0
+        whole = grid.axis[d, WHOLE] == 1
         for start in range(n):
             for now in range(start + 1):
-                grid.pair_of[d, start, now] = -1
-                if divisor[start, VALUE] % divisor[now, VALUE] == 0:
+                grid.pair_of[d, start, now] = now if whole else -1
+                if divisor[start, VALUE] % divisor[now, VALUE] == 0 and (start == n - 1 or not whole):
                     grid.pair_of[d, start, now] = pairs
                     grid.pair[d, pairs, START] = start
                     grid.pair[d, pairs, NOW] = now
+                    grid.pair[d, pairs, RATIO] = divisor[start, VALUE] // divisor[now, VALUE]
                     for t in range(divisor[now, PRIMES]):
-                        grid.pair[d, pairs, PAIR_DOWN + t] = grid.pair_of[d, start, divisor[now, DOWN + t]]
+                        down = divisor[now, DOWN + t]
+                        grid.pair[d, pairs, PAIR_DOWN + t] = down if whole else grid.pair_of[d, start, down]
                     pairs += 1
         grid.axis[d, PAIRS] = pairs
     for k in range(grid.state.shape[0]):

@@ -70,13 +70,20 @@ class Watch:
     ----------
     tell
         Called between slices with a function that says where the search stands.
+    profile
+        Whether the result says where the time went.
     """
 
     def __init__(
-        self, limit: Limit | None = None, tell: Callable[[Callable[[], Progress]], None] | None = None
+        self,
+        limit: Limit | None = None,
+        tell: Callable[[Callable[[], Progress]], None] | None = None,
+        *,
+        profile: bool = False,
     ) -> None:
         self.limit = limit or Limit()
         self.tell = tell
+        self.profile = profile
         self.started = time.monotonic()
         self._asked = ""
         self._ticks = _FIRST_TICKS

@@ -25,12 +25,14 @@ from jouleloop.search.arrays import (
     DELAY,
     DELAY_POWER,
     ENERGY,
+    FILLED,
     LEAST,
     LEFT,
     LIMIT_PJ,
     LIMIT_PRODUCT,
     NODES,
     PRODUCT,
+    TABLED,
     VISITED,
     Found,
     new_best,
@@ -40,7 +42,7 @@ from jouleloop.search.arrays import (
 from jouleloop.search.candidates import find_candidates
 from jouleloop.search.limit import Progress, Watch
 from jouleloop.search.prepare import find_sides
-from jouleloop.search.result import SearchResult
+from jouleloop.search.result import Profile, SearchResult
 from jouleloop.search.solve import Solver
 
 #: Energies closer than this, relatively, are ties.
@@ -51,6 +53,9 @@ NEXT_METRIC = 1e-3
 
 #: What may be minimised besides the single objectives: energy, with the delay as the next metric.
 _NEXT = ("energy", "delay")
+#: Stages of a search, and what is counted by level (places `ENTERED` and on of `jouleloop.search.arrays`).
+_STAGES = ("unrollings", "search", "ties")
+_COUNTED = ("nodes", "tiles", "no room", "tiles out", "orders", "orders out", "out later")
 
 
 def mode_of(objective: Objective) -> int:
@@ -135,6 +140,22 @@ class Search:
         stopped = self.watch.run(lambda: solver.run(mode, best, counters, found), counters, progress)
         return (found if found.arrangement[0] >= 0 else None), stopped
 
+    def profile(self, seconds: dict[str, float]) -> Profile:
+        """Return where the time went, given the CPU seconds of the stages."""
+        solver = self.solver
+        stand = solver.parts.stand
+        tables, last = int(stand[FILLED]), max(0, int(stand[TABLED]))
+        stand[TABLED] = -1
+        began = time.process_time()
+        solver.fill_tables(last)
+        seconds = {**seconds, "tables, about": tables * (time.process_time() - began)}
+        rows = solver.stack.profile[::-1].tolist()
+        levels = {
+            name: dict(zip(_COUNTED, row, strict=True))
+            for name, row in zip(self.space.arch.level_names, rows, strict=True)
+        }
+        return Profile(len(solver.parts.tabled), tables, seconds, levels)
+
     def has_mapping(self, spec: Floats) -> bool:
         """Whether any mapping is valid on other hardware."""
         solver, found, best, counters = self._solver(spec), self.new_found(), new_best(), new_counters(1)
@@ -187,6 +208,7 @@ def search_mapspace(
         raise InputError(Fault("unknown objective", field="objective", value=list(objective), allowed=allowed))
     watch = watch or Watch()
     counters = watch.begin(budget)
+    clock = [time.process_time()]
     search = Search(space, costs, semantics, watch)
     result = SearchResult(
         "ok", objective=objective, mapspace_size=space.size, index_factorizations=space.index_factorizations
@@ -195,9 +217,11 @@ def search_mapspace(
         return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=time.perf_counter() - started)
     first = OBJECTIVES[objective[0]]
     mode = mode_of(first)
+    clock.append(time.process_time())
     best = new_best(delay_power=delay_power_of(first))
     winner, stopped = search.run(mode, best, counters, first)
     open_bound = search.lower_bound(first)
+    clock.append(time.process_time())
     if winner is None:
         reason = f"stopped ({stopped}) before a mapping was found" if stopped else _no_tile(search)
         lower = open_bound if stopped else 0.0
@@ -212,6 +236,7 @@ def search_mapspace(
         final = _ties(mode, best, len(objective) > 1)
         better, stopped = search.run(CANONICAL, final, counters, first)
         winner = better or winner
+    clock.append(time.process_time())
     mapping = search.mapping(winner)
     evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
     value = first.value(evaluation)
@@ -239,6 +264,7 @@ def search_mapspace(
             "nodes": int(counters[NODES]),
         },
         seconds=time.perf_counter() - started,
+        profile=search.profile(dict(zip(_STAGES, np.diff(clock).tolist(), strict=True))) if watch.profile else None,
     )
 
 

@@ -37,6 +37,17 @@ from jouleloop.search.words import asked_words, count_steps, filled_words, find_
 
 
 @njit
+def read_tile(axis: Ints, point: int, index: Ints, target: Ints) -> bool:
+    """Write the divisor indices of a lattice point; return whether none is beyond those of the tile ``index``."""
+    for d in range(index.shape[0] - 1, -1, -1):
+        target[d] = point // axis[d, RADIX]
+        if target[d] > index[d]:
+            return False
+        point -= target[d] * axis[d, RADIX]
+    return True
+
+
+@njit
 def next_cut(
     axis: Ints, divisor: Ints, slots: Ints, level: int, index: Ints, target: Ints, moving: Ints
 ) -> tuple[int, int]:

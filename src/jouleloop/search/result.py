@@ -12,6 +12,28 @@ Status = Literal["ok", "no_mapping", "invalid", "failed"]
 
 
 @dataclass(frozen=True)
+class Profile:
+    """Where a search spent its time.
+
+    Attributes
+    ----------
+    parts, tables
+        Unrollings under a choice of what is kept; tables filled for them, some of them twice.
+    seconds
+        CPU seconds by stage: finding the unrollings, the search itself, comparing ties; and about how much of the last
+        two went into tables (one is filled once more and timed).
+    levels
+        By level, outermost first: nodes entered; tiles looked at, without room, left out; orders priced, left out; and
+        children that were left out when their turn came.
+    """
+
+    parts: int
+    tables: int
+    seconds: dict[str, float]
+    levels: dict[str, dict[str, int]]
+
+
+@dataclass(frozen=True)
 class SearchResult:
     """What a search found and what it proves.
 
@@ -37,6 +59,8 @@ class SearchResult:
         Mappings evaluated in full.
     pruned
         Nodes of the search cut off, by reason.
+    profile
+        Where the time went, if the watch asked for it.
     """
 
     status: Status
@@ -54,6 +78,7 @@ class SearchResult:
     pruned: dict[str, int] = field(default_factory=dict, hash=False)
     seconds: float = 0.0
     engine: str = "native"
+    profile: Profile | None = field(default=None, repr=False, compare=False)
 
     @property
     def gap(self) -> float | None:

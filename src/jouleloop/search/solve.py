@@ -24,7 +24,9 @@ from jouleloop.search.arrays import (
     CUT_CAPACITY,
     DELAY,
     DELAY_POWER,
+    DIVES,
     EDGE,
+    ENOUGH,
     ENTER,
     FILLED,
     HALO,
@@ -45,6 +47,7 @@ from jouleloop.search.arrays import (
     TABLED,
     TAKE,
     TICKS,
+    VISITED,
     WAITING,
     Arrangements,
     Case,
@@ -64,6 +67,14 @@ from jouleloop.search.descend import beaten, descend, start_descent
 from jouleloop.search.lattice import fill_grid, find_kinds, new_grid
 from jouleloop.search.order import pop, push
 from jouleloop.search.prepare import prepare
+from jouleloop.search.sketch import compulsory_pj
+
+#: Work of a quick descent for a first mapping, and how many may fail.
+_DIVE_TICKS, _MOST_DIVES = 20_000, 8
+_NEVER = 1 << 62
+#: Most entries of all tables together, 400 MB of them. Where it takes more, tables know less of where runs started:
+#: weaker bounds, the same optimum.
+MOST_CELLS = 50_000_000
 
 
 @njit
@@ -109,18 +120,20 @@ def fill_tables(case: Case, path: Path, compute_pj: float, elided: bool, parts: 
         top = case.keep.shape[0] - 1
         enter, ahead, axis = case.tables.enter, case.tables.ahead, case.grid.axis
         least_pj = further(enter, ahead, case.slots, axis, top, stand[POINTS] - 1, axis.shape[0], 0, 0)
-        parts.value[part, PART_BOUND] = path.certain_pj[top] + least_pj
+        # Where loops of a window may cancel out, tables can know less than that every word comes in once.
+        parts.value[part, PART_BOUND] = max(parts.value[part, PART_BOUND], path.certain_pj[top] + least_pj)
         parts.tabled[part] = True
     return float(parts.value[part, PART_BOUND])
 
 
 @njit
 def sketch_parts(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, first: int, last: int) -> None:
-    """Write bounds [pJ] of some parts that take no tables: what is certain in each."""
+    """Write bounds [pJ] of some parts that take no tables: what is certain in each, and every word once."""
     parts.stand[TABLED] = -1
     for part in range(first, last):
         if not parts.tabled[part]:
-            parts.value[part, PART_BOUND] = open_part(case, path, compute_pj, elided, parts, part)
+            certain_pj = open_part(case, path, compute_pj, elided, parts, part)
+            parts.value[part, PART_BOUND] = certain_pj + compulsory_pj(case)
 
 
 @njit
@@ -144,6 +157,8 @@ def run_parts(
     stand = parts.stand
     keys = parts.value[:, PART_KEY]
     table_ticks = case.tables.ahead.shape[1] * case.keep.shape[0]
+    pause = counters[PAUSE]
+    diving = False
     while stand[CURRENT] >= 0 or stand[LEFT] > 0:
         if counters[STOPPED] != 0 or counters[TICKS] >= counters[PAUSE]:
             return False, stack
@@ -169,11 +184,17 @@ def run_parts(
                 if mode == PRODUCT:
                     keys[part] = bound_pj * steps ** best[DELAY_POWER]
                 if stand[LEFT] > 0 and keys[parts.heap[0]] < keys[part]:
-                    push(parts.heap, 0, stand[LEFT], keys, part)
-                    stand[LEFT] += 1
-                    continue
+                    # Another part is next. But a first mapping, of whichever part, saves tables.
+                    diving = found.arrangement[0] < 0 and stand[DIVES] < _MOST_DIVES
+                    if not diving:
+                        push(parts.heap, 0, stand[LEFT], keys, part)
+                        stand[LEFT] += 1
+                        continue
+                    stand[DIVES] += 1
+                    counters[PAUSE] = counters[TICKS] + _DIVE_TICKS
+                    counters[ENOUGH] = counters[VISITED] + 1
             stand[CURRENT] = part
-            start_descent(path, stand[POINTS] - 1, bound_pj, stack)
+            start_descent(path, case.tables.passes, stand[POINTS], bound_pj, stack)
         part = stand[CURRENT]
         u = part % unrollings
         ended, stack = descend(
@@ -192,7 +213,13 @@ def run_parts(
             log,
             stack,
         )
-        if not ended:
+        if diving:
+            diving = False
+            counters[PAUSE], counters[ENOUGH] = pause, _NEVER
+            if not ended:
+                push(parts.heap, 0, stand[LEFT], keys, part)
+                stand[LEFT] += 1
+        elif not ended:
             return False, stack
         stand[CURRENT] = -1
     return True, stack
@@ -250,10 +277,14 @@ class Solver:
             np.zeros((levels + 1, spaces, RATE)),
         )
         kind = find_kinds(unrolled.side)
-        grid = new_grid(layer.bounds, kind)
-        points = fill_grid(grid)
         rows = dims + int(kind.max()) + 1
-        tables = Tables(np.empty((levels, rows, int(grid.state[:, dims].max()))), np.empty((levels, 1 + points)))
+        grid = new_grid(layer.bounds, kind, MOST_CELLS // (levels * rows))
+        points = fill_grid(grid)
+        tables = Tables(
+            np.empty((levels, rows, int(grid.state[:, dims].max()))),
+            np.empty((levels, 1 + points)),
+            np.zeros((levels, points), np.bool_),
+        )
         keep = keeps[0].copy()
         self.case = Case(layer, spec, keep, slots, unrolled, grid, tables)
         self.path = Path(
@@ -267,7 +298,7 @@ class Solver:
             np.zeros(STEPS),
         )
         self.work = new_work(levels, spaces)
-        self.stack = new_stack(levels, dims)
+        self.stack = new_stack(levels, dims, points)
         self._mark_impossible()
         sketch_parts(self.case, self.path, compute_pj, elided, self.parts, 0, count)
 

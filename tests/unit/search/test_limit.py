@@ -134,3 +134,16 @@ def test_an_interrupt_between_slices_is_seen() -> None:
             engine.search(problem, target, PROVEN)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_a_profile_counts_by_level() -> None:
+    _, problem, target, whole = cases("general")[0]
+    engine = NativeEngine()
+    engine.watch = Watch(profile=True)
+    profile = engine.search(problem, target).profile
+    assert whole.profile is None
+    assert profile is not None
+    assert list(profile.levels) == list(target.arch.level_names)
+    assert sum(level["nodes"] for level in profile.levels.values()) == whole.pruned["nodes"]
+    assert profile.tables > 0
+    assert set(profile.seconds) == {"unrollings", "search", "ties", "tables, about"}

@@ -9,6 +9,7 @@ import yaml
 from jouleloop.config.load import load_study
 from jouleloop.errors import InputError
 from jouleloop.tables.growth import check_sweeps
+from jouleloop.tables.transformers import has_parts
 from jouleloop.workload.sweep import Sweep, load_network, load_sweeps
 from jouleloop.workload.transformer import ATTENTION, PROJECTIONS, Transformer, products
 from paths import ROOT
@@ -74,7 +75,9 @@ def test_every_sweep_and_network_of_the_project_is_one() -> None:
 def test_a_configuration_takes_all_sweeps_of_a_transformer() -> None:
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
     study = load_study({**config, "sweeps": ["decode_context"], "networks": []}, ROOT)
-    assert [sweep.name for sweep in study.tested] == ["decode_context_scores", "decode_context_weighted_values"]
+    products = ("query", "key_value", "scores", "weighted_values", "output", "up", "down")
+    assert [sweep.name for sweep in study.tested] == [f"decode_context_{product}" for product in products]
+    assert [has_parts(study.sweeps, sweep.name) for sweep in study.tested] == [sweep == "scores" for sweep in products]
 
 
 FORM: dict[str, Any] = {"width": 64, "heads": 4, "sequence": [8, 16]}

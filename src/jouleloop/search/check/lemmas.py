@@ -230,6 +230,25 @@ class Bounds:
         """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
         return sum(self.cross(level, v, self.count(level, v, tile, loops)) for v in self.crossed(level))
 
+    def once(self) -> int:
+        """Energy of all boundaries, at least: every word that an instance needs comes in once (*every word once*)."""
+        total = 0
+        for level in range(1, len(self.keep)):
+            for v in self.crossed(level):
+                words = math.prod(
+                    1 + sum(self.rest[d] * self.inside[level - 1][d] - 1 for d in rank) for rank in self.design.ranks[v]
+                )
+                linked = bool(self.unrolled_ranks(level, v))
+                parent = self.parent(level - 1, v)
+                served = self._ends(level, v) if linked else math.prod(self.widest(level, v))
+                asked = words * served * self.chain(level + 1, parent or 0, v)
+                share = self._share(level, v) if linked else Fraction(1)
+                filled: Fraction = words * (share + (1 - share) * Fraction(1, self.instances[level]))
+                if linked or self.coincide(level, v):
+                    filled *= 1 - DOUBLES
+                total += self.price(level - 1, v, asked, math.floor(filled))
+        return total
+
     # What lies further in, over all choices that are left.
 
     def fits(self, k: int, tile: Factors) -> bool:

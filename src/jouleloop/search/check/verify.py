@@ -121,7 +121,7 @@ class _Part:
         if not self.bounds.fits(self.top, whole):
             return
         if part["lemma"] == "bound":
-            least = units + self.bounds.inward(self.top, whole, None, (0,) * len(whole))
+            least = units + max(self.bounds.once(), self.bounds.inward(self.top, whole, None, (0,) * len(whole)))
             self.hold(least, part["bound_pj"], "the part")
             return
         self.node(self.top, whole, [[] for _ in self.keep], units, part["cuts"])

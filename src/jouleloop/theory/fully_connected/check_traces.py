@@ -85,8 +85,10 @@ def replay_algorithm_1(inputs: int, outputs: int, buffer_words: int) -> int:
     return cost
 
 
-def check_file(path: Path, outputs: range) -> Iterator[CheckedCase]:
+def check_file(path: Path, outputs: range, few_groups: range = range(0), most_groups: int = 3) -> Iterator[CheckedCase]:
     """Check the traces of every case with m in ``outputs``, skip the others, and require that none is missing.
+
+    For m in ``few_groups`` only cases with m/(β − 1) <= ``most_groups`` are wanted.
 
     Raises
     ------
@@ -94,6 +96,7 @@ def check_file(path: Path, outputs: range) -> Iterator[CheckedCase]:
         Where a trace is damaged, missing, or proves too little.
     """
     wanted = {case for m in outputs for case in cases_left(m)}
+    wanted |= {case for m in few_groups for case in cases_left(m) if m <= most_groups * (case[2] - 1)}
     with lzma.open(path, "rb") as stream:
         while head := stream.readline():
             numbers = [int(word) for word in head.split()]

@@ -15,7 +15,13 @@ from jouleloop.theory.fully_connected.algorithms import schedule
 from jouleloop.theory.fully_connected.best_schedule import schedule_of, schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
 from jouleloop.theory.fully_connected.check_traces import TraceError, check_file
-from jouleloop.theory.fully_connected.divisible import PROVEN_OUTPUTS, prove, write_traces
+from jouleloop.theory.fully_connected.divisible import (
+    FEW_GROUPS,
+    PROVEN_OUTPUTS,
+    PROVEN_OUTPUTS_IN_FEW_GROUPS,
+    prove,
+    write_traces,
+)
 from jouleloop.theory.fully_connected.exact import LARGEST_SIDE, MOST_STATES, exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import divisible_grid, grid, judge, table_row, to_csv
@@ -119,6 +125,9 @@ def print_fc_table_bounds(
 def prove_divisible(
     traces: Annotated[Path, typer.Argument(help="The file of traces, LZMA.")],
     outputs: Annotated[int, typer.Option("--outputs", "-m", help="All m up to this.")] = PROVEN_OUTPUTS,
+    few: Annotated[
+        int, typer.Option("--few-groups", help=f"And larger m up to this where m/(β − 1) <= {FEW_GROUPS}.")
+    ] = PROVEN_OUTPUTS_IN_FEW_GROUPS,
     check: Annotated[
         bool, typer.Option("--check", help="Check the file with the separate checker instead of writing it.")
     ] = False,
@@ -126,15 +135,22 @@ def prove_divisible(
     """Prove that eq. (28) of paper 002 is optimal for every n and (β − 1) | m, with a trace for each case left."""
     if not 1 <= outputs <= LARGEST_SIDE:
         raise InputError(Fault("no size to prove", field="--outputs", value=outputs, allowed=f"1 … {LARGEST_SIDE}"))
+    if not 0 <= few <= LARGEST_SIDE:
+        raise InputError(Fault("no size to prove", field="--few-groups", value=few, allowed=f"0 … {LARGEST_SIDE}"))
+    all_of, in_few = range(1, outputs + 1), range(outputs + 1, few + 1)
     if check:
         try:
-            cases = list(check_file(traces, range(1, outputs + 1)))
+            cases = list(check_file(traces, all_of, in_few, FEW_GROUPS))
         except (TraceError, OSError, ValueError, IndexError, EOFError, lzma.LZMAError) as error:
             raise InputError(Fault("the traces prove nothing", field=str(traces), value=str(error))) from error
         states = sum(case.states for case in cases)
-        stdout.print(f"{len(cases)} cases, {states} states checked: eq. (28) is optimal for m <= {outputs}, n >= β")
+        more = f", and for m <= {few} in at most {FEW_GROUPS} groups" if in_few else ""
+        stdout.print(
+            f"{len(cases)} cases, {states} states checked: eq. (28) is optimal for n >= β and m <= {outputs}{more}"
+        )
         return
-    found = list(write_traces(traces, (case for m in range(1, outputs + 1) for case in prove(m))))
+    refutations = [*(prove(m) for m in all_of), *(prove(m, FEW_GROUPS) for m in in_few)]
+    found = list(write_traces(traces, (case for cases in refutations for case in cases)))
     stdout.print(f"{len(found)} cases, {sum(case.states for case in found)} states written to {traces}")
 
 

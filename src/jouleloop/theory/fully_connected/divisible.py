@@ -28,6 +28,10 @@ from jouleloop.theory.fully_connected.counting_game import Budget, Refutation, r
 PROVEN_OUTPUTS = 16
 """The claim is proven for every n, every β and (β − 1) | m with m up to this; docs/data has the traces."""
 
+FEW_GROUPS = 3
+PROVEN_OUTPUTS_IN_FEW_GROUPS = 22
+"""With m up to this it is proven for m/(β − 1) <= `FEW_GROUPS`."""
+
 _TRACE_FILTER = 6
 
 
@@ -43,7 +47,10 @@ def least_accesses(inputs: int, outputs: int, buffer_words: int) -> int:
 def is_proven(inputs: int, outputs: int, buffer_words: int) -> bool:
     """Whether `least_accesses` is a theorem for the layer."""
     n, m, beta = inputs, outputs, buffer_words
-    return m % (beta - 1) == 0 and (n < beta or m < beta or beta == 2 or m <= PROVEN_OUTPUTS)
+    if m % (beta - 1):
+        return False
+    few = m // (beta - 1) <= FEW_GROUPS and m <= PROVEN_OUTPUTS_IN_FEW_GROUPS
+    return n < beta or m < beta or beta == 2 or m <= PROVEN_OUTPUTS or few
 
 
 def remaining_cases(outputs: int) -> Iterator[tuple[int, int, int]]:
@@ -65,8 +72,8 @@ def budget_of(inputs: int, outputs: int, buffer_words: int) -> Budget:
     return Budget(n, m, beta, most, min(fewer, most - 2 * m))
 
 
-def prove(outputs: int) -> Iterator[Refutation]:
-    """Yield a refutation for every case that the induction leaves for m = ``outputs``.
+def prove(outputs: int, most_groups: int | None = None) -> Iterator[Refutation]:
+    """Yield a refutation for every case that the induction leaves for m = ``outputs``, with K <= ``most_groups``.
 
     Raises
     ------
@@ -74,6 +81,8 @@ def prove(outputs: int) -> Iterator[Refutation]:
         Where the counting game does not decide a case: nothing is then claimed for this m.
     """
     for case in remaining_cases(outputs):
+        if most_groups is not None and outputs // (case[2] - 1) > most_groups:
+            continue
         found = refute(budget_of(*case))
         if found is None:
             text = "the counting game does not decide a layer"

@@ -98,11 +98,19 @@ def test_fresh_traces_are_checked_and_damaged_ones_refused(tmp_path):
 
 def test_stored_traces_hold_where_they_are_short():
     assert len(list(check_file(STORED, range(1, 13)))) == 69
+    assert len(list(check_file(STORED, range(0), range(17, 21)))) == 38
+
+
+def test_few_groups_are_all_that_larger_layers_are_asked_for():
+    assert all(is_proven(n, 22, 12) and is_proven(n, 21, 8) and is_proven(n, 18, 7) for n in range(1, 60))
+    assert not is_proven(30, 18, 4)
+    assert not is_proven(30, 24, 9)
+    assert [case.budget.buffer_words for case in prove(20, 2)] == [11] * 12
 
 
 @pytest.mark.slow
 def test_all_stored_traces_hold():
-    assert len(list(check_file(STORED, range(1, 17)))) == 161
+    assert len(list(check_file(STORED, range(1, 17), range(17, 23)))) == 161 + 71
 
 
 def test_a_budget_that_suffices_is_not_refuted():

@@ -1,0 +1,51 @@
+"""A bound of one unrolling that takes no tables: every word has to come in at least once.
+
+`docs/search.md` states the lemma: *every word once*.
+"""
+
+import math
+
+from jouleloop.jit import njit
+from jouleloop.search.arrays import (
+    COINCIDE,
+    DISTINCT,
+    DISTINCT_LINKED,
+    FILL_LINKED,
+    PARENT,
+    REST,
+    Case,
+)
+from jouleloop.search.costs import crossing_pj
+
+
+@njit
+def _words_seen(case: Case, child: int, v: int) -> float:
+    """Words of a data space that one instance of a level ever needs, at least; gaps of a stride count for nothing."""
+    coef = case.layer.coef[v]
+    words = 1.0
+    for r in range(coef.shape[0]):
+        length = 1
+        for d in range(coef.shape[1]):
+            if coef[r, d] != 0:
+                length += case.grid.axis[d, REST] * case.unrolled.inside[child, d] - 1
+        words *= length
+    return words
+
+
+@njit
+def compulsory_pj(case: Case) -> float:
+    """Energy [pJ] of all boundaries of a prepared unrolling, at least."""
+    total_pj = 0.0
+    for child in range(case.keep.shape[0] - 1):
+        for v in range(case.keep.shape[1]):
+            edge = case.unrolled.edge[child, v]
+            if not case.keep[child, v] or edge[PARENT] < 0.0:
+                continue
+            words = _words_seen(case, child, v)
+            linked = case.unrolled.near[child + 1, v].any()
+            filled = words
+            if linked or edge[COINCIDE] != 0.0:
+                filled = math.floor(words * (edge[FILL_LINKED] if linked else 1.0) * (1.0 - 1e-12))
+            asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
+            total_pj += crossing_pj(case.unrolled.rate, child, v, asked, filled)
+    return total_pj

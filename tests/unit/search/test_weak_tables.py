@@ -1,0 +1,48 @@
+"""Tables that would be too large know less of where runs started: weaker bounds, the same optimum."""
+
+import pytest
+
+from differential.draw import draw_case
+from differential.native import load
+from jouleloop.api.project import load_target
+from jouleloop.engines.native import NativeEngine
+from jouleloop.errors import JouleloopError
+from jouleloop.mapspace.space import build_mapspace
+from jouleloop.search import solve
+from jouleloop.search.optimise import Search
+from jouleloop.workload.sizes import parse_layer
+
+
+@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+def test_weak_tables_give_the_same_optimum(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    compared = 0
+    for seed in range(40, 70):
+        try:
+            problem, target = load(draw_case(seed, kind))
+            strong = NativeEngine().search(problem, target)
+        except JouleloopError:
+            continue
+        if strong.pruned.get("nodes", 0) > 2000:
+            continue
+        with monkeypatch.context() as patch:
+            patch.setattr(solve, "MOST_CELLS", 1)
+            weak = NativeEngine().search(problem, target)
+        assert weak.status == strong.status, seed
+        if strong.evaluation is not None and weak.evaluation is not None:
+            assert weak.mapping == strong.mapping, seed
+            assert weak.evaluation.energy_pj == strong.evaluation.energy_pj, seed
+            compared += 1
+    assert compared > 8
+
+
+def test_weak_tables_are_smaller_and_their_bounds_no_higher(monkeypatch: pytest.MonkeyPatch) -> None:
+    target = load_target("simba", semantics="timeloop-3.0.3")
+    problem = parse_layer("conv:C24xM32xP14xQ14xR3xS3").problem()
+    chosen = target.for_shape(problem.shape)
+    space = build_mapspace(problem, chosen.arch, chosen.constraints)
+    strong = Search(space, chosen.costs, chosen.semantics).solver
+    monkeypatch.setattr(solve, "MOST_CELLS", 1)
+    weak = Search(space, chosen.costs, chosen.semantics).solver
+    assert weak.case.tables.enter.size < strong.case.tables.enter.size
+    for part in range(len(strong.bound_pj)):
+        assert weak.fill_tables(part) <= strong.fill_tables(part) * (1 + 1e-12)
