@@ -1,5 +1,6 @@
 """The engine of this package: the model count for count as Timeloop's, and a search that proves its optimum."""
 
+from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import Mapping
@@ -36,15 +37,15 @@ class NativeEngine:
             reason = "; ".join(str(fault) for fault in error.faults)
             return SearchResult("invalid", reason, objective=options.objective)
         try:
-            return self._search(space, target, options)
+            return self._search(space, target.costs, semantics, options)
         except MemoryError:
             reason = "not enough memory for the tables of this layer; constraints that fix factors make them smaller"
             return SearchResult("failed", reason, objective=options.objective)
 
-    def _search(self, space: MapSpace, target: Target, options: SearchOptions) -> SearchResult:
+    def _search(self, space: MapSpace, costs: EnergyCosts, semantics: str, options: SearchOptions) -> SearchResult:
         return search_mapspace(
             space,
-            target.costs,
+            costs,
             objective=options.objective,
             semantics=semantics,
             budget=options.budget,
