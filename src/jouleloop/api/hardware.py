@@ -52,6 +52,7 @@ class Architecture:
         variables: Mapping[str, str] | None = None,
         changes: Mapping[str, Value] | None = None,
         semantics: str = SEMANTICS[0],
+        factors: str | None = None,
         shape: ProblemShape = CONV,
     ) -> "Architecture":
         """Return the architecture of a name or file.
@@ -71,6 +72,8 @@ class Architecture:
             Values of the variables of a file that is a jinja2 template.
         changes
             Attributes that differ from the file, by path, such as ``{"shared_glb.depth": 8192}``.
+        factors
+            ``perfect`` or ``imperfect``: whether loops must divide the layer; as configured without it.
         shape
             Shape of problem that the constraints are written for.
 
@@ -90,6 +93,7 @@ class Architecture:
             constraints_file=path,
             variables=variables,
             changes=changes,
+            factors=factors,
             shape=shape,
         )
         return cls._of(targets, shape)

@@ -4,6 +4,7 @@ import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import jouleloop
 from jouleloop.config.load import read_config
@@ -76,7 +77,8 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
         if config is not None and arch in config.architectures:
             entry = config.architectures[arch]
             which = constraints or entry.set
-            found = TargetFiles(arch, root / entry.arch, entry.sources(root), root / entry.constraints, which)
+            beside = root / entry.constraints
+            found = TargetFiles(arch, root / entry.arch, entry.sources(root), beside, which, factors=entry.factors)
             break
         path = Path(arch) if Path(arch).suffix in _DESIGN else root / "arch" / f"{arch}.yaml"
         if is_file(path):
@@ -189,6 +191,7 @@ def load_target(
     constraints_file: Path | None = None,
     variables: Mapping[str, str] | None = None,
     changes: Mapping[str, Value] | None = None,
+    factors: str | None = None,
     shape: ProblemShape = CONV,
 ) -> TargetSet:
     """Return the target ``arch``, its files replaced by those given.
@@ -197,6 +200,8 @@ def load_target(
     ----------
     variables, changes
         Variables of a template by name, and attributes to change by path.
+    factors
+        ``perfect`` or ``imperfect``: whether loops must divide the layer; as configured without it.
     shape
         Shape of the problem that the constraints are written for.
     """
@@ -206,6 +211,17 @@ def load_target(
     if variables or changes:
         given = tuple((name, value) for name, value in (variables or {}).items())
         files = replace(files, variables=given, changes=tuple((changes or {}).items()))
+    if factors is not None:
+        files = replace(files, factors=factors_of(factors))
     if constraints_file is not None:
         files = replace(files, constraints=constraints_file, which=constraints or "full")
     return TargetSet(files, semantics, (shape,))
+
+
+def factors_of(text: str) -> Literal["perfect", "imperfect"]:
+    """Return ``text``; raise `InputError` where it is no kind of factors."""
+    if text == "perfect":
+        return "perfect"
+    if text == "imperfect":
+        return "imperfect"
+    raise InputError(unknown(text, ("perfect", "imperfect"), "kind of factors", field="--factors"))

@@ -62,6 +62,10 @@ Changes = Annotated[
     ),
 ]
 Semantics = Annotated[str, typer.Option("--semantics", help=f"Counting rules: {' or '.join(SEMANTICS)}.")]
+LoopFactors = Annotated[
+    str | None,
+    typer.Option("--factors", help="perfect: loops divide the layer; imperfect: they may end early. As configured."),
+]
 Objective = Annotated[
     str,
     typer.Option(

@@ -23,6 +23,7 @@ class HardwareChoice:
     components: Sequence[Path]
     variables: Mapping[str, str]
     changes: Mapping[str, Value]
+    factors: str | None = None
 
     def load(self, arch: str, constraints: str | None = None, shape: ProblemShape = CONV) -> Architecture:
         """Return the architecture ``arch`` under a set of constraints, or under those of a file."""
@@ -34,6 +35,7 @@ class HardwareChoice:
             variables=self.variables,
             changes=self.changes,
             semantics=self.semantics,
+            factors=self.factors,
             shape=shape,
         )
 
@@ -44,11 +46,12 @@ def hardware_of(
     variables: options.Variables = None,
     changes: options.Changes = None,
     semantics: options.Semantics = SEMANTICS[0],
+    factors: options.LoopFactors = None,
 ) -> HardwareChoice:
     """Return what the options say."""
     given = dict(_pair(text, "--variable") for text in variables or ())
     changed = {path: _value(value) for path, value in (_pair(text, "--set") for text in changes or ())}
-    return HardwareChoice(semantics, energy or None, components or (), given, changed)
+    return HardwareChoice(semantics, energy or None, components or (), given, changed, factors)
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -93,6 +93,13 @@ class ArchitectureEntry(Strict):
         json_schema_extra=unit("choice"),
     )
 
+    factors: Literal["perfect", "imperfect"] | None = Field(
+        default=None,
+        description="Whether loops must divide the layer (perfect) or may end early (imperfect); without it as the "
+        "constraints say, whose template is uber or ruby.",
+        json_schema_extra=unit("choice"),
+    )
+
     def energy_entries(self) -> Iterator[tuple[str, str | EnergyEntry]]:
         """Yield where each source of energies stands, and what stands there."""
         if isinstance(self.energy, list):

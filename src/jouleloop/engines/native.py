@@ -10,6 +10,7 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import searched_as
 from jouleloop.search.limit import Limit, Watch
 from jouleloop.search.optimise import search_mapspace
+from jouleloop.search.residual.optimise import search_residuals
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -30,6 +31,8 @@ class NativeEngine:
 
         The search is exact and takes no random decision, so the seed changes nothing.
         """
+        if target.constraints.factors == "imperfect":
+            return self._search_residuals(problem, target, options)
         try:
             semantics = searched_as(problem, target.costs, target.semantics)
             space = build_mapspace(problem, target.arch, target.constraints)
@@ -51,3 +54,17 @@ class NativeEngine:
             budget=options.budget,
             watch=self.watch or Watch(Limit(options.seconds)),
         )
+
+    def _search_residuals(self, problem: Problem, target: Target, options: SearchOptions) -> SearchResult:
+        try:
+            space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+            return search_residuals(
+                space,
+                target.costs,
+                objective=options.objective,
+                semantics=target.semantics,
+                watch=self.watch or Watch(Limit(options.seconds)),
+            )
+        except InputError as error:
+            reason = "; ".join(str(fault) for fault in error.faults)
+            return SearchResult("invalid", reason, objective=options.objective)

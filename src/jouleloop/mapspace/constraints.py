@@ -1,7 +1,7 @@
 """Mapspace constraints of one architecture, as Timeloop's architecture and mapspace constraint files state them."""
 
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,14 @@ class LevelConstraints:
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints by storage level name; levels not named are unconstrained."""
+    """Constraints by storage level name; levels not named are unconstrained.
+
+    ``factors`` says whether loops must divide the layer, or may end early (Timeloop: the mapspace template ``ruby``).
+    """
 
     name: str
     levels: dict[str, LevelConstraints] = field(default_factory=dict, hash=False)
+    factors: Literal["perfect", "imperfect"] = "perfect"
 
     def level(self, name: str) -> LevelConstraints:
         """Return the constraints on a level, empty where there are none."""
@@ -69,4 +73,5 @@ class Constraints:
                 return [plain(v) for v in value]
             return value
 
-        return {"name": self.name, "levels": plain({k: asdict(v) for k, v in self.levels.items()})}
+        found = {"name": self.name, "levels": plain({k: asdict(v) for k, v in self.levels.items()})}
+        return found if self.factors == "perfect" else found | {"factors": self.factors}

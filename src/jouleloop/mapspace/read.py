@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -158,6 +158,14 @@ def own_constraints(
 def constraints_for(
     targets: list[Any], data: Any, arch: Architecture, shape: ProblemShape, *, name: str
 ) -> Constraints:
+    """Return the constraints of ``targets`` for a shape; loops may end early where a section's template is ``ruby``."""
+    found = _by_shape(targets, data, arch, shape, name=name)
+    sections = [data.get(key) for key in _SECTIONS] if isinstance(data, dict) else []
+    ruby = any(isinstance(section, dict) and section.get("template") == "ruby" for section in sections)
+    return replace(found, factors="imperfect") if ruby else found
+
+
+def _by_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
     """Return the constraints of ``targets`` for a shape: by its entry in the section ``shapes``, or as they are."""
     rules = data.get(SHAPES) if isinstance(data, dict) else None
     if isinstance(rules, dict) and shape.name in rules:
@@ -194,9 +202,9 @@ def _targets(value: Any, where: str, faults: list[Fault]) -> list[Any]:
             for key in value
             if key not in ("targets", "version", "template")
         ]
-    if isinstance(value, dict) and value.get("template", "uber") != "uber":
+    if isinstance(value, dict) and value.get("template", "uber") not in ("uber", "ruby"):
         text = "this kind of mapspace is not supported by the model"
-        faults.append(Fault(text, None, f"{where}.template", value["template"], "uber"))
+        faults.append(Fault(text, None, f"{where}.template", value["template"], "uber, ruby"))
     if targets is None:
         return []
     if not isinstance(targets, list):

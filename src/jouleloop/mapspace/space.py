@@ -123,8 +123,12 @@ def _count_factorizations(bound: int, limits: tuple[tuple[int, int, int], ...]) 
     return sum(_count_factorizations(bound // f, limits[1:]) for f in divisors(bound) if least <= f <= most)
 
 
-def build_mapspace(problem: Problem, arch: Architecture, constraints: Constraints) -> MapSpace:
+def build_mapspace(
+    problem: Problem, arch: Architecture, constraints: Constraints, *, imperfect: bool = False
+) -> MapSpace:
     """Return the mapspace of a layer under constraints.
+
+    ``imperfect``: loops may end early, so fixed factors need not divide the layer.
 
     A factor of 0 means the whole dimension. A factor larger than the dimension is ignored and the dimension left open
     at that level, as Timeloop does with a warning.
@@ -174,7 +178,7 @@ def build_mapspace(problem: Problem, arch: Architecture, constraints: Constraint
                     )
                 )
             spatial.append(None)
-    if not faults:
+    if not faults and not imperfect:
         _check_divisible(problem, temporal, spatial, constraints.name, faults)
     keeps = _keeps(problem, arch, constraints, faults)
     if faults:

@@ -27,7 +27,8 @@ VariantChunks = dict[str, list[tuple[Variant, Layer]]]
 
 def files_of(name: str, entry: ArchitectureEntry, root: Path) -> TargetFiles:
     """Return the files that a configuration entry names."""
-    return TargetFiles(name, root / entry.arch, entry.sources(root), root / entry.constraints, entry.set)
+    constraints = root / entry.constraints
+    return TargetFiles(name, root / entry.arch, entry.sources(root), constraints, entry.set, factors=entry.factors)
 
 
 def targets_of(

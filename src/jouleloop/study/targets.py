@@ -2,8 +2,9 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
@@ -36,6 +37,8 @@ class TargetFiles:
         Attributes that differ from the file, by path; see `jouleloop.arch.change`.
     variables
         Values of the variables of an architecture file that is a jinja2 template.
+    factors
+        Whether loops must divide the layer; None as the constraints say.
     """
 
     name: str
@@ -45,6 +48,7 @@ class TargetFiles:
     which: str = "full"
     changes: Variant = UNCHANGED
     variables: tuple[tuple[str, str], ...] = ()
+    factors: Literal["perfect", "imperfect"] | None = None
 
     @property
     def sources(self) -> tuple[EnergySource, ...]:
@@ -119,6 +123,10 @@ class TargetSet:
         return self._targets[shape]
 
     def _constraints(self, shape: ProblemShape) -> Constraints:
+        found = self._stated_constraints(shape)
+        return found if self.files.factors is None else replace(found, factors=self.files.factors)
+
+    def _stated_constraints(self, shape: ProblemShape) -> Constraints:
         if self.files.which == "none":
             return Constraints("none")
         if self.files.constraints is None:

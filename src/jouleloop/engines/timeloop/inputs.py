@@ -165,6 +165,9 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
         if len(dimension) > 1
     ]
     raise_all(faults, InputError)
+    if constraints.factors == "imperfect":
+        text = "Timeloop searches imperfect factors at random, which this engine does not ask it to"
+        raise InputError(Fault(text, constraints.name, "factors", constraints.factors, "perfect"))
     targets: list[dict[str, Any]] = []
     for name, fanout in zip(arch.level_names, arch.fanout, strict=True):
         level = constraints.level(name)

@@ -1,0 +1,1 @@
+"""The least-energy mapping where loops need not divide, proven."""

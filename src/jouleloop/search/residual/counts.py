@@ -1,0 +1,214 @@
+"""Words that a nest whose loops may end early moves at least, in closed form.
+
+Only for problems whose ranks are moved by one open dimension each, so that boxes are equal or apart. A step fetches the
+box that it moves to. Timeloop fetches more in one case: where a loop of another dimension steps and the loops inside it
+have ended early, so that nothing moves, it may fetch the box again (``SaveAndSubtractIfSameStride``). Hence these words
+are a lower bound on what `jouleloop.model.residual` counts, and equal to it nearly everywhere; docs/search-residual.md
+has the argument.
+"""
+
+import numpy as np
+
+from jouleloop.jit import njit
+from jouleloop.model.arrays import (
+    BOUND,
+    DIM,
+    GROUPS,
+    LINKS,
+    MAX_LOOPS,
+    MULTICAST,
+    SCATTER,
+    SIBLING,
+    SPATIAL,
+    TEMPORAL,
+    TILE,
+    WORDS,
+    Bools,
+    Floats,
+    Ints,
+    LayerArrays,
+    NestArrays,
+    WorkArrays,
+)
+from jouleloop.model.collapse import collapse
+from jouleloop.model.kernel import box_words
+from jouleloop.model.price import price, utilize
+from jouleloop.model.residual import KIND, LOOP, RESIDUAL, flatten_loops
+
+#: Most dimensions of a problem: every subset of those that are in their last iteration is a state.
+MOST_DIMS = 8
+
+
+@njit
+def _box_states(coef: Ints, bounds: Ints, extent: Ints, words: Floats) -> None:
+    """Write the words of a box by the set of dimensions that are in their last iteration outside it."""
+    dims = bounds.shape[0]
+    size = np.empty(dims, np.int64)
+    for state in range(1 << dims):
+        for d in range(dims):
+            size[d] = (bounds[d] - 1) % extent[d] + 1 if state >> d & 1 else extent[d]
+        words[state] = box_words(coef, size)
+
+
+@njit
+def fetched_words(
+    relevant: Bools, loop: Ints, begin: int, middle: int, total: int, words: Floats, shared: Floats, whole: Bools
+) -> None:
+    """Replace the words of a box, by state, by those that all instances ask for; write those that reach them.
+
+    Spatial loops at the boundary are ``begin`` to ``middle``, all loops outside ``middle`` to ``total``. After it the
+    last state of ``words`` holds what is asked for, that of ``shared`` what reaches all instances together.
+    """
+    states = words.shape[0]
+    whole[:] = True
+    shared[:] = words
+    for k in range(begin, middle):
+        bit = 1 << loop[k, DIM]
+        moves = relevant[loop[k, DIM]]
+        for state in range(states - 1, -1, -1):
+            ends = loop[k, RESIDUAL] if state & bit else loop[k, BOUND]
+            inner = state if loop[k, RESIDUAL] == 1 else state & ~bit
+            shared[state] = shared[inner] * ends
+            words[state] = words[inner] * (ends if moves else 1)
+    for k in range(middle, total):
+        bit = 1 << loop[k, DIM]
+        moves = relevant[loop[k, DIM]]
+        # From all dimensions last to none: a state reads itself and the one without this dimension.
+        for state in range(states - 1, -1, -1):
+            inner = state & ~bit
+            if loop[k, KIND] == SPATIAL:
+                if loop[k, RESIDUAL] > 1:
+                    words[state], shared[state], whole[state] = words[inner], shared[inner], whole[inner]
+                continue
+            ends = loop[k, RESIDUAL] if state & bit else loop[k, BOUND]
+            if ends == 1:
+                continue
+            if not moves and whole[inner]:
+                # Nothing moves: the first iteration fetches, the others keep.
+                words[state], shared[state] = min(words[inner], words[state]), min(shared[inner], shared[state])
+            else:
+                words[state] += (ends - 1) * words[inner]
+                shared[state] += (ends - 1) * shared[inner]
+            whole[state] = whole[state] and not moves
+
+
+@njit
+def _points(loop: Ints, first: int, total: int, spatial_states: Floats) -> float:
+    """Return the points of all visited units, given those of one step by state; see `fetched_words`."""
+    states = spatial_states.shape[0]
+    for k in range(first, total):
+        bit = 1 << loop[k, DIM]
+        for state in range(states - 1, -1, -1):
+            inner = state & ~bit
+            if loop[k, KIND] == SPATIAL:
+                if loop[k, RESIDUAL] > 1:
+                    spatial_states[state] = spatial_states[inner]
+            else:
+                ends = loop[k, RESIDUAL] if state & bit else loop[k, BOUND]
+                spatial_states[state] += (ends - 1) * spatial_states[inner]
+    return float(spatial_states[states - 1])
+
+
+@njit
+def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays, work: WorkArrays) -> float:
+    """Write at most the transfers that Timeloop counts; return the operations of a unit, which are exact.
+
+    ``relevant``: whether a dimension moves a data space, shape (data spaces, dimensions). Where the level inside keeps
+    nothing of a data space, its requests are multiplied by what no sharing could lower.
+    """
+    bounds, levels, dims = layer.bounds, nest.counts.shape[0], layer.bounds.shape[0]
+    states = 1 << dims
+    loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
+    start = np.empty((levels + 1, 2), np.int64)
+    total = flatten_loops(bounds, nest, loop, start)
+    extent, held, size = np.ones(dims, np.int64), np.ones(dims, np.int64), np.empty(dims, np.int64)
+    early = np.empty(dims, np.bool_)
+    words, shared, whole = np.empty(states), np.empty(states), np.empty(states, np.bool_)
+    # The operations: every unit that a step visits.
+    begin, middle = start[0, SPATIAL], start[0, TEMPORAL]
+    most = 1.0
+    shared[:] = 1.0
+    for k in range(begin, middle):
+        bit = 1 << loop[k, DIM]
+        most *= loop[k, BOUND]
+        for state in range(states - 1, -1, -1):
+            inner = state if loop[k, RESIDUAL] == 1 else state & ~bit
+            shared[state] = shared[inner] * (loop[k, RESIDUAL] if state & bit else loop[k, BOUND])
+    visited = _visited(loop, begin, middle, total)
+    operations = _points(loop, middle, total, shared) / visited
+    for level in range(levels):
+        begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
+        for k in range(begin, middle):
+            held[loop[k, DIM]] *= loop[k, BOUND]
+        for v in range(layer.coef.shape[0]):
+            access, coef = work.access[level, v], layer.coef[v]
+            _starts_last(loop, middle, total, early)
+            for d in range(dims):
+                size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
+            access[SIBLING] = box_words(coef, size) if middle > begin else 0
+            access[GROUPS] = 1
+            work.flow[level, v, LINKS] = 0.0
+            group = work.groups[level, v, 0]
+            group[SCATTER] = 1.0
+            if level == 0 and middle == begin:
+                group[MULTICAST] = 1.0
+                group[WORDS] = operations
+                continue
+            _box_states(coef, bounds, extent, words)
+            fetched_words(relevant[v], loop, begin, middle, total, words, shared, whole)
+            group[WORDS] = words[states - 1]
+            group[MULTICAST] = shared[states - 1] / words[states - 1]
+            if level == 0 or not nest.keep[level - 1, v]:
+                group[MULTICAST] = 1.0
+                for k in range(begin, middle):
+                    if not relevant[v, loop[k, DIM]]:
+                        group[MULTICAST] *= loop[k, BOUND]
+        for k in range(middle, after):
+            held[loop[k, DIM]] *= loop[k, BOUND]
+        extent[:] = held
+        _starts_last(loop, after, total, early)
+        for v in range(layer.coef.shape[0]):
+            for d in range(dims):
+                size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
+            work.access[level, v, TILE] = box_words(layer.coef[v], size)
+    return operations
+
+
+@njit
+def _starts_last(loop: Ints, first: int, total: int, early: Bools) -> None:
+    """Write by dimension whether the first iterations of all loops from ``first`` outward are their last."""
+    early[:] = True
+    for k in range(first, total):
+        if loop[k, RESIDUAL] > 1:
+            early[loop[k, DIM]] = False
+
+
+@njit
+def _visited(loop: Ints, begin: int, middle: int, total: int) -> float:
+    """Return how many instances below the innermost level any step visits: those of the first step."""
+    visited = 1.0
+    for k in range(begin, middle):
+        last = True
+        for outer in range(middle, total):
+            if loop[outer, DIM] == loop[k, DIM] and loop[outer, RESIDUAL] > 1:
+                last = False
+        visited *= loop[k, RESIDUAL] if last else loop[k, BOUND]
+    return visited
+
+
+@njit
+def least_cost(
+    layer: LayerArrays,
+    relevant: Bools,
+    spec: Floats,
+    compute_pj: float,
+    elided: bool,
+    nest: NestArrays,
+    work: WorkArrays,
+) -> tuple[float, int]:
+    """Return a lower bound on the energy [pJ] of a nest, and its cycles at least."""
+    units, steps = utilize(spec, nest, work)
+    computes = int(count_least_transfers(layer, relevant, nest, work) * units)
+    collapse(layer.read_write, nest.keep, elided, work)
+    total_pj, _ = price(spec, compute_pj, nest.keep, steps, computes, work)
+    return total_pj, steps

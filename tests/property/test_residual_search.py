@@ -1,0 +1,90 @@
+"""The search of loops that end early against all mappings of small mapspaces, and its bounds against the model."""
+
+import math
+import random
+
+import pytest
+
+from differential.case import Case, components
+from differential.hardware import draw_architecture, draw_energies
+from differential.imperfect import draw_mapping
+from differential.limits import draw_constraints
+from differential.native import load
+from differential.problems import draw_problem
+from differential.residual_space import least_pj, sizes
+from jouleloop.errors import JouleloopError
+from jouleloop.mapspace.space import build_mapspace
+from jouleloop.model.arrays import new_work
+from jouleloop.model.encode import encode_mapping
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.search.residual.counts import least_cost
+from jouleloop.search.residual.optimise import ResidualSearch, search_residuals
+
+#: Most mappings of a mapspace that is walked as a whole.
+MOST = 1500
+
+
+def draw(seed: int) -> Case:
+    """Return a small design with a fully-connected layer or a product of matrices, sizes of few divisors."""
+    rng = random.Random(f"residual search/{seed}")
+    while True:
+        problem = draw_problem(rng, "general")
+        if problem["problem"]["shape"]["name"] in ("fc", "matmul"):
+            break
+    instance = problem["problem"]["instance"]
+    for name in instance:
+        instance[name] = rng.choice((2, 3, 5, 5, 7, 7, 9, 10, 11, 13))
+    arch = draw_architecture(rng, "general")
+    semantics = rng.choice(("timeloop-3.0.3", "timeloop-2023-04"))
+    bare = Case(f"residual-{seed}", arch, problem, {}, {}, "energy", semantics)
+    bare = Case(**{**bare.as_json(), "ert": draw_energies(rng, components(bare))})
+    return Case(**{**bare.as_json(), "constraints": draw_constraints(rng, bare)})
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_the_search_finds_the_least_of_all_mappings(part: int) -> None:
+    compared = 0
+    for seed in range(part * 400, part * 400 + 400):
+        try:
+            problem, target = load(draw(seed))
+            space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+            ResidualSearch(space, target.costs, target.semantics)
+        except JouleloopError:
+            continue
+        if not 1 < sizes(space) <= MOST:
+            continue
+        least, _ = least_pj(space, target.costs, target.semantics)
+        found = search_residuals(space, target.costs, semantics=target.semantics)
+        assert found.optimal is (least < math.inf), seed
+        if found.evaluation is not None:
+            assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
+            compared += 1
+    assert compared >= 20
+
+
+def test_the_closed_form_is_no_higher_than_the_model() -> None:
+    """And equal to it in most cases: it leaves out only boxes that are fetched again where nothing moved."""
+    equal = number = 0
+    for seed in range(1500):
+        rng = random.Random(f"residual bound/{seed}")
+        try:
+            problem, target = load(draw(seed))
+            space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+            search = ResidualSearch(space, target.costs, target.semantics)
+            mapping = draw_mapping(rng, problem, target.arch)
+            real = evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics, check_capacity=False)
+        except JouleloopError:
+            continue
+        if not mapping.imperfect or any(bound == 1 for bound in problem.bounds):
+            continue
+        nest = encode_mapping(problem, target.arch, mapping)
+        design = search.design(nest.keep)
+        work = new_work(*nest.keep.shape, residual=True)
+        bound_pj, _ = least_cost(
+            design.layer, design.relevant, design.spec, design.compute_pj, design.elided, nest, work
+        )
+        assert bound_pj <= real.energy_pj * (1 + 1e-9), (seed, mapping.compact())
+        number += 1
+        equal += bound_pj >= real.energy_pj * (1 - 1e-9)
+    assert number >= 150
+    assert equal >= 0.6 * number
