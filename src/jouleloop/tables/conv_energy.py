@@ -40,7 +40,8 @@ def conv_shape(row: Mapping[Any, Any], *, bias: bool = True) -> ConvLayer:
 def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], sweeps: Sequence[Sweep]) -> pd.DataFrame:
     """Return every measured convolution beside the theory of `jouleloop.theory.convolution.energy`.
 
-    Layers of one group, one sample and one stride on both axes; others have no closed form there and no row. Columns:
+    Layers of one group, one sample, one stride on both axes and no dilation; others have no closed form there and no
+    row. Columns:
 
     - what was measured: ``total_pj``, ``data_pj``, ``dram_words`` and ``dram_pj``;
     - the model with the Buffer it assumes (one map): ``theory_macs``, ``theory_computation_pj`` (C_b times the MACs,
@@ -51,11 +52,13 @@ def conv_energy_table(energies: pd.DataFrame, targets: Mapping[str, Target], swe
     - ``published_macs`` and ``published_words``, where the sweep has published theory for the architecture.
     """
     published = _published(sweeps)
-    measured = energies[energies["status"] == "ok"]
-    single = (measured[["N", "groups"]] == 1).all(axis=1) & (measured["w_stride"] == measured["h_stride"])
     conv = {sweep.name for sweep in sweeps if sweep.kind == "conv"}
+    measured = energies[(energies["status"] == "ok") & energies["sweep"].isin(conv)]
+    ones = measured.reindex(columns=["N", "groups", "w_dilation", "h_dilation"]).astype("Float64").fillna(1)
+    strides = measured.reindex(columns=["w_stride", "h_stride"])
+    single = (ones == 1).all(axis=1) & (strides["w_stride"] == strides["h_stride"])
     rows = []
-    for architecture, points in measured[single & measured["sweep"].isin(conv)].groupby("architecture", sort=False):
+    for architecture, points in measured[single].groupby("architecture", sort=False):
         target = targets[str(architecture)]
         dram = target.arch.levels[0]
         beta = on_chip_words(target)

@@ -64,6 +64,8 @@ def fc_words(row: pd.Series) -> DramWords:
 
 def fc_targets(study: Study) -> dict[tuple[str, str], Target]:
     """Return the targets of a study by architecture and label of the variant; variants that cannot be are left out."""
+    if CONV not in study.shapes:
+        return {}
     variants = {UNCHANGED, *(point.variant for sweep in study.architecture_sweeps for point in sweep.points)}
     found = {}
     for name, job in jobs_of(study).items():
@@ -90,7 +92,10 @@ def fc_hardware_table(energies: pd.DataFrame, targets: Mapping[tuple[str, str], 
     """
     if "variant" not in energies.columns:
         energies = energies.assign(variant="")
-    layers = energies[(energies["status"] == "ok") & (energies[list(_FC_ONES)] == 1).all(axis=1)]
+    # A size that is missing is one of another shape.
+    ones = (energies.reindex(columns=list(_FC_ONES)).astype("Float64").fillna(0) == 1).all(axis=1)
+    other = energies["kind"].fillna("") != "" if "kind" in energies.columns else False
+    layers = energies[(energies["status"] == "ok") & ones & ~pd.Series(other, index=energies.index)]
     rows = []
     for (architecture, variant), points in layers.groupby(["architecture", "variant"], sort=False):
         target = targets[str(architecture), str(variant)]

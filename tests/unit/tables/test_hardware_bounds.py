@@ -60,6 +60,14 @@ def test_directions_are_those_of_the_evaluation_and_no_point_is_below_its_bound(
     assert found["ratio_to_lower"] == found["measured_words_with_biases"] / found[BOUND_COLUMN]
 
 
+def test_other_shapes_are_no_fully_connected_layers() -> None:
+    row = {"architecture": "eyeriss", "sweep": "s", "layer": "l", "status": "ok", "total_pj": 1.0}
+    product = pd.DataFrame([row | {"kind": "matmul", "M": 8, "N": 1, "K": 4}])
+    spread = pd.DataFrame([row | {"kind": "conv_transpose"} | dict.fromkeys(("N", "R", "S", "P", "Q", "groups"), 1)])
+    for table in (product, spread):
+        assert fc_hardware_table(table, {}).empty
+
+
 def test_bounds_join_the_energies_by_point_and_leave_convolutions_empty() -> None:
     hardware = target("eyeriss")
     rows = []
