@@ -14,6 +14,7 @@ import json
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
@@ -58,7 +59,7 @@ def main() -> None:
         print(compare(case, run_mapper(case, programs[case.semantics])).line())
         return
     results = options.out / f"{options.kind}.jsonl"
-    done = {record["case"]["name"] for record in read_records(results)} if results.exists() else set()
+    done = {record["case"]["name"] for record in whole_records(results)}
     seed = options.first
     while time.monotonic() < end and seed < options.last:
         if f"{options.kind}-{seed}" not in done:
@@ -72,6 +73,15 @@ def main() -> None:
                     file.write(json.dumps(found.record()) + "\n")
         seed += 1
     print(table((record["features"], record["verdict"]) for record in read_records(results)))
+
+
+def whole_records(path: Path) -> list[dict[str, Any]]:
+    """Return the records of earlier runs; a line that a kill has cut off is taken out of the file."""
+    if not path.exists():
+        return []
+    raw = path.read_bytes()
+    path.write_bytes(raw[: raw.rfind(b"\n") + 1])
+    return read_records(path)
 
 
 def _options() -> argparse.Namespace:

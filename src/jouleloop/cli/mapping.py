@@ -10,7 +10,7 @@ import typer
 from jouleloop.api.layers import problem_of
 from jouleloop.api.run import evaluate, objectives_of, search
 from jouleloop.cli import options
-from jouleloop.cli.hints import hints
+from jouleloop.cli.hints import hints, narrower
 from jouleloop.cli.show import show_profile, show_result
 from jouleloop.cli.target_options import HardwareChoice, hardware_of
 from jouleloop.cli.watching import say_if_compiling, watched
@@ -95,6 +95,8 @@ def map_layer(
         show_result(result)
         if result.search is not None and result.search.profile is not None:
             show_profile(result.search.profile)
+    for line in narrower(result) if result.search is not None and result.search.stopped else ():
+        stderr.print(line, markup=False, highlight=False, soft_wrap=True)
     if result.search is not None and result.search.stopped == INTERRUPT:
         raise typer.Exit(_INTERRUPTED)
     if not result.ok:

@@ -50,6 +50,10 @@ class SkippedNode:
     macs: int | None = None
 
 
+#: What to do about a node that is none of our layers.
+_SKIP = "--skip-unsupported leaves such nodes out, and says so"
+
+
 def graph_layers(graph: OnnxGraph, *, skip_unsupported: bool = False) -> tuple[list[ImportedLayer], list[SkippedNode]]:
     """Return the layers of ``graph`` in order, and the nodes that are none.
 
@@ -80,7 +84,7 @@ def graph_layers(graph: OnnxGraph, *, skip_unsupported: bool = False) -> tuple[l
         except InputError as error:
             where = f"{node.op} node {node.name}"
             found = [
-                Fault(f.message, f.source, f"{where}, {f.field}" if f.field else where, f.value, f.allowed)
+                Fault(f.message, f.source, f"{where}, {f.field}" if f.field else where, f.value, f.allowed or _SKIP)
                 for f in error.faults
             ]
             if skip_unsupported:
