@@ -15,14 +15,19 @@ import yaml
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.agreement import compare_evaluations
+from jouleloop.engines.native import NativeEngine
+from jouleloop.engines.protocol import Target
 from jouleloop.errors import MappingError
 from jouleloop.mapping.formats import read_timeloop_mapping
+from jouleloop.mapspace.constraints import Constraints, LevelConstraints
 from jouleloop.mapspace.read import inline_constraints
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.semantics import has_windows
 from jouleloop.search.optimise import search_mapspace
-from jouleloop.workload.timeloop_problem import read_problem
+from jouleloop.workload.sizes import parse_layer
+from jouleloop.workload.timeloop_problem import problem_from, read_problem
 from paths import REFERENCE, ROOT
 
 
@@ -45,11 +50,16 @@ def stored() -> dict[str, Any]:
     return found
 
 
-def ours(number: str, folder: Path, semantics: str) -> Evaluation | None:
+def documents(number: str) -> dict[str, Any]:
     module = drawn()
-    documents = module.Draw(int(number), module.LATER_TABLES).documents
-    (folder / "ert.yaml").write_text(yaml.safe_dump(documents["ert"], sort_keys=False))
-    found: Evaluation | None = module.ours(documents, folder, semantics)
+    found: dict[str, Any] = module.Draw(int(number), module.LATER_TABLES).documents
+    return found
+
+
+def ours(number: str, folder: Path, semantics: str) -> Evaluation | None:
+    design = documents(number)
+    (folder / "ert.yaml").write_text(yaml.safe_dump(design["ert"], sort_keys=False))
+    found: Evaluation | None = drawn().ours(design, folder, semantics)
     return found
 
 
@@ -67,12 +77,25 @@ def test_every_stored_evaluation_is_met(tmp_path: Path) -> None:
         fields += len(pairs)
         before = ours(number, tmp_path, "timeloop-3.0.3")
         assert before is not None
-        others += any(a.data != b.data for a, b in zip(mine.levels, before.levels, strict=True))
+        other = any(a.data != b.data for a, b in zip(mine.levels, before.levels, strict=True))
+        others += other
+        assert not other or has_windows(problem_from(documents(number)["problem"])), number
     assert wrong == []
     assert sum(found is not None for found in stored().values()) >= 500
     assert fields > 30_000
     # Version 3.0.3 counts some of them otherwise.
     assert others >= 10
+
+
+#: So few choices that a search is short.
+LIMITS = {
+    "DRAM": LevelConstraints(keep=frozenset({"Weights", "Inputs", "Outputs"})),
+    "GlobalBuffer": LevelConstraints(keep=frozenset({"Inputs", "Outputs"}), bypass=frozenset({"Weights"})),
+    "PEInputBuffer": LevelConstraints(keep=frozenset({"Inputs"}), bypass=frozenset({"Weights", "Outputs"})),
+    "PEWeightBuffer": LevelConstraints(keep=frozenset({"Weights"}), bypass=frozenset({"Inputs", "Outputs"})),
+    "PEAccuBuffer": LevelConstraints(keep=frozenset({"Outputs"}), bypass=frozenset({"Weights", "Inputs"})),
+    "PEWeightRegs": LevelConstraints(keep=frozenset({"Weights"}), bypass=frozenset({"Inputs", "Outputs"})),
+}
 
 
 @cache
@@ -101,6 +124,22 @@ def test_energies_that_timeloop_4_charges_otherwise_are_refused() -> None:
         evaluate_mapping(problem, arch, other, mapping, "timeloop-4")
     with pytest.raises(MappingError, match="charges other actions"):
         evaluate_many(problem, arch, other, [mapping], "timeloop-4")
+
+
+def test_searches_without_windows_and_leakage_are_those_of_3_0_3() -> None:
+    problem, arch, costs, _ = exercise()
+    dry = replace(costs, levels=tuple(replace(level, leak_pj=0.0) for level in costs.levels))
+    product = parse_layer("fc:16x32").problem()
+    found = NativeEngine().search(product, Target(arch, dry, Constraints("none", LIMITS), "timeloop-4"))
+    before = NativeEngine().search(product, Target(arch, dry, Constraints("none", LIMITS)))
+    assert found.optimal
+    assert found.evaluation == before.evaluation
+    assert found.mapping is not None
+    assert evaluate_mapping(product, arch, dry, found.mapping, "timeloop-4") == found.evaluation
+    for layer, energies, why in ((problem, dry, "windows"), (product, costs, "leakage")):
+        refused = NativeEngine().search(layer, Target(arch, energies, Constraints("none", LIMITS), "timeloop-4"))
+        assert refused.status == "invalid"
+        assert why in refused.reason
 
 
 def test_no_search_is_claimed_for_it() -> None:

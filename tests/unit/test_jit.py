@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -100,3 +101,31 @@ def test_reading_modules_with_kernels_does_not_load_numba() -> None:
         "sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+class Pair(NamedTuple):
+    """Two numbers."""
+
+    first: float
+    second: float
+
+
+def test_no_named_tuple_leaves_a_kernel(folder: Path) -> None:
+    # numba makes it in Python, where a signal that waits strikes, and goes on with nothing in its place: a crash.
+    def pair(x: float) -> tuple[int, Pair]:
+        return 1, Pair(x, x)
+
+    with pytest.raises(TypeError, match="named tuple"):
+        jit.njit(pair)(1.0)
+    assert len(list(folder.iterdir())) == 1
+
+
+def test_a_signal_that_strikes_while_a_kernel_returns() -> None:
+    # Without `struck` the interrupt is a SystemError; made by hand, since a test may not depend on when a signal comes.
+    inner = SystemError("returned a result with an exception set")
+    inner.__cause__ = KeyboardInterrupt()
+    outer = SystemError("returned a result with an exception set")
+    outer.__cause__ = inner
+    assert isinstance(jit.struck(outer), KeyboardInterrupt)
+    alone = SystemError("something else")
+    assert jit.struck(alone) is alone

@@ -94,6 +94,26 @@ def test_snakemake_is_killed(study: Make, undisturbed: Any, tmp_path: Path) -> N
     assert mine.tables() == undisturbed.tables()
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_snakemake_is_told_to_end(study: Make, undisturbed: Any, tmp_path: Path, number: int) -> None:
+    mine = study(tmp_path / "s")
+    run = mine.start(*ONE_CORE)
+    until(lambda: segments(mine.results) or not run.alive())
+    # Only Snakemake is told: it ends its jobs, and does not wait until they are done.
+    jobs = children(run.process.pid)
+    os.kill(run.process.pid, number)
+    code, text = run.wait()
+    assert code == 1, text
+    assert clean(text), text
+    assert "SIGSEGV" not in text, text
+    until(lambda: not any((Path("/proc") / str(job) / "exe").exists() for job in jobs))
+    assert mine.unfinished() == []
+    assert segments(mine.results)
+    code, text = mine.run()
+    assert code == 0, text
+    assert mine.tables() == undisturbed.tables()
+
+
 def test_everything_is_killed_at_any_moment(study: Make, undisturbed: Any, tmp_path: Path) -> None:
     mine = study(tmp_path / "s")
     for seconds in (2.5, 6.0, 9.0):

@@ -140,11 +140,18 @@ def load_layers(path: Path, progress: Progress | None = None) -> Sweep:
     return load_network(path) if _is_network(path) else load_sweep(path, progress)
 
 
+def load_all(path: Path) -> list[Sweep]:
+    """Return the network, the sweep, or the sweeps of a transformer in a file; raise `InputError` with its faults."""
+    return [load_network(path)] if _is_network(path) else load_sweeps(path)
+
+
 def _is_network(path: Path) -> bool:
-    """Whether the file is a network: by its folder, or because its layers have ``sizes``, which no sweep's have."""
+    """Whether the file is a network: by its folder, a transformer without growth, or layers with ``sizes``."""
     if path.resolve().parent.name == NETWORKS.name:
         return True
     document = read_yaml(path)
+    if isinstance(document, dict) and "transformer" in document and "expected" not in document:
+        return True
     layers = document.get("layers") if isinstance(document, dict) else None
     return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)
 

@@ -1,11 +1,13 @@
 """The engine of this package: the model count for count as Timeloop's, and a search that proves its optimum."""
 
+from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.semantics import searched_as
 from jouleloop.search.limit import Limit, Watch
 from jouleloop.search.optimise import search_mapspace
 from jouleloop.search.residual.optimise import search_residuals
@@ -25,29 +27,30 @@ class NativeEngine:
         return evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
 
     def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
-        """Return the proven optimum of the mapspace; a layer that the constraints do not fit is ``invalid``.
+        """Return the proven optimum of the mapspace; a layer that constraints or semantics do not fit is ``invalid``.
 
         The search is exact and takes no random decision, so the seed changes nothing.
         """
         if target.constraints.factors == "imperfect":
             return self._search_residuals(problem, target, options)
         try:
+            semantics = searched_as(problem, target.costs, target.semantics)
             space = build_mapspace(problem, target.arch, target.constraints)
         except InputError as error:
             reason = "; ".join(str(fault) for fault in error.faults)
             return SearchResult("invalid", reason, objective=options.objective)
         try:
-            return self._search(space, target, options)
+            return self._search(space, target.costs, semantics, options)
         except MemoryError:
             reason = "not enough memory for the tables of this layer; constraints that fix factors make them smaller"
             return SearchResult("failed", reason, objective=options.objective)
 
-    def _search(self, space: MapSpace, target: Target, options: SearchOptions) -> SearchResult:
+    def _search(self, space: MapSpace, costs: EnergyCosts, semantics: str, options: SearchOptions) -> SearchResult:
         return search_mapspace(
             space,
-            target.costs,
+            costs,
             objective=options.objective,
-            semantics=target.semantics,
+            semantics=semantics,
             budget=options.budget,
             watch=self.watch or Watch(Limit(options.seconds)),
         )

@@ -109,3 +109,14 @@ def njit(*, inline: str = "never") -> Callable[[_Kernel], _Kernel]: ...
 def njit(function: Any = None, /, **options: Any) -> Any:
     """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`."""
     return (lambda given: _StandIn(given, options)) if function is None else _StandIn(function, options)
+
+
+def struck(error: SystemError) -> BaseException:
+    """Return what a signal's handler raised while a kernel returned arrays, or the error itself where none did.
+
+    numba makes the arrays with some help of Python, where a signal strikes that has waited while the kernel ran.
+    """
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__ or cause.__context__
+    return error if cause is None else cause

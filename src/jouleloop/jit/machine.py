@@ -22,6 +22,7 @@ from typing import Any
 
 import numba
 from llvmlite import __version__ as llvmlite_version
+from numba.core import types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompileResult, Flags, compile_extra
 from numba.core.dispatcher import _FunctionCompiler  # type: ignore[attr-defined]
@@ -119,6 +120,8 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         finally:
             _Compiler.depth -= 1
         if kernel:
+            if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
+                raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
             for environment in result._find_referenced_environments():  # noqa: SLF001
                 result.codegen.set_env(environment.env_name, environment)
         return result
@@ -143,6 +146,10 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         result = result._replace(entry_point=_FromPython(self.py_func))
         target.insert_user_function(result.entry_point, result.fndesc, [library])
         return result
+
+
+def _parts_of(returned: Any) -> list[Any]:
+    return [returned, *(part for inner in getattr(returned, "types", ()) for part in _parts_of(inner))]
 
 
 def make(function: Callable[..., Any], options: dict[str, Any]) -> Any:

@@ -56,9 +56,9 @@ ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, RATE = ra
 REST, COUNT, RADIX, PAIRS, KIND, WHOLE, AXIS_PLACES = range(7)
 #: Places of a divisor: its value, its number of primes, then the index of the divisor less each prime.
 VALUE, PRIMES, DOWN = range(3)
-#: Places of a pair of divisors, the second dividing the first: indices of both, their ratio, then the pair less each
+#: Places of a pair of divisors, the second dividing the first: indices of both, then the pair less each
 #: prime of the second.
-START, NOW, RATIO, PAIR_DOWN = range(4)
+START, NOW, PAIR_DOWN = range(3)
 #: Places of a node: number of loops outside a level, lattice index of its tile.
 LOOPS, POINT = range(2)
 #: Places of a waiting child: its tile and its loop order (four bits a dimension, innermost lowest; -1 for all orders of

@@ -27,7 +27,6 @@ from jouleloop.search.arrays import (
     LEAST,
     MOST,
     PARENT,
-    RATIO,
     REST,
     VALUE,
     WHOLE,
@@ -248,55 +247,38 @@ def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
 
 
 @njit(inline="always")
-def _first_start(
-    axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, own: Ints, outermost: bool, start: Ints, at: Ints
-) -> int:
-    """Write the first start of a run of a kind that ends in a tile, and its pairs; return its state.
+def _first_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, whole: bool, start: Ints) -> int:
+    """Write the first start of a run of a kind that ends in a tile; return its state.
 
-    The outermost level knows one start only: the whole. ``own`` are the dimensions of the kind; kind -1 has none, its
-    weights are in the last row.
+    Where all runs count as whole ones there is one start only. Kind -1 has no runs, its weights are in the last row.
     """
     state = 0
     for d in range(axis.shape[0]):
-        state += index[d] * weight[kind, d]
-    for d in own:
-        start[d] = axis[d, COUNT] - 1 if outermost else index[d]
-        at[d] = pair_of[d, start[d], index[d]]
-        state += (at[d] - index[d]) * weight[kind, d]
+        start[d] = index[d]
+        own = kind >= 0 and axis[d, KIND] == kind
+        if own and whole:
+            start[d] = axis[d, COUNT] - 1
+        state += (pair_of[d, start[d], index[d]] if own else index[d]) * weight[kind, d]
     return state
 
 
 @njit(inline="always")
-def _next_start(
-    axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, own: Ints, start: Ints, at: Ints, state: int
-) -> int:
+def _next_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, start: Ints, state: int) -> int:
     """Advance to the next start that the tile divides, like an odometer; return its state, -1 after the last."""
-    for d in own:
-        before = at[d]
+    if kind < 0:
+        return -1
+    for d in range(axis.shape[0]):
+        if axis[d, KIND] != kind:
+            continue
+        before = pair_of[d, start[d], index[d]]
         start[d] += 1
         while start[d] < axis[d, COUNT] and pair_of[d, start[d], index[d]] < 0:
             start[d] += 1
         if start[d] < axis[d, COUNT]:
-            at[d] = pair_of[d, start[d], index[d]]
-            return int(state + (at[d] - before) * weight[kind, d])
+            return int(state + (pair_of[d, start[d], index[d]] - before) * weight[kind, d])
         start[d] = index[d]
-        at[d] = pair_of[d, index[d], index[d]]
-        state += (at[d] - before) * weight[kind, d]
+        state += (pair_of[d, index[d], index[d]] - before) * weight[kind, d]
     return -1
-
-
-@njit
-def _find_families(kinds: Ints, side: Ints, family: Ints) -> None:
-    """Write the first dimension of the same kind that leaves the same data spaces in place, by dimension."""
-    for j in range(family.shape[0]):
-        family[j] = j
-        for i in range(j - 1, -1, -1):
-            same = kinds[i] == kinds[j]
-            for v in range(side.shape[0]):
-                same = same and side[v, i, IDLE] == side[v, j, IDLE]
-            if same:
-                family[j] = family[i]
-                break
 
 
 @njit
@@ -331,7 +313,6 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     axis = case.grid.axis
     divisor = case.grid.divisor
     pair_of = case.grid.pair_of
-    pairs = case.grid.pair
     weight = case.grid.state
     enter = case.tables.enter
     ahead = case.tables.ahead
@@ -350,11 +331,6 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     place = np.empty((dims, PLACES), np.int64)
     index = np.zeros(dims, np.int64)
     start = np.empty(dims, np.int64)
-    at = np.empty(dims, np.int64)
-    own = np.empty(dims, np.int64)
-    family = np.empty(dims, np.int64)
-    members = np.empty(dims, np.int64)
-    base_pj = np.empty(dims)
     full = np.empty(spaces)
     moving_pj = np.empty(spaces)
     sure = np.empty(spaces)
@@ -365,7 +341,6 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     outermost = level == case.keep.shape[0] - 1
     most_words = case.spec[child, CAPACITY]
     least_words = case.spec[child, MIN_WORDS]
-    _find_families(axis[:, KIND], side, family)
     ahead[level, 0] = np.inf
     passes[level, :points] = False
     for j in range(dims):
@@ -395,70 +370,46 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                 if crossed[v]:
                     ahead[level, 0] += moving_pj[v]
             continue
-        for first in range(dims):
-            if family[first] != first:
+        for j in range(dims):
+            if place[j, OUTSIDE] == 1:
                 continue
-            kind = axis[first, KIND]
+            kind = axis[j, KIND]
+            whole = outermost or (kind >= 0 and axis[j, WHOLE] == 1)
             # Only what the innermost loop leaves in place depends on where its run started.
+            base_pj = 0.0
             idles = 0
             for v in range(spaces):
-                if crossed[v] and side[v, first, IDLE] == 1:
+                if not crossed[v]:
+                    continue
+                if side[v, j, IDLE] == 1:
                     idle[idles] = v
                     idles += 1
-            count = 0
-            owned = 0
-            for j in range(first, dims):
-                if kind >= 0 and axis[j, KIND] == kind:
-                    own[owned] = j
-                    owned += 1
-                if family[j] != first or place[j, OUTSIDE] == 1:
-                    continue
-                members[count] = j
-                count += 1
-                base_pj[j] = 0.0
-                for v in range(spaces):
-                    if not crossed[v] or side[v, j, IDLE] == 1:
-                        continue
-                    if side[v, j, HALO] < 0:
-                        base_pj[j] += moving_pj[v]
-                    else:
-                        reach = inside[level, j]
-                        base_pj[j] += _sliding_pj(
-                            coef[v], side[v], near[v], edge[v], rate, child, v, full[v], place, reach, iterations, j
-                        )
-            if count == 0:
-                continue
-            for d in range(first):
-                if kind >= 0 and axis[d, KIND] == kind:
-                    own[owned] = d
-                    owned += 1
-            mine = own[:owned]
-            once = outermost or (kind >= 0 and axis[first, WHOLE] == 1)
-            state = _first_start(axis, pair_of, weight, index, kind, mine, once, start, at)
+                elif side[v, j, HALO] < 0:
+                    base_pj += moving_pj[v]
+                else:
+                    reach = inside[level, j]
+                    base_pj += _sliding_pj(
+                        coef[v], side[v], near[v], edge[v], rate, child, v, full[v], place, reach, iterations, j
+                    )
+            state = _first_start(axis, pair_of, weight, index, kind, whole, start)
             while state >= 0:
-                shared_pj = inner_pj
+                value = inner_pj
                 if child > 0 and kind >= 0:
-                    shared_pj = min(shared_pj, enter[child, dims + kind, state])
-                idle_pj = -1.0
-                for m in range(count):
-                    j = members[m]
-                    value = shared_pj
-                    if stay:
-                        value = min(value, enter[child, j, state])
-                    if value == np.inf:
-                        continue
-                    if idle_pj < 0.0:
-                        idle_pj = 0.0
-                        for i in range(idles):
-                            v = idle[i]
-                            # Divided once, so that words stay whole numbers.
-                            trailing = 1
-                            for d in mine:
-                                if side[v, d, IDLE] == 1:
-                                    trailing *= pairs[d, at[d], RATIO]
-                            words = sure[v] / trailing
-                            idle_pj += crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
-                    enter[level, j, state] = value + base_pj[j] + idle_pj
-                if once:
+                    value = min(value, enter[child, dims + kind, state])
+                if stay:
+                    value = min(value, enter[child, j, state])
+                if value < np.inf:
+                    value += base_pj
+                    for i in range(idles):
+                        v = idle[i]
+                        # Divided once, so that words stay whole numbers.
+                        trailing = 1.0
+                        for d in range(dims):
+                            if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
+                                trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
+                        words = sure[v] / trailing
+                        value += crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
+                enter[level, j, state] = value
+                if whole:
                     break
-                state = _next_start(axis, pair_of, weight, index, kind, mine, start, at, state)
+                state = _next_start(axis, pair_of, weight, index, kind, start, state)

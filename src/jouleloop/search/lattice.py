@@ -18,7 +18,6 @@ from jouleloop.search.arrays import (
     PAIRS,
     PRIMES,
     RADIX,
-    RATIO,
     REST,
     START,
     VALUE,
@@ -145,7 +144,6 @@ def fill_grid(grid: Grid) -> int:
                     grid.pair_of[d, start, now] = pairs
                     grid.pair[d, pairs, START] = start
                     grid.pair[d, pairs, NOW] = now
-                    grid.pair[d, pairs, RATIO] = divisor[start, VALUE] // divisor[now, VALUE]
                     for t in range(divisor[now, PRIMES]):
                         down = divisor[now, DOWN + t]
                         grid.pair[d, pairs, PAIR_DOWN + t] = down if whole else grid.pair_of[d, start, down]

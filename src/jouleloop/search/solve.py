@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from jouleloop.jit import njit
+from jouleloop.jit import njit, struck
 from jouleloop.model.arrays import (
     CAPACITY,
     MAX_LOOPS,
@@ -151,8 +151,12 @@ def run_parts(
     found: Found,
     log: Log,
     stack: Stack,
-) -> tuple[bool, Stack]:
-    """Search the parts that wait until none is left or it is time for a pause; return whether none is left."""
+) -> tuple[bool, Ints, Floats, Ints]:
+    """Search the parts that wait until none is left or it is time for a pause; return whether none is left.
+
+    And the arrays of the stack that may have grown. Not the stack: a signal that waits breaks the making of a named
+    tuple from compiled code.
+    """
     unrollings = parts.factors.shape[0]
     stand = parts.stand
     keys = parts.value[:, PART_KEY]
@@ -161,7 +165,7 @@ def run_parts(
     diving = False
     while stand[CURRENT] >= 0 or stand[LEFT] > 0:
         if counters[STOPPED] != 0 or counters[TICKS] >= counters[PAUSE]:
-            return False, stack
+            return False, stack.child, stack.value, stack.heap
         if stand[CURRENT] < 0:
             part = pop(parts.heap, 0, stand[LEFT], keys)
             stand[LEFT] -= 1
@@ -220,9 +224,9 @@ def run_parts(
                 push(parts.heap, 0, stand[LEFT], keys, part)
                 stand[LEFT] += 1
         elif not ended:
-            return False, stack
+            return False, stack.child, stack.value, stack.heap
         stand[CURRENT] = -1
-    return True, stack
+    return True, stack.child, stack.value, stack.heap
 
 
 class Solver:
@@ -348,21 +352,25 @@ class Solver:
 
         ``best``, ``counters`` and ``found`` are updated where something improves.
         """
-        ended, self.stack = run_parts(
-            mode,
-            self.elided,
-            self.compute_pj,
-            self.case,
-            self.path,
-            self.parts,
-            self.arrangements,
-            self.work,
-            best,
-            counters,
-            found,
-            log or new_log(),
-            self.stack,
-        )
+        try:
+            ended, child, value, heap = run_parts(
+                mode,
+                self.elided,
+                self.compute_pj,
+                self.case,
+                self.path,
+                self.parts,
+                self.arrangements,
+                self.work,
+                best,
+                counters,
+                found,
+                log or new_log(),
+                self.stack,
+            )
+        except SystemError as error:
+            raise struck(error) from None
+        self.stack = self.stack._replace(child=child, value=value, heap=heap)
         return bool(ended)
 
     def open_bounds(self) -> tuple[Floats, Floats]:

@@ -3,12 +3,14 @@
 A segment appears by one rename, so a process killed at any moment leaves complete segments only. A writer removes no
 segments but its own, after it has merged them in one, so any number of processes and machines may share the folder, on
 network file systems too. A segment whose content does not match its name is left out (and its points are computed
-again).
+again). The index tells the keys of many segments in one file; it is made of them, and made anew where it is missing.
 """
 
+import contextlib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +19,13 @@ import pyarrow.parquet as pq
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
+from jouleloop.parquet import read_sealed, write_sealed
 
 _SCHEMA = pa.schema([("key", pa.string()), ("record", pa.string())])
 _PREFIX = "segment-"
 _FAILED = "failed"
+#: Which keys each segment has, and how many segments are opened before that is noted.
+_INDEX, _MANY = "index.parquet", 16
 #: Folders of the results of searches that a limit of so many seconds stopped.
 _STOPPED = "stopped-"
 #: How often the folder is listed anew when segments were merged meanwhile.
@@ -42,6 +47,7 @@ class ResultStore:
         self._unusable: set[Path] = set()
         self._segments: dict[Path, tuple[str, ...]] = {}
         self._vanished = 0
+        self._opened = 0
 
     @property
     def failed(self) -> "ResultStore":
@@ -72,6 +78,7 @@ class ResultStore:
             found = {key for path in self._paths() for key in self._keys_of(path)}
             if self._vanished == before:
                 break
+        self._note_keys()
         return found
 
     def read(self, wanted: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
@@ -153,6 +160,25 @@ class ResultStore:
         if path not in self.damaged:
             self.damaged.append(path)
 
+    @cached_property
+    def _index(self) -> dict[str, tuple[str, ...]]:
+        """The keys of segments by their names, as a run before noted them: a segment never changes."""
+        try:
+            table = read_sealed(self.folder / _INDEX)
+            return dict(zip(table["segment"].to_pylist(), map(tuple, table["keys"].to_pylist()), strict=True))
+        except (InputError, KeyError, TypeError):
+            return {}
+
+    def _note_keys(self) -> None:
+        """Note the keys of all segments where many had to be opened to see them; the last of several writers stays."""
+        if self._opened < _MANY:
+            return
+        self._opened = 0
+        noted = {path.name: list(keys) for path, keys in self._segments.items() if path not in self._unusable}
+        # Who may only read does without.
+        with contextlib.suppress(InputError):
+            write_sealed(self.folder / _INDEX, pa.table({"segment": list(noted), "keys": list(noted.values())}))
+
     def _paths(self) -> list[Path]:
         try:
             return sorted(path for path in self.folder.glob(f"{_PREFIX}*.parquet") if path not in self._unusable)
@@ -160,14 +186,17 @@ class ResultStore:
             raise InputError(Fault(f"cannot be read: {error.strerror}", str(self.folder))) from error
 
     def _keys_of(self, path: Path) -> tuple[str, ...]:
+        if path not in self._segments and path.name in self._index:
+            self._segments[path] = self._index[path.name]
         if path not in self._segments:
+            self._opened += 1
             try:
                 with pq.ParquetFile(path, page_checksum_verification=True) as file:
                     self._segments[path] = tuple(file.read(columns=["key"])["key"].to_pylist())
             except FileNotFoundError:
                 self._vanished += 1
                 return ()
-            except (OSError, pa.ArrowException, KeyError):
+            except (OSError, pa.ArrowException, KeyError, ValueError):
                 self._refuse(path)
                 self._segments[path] = ()
         return self._segments[path]
@@ -183,7 +212,7 @@ class ResultStore:
             self._vanished += 1
             self._segments.pop(path, None)
             return None
-        except (OSError, pa.ArrowException, KeyError):
+        except (OSError, pa.ArrowException, KeyError, ValueError):
             sound = False
         if not sound:
             self._refuse(path)

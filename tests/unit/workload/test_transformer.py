@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from jouleloop.config.load import load_study
+from jouleloop.config.load import load_all, load_study
 from jouleloop.errors import InputError
 from jouleloop.tables.growth import check_sweeps
 from jouleloop.tables.transformers import has_parts
@@ -78,6 +78,15 @@ def test_a_configuration_takes_all_sweeps_of_a_transformer() -> None:
     products = ("query", "key_value", "scores", "weighted_values", "output", "up", "down")
     assert [sweep.name for sweep in study.tested] == [f"decode_context_{product}" for product in products]
     assert [has_parts(study.sweeps, sweep.name) for sweep in study.tested] == [sweep == "scores" for sweep in products]
+
+
+def test_a_file_of_many_sweeps_is_read_whole(tmp_path: Path) -> None:
+    """The report finds a sweep in its file; a network is known by its transformer wherever it lies."""
+    found = load_all(ROOT / "layers/decode_context.yaml")
+    assert [sweep.name for sweep in found][2] == "decode_context_scores"
+    path = tmp_path / "mine.yaml"
+    path.write_text(yaml.safe_dump({"transformer": {"width": 64, "heads": 4, "sequence": 8}}))
+    assert [(network.name, network.is_network) for network in load_all(path)] == [("mine", True)]
 
 
 FORM: dict[str, Any] = {"width": 64, "heads": 4, "sequence": [8, 16]}

@@ -20,6 +20,7 @@ from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.model.semantics import has_windows
 from jouleloop.search.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -31,17 +32,6 @@ _EXHAUSTIVE = ("linear-pruned", "exhaustive")
 #: Consecutive invalid mappings after which the search for a reason ends.
 _DIAGNOSIS_MAPPINGS = 2000
 _DIAGNOSIS_SECONDS = 60.0
-
-
-def has_windows(problem: Problem) -> bool:
-    """Whether a rank of a data space is more than one dimension, or one with gaps: whether windows slide over it."""
-    for space in problem.data_spaces:
-        for rank in space.projection:
-            terms = [term for term in rank if problem.bound[term.dimension] > 1]
-            steps = [1 if term.coefficient is None else problem.coefficient[term.coefficient] for term in terms]
-            if len(terms) > 1 or any(step != 1 for step in steps):
-                return True
-    return False
 
 
 @dataclass

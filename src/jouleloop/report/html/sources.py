@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.columns import Layout, read_table
-from jouleloop.config.load import load_layers
+from jouleloop.config.load import load_all
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json
 from jouleloop.report.html.other import OtherRun, read_other
@@ -184,7 +184,7 @@ def sweeps_of(provenance: Mapping[str, Any], root: Path) -> tuple[dict[str, Swee
             elif file_hash(path) != digest:
                 notes.append(f"{source} has changed since the run: nothing of sweep {name} but its tables is shown.")
             else:
-                found[name] = load_layers(path)
+                found |= {sweep.name: sweep for sweep in load_all(path) if sweep.name == name}
     return found, notes
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
+from jouleloop.theory.buckets import put, take
 from jouleloop.theory.layers import ConvLayer
 
 __all__ = ["LeastWords", "least_words", "update_table"]
@@ -156,23 +157,15 @@ def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_pri
     everything = (np.int64(1) << table.shape[0]) - 1
     first = _outside(table, elements, first_output, first_price, np.int64(0), np.int64(0), price)
     states = 1
-    queued = 1
     slots[0] = 0  # key 0 hashes to slot 0
-    queue[0, 2] = -1
-    heads[first] = 0
+    queued = put(heads, queue, 0, 0, 0, first)
     bucket = np.int64(first)
-    while bucket <= most:
+    while True:
+        state, bucket = take(heads, queue, cost, closed, bucket, most)
         report[0] = bucket
         report[1] = states
-        entry = heads[bucket]
-        if entry < 0:
-            bucket += 1
-            continue
-        heads[bucket] = queue[entry, 2]
-        state = queue[entry, 0]
-        if closed[state] or queue[entry, 1] != cost[state]:
-            continue
-        closed[state] = True
+        if state < 0:
+            return -1
         done = keys[state] >> elements
         held = keys[state] & ((np.int64(1) << elements) - 1)
         if done == everything:
@@ -205,13 +198,8 @@ def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_pri
                     keys[index] = key
                     cost[index] = 30000
                 if total < cost[index]:
-                    if queued >= queue.shape[0]:
-                        return -1
                     cost[index] = total
                     goal = total + _outside(table, elements, first_output, first_price, new_done, new_held, price)
-                    queue[queued, 0] = index
-                    queue[queued, 1] = total
-                    queue[queued, 2] = heads[goal]
-                    heads[goal] = queued
-                    queued += 1
-    return -1
+                    queued = put(heads, queue, queued, index, total, goal)
+                    if queued < 0:
+                        return -1

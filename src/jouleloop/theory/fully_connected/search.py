@@ -12,6 +12,7 @@ import numpy as np
 from numpy import uint64 as word
 
 from jouleloop.jit import njit
+from jouleloop.theory.buckets import put, take
 from jouleloop.theory.fully_connected.canonical import canonical, mix, ones
 from jouleloop.theory.fully_connected.relaxation import (
     FULL,
@@ -140,6 +141,48 @@ def _key(rows: Any, outputs: Any, in_x: Any, in_y: Any) -> Any:
 
 
 @njit
+def _wanted(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, vertex: Any) -> Any:
+    """Whether a vertex is out of Buffer and has pairs left."""
+    if vertex >= inputs:
+        row = rows[vertex - inputs]
+        return not (in_y >> (vertex - inputs)) & 1 and row != (np.int64(1) << inputs) - 1
+    if (in_x >> vertex) & 1:
+        return False
+    for y in range(outputs):  # noqa: SIM110 - a compiled loop
+        if not (rows[y] >> vertex) & 1:
+            return True
+    return False
+
+
+@njit
+def _place(table: Any, matrix: Any, marks: Any, rows: Any, outputs: Any, in_x: Any, in_y: Any) -> Any:
+    """Return the place in the hash table of a state, or the free one where it belongs."""
+    slots = word(table.shape[0] - 1)
+    place = _key(rows, outputs, in_x, in_y) & slots
+    while table[place] >= 0:
+        other = table[place]
+        same = marks[other, 0] == in_x and marks[other, 1] == in_y
+        for y in range(outputs):
+            same = same and matrix[other, y] == rows[y]
+        if same:
+            break
+        place = (place + word(1)) & slots
+    return place
+
+
+@njit
+def _unwind(parent: Any, move: Any, state: Any, path: Any) -> Any:
+    """Write the moves that led to a state, last first, and return how many there are."""
+    steps = 0
+    while parent[state] >= 0:
+        path[steps, 0] = move[state, 0]
+        path[steps, 1] = move[state, 1]
+        steps += 1
+        state = parent[state]
+    return steps
+
+
+@njit
 def _search(
     inputs: Any,
     outputs: Any,
@@ -165,10 +208,7 @@ def _search(
     while (1 << bits) < 2 * most:
         bits += 1
     table = np.full(1 << bits, -1, np.int32)
-    slots = word((1 << bits) - 1)
-    entries = 4 * most
-    queue = np.zeros((entries, 3), np.int32)  # state, its cost when queued, next entry of the same bucket
-    queued = 1
+    queue = np.zeros((4 * most, 3), np.int32)
     heads = np.full(limit + 2, -1, np.int32)
     rows = np.zeros(outputs, np.int64)
     after = np.zeros(outputs, np.int64)
@@ -178,7 +218,6 @@ def _search(
     rc = np.zeros(outputs, np.uint64)
     cc = np.zeros(inputs, np.uint64)
     fresh = np.zeros(outputs, np.uint64)
-    everything = (np.int64(1) << inputs) - 1
     first = _estimate(rows, inputs, outputs, 0, 0, beta, use, tracked_outputs, tracked_inputs)
     if first == FULL:
         return _TABLE_FULL
@@ -188,32 +227,19 @@ def _search(
     states = 1
     cost[0] = 0
     rest[0] = first
-    queue[0, 2] = -1
-    heads[first] = 0
-    table[np.int64(_key(rows, outputs, 0, 0) & slots)] = 0
+    queued = put(heads, queue, 0, 0, 0, first)
+    table[_place(table, matrix, marks, rows, outputs, 0, 0)] = 0
     bucket = np.int64(first)
-    while bucket <= limit:
-        report[0] = bucket
-        entry = heads[bucket]
-        if entry < 0:
-            bucket += 1
-            continue
-        heads[bucket] = queue[entry, 2]
-        state = queue[entry, 0]
-        if closed[state] or queue[entry, 1] != cost[state]:
-            continue
-        closed[state] = True
+    while True:
+        state, bucket = take(heads, queue, cost, closed, bucket, limit)
+        report[0] = min(bucket, limit)
+        if state < 0:
+            return limit + 1
         report[1] += 1
         for y in range(outputs):
             rows[y] = matrix[state, y]
         if _finished(rows, inputs, outputs):
-            steps = 0
-            while parent[state] >= 0:
-                path[steps, 0] = move[state, 0]
-                path[steps, 1] = move[state, 1]
-                steps += 1
-                state = parent[state]
-            report[2] = steps
+            report[2] = _unwind(parent, move, state, path)
             return bucket
         in_x = marks[state, 0]
         in_y = marks[state, 1]
@@ -228,40 +254,15 @@ def _search(
                 if not present:
                     continue
             for vertex in range(inputs + outputs):
-                if vertex < inputs:
-                    if (in_x >> vertex) & 1:
-                        continue
-                    column = True
-                    for y in range(outputs):
-                        column = column and bool((rows[y] >> vertex) & 1)
-                    if column:
-                        continue
-                    price = 1
-                else:
-                    if (in_y >> (vertex - inputs)) & 1 or rows[vertex - inputs] == everything:
-                        continue
-                    price = output_price
-                total = np.int64(cost[state]) + price
-                if total > limit:
+                total = np.int64(cost[state]) + (1 if vertex < inputs else output_price)
+                if total > limit or not _wanted(rows, inputs, outputs, in_x, in_y, vertex):
                     continue
                 new_x, new_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
                 new_x, new_y = canonical(
                     after, inputs, outputs, new_x, new_y, renamed, row_order, column_order, rc, cc, fresh
                 )
-                place = _key(renamed, outputs, new_x, new_y) & slots
-                found = np.int64(-1)
-                while table[place] >= 0:
-                    other = table[place]
-                    if marks[other, 0] == new_x and marks[other, 1] == new_y:
-                        same = True
-                        for y in range(outputs):
-                            if matrix[other, y] != renamed[y]:
-                                same = False
-                                break
-                        if same:
-                            found = np.int64(other)
-                            break
-                    place = (place + word(1)) & slots
+                place = _place(table, matrix, marks, renamed, outputs, new_x, new_y)
+                found = np.int64(table[place])
                 if found < 0:
                     if states >= most:
                         return _OUT_OF_STATES
@@ -286,14 +287,9 @@ def _search(
                     closed[found] = False
                     goal = max(total + rest[found], bucket)
                     if goal <= limit:
-                        if queued >= entries:
+                        queued = put(heads, queue, queued, found, total, goal)
+                        if queued < 0:
                             return _OUT_OF_STATES
-                        queue[queued, 0] = found
-                        queue[queued, 1] = total
-                        queue[queued, 2] = heads[goal]
-                        heads[goal] = queued
-                        queued += 1
-    return limit + 1
 
 
 def search(

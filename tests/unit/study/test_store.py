@@ -1,0 +1,76 @@
+"""The store: its index says what the segments hold, and no damaged bit of either becomes a number."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jouleloop.study import store as module
+from jouleloop.study.store import ResultStore
+
+RECORDS: dict[str, dict[str, Any]] = {f"{n:064x}": {"energy_pj": 1.5 * n, "status": "ok"} for n in range(60)}
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    store = ResultStore(tmp_path)
+    keys = list(RECORDS)
+    for first in range(0, len(keys), 3):
+        store.write({key: RECORDS[key] for key in keys[first : first + 3]})
+    assert store.keys() == set(RECORDS)
+    return tmp_path
+
+
+def test_the_index_stands_for_opening_segments(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (folder / "index.parquet").is_file()
+    opened: list[Path] = []
+
+    def noting(path: Path, **options: Any) -> Any:
+        opened.append(path)
+        return real(path, **options)
+
+    real = module.pq.ParquetFile
+    monkeypatch.setattr(module.pq, "ParquetFile", noting)
+    assert ResultStore(folder).keys() == set(RECORDS)
+    assert opened == []
+    # What came later is opened, what went is forgotten.
+    ResultStore(folder).write({"new": {"status": "ok"}})
+    gone = next(path for path in sorted(folder.glob("segment-*")) if "new" not in ResultStore(folder)._keys_of(path))
+    lost = set(ResultStore(folder)._keys_of(gone))
+    gone.unlink()
+    opened.clear()
+    assert ResultStore(folder).keys() == {*RECORDS, "new"} - lost
+    assert len(opened) == 1
+    assert dict(ResultStore(folder).read(RECORDS)) == {key: RECORDS[key] for key in RECORDS.keys() - lost}
+
+
+def test_few_segments_need_no_index(tmp_path: Path) -> None:
+    ResultStore(tmp_path).write(RECORDS)
+    assert ResultStore(tmp_path).keys() == set(RECORDS)
+    assert not (tmp_path / "index.parquet").exists()
+
+
+def test_a_folder_that_can_only_be_read_is_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (folder / "index.parquet").unlink()
+
+    def refuse(*_: object, **__: object) -> None:
+        raise module.InputError(module.Fault("cannot be written", str(folder)))
+
+    monkeypatch.setattr(module, "write_sealed", refuse)
+    assert ResultStore(folder).keys() == set(RECORDS)
+
+
+@pytest.mark.parametrize("name", ["segment-*.parquet", "index.parquet"])
+def test_flipped_bits_never_become_a_number(folder: Path, name: str) -> None:
+    path = min(folder.glob(name))
+    sound = path.read_bytes()
+    seed = random.SystemRandom().randrange(2**32)
+    chance = random.Random(seed)
+    for _ in range(150):
+        damaged = bytearray(sound)
+        damaged[chance.randrange(len(sound))] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        found = dict(ResultStore(folder).read(RECORDS))
+        assert all(RECORDS[key] == record for key, record in found.items()), f"seed {seed}"
+        assert len(found) >= len(RECORDS) - 3, f"seed {seed}"
