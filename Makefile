@@ -66,7 +66,6 @@ $(VENV)/bin/python:
 	"$(PYTHON)" -m venv $(VENV)
 
 # Reinstalled when the dependencies change. The kernels are compiled once here instead of in the first jobs at the same time.
-# Reinstalled when the dependencies change. The kernels are compiled once here instead of in the first jobs at the same time.
 $(VENV)/installed: $(VENV)/bin/python pyproject.toml $(LOCK:%=%/run.lock)
 	$(if $(LOCK),$(BIN)/python $(LOCKED) $(LOCK)/run.lock)
 	$(BIN)/python $(PIP) $(if $(LOCK),--no-deps --no-build-isolation) -e .

@@ -91,6 +91,6 @@ def test_the_command_line_states_the_published_total_with_leakage() -> None:
     assert result.exit_code == 0
     # Timeloop printed 239.15 uJ in 225,792 cycles.
     printed = next(line for line in result.stdout.splitlines() if line.startswith("leakage"))
-    total = float(printed.rpartition(":")[2].replace(",", "").removesuffix(" pJ"))
+    total = float(printed.rpartition("with it ")[2].replace(",", "").removesuffix(" pJ"))
     assert round(total / 1e6, 2) == 239.15
     assert "225,792" in result.stdout

@@ -77,9 +77,13 @@ def _show_totals(counts: Evaluation, operations: int) -> None:
 def _show_leakage(counts: Evaluation, target: Target) -> None:
     """Print the leakage of a mapping where the energies state any: Timeloop 4 adds it to the total, 3.0.3 does not."""
     leakage = sum(leakage_pj(target.costs, counts).values())
-    where = "in the total" if rules_of(target.semantics).leakage else "not in the total"
-    if leakage:
-        print_text(f"leakage       {leakage:,.2f} pJ, {where}: Timeloop 4 adds it, 3.0.3 does not\n")
+    if not leakage:
+        return
+    if rules_of(target.semantics).leakage:
+        print_text(f"leakage       {leakage:,.2f} pJ, in the total as in Timeloop 4\n")
+    else:
+        total = counts.energy_pj + leakage
+        print_text(f"leakage       {leakage:,.2f} pJ, not in the total; with it {total:,.2f} pJ\n")
 
 
 def _show_energies(target: Target) -> None:
