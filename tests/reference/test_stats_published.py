@@ -76,7 +76,8 @@ def test_whole_table_of_published_energies() -> None:
     )
     assert len(analysis.verdicts) == 2 * 4 * 2
     data = analysis.verdicts[analysis.verdicts["response"] == "data_pj"].set_index(["sweep", "architecture"])
-    assert data.loc[("conv_d", "simba"), "quadratic_p"] == pytest.approx(0.5560467483864759, rel=1e-6)  # tables hold six digits
+    # Tables hold six digits of a p-value.
+    assert data.loc[("conv_d", "simba"), "quadratic_p"] == pytest.approx(0.5560467483864759, rel=1e-6)
     assert data.loc[("conv_d", "simba"), "n"] == 64
     assert set(analysis.paragraphs) == {f"conv_{name}" for name in GROWTH}
     # c1, c2 of the dashed line as the authors' notebook prints them (linregress).
