@@ -102,6 +102,10 @@ class Watch:
         """Ask the search to stop as soon as it can; may be called from a signal handler."""
         self._asked = INTERRUPT
 
+    def asked(self) -> bool:
+        """Whether the search has to stop though it has counted nothing: its seconds are over, or somebody asked."""
+        return bool(self._asked) or (self.limit.seconds is not None and self.seconds >= self.limit.seconds)
+
     def stopped(self, counters: Ints) -> str:
         """Return what has stopped the search, or nothing."""
         if counters[STOPPED]:

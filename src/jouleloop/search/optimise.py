@@ -1,6 +1,7 @@
 """Search a mapspace for its optimum and state the certificate."""
 
 import time
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 
@@ -101,12 +102,11 @@ class Search:
     @cached_property
     def solver(self) -> Solver:
         """The solver on the hardware of the target; there has to be a candidate."""
-        return self._solver(self.spec)
+        return self._solver(self.spec, self.watch.asked)
 
-    def _solver(self, spec: Floats) -> Solver:
-        return Solver(
-            self.layer, spec, self.compute_pj, self.elided, self.keeps, self.slots, self.side, self.candidates
-        )
+    def _solver(self, spec: Floats, stopped: Callable[[], bool] = lambda: False) -> Solver:
+        given = (self.layer, spec, self.compute_pj, self.elided, self.keeps, self.slots, self.side, self.candidates)
+        return Solver(*given, stopped)
 
     def new_found(self) -> Found:
         """Return the record of a search that has found nothing yet."""

@@ -1,5 +1,7 @@
 """One pass over all parts of a search, the cheapest bound first: its tables are filled, then it is descended into."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from jouleloop.jit import njit, struck
@@ -72,6 +74,8 @@ from jouleloop.search.sketch import compulsory_pj
 #: Work of a quick descent for a first mapping, and how many may fail.
 _DIVE_TICKS, _MOST_DIVES = 20_000, 8
 _NEVER = 1 << 62
+#: Parts that are sketched between two looks at whether to stop.
+_SKETCHED = 50_000
 #: Most entries of all tables together, 400 MB of them. Where it takes more, tables know less of where runs started:
 #: weaker bounds, the same optimum.
 MOST_CELLS = 50_000_000
@@ -238,6 +242,8 @@ class Solver:
         Choices of what is kept, shape (choices, levels, data spaces).
     side
         See `Unrolled.side`.
+    stopped
+        Whether the search has to stop before it has begun.
     """
 
     def __init__(
@@ -250,6 +256,7 @@ class Solver:
         slots: Ints,
         side: Ints,
         candidates: Candidates,
+        stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         choices, levels, spaces = keeps.shape
         dims = len(layer.bounds)
@@ -304,7 +311,12 @@ class Solver:
         self.work = new_work(levels, spaces)
         self.stack = new_stack(levels, dims, points)
         self._mark_impossible()
-        sketch_parts(self.case, self.path, compute_pj, elided, self.parts, 0, count)
+        # No energy is negative, so 0 bounds a part that is not sketched before the search is stopped.
+        self.parts.value[~self.parts.tabled, PART_BOUND] = 0.0
+        for first in range(0, count, _SKETCHED):
+            if stopped():
+                break
+            sketch_parts(self.case, self.path, compute_pj, elided, self.parts, first, min(first + _SKETCHED, count))
 
     @property
     def bound_pj(self) -> Floats:
