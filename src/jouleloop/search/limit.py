@@ -102,17 +102,17 @@ class Watch:
         """Ask the search to stop as soon as it can; may be called from a signal handler."""
         self._asked = INTERRUPT
 
-    def asked(self) -> bool:
-        """Whether the search has to stop though it has counted nothing: its seconds are over, or somebody asked."""
-        return bool(self._asked) or (self.limit.seconds is not None and self.seconds >= self.limit.seconds)
+    def asked(self) -> str:
+        """Return what stops a search whatever it has counted, its seconds or somebody, or nothing."""
+        if self.limit.seconds is not None and self.seconds >= self.limit.seconds:
+            return SECONDS
+        return self._asked
 
     def stopped(self, counters: Ints) -> str:
         """Return what has stopped the search, or nothing."""
         if counters[STOPPED]:
             return _COUNTED[int(counters[STOPPED])]
-        if self.limit.seconds is not None and self.seconds >= self.limit.seconds:
-            return SECONDS
-        return self._asked
+        return self.asked()
 
     def run(self, some: Callable[[], bool], counters: Ints, progress: Callable[[], Progress]) -> str:
         """Call ``some``, which does some of the work and says whether it was the last, until it was or must not be.

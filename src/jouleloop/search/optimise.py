@@ -102,7 +102,7 @@ class Search:
     @cached_property
     def solver(self) -> Solver:
         """The solver on the hardware of the target; there has to be a candidate."""
-        return self._solver(self.spec, self.watch.asked)
+        return self._solver(self.spec, lambda: bool(self.watch.asked()))
 
     def _solver(self, spec: Floats, stopped: Callable[[], bool] = lambda: False) -> Solver:
         given = (self.layer, spec, self.compute_pj, self.elided, self.keeps, self.slots, self.side, self.candidates)
