@@ -154,10 +154,9 @@ def _others(rows: pd.DataFrame) -> list[str]:
     if rows.empty:
         return []
     counts = rows["verdict"].value_counts()
-    parts = [f"{counts[name]} {name}" for name in _VERDICT_ORDER if name in counts]
     refuted = [str(name) for name in rows.loc[rows["verdict"] == "refuted", "response"]]
-    if refuted:
-        place = next(i for i, part in enumerate(parts) if part.endswith(" refuted"))
-        parts[place] += f" ({', '.join(refuted[:_NAMED_LAYERS])}{', …' if len(refuted) > _NAMED_LAYERS else ''})"
+    more = ", …" if len(refuted) > _NAMED_LAYERS else ""
+    names = {"refuted": f" ({', '.join(refuted[:_NAMED_LAYERS])}{more})"}
+    parts = [f"{counts[name]} {name}{names.get(name, '')}" for name in _VERDICT_ORDER if name in counts]
     responses = "response" if len(rows) == 1 else "responses"
     return [f"Of {len(rows)} further {responses}, each against the growth expected of it: {', '.join(parts)}."]
