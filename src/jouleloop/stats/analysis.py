@@ -27,11 +27,10 @@ from jouleloop.stats.rows import (
     theory_row,
     verdict_row,
 )
-from jouleloop.stats.table import check_table, find_responses, groups, response_values
+from jouleloop.stats.table import ALL_RESPONSES, check_table, find_responses, groups, response_values
 
 __all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table"]
 
-_ALL = ("data", "total", "compute", "levels", "spaces", "dram_words")
 _DIGITS, _P_DIGITS = 10, 6
 """Significant digits of numbers and of p-values: below that, processors and libraries of special functions differ."""
 
@@ -167,13 +166,14 @@ def _described(energies: pd.DataFrame, sweeps: Sequence[SweepDescription]) -> di
     present = {str(name) for name in energies["sweep"].unique()}
     faults += [unknown(name, described, "sweep in the energies table") for name in sorted(present - set(described))]
     faults += [Fault("the sweep has no rows in the energies table", field=n) for n in sorted(set(described) - present)]
+    known = {response.name for response in find_responses(energies, ALL_RESPONSES)}
     for sweep in sweeps:
         for name in (sweep.growth, *sweep.response_growth.values()):
             try:
                 growth_named(name)
             except InputError as error:
                 faults += error.at(f"sweep {sweep.name}").faults
-        stated = set(sweep.response_growth) - {response.name for response in find_responses(energies, _ALL)}
+        stated = set(sweep.response_growth) - known
         hint = "names no response of the energies table"
         faults += [Fault(hint, field=f"sweep {sweep.name}.response_growth", value=name) for name in sorted(stated)]
     raise_all(faults)

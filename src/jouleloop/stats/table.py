@@ -156,6 +156,10 @@ def data_spaces(table: pd.DataFrame) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found, *_SPACES)))
 
 
+#: Every group of responses that a table may have.
+ALL_RESPONSES = ("data", "total", "compute", "levels", "spaces", "dram_words")
+
+
 def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]:
     """Return the responses that ``wanted`` names (see ``StatisticsOptions.responses``), in that order, each once.
 

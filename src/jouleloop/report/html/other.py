@@ -10,6 +10,7 @@ import pandas as pd
 from jouleloop.columns import read_table
 from jouleloop.report.html.numbers import number
 from jouleloop.report.html.plain import Cell, PlainTable, figure, text
+from jouleloop.stats.cases import ENERGY
 from jouleloop.stats.columns import VERDICTS
 from jouleloop.tables.layouts import ENERGIES
 
@@ -75,7 +76,7 @@ def comparison_table(tables: "ReportTables") -> PlainTable | None:
     if other is None:
         return None
     rows = []
-    for _, verdict in tables.verdicts[tables.verdicts["response"].isin(("data_pj", "total_pj"))].iterrows():
+    for _, verdict in tables.verdicts[tables.verdicts["response"].isin(ENERGY)].iterrows():
         sweep, architecture, response = (str(verdict[name]) for name in ("sweep", "architecture", "response"))
         here = tables.energies[(tables.energies["sweep"] == sweep) & (tables.energies["architecture"] == architecture)]
         here = here[here["status"] == "ok"].drop_duplicates("layer")

@@ -12,11 +12,10 @@ from jouleloop.report.html.numbers import compact
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.report.selection import fitted_line
 from jouleloop.stats.expected import growth_named
-from jouleloop.stats.table import Response, find_responses
+from jouleloop.stats.table import ALL_RESPONSES, Response, find_responses
 from jouleloop.tables.published import read_published
 
 _GROUP = ["sweep", "architecture", "engine", "energy_table"]
-_ALL = ("data", "total", "compute", "levels", "spaces", "dram_words")
 _LINE_POINTS = 80
 
 
@@ -94,7 +93,7 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
 
 def _responses(tables: ReportTables) -> dict[str, Response]:
     """Return the tested responses by name, with the columns that each is the sum of."""
-    known = {entry.name: entry for entry in find_responses(tables.energies, _ALL)}
+    known = {entry.name: entry for entry in find_responses(tables.energies, ALL_RESPONSES)}
     rows = tables.verdicts.drop_duplicates("response")[["response", "response_label", "unit"]]
     found = {}
     for name, label, unit in rows.itertuples(index=False):
