@@ -25,7 +25,7 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.read_design import Design, read_design
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import read_problem
 

@@ -20,7 +20,7 @@ from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.encode import encode_mappings
 from jouleloop.model.evaluate import evaluate_nests
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import load_network, load_sweep
 

@@ -9,8 +9,6 @@ before it does. Modules below are the project's own and may change at any time.
 """
 
 import importlib
-import sys
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -59,32 +57,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = importlib.import_module("jouleloop.search" if name == "search" else _HOME_OF[name])
-    return value if name == "search" else globals().setdefault(name, getattr(value, name))
+    return globals().setdefault(name, getattr(importlib.import_module(_HOME_OF[name]), name))
 
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
-
-
-class _SearchPackage(ModuleType):
-    """The package ``jouleloop.search``, which has the name of the function `search` and can be called like it."""
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        return importlib.import_module("jouleloop.api.run").search(*args, **options)
-
-    @property
-    def __signature__(self) -> Any:
-        return importlib.import_module("inspect").signature(importlib.import_module("jouleloop.api.run").search)
-
-
-class _Package(ModuleType):
-    """The package itself: `import` binds submodules to it as attributes, which would hide the function `search`."""
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name == "search" and type(value) is ModuleType:
-            value.__class__ = _SearchPackage
-        super().__setattr__(name, value)
-
-
-sys.modules[__name__].__class__ = _Package

@@ -1,7 +1,7 @@
 """Every mapping of Timeloop's mapspace, as the package's own `Mapping`, and the best of them by the symbolic counts.
 
 Slow and plain on purpose. The mapspace is `differential.uber`, the counts are `jouleloop.model.symbolic`; neither
-shares code with `jouleloop.mapspace`, `jouleloop.search` or the kernels.
+shares code with `jouleloop.mapspace`, `jouleloop.optimum` or the kernels.
 """
 
 import itertools

@@ -17,10 +17,10 @@ from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.files import write_json
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.search.certificate import certify
-from jouleloop.search.check.form import check_form, digest_of
-from jouleloop.search.check.verify import Refused, Verdict, verify
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.certificate import certify
+from jouleloop.optimum.check.form import check_form, digest_of
+from jouleloop.optimum.check.verify import Refused, Verdict, verify
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer

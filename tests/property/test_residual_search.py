@@ -17,8 +17,8 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import new_work
 from jouleloop.model.encode import encode_mapping
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.search.residual.counts import least_cost
-from jouleloop.search.residual.optimise import ResidualSearch, search_residuals
+from jouleloop.optimum.residual.counts import least_cost
+from jouleloop.optimum.residual.optimise import ResidualSearch, search_residuals
 
 #: Most mappings of a mapspace that is walked as a whole.
 MOST = 1500

@@ -18,7 +18,7 @@ from jouleloop.mapspace.space import FREE, MapSpace, Slot, build_mapspace
 from jouleloop.model.arrays import CAPACITY, MAX_LOOPS, NestArrays
 from jouleloop.model.encode import encode_hardware, encode_mapping
 from jouleloop.model.evaluate import evaluate_nests
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem

@@ -18,12 +18,12 @@ from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import MapSpace, build_mapspace
-from jouleloop.search.arrays import RADIX, VALUE
-from jouleloop.search.certificate import subject
-from jouleloop.search.check.design import Design, Factors
-from jouleloop.search.check.lemmas import Bounds, Loop, Merging
-from jouleloop.search.check.nests import Nests
-from jouleloop.search.optimise import Search
+from jouleloop.optimum.arrays import RADIX, VALUE
+from jouleloop.optimum.certificate import subject
+from jouleloop.optimum.check.design import Design, Factors
+from jouleloop.optimum.check.lemmas import Bounds, Loop, Merging
+from jouleloop.optimum.check.nests import Nests
+from jouleloop.optimum.optimise import Search
 from jouleloop.workload.problem import Problem
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))

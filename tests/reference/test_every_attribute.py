@@ -27,7 +27,7 @@ from jouleloop.mapspace.read import read_constraints
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
 from paths import ROOT

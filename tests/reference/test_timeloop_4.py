@@ -25,7 +25,7 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import has_windows
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import problem_from, read_problem
 from paths import REFERENCE, ROOT

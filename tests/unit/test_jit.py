@@ -97,7 +97,7 @@ def test_parts_are_compiled_into_what_python_calls(folder: Path) -> None:
 def test_reading_modules_with_kernels_does_not_load_numba() -> None:
     code = (
         "import sys\n"
-        "import jouleloop.search.optimise, jouleloop.model.evaluate, jouleloop.theory.fully_connected.bounds\n"
+        "import jouleloop.optimum.optimise, jouleloop.model.evaluate, jouleloop.theory.fully_connected.bounds\n"
         "sys.exit('numba' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

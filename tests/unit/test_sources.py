@@ -47,7 +47,7 @@ def test_words_compile_nothing_and_discard_no_result(package: Path, tmp_path: Pa
     [
         ("model/kernel.py", True, True),
         ("model/arrays.py", True, True),
-        ("search/optimise.py", False, True),
+        ("optimum/optimise.py", False, True),
         ("mapspace/space.py", False, True),
         ("theory/fully_connected/search.py", True, False),
         ("engines/verify.py", False, False),
@@ -77,5 +77,5 @@ def test_kernels_are_compiled_by_jit_alone() -> None:
 
 def test_readers_of_files_decide_no_result() -> None:
     names = {path.relative_to(PACKAGE).as_posix() for path in with_imports([PACKAGE / "engines/native.py"])}
-    assert {"model/kernel.py", "search/optimise.py", "workload/problem.py"} <= names
+    assert {"model/kernel.py", "optimum/optimise.py", "workload/problem.py"} <= names
     assert not any(name.startswith(("report", "tables", "config", "study", "stats", "cli")) for name in names)

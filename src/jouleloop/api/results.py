@@ -12,7 +12,7 @@ from jouleloop.mapping.nest import print_nest
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Result:
     def certificate(self) -> dict[str, Any]:
         """Return the proof of the optimum as plain data, which ``jouleloop check`` verifies with other code."""
         from jouleloop.mapspace.space import build_mapspace  # noqa: PLC0415
-        from jouleloop.search.certificate import certify  # noqa: PLC0415 - loads the kernels
+        from jouleloop.optimum.certificate import certify  # noqa: PLC0415 - loads the kernels
 
         if self.search is None:
             raise MappingError("a mapping that was given proves no optimum: there is no certificate")

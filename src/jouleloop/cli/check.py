@@ -27,8 +27,8 @@ def check(
     as_json: options.AsJson = False,
 ) -> None:
     """Verify that no mapping is better than a certificate claims; exit code 1 where it proves nothing."""
-    from jouleloop.search.check.form import check_form  # noqa: PLC0415 - loads the model
-    from jouleloop.search.check.verify import Refused, verify  # noqa: PLC0415
+    from jouleloop.optimum.check.form import check_form  # noqa: PLC0415 - loads the model
+    from jouleloop.optimum.check.verify import Refused, verify  # noqa: PLC0415
 
     try:
         data = check_form(read_json(file))
@@ -64,7 +64,7 @@ def _about_another(
     data: dict[str, object], arch: str, layer: str, constraints: str | None, hardware: HardwareChoice
 ) -> str:
     """Return in what a certificate differs from a design and layer, or an empty text."""
-    from jouleloop.search.certificate import subject  # noqa: PLC0415 - loads the kernels
+    from jouleloop.optimum.certificate import subject  # noqa: PLC0415 - loads the kernels
 
     problem = problem_of(layer)
     target = hardware.load(arch, constraints, problem.shape).target(problem)

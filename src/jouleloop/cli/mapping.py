@@ -18,7 +18,7 @@ from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_json, write_text
-from jouleloop.search.limit import INTERRUPT
+from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.terminal.console import print_json, stderr
 from jouleloop.terminal.splice import spliced
 

@@ -10,7 +10,7 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.model.semantics import rules_of
-from jouleloop.search.result import Profile, SearchResult
+from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.terminal.console import print_table, print_text, stdout
 
 

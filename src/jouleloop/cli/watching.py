@@ -9,7 +9,7 @@ from types import FrameType
 from rich.status import Status
 
 from jouleloop.jit import cache_folder
-from jouleloop.search.limit import Limit, Progress, Watch
+from jouleloop.optimum.limit import Limit, Progress, Watch
 from jouleloop.terminal.console import stderr
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)

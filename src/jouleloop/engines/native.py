@@ -8,10 +8,10 @@ from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import searched_as
-from jouleloop.search.limit import Limit, Watch
-from jouleloop.search.optimise import search_mapspace
-from jouleloop.search.residual.optimise import search_residuals
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.limit import Limit, Watch
+from jouleloop.optimum.optimise import search_mapspace
+from jouleloop.optimum.residual.optimise import search_residuals
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 

@@ -9,7 +9,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import RULES
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 #: Semantics of the model by Timeloop version; see docs/validation.md. Searches are proven for all but timeloop-4.

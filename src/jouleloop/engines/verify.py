@@ -11,7 +11,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.files import is_file, read_json
 from jouleloop.mapping.formats import from_levels
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 

@@ -12,8 +12,8 @@ from typing import Any
 from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError, JouleloopError
 from jouleloop.files import remove_left_over
-from jouleloop.search.limit import SECONDS
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.limit import SECONDS
+from jouleloop.optimum.result import SearchResult
 from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet

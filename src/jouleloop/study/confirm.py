@@ -16,7 +16,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.mapping.formats import from_levels
 from jouleloop.mapping.mapping import Mapping as Nest
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.study.compute import ChunkReport, Job, Record, run_chunk
 from jouleloop.study.engines import engine_of
 from jouleloop.study.keys import code_digest, engine_identity

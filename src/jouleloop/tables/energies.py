@@ -9,7 +9,7 @@ import pandas as pd
 from jouleloop.errors import Fault, JouleloopError, raise_all
 from jouleloop.mapping.compact import kept_text
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import Job, Record, run_chunk
 from jouleloop.study.store import ResultStore

@@ -37,7 +37,7 @@ def test_importing_loads_nothing_heavy() -> None:
 
 def test_the_function_search_is_not_hidden_by_the_package_of_its_name() -> None:
     code = (
-        "import jouleloop.search.result, jouleloop as jl, inspect; from jouleloop.search.optimise import TIE; "
+        "import jouleloop.optimum.result, jouleloop as jl, inspect; from jouleloop.optimum.optimise import TIE; "
         "print(callable(jl.search), 'layer' in inspect.signature(jl.search).parameters, TIE > 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.search.check.form import digest_of
+from jouleloop.optimum.check.form import digest_of
 
 
 def run(*arguments: str) -> tuple[int, str, str]:

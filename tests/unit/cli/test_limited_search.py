@@ -7,7 +7,7 @@ import pytest
 
 from jouleloop.cli.app import main
 from jouleloop.model.arrays import Ints
-from jouleloop.search.limit import INTERRUPT, Watch
+from jouleloop.optimum.limit import INTERRUPT, Watch
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:

@@ -12,7 +12,7 @@ from jouleloop.errors import InputError
 from jouleloop.mapspace.read import build_constraints, inline_constraints, read_constraints, read_mapper
 from jouleloop.mapspace.space import FREE, build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.layer import CONV, Layer
 from paths import ROOT
 

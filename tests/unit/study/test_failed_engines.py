@@ -10,7 +10,7 @@ from jouleloop.engines.registry import get_engine
 from jouleloop.engines.timeloop.process import ProgramWatch, run_program
 from jouleloop.errors import EngineError
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.study.compute import Job, run_chunk
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetFiles, TargetSet

@@ -16,7 +16,7 @@ from jouleloop.errors import EngineError, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
 from jouleloop.names import safe_cell, safe_name
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.study.chunks import (
     chunk_count,
     chunk_digest,

@@ -9,7 +9,7 @@ from jouleloop.api.project import target_files
 from jouleloop.energy.estimator import load_costs
 from jouleloop.mapspace.read_design import read_design
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.study.specs import timeloop_input
 from jouleloop.study.targets import TargetSet
 from jouleloop.workload.sizes import parse_layer

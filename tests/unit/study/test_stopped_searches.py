@@ -6,8 +6,8 @@ from pathlib import Path
 from jouleloop.api.project import load_target
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
-from jouleloop.search.limit import SECONDS
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.limit import SECONDS
+from jouleloop.optimum.result import SearchResult
 from jouleloop.study.compute import Job, run_chunk
 from jouleloop.study.store import ResultStore
 from jouleloop.workload.problem import Problem

@@ -20,7 +20,7 @@ from jouleloop.errors import EngineError, Fault, InputError, MappingError, raise
 from jouleloop.files import read_json, write_json, write_text
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 #: The Python that has accelforge, or the folder of its environment.

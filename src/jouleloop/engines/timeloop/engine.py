@@ -21,7 +21,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.model.semantics import has_windows
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 __all__ = ["TimeloopEngine", "TimeloopOptions", "has_windows"]

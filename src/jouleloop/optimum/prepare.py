@@ -9,7 +9,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
 from jouleloop.model.kernel import box_words
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     COINCIDE,
     DISTINCT,
     DISTINCT_LINKED,
@@ -23,7 +23,7 @@ from jouleloop.search.arrays import (
     SIDE,
     Unrolled,
 )
-from jouleloop.search.costs import crossing_pj, fill_rate
+from jouleloop.optimum.costs import crossing_pj, fill_rate
 
 
 def find_sides(coef: Ints, bounds: Ints) -> Ints:

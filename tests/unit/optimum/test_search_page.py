@@ -4,10 +4,10 @@ import math
 
 from jouleloop.api.project import load_target
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.search.certificate import subject
-from jouleloop.search.check.design import Design
-from jouleloop.search.check.lemmas import Bounds
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.certificate import subject
+from jouleloop.optimum.check.design import Design
+from jouleloop.optimum.check.lemmas import Bounds
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import ROOT
 

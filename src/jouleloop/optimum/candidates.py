@@ -11,7 +11,7 @@ import numpy as np
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.mapspace.spatial import Arrangement, unrollings
 from jouleloop.model.arrays import DIM, MAX_LOOPS, Bools, Ints
-from jouleloop.search.arrays import HALO, IDLE, LAST, RUN, Arrangements
+from jouleloop.optimum.arrays import HALO, IDLE, LAST, RUN, Arrangements
 
 
 class Candidates(NamedTuple):

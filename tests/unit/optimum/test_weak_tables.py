@@ -8,8 +8,8 @@ from jouleloop.api.project import load_target
 from jouleloop.engines.native import NativeEngine
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.search import solve
-from jouleloop.search.optimise import Search
+from jouleloop.optimum import solve
+from jouleloop.optimum.optimise import Search
 from jouleloop.workload.sizes import parse_layer
 
 

@@ -7,8 +7,8 @@ import pytest
 
 from jouleloop.errors import InputError
 from jouleloop.mapspace.space import FREE
-from jouleloop.search.residual.descend import next_end
-from jouleloop.search.residual.size import count_chains
+from jouleloop.optimum.residual.descend import next_end
+from jouleloop.optimum.residual.size import count_chains
 
 
 def ends(passes: int, most_outside: int, factor: int, slot: tuple[int, int, int] = (FREE, 1000, 1)) -> list[int]:
@@ -51,7 +51,7 @@ def test_chains_are_counted(passes: int) -> None:
 def test_windows_and_other_objectives_are_refused() -> None:
     from jouleloop.api.hardware import Architecture
     from jouleloop.mapspace.space import build_mapspace
-    from jouleloop.search.residual.optimise import search_residuals
+    from jouleloop.optimum.residual.optimise import search_residuals
     from jouleloop.workload.sizes import parse_layer
 
     arch = Architecture.read("eyeriss", factors="imperfect")

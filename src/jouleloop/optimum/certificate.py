@@ -1,7 +1,7 @@
 """Write what proves an optimum: layer, design, mapping, and why every other part of the mapspace is no better.
 
 The parts are one for each choice of what is kept and each unrolling. A part is left out by the bound of its tables, or
-followed cut by cut. `jouleloop.search.check` verifies the file with none of the code that wrote it.
+followed cut by cut. `jouleloop.optimum.check` verifies the file with none of the code that wrote it.
 """
 
 from typing import Any
@@ -17,7 +17,7 @@ from jouleloop.model.encode import encode_hardware
 from jouleloop.model.evaluate import first_fills_elided
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     BEST_CYCLES,
     BEST_PJ,
     BEST_PRODUCT,
@@ -34,12 +34,12 @@ from jouleloop.search.arrays import (
     new_counters,
     new_log,
 )
-from jouleloop.search.check.form import digest_of
-from jouleloop.search.descend import beaten
-from jouleloop.search.lattice import digit
-from jouleloop.search.optimise import Search, delay_power_of, mode_of
-from jouleloop.search.result import SearchResult
-from jouleloop.search.solve import Solver
+from jouleloop.optimum.check.form import digest_of
+from jouleloop.optimum.descend import beaten
+from jouleloop.optimum.lattice import digit
+from jouleloop.optimum.optimise import Search, delay_power_of, mode_of
+from jouleloop.optimum.result import SearchResult
+from jouleloop.optimum.solve import Solver
 
 #: Version of the format.
 FORMAT = 1

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jouleloop.model.arrays import Ints
-from jouleloop.search.arrays import BY_EVALUATIONS, BY_NODES, PAUSE, STOPPED, TICKS, new_counters
+from jouleloop.optimum.arrays import BY_EVALUATIONS, BY_NODES, PAUSE, STOPPED, TICKS, new_counters
 
 #: What may stop a search before it ends.
 BUDGET, NODE_COUNT, SECONDS, INTERRUPT = "budget", "nodes", "seconds", "interrupt"

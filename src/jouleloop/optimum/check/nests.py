@@ -9,8 +9,8 @@ from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.semantics import FIRST_FILLS_ELIDED
 from jouleloop.model.symbolic import SymbolicEnergies, symbolic_energies
-from jouleloop.search.check.design import Design, Factors, Keep, Order
-from jouleloop.search.check.lemmas import Loop
+from jouleloop.optimum.check.design import Design, Factors, Keep, Order
+from jouleloop.optimum.check.lemmas import Loop
 from jouleloop.workload.problem import DataSpace, Problem, ProblemShape, Term
 
 

@@ -1,6 +1,6 @@
 """The descent: from DRAM inward, level by level, every cut of the tile and loop order that its bound does not rule out.
 
-What is already chosen is counted exactly; what is not is bounded by `jouleloop.search.bounds`. A complete nest is
+What is already chosen is counted exactly; what is not is bounded by `jouleloop.optimum.bounds`. A complete nest is
 evaluated by the model itself, in every order of its innermost loops and arrangement of its spatial loops that can
 matter. A node first lists its tiles, each with the least bound over all orders of its loops; a tile's orders are
 priced when its turn comes, so that what no order can save is never ordered.
@@ -11,7 +11,7 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Bools, Floats, Ints, WorkArrays
 from jouleloop.model.evaluate import evaluate_nest
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     BEGIN,
     BEST_CYCLES,
     BEST_PJ,
@@ -78,11 +78,11 @@ from jouleloop.search.arrays import (
     Path,
     Stack,
 )
-from jouleloop.search.bounds import further
-from jouleloop.search.closure import whole_state
-from jouleloop.search.lattice import digit
-from jouleloop.search.order import decode_order, encode_order, free_group, order_after, pop, push, sort_by_rank
-from jouleloop.search.path import cross, floor_pj_of, least_cycles, next_cut, place_loops, read_tile, state_of
+from jouleloop.optimum.bounds import further
+from jouleloop.optimum.closure import whole_state
+from jouleloop.optimum.lattice import digit
+from jouleloop.optimum.order import decode_order, encode_order, free_group, order_after, pop, push, sort_by_rank
+from jouleloop.optimum.path import cross, floor_pj_of, least_cycles, next_cut, place_loops, read_tile, state_of
 
 #: Work of one evaluation and of one order, where listing a tile is 1 (measured).
 _EVALUATION_TICKS, _ORDER_TICKS = 30, 4

@@ -9,10 +9,10 @@ from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_many
 from jouleloop.model.objective import OBJECTIVES, Objective
-from jouleloop.search.certificate import certify
-from jouleloop.search.check.form import check_form
-from jouleloop.search.check.verify import verify
-from jouleloop.search.optimise import search_mapspace
+from jouleloop.optimum.certificate import certify
+from jouleloop.optimum.check.form import check_form
+from jouleloop.optimum.check.verify import verify
+from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.sizes import parse_layer
 
 

@@ -2,7 +2,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
-from jouleloop.search.arrays import RANK
+from jouleloop.optimum.arrays import RANK
 
 
 @njit

@@ -4,7 +4,7 @@ import math
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ, Floats
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     AGAIN_PJ,
     ASK_BLOCK,
     ASK_FREE,

@@ -67,7 +67,7 @@ class Design:
     Parameters
     ----------
     data
-        The certificate as read from JSON; its keys are those that `jouleloop.search.certificate` writes.
+        The certificate as read from JSON; its keys are those that `jouleloop.optimum.certificate` writes.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:

@@ -4,7 +4,7 @@ A state is the tile, the innermost loop outside it, and where the run of loops t
 one data space in place while it is not read again. Without sliding windows the state says all that the boundary costs,
 so the bound is exact. With them it takes windows to lose nothing but where a loop outside their rank moves, and mesh
 links to succeed wherever they could. Levels alternate: a boundary is priced for every state here, then
-`jouleloop.search.closure` minimises over the loops of the level outside it.
+`jouleloop.optimum.closure` minimises over the loops of the level outside it.
 """
 
 import math
@@ -13,7 +13,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     COINCIDE,
     COUNT,
     DISTINCT,
@@ -32,9 +32,9 @@ from jouleloop.search.arrays import (
     WHOLE,
     Case,
 )
-from jouleloop.search.closure import close
-from jouleloop.search.costs import crossing_pj
-from jouleloop.search.lattice import advance
+from jouleloop.optimum.closure import close
+from jouleloop.optimum.costs import crossing_pj
+from jouleloop.optimum.lattice import advance
 
 #: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, iterations outside, and
 #: indices of all tiles below one instance of the level outside.

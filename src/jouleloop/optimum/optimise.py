@@ -15,7 +15,7 @@ from jouleloop.model.arrays import CAPACITY, SPATIAL, TEMPORAL, Floats, Ints, La
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
 from jouleloop.model.objective import OBJECTIVES, Objective
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     BEST_CYCLES,
     BEST_PJ,
     BEST_PRODUCT,
@@ -40,11 +40,11 @@ from jouleloop.search.arrays import (
     new_counters,
     new_found,
 )
-from jouleloop.search.candidates import find_candidates
-from jouleloop.search.limit import Progress, Watch
-from jouleloop.search.prepare import find_sides
-from jouleloop.search.result import Profile, SearchResult
-from jouleloop.search.solve import Solver
+from jouleloop.optimum.candidates import find_candidates
+from jouleloop.optimum.limit import Progress, Watch
+from jouleloop.optimum.prepare import find_sides
+from jouleloop.optimum.result import Profile, SearchResult
+from jouleloop.optimum.solve import Solver
 
 #: Energies closer than this, relatively, are ties.
 TIE = 1e-11
@@ -54,7 +54,7 @@ NEXT_METRIC = 1e-3
 
 #: What may be minimised besides the single objectives: energy, with the delay as the next metric.
 _NEXT = ("energy", "delay")
-#: Stages of a search, and what is counted by level (places `ENTERED` and on of `jouleloop.search.arrays`).
+#: Stages of a search, and what is counted by level (places `ENTERED` and on of `jouleloop.optimum.arrays`).
 _STAGES = ("unrollings", "search", "ties")
 _COUNTED = ("nodes", "tiles", "no room", "tiles out", "orders", "orders out", "out later")
 

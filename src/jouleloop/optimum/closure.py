@@ -4,7 +4,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     COUNT,
     DOWN,
     FIXED,
@@ -21,7 +21,7 @@ from jouleloop.search.arrays import (
     Grid,
     Tables,
 )
-from jouleloop.search.lattice import advance
+from jouleloop.optimum.lattice import advance
 
 
 @njit

@@ -17,7 +17,7 @@ from jouleloop.model.arrays import (
     WorkArrays,
     new_work,
 )
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     BEGIN,
     CANONICAL,
     CHILD_BOUND,
@@ -63,13 +63,13 @@ from jouleloop.search.arrays import (
     new_log,
     new_stack,
 )
-from jouleloop.search.bounds import fill_bounds, further
-from jouleloop.search.candidates import Candidates
-from jouleloop.search.descend import beaten, descend, start_descent
-from jouleloop.search.lattice import fill_grid, find_kinds, new_grid
-from jouleloop.search.order import pop, push
-from jouleloop.search.prepare import prepare
-from jouleloop.search.sketch import compulsory_pj
+from jouleloop.optimum.bounds import fill_bounds, further
+from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.descend import beaten, descend, start_descent
+from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
+from jouleloop.optimum.order import pop, push
+from jouleloop.optimum.prepare import prepare
+from jouleloop.optimum.sketch import compulsory_pj
 
 #: Work of a quick descent for a first mapping, and how many may fail.
 _DIVE_TICKS, _MOST_DIVES = 20_000, 8

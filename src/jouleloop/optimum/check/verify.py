@@ -8,9 +8,9 @@ from typing import Any
 
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.search.check.design import Design, Factors, Keep
-from jouleloop.search.check.lemmas import Bounds, Loop, Merging
-from jouleloop.search.check.nests import Nests, is_valid
+from jouleloop.optimum.check.design import Design, Factors, Keep
+from jouleloop.optimum.check.lemmas import Bounds, Loop, Merging
+from jouleloop.optimum.check.nests import Nests, is_valid
 
 #: Relative slack for the rounding of the double-precision sums that the search compares.
 ROUNDING = Fraction(1, 10**11)

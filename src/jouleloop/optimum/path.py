@@ -15,7 +15,7 @@ from jouleloop.model.arrays import (
     Ints,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     COUNT,
     KIND,
     LOOPS,
@@ -30,10 +30,10 @@ from jouleloop.search.arrays import (
     Case,
     Path,
 )
-from jouleloop.search.bounds import admits
-from jouleloop.search.costs import crossing_pj
-from jouleloop.search.lattice import digit, index_of
-from jouleloop.search.words import asked_words, count_steps, filled_words, find_reach, settle, words_of_plain_ranks
+from jouleloop.optimum.bounds import admits
+from jouleloop.optimum.costs import crossing_pj
+from jouleloop.optimum.lattice import digit, index_of
+from jouleloop.optimum.words import asked_words, count_steps, filled_words, find_reach, settle, words_of_plain_ranks
 
 
 @njit

@@ -12,8 +12,8 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import JouleloopError
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.search.limit import BUDGET, INTERRUPT, NODE_COUNT, SECONDS, Limit, Progress, Watch
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.limit import BUDGET, INTERRUPT, NODE_COUNT, SECONDS, Limit, Progress, Watch
+from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
 SEEDS = range(14)

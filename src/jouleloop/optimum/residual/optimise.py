@@ -25,11 +25,11 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
-from jouleloop.search.arrays import new_counters
-from jouleloop.search.limit import Watch
-from jouleloop.search.residual.bound import CROSSING, bound_unrolling
-from jouleloop.search.residual.counts import MOST_DIMS
-from jouleloop.search.residual.descend import (
+from jouleloop.optimum.arrays import new_counters
+from jouleloop.optimum.limit import Watch
+from jouleloop.optimum.residual.bound import CROSSING, bound_unrolling
+from jouleloop.optimum.residual.counts import MOST_DIMS
+from jouleloop.optimum.residual.descend import (
     COUNTERS,
     CUT_BOUND,
     CUT_CAPACITY,
@@ -44,8 +44,8 @@ from jouleloop.search.residual.descend import (
     descend,
     new_best,
 )
-from jouleloop.search.residual.size import factorizations
-from jouleloop.search.result import SearchResult
+from jouleloop.optimum.residual.size import factorizations
+from jouleloop.optimum.result import SearchResult
 
 #: Between two looks at the clock a search walks so many nodes more.
 _NODES_AT_ONCE = 2_000_000

@@ -29,8 +29,8 @@ from jouleloop.model.arrays import (
 from jouleloop.model.evaluate import evaluate_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
-from jouleloop.search.residual.bound import CHILD, crossing_pj
-from jouleloop.search.residual.counts import least_cost
+from jouleloop.optimum.residual.bound import CHILD, crossing_pj
+from jouleloop.optimum.residual.counts import least_cost
 
 #: Places of a slot: the factor where it is fixed (0 where it is free), most, least, and rank of its loop.
 FIXED, MOST, LEAST, RANK, SLOT = range(5)
@@ -69,7 +69,7 @@ class Unrolled(NamedTuple):
     factors, idle
         Spatial factors, and whether some of those units are never used, shape (levels, dimensions).
     crossings, counts, instances
-        See `jouleloop.search.residual.bound.fill_crossings`.
+        See `jouleloop.optimum.residual.bound.fill_crossings`.
     loops
         Arrangements on the mesh by level, shape (levels, arrangements, MAX_LOOPS, 3); outermost first.
     numbers

@@ -6,7 +6,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Ints
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     AXIS_PLACES,
     COUNT,
     DOWN,

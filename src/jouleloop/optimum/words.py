@@ -9,7 +9,7 @@ import math
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, STEP, Floats, Ints
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     COINCIDE,
     DISTINCT,
     DISTINCT_LINKED,

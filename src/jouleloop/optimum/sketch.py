@@ -6,7 +6,7 @@
 import math
 
 from jouleloop.jit import njit
-from jouleloop.search.arrays import (
+from jouleloop.optimum.arrays import (
     COINCIDE,
     DISTINCT,
     DISTINCT_LINKED,
@@ -15,7 +15,7 @@ from jouleloop.search.arrays import (
     REST,
     Case,
 )
-from jouleloop.search.costs import crossing_pj
+from jouleloop.optimum.costs import crossing_pj
 
 
 @njit

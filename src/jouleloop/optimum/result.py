@@ -6,7 +6,7 @@ from typing import Any, Literal
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.search.limit import gap_of
+from jouleloop.optimum.limit import gap_of
 
 Status = Literal["ok", "no_mapping", "invalid", "failed"]
 
