@@ -1,18 +1,14 @@
 """One search on a terminal: where it stands, and how Ctrl-C stops it with what it has."""
 
 import contextlib
-import signal
-import threading
 from collections.abc import Callable, Iterator
-from types import FrameType
 
 from rich.status import Status
 
 from jouleloop.jit import cache_folder
 from jouleloop.optimum.limit import Limit, Progress, Watch
+from jouleloop.signals import asked_by_signals
 from jouleloop.terminal.console import stderr
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
@@ -24,7 +20,7 @@ def watched(seconds: float | None, *, profile: bool = False) -> Iterator[Watch]:
     with contextlib.ExitStack() as stack:
         status = stack.enter_context(stderr.status("native searches")) if stderr.is_terminal else None
         watch = Watch(Limit(seconds), None if status is None else _shown(status), profile=profile)
-        stack.enter_context(_stopped_by_signals(watch))
+        stack.enter_context(asked_by_signals(watch.stop))
         yield watch
 
 
@@ -38,29 +34,6 @@ def line(progress: Progress) -> str:
 
 def _shown(status: Status) -> Callable[[Callable[[], Progress]], None]:
     return lambda progress: status.update(line(progress()))
-
-
-@contextlib.contextmanager
-def _stopped_by_signals(watch: Watch) -> Iterator[None]:
-    # Only the main thread may say what a signal does.
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        watch.stop()
-        for one, handler in before.items():
-            signal.signal(one, handler)
-
-    for number in _SIGNALS:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def say_if_compiling() -> None:

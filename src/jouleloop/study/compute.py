@@ -12,8 +12,9 @@ from typing import Any
 from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError, JouleloopError
 from jouleloop.files import remove_left_over
-from jouleloop.optimum.limit import SECONDS
+from jouleloop.optimum.limit import INTERRUPT, SECONDS
 from jouleloop.optimum.result import SearchResult
+from jouleloop.signals import end_if_told
 from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
@@ -167,7 +168,7 @@ def _store(job: Job, store: ResultStore, results: dict[str, SearchResult]) -> li
     What failed is kept apart: a table has its reason, and the next run tries again. So is what a limit of seconds
     stopped, until the limit is raised.
     """
-    records = {key: result.as_json() for key, result in results.items()}
+    records = {key: result.as_json() for key, result in results.items() if result.stopped != INTERRUPT}
     failed = {key: record for key, record in records.items() if record["status"] == "failed"}
     stopped = {key: record for key, record in records.items() if record.get("stopped") == SECONDS}
     path = store.write({key: records[key] for key in records.keys() - failed.keys() - stopped.keys()})
@@ -197,7 +198,9 @@ def _searched(job: Job, layers: Sequence[Layer]) -> Iterator[tuple[int, SearchRe
         many = getattr(job.engine, "search_many", None)
         if many is None:
             for index in indices:
-                yield index, search_one(job, problems[index], target)
+                result = search_one(job, problems[index], target)
+                end_if_told()
+                yield index, result
             continue
         try:
             results = many([problems[index] for index in indices], target, job.options)
