@@ -19,7 +19,7 @@ from jouleloop.cli.watching import say_if_compiling, stopped_by_signals
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
 from jouleloop.study.compute import Job
-from jouleloop.study.progress import search_line
+from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.study.runlog import log_to
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import Searches, summary_text, write_summary
@@ -88,15 +88,24 @@ def search_all(
     stdout.print(f"{files} written to {output}; next: jouleloop {then} {output}", highlight=False, markup=False)
 
 
+#: Seconds after which a search is shown by itself.
+_LONG_SECONDS = 1.0
+
+
 class _Bars(Progress):
     """A bar an architecture, and below them how the search goes that is under way."""
 
-    under_way = ""
+    watch: Watch | None = None
+    #: What was told last, and of the search that began when.
+    told: tuple[float, str] = (0.0, "")
 
     def get_renderables(self) -> Iterable[RenderableType]:
         """Yield the bars and the line below them."""
         yield from super().get_renderables()
-        yield Text(self.under_way)
+        watch = self.watch
+        if watch is not None and watch.subject and watch.seconds > _LONG_SECONDS:
+            began, line = self.told
+            yield Text(f"{watch.subject}: {line if began == watch.started else UNTOLD}")
 
 
 def _search(sweeps: Sequence[Sweep], jobs: Mapping[str, Job], store: ResultStore) -> Searches:
@@ -141,14 +150,16 @@ def _watched(job: Job, bars: _Bars) -> Iterator[None]:
     """Show every search that takes long below the bars, and let a signal stop it."""
 
     def tell(watch: Watch, where: Callable[[], SearchProgress]) -> None:
-        bars.under_way = f"{watch.subject}: {search_line(where())}"
+        bars.told = (watch.started, search_line(where()))
 
-    watch = job.watched(tell)
+    bars.watch = watch = job.watched(tell)
     if watch is None:
         yield
         return
-    with stopped_by_signals(watch):
-        yield
-    bars.under_way = ""
+    try:
+        with stopped_by_signals(watch):
+            yield
+    finally:
+        bars.watch = None
     if watch.asked() == INTERRUPT:
         raise KeyboardInterrupt

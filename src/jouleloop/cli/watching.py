@@ -8,7 +8,7 @@ from types import FrameType
 
 from jouleloop.jit import cache_folder
 from jouleloop.optimum.limit import Limit, Watch
-from jouleloop.study.progress import search_line
+from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.terminal.console import stderr
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
@@ -21,7 +21,7 @@ def watched(seconds: float | None, *, profile: bool = False) -> Iterator[Watch]:
     On a terminal it shows how the search goes.
     """
     with contextlib.ExitStack() as stack:
-        status = stack.enter_context(stderr.status("native searches")) if stderr.is_terminal else None
+        status = stack.enter_context(stderr.status(UNTOLD)) if stderr.is_terminal else None
         tell = None if status is None else lambda _, progress: status.update(search_line(progress()))
         watch = Watch(Limit(seconds), tell, profile=profile)
         stack.enter_context(stopped_by_signals(watch))

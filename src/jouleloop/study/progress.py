@@ -19,6 +19,8 @@ _FOLDER = "progress"
 _SECONDS_BETWEEN = 15.0
 #: Seconds after which a search is long enough to be told of.
 _LONG_SECONDS = 1.5
+#: Where a search stands that has not told yet.
+UNTOLD = "listing the parts of the mapspace"
 
 
 @dataclass(frozen=True)
