@@ -16,7 +16,7 @@ from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping as Nest
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.workload.layer import CONV
+from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
 
@@ -100,7 +100,7 @@ def evaluate(
         Where it is no mapping of this layer on this architecture.
     """
     problem = problem_of(layer)
-    hardware = architecture_of(architecture, problem)
+    hardware = countable(lambda constraints: architecture_of(architecture, problem, constraints), problem)
     target = hardware.target(problem)
     nest = mapping if isinstance(mapping, Nest) else read_mapping(mapping, problem, target)
     back_end = get_engine(engine) if isinstance(engine, str) else engine
@@ -213,6 +213,21 @@ def jobs_of(
             raise InputError(Fault("two architectures have one name", "--arch", value=hardware.name))
         jobs[hardware.name] = Job(hardware.targets, back_end, options)
     return jobs
+
+
+def countable(load: Callable[[str | None], Architecture], problem: Problem) -> Architecture:
+    """Return the architecture to count a mapping on, of ``load``, which takes the name of a set of constraints.
+
+    Constraints that are not written for the shape of the problem do not matter then, and are left out.
+    """
+    try:
+        found = load(None)
+        found.target(problem)
+    except InputError:
+        if problem.shape in (CONV, GROUPED_CONV):
+            raise
+        return load("none")
+    return found
 
 
 def architecture_of(

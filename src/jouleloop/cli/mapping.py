@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jouleloop.api.layers import problem_of
-from jouleloop.api.run import evaluate, search_told
+from jouleloop.api.run import countable, evaluate, search_told
 from jouleloop.cli import options
 from jouleloop.cli.hints import hints, narrower
 from jouleloop.cli.show import show_profile, show_result
@@ -118,7 +118,8 @@ def evaluate_mapping(
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = problem_of(layer)
-    result = evaluate(hardware.load(arch, shape=problem.shape), problem, mapping, engine=engine)
+    chosen = countable(lambda constraints: hardware.load(arch, constraints, problem.shape), problem)
+    result = evaluate(chosen, problem, mapping, engine=engine)
     if as_json:
         print_json(result.as_dict())
     else:

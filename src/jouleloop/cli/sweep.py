@@ -83,9 +83,8 @@ def search_all(
     summary = summary_of(table, timings, searches)
     write_summary(output / "summary.json", summary)
     stdout.print(summary_text(summary, time.monotonic() - started), highlight=False, markup=False)
-    network = any(points.is_network for points in sweeps)
-    files, then = ("networks and energies", "figures") if network else ("energies", "report")
-    stdout.print(f"{files} written to {output}; next: jouleloop {then} {output}", highlight=False, markup=False)
+    files = "networks and energies" if any(points.is_network for points in sweeps) else "energies"
+    stdout.print(f"{files} written to {output}; next: jouleloop report {output}", highlight=False, markup=False)
 
 
 #: Seconds after which a search is shown by itself.
