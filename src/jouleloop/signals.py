@@ -4,6 +4,7 @@ Python turns SIGINT into an exception wherever it stands, and lets SIGTERM end t
 raise `Ended` once, what follows from it is not disturbed, and a process that does not come to its end is left.
 """
 
+import _thread
 import contextlib
 import os
 import signal
@@ -15,7 +16,9 @@ from types import FrameType
 #: What ends a process; the last only where it is not ignored (``nohup``).
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Seconds in which a process that was told to end has to do so, and after which a further signal ends it at once.
-_MOST_SECONDS, _PATIENCE_SECONDS = 4.0, 1.0
+_MOST_SECONDS, _PATIENCE_SECONDS = 3.0, 1.0
+#: Seconds in which a search that was asked to stop has to do so.
+_ASKED_SECONDS = 1.5
 _IMPORTS = "<frozen importlib"
 _SHOW_CURSOR = b"\x1b[?25h"
 
@@ -25,15 +28,17 @@ class Ended(KeyboardInterrupt):
 
 
 class _Told:
-    """Whether a signal came, which, and when."""
+    """Which signal came and when, if any did, and whether it was raised."""
 
     number: int | None = None
     at = 0.0
+    raised = False
 
 
-def told() -> bool:
-    """Whether a signal has told the process to end: an exception may get lost where Python cannot hand it on."""
-    return _Told.number is not None
+class _Asked:
+    """Which turn of `asked_by_signals` it is: what is due later must not strike another one."""
+
+    now = 0
 
 
 def exit_code() -> int:
@@ -42,8 +47,8 @@ def exit_code() -> int:
 
 
 def end_if_told() -> None:
-    """Raise `Ended` where a signal has come and its exception got lost."""
-    if _Told.number is not None:
+    """Raise `Ended` where it was raised and got lost: Python cannot hand it on from everywhere."""
+    if _Told.raised:
         raise Ended
 
 
@@ -53,7 +58,7 @@ def ended_by_signals() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    _Told.number = None
+    _Told.number, _Told.raised = None, False
     ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
     before = {number: signal.signal(number, _end) for number in (_SIGNALS[:2] if ignored else _SIGNALS)}
     try:
@@ -67,7 +72,7 @@ def ended_by_signals() -> Iterator[None]:
 
 @contextlib.contextmanager
 def asked_by_signals(stop: Callable[[], None]) -> Iterator[None]:
-    """Let the first signal call ``stop`` inside instead, and the second one do what it did before."""
+    """Let the first signal call ``stop`` inside; the second one, or some time, does what the first did before."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -78,16 +83,19 @@ def asked_by_signals(stop: Callable[[], None]) -> Iterator[None]:
         _Told.number, _Told.at = number, time.monotonic()
         stop()
         restore()
+        _later(_ASKED_SECONDS, lambda: _thread.interrupt_main(signal.Signals(number)) if _Asked.now == turn else None)
 
     def restore() -> None:
         for number, handler in before.items():
             signal.signal(number, handler)
 
+    _Asked.now = turn = _Asked.now + 1
     for number in before:
         signal.signal(number, ask)
     try:
         yield
     finally:
+        _Asked.now += 1
         restore()
 
 
@@ -104,7 +112,7 @@ def terminated_late() -> Iterator[None]:
     try:
         yield
     finally:
-        number, _Told.number = _Told.number, None
+        number, _Told.number, _Told.raised = _Told.number, None, False
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         if number is not None:
             os.kill(os.getpid(), number)
@@ -135,8 +143,8 @@ def give_up_when_told(first: Callable[[], None], last: Callable[[], None]) -> No
 
     def end(number: int, frame: FrameType | None) -> None:
         del frame
-        if _Told.number is None:
-            _Told.number, _Told.at = number, time.monotonic()
+        if not _Told.raised:
+            _Told.number, _Told.at, _Told.raised = number, time.monotonic(), True
             _leave_soon(number, last)
             first()
             raise Ended
@@ -155,7 +163,11 @@ def _leave_soon(number: int, last: Callable[[], None] = lambda: None) -> None:
         last()
         leave(number)
 
-    timer = threading.Timer(_MOST_SECONDS, end)
+    _later(_MOST_SECONDS, end)
+
+
+def _later(seconds: float, what: Callable[[], None]) -> None:
+    timer = threading.Timer(seconds, what)
     timer.daemon = True
     with contextlib.suppress(RuntimeError, MemoryError):  # no room for a thread
         timer.start()
@@ -175,11 +187,11 @@ def is_ours(handler: object) -> bool:
 
 
 def _end(number: int, frame: FrameType | None) -> None:
-    if _Told.number is not None:
+    if _Told.raised:
         if time.monotonic() - _Told.at > _PATIENCE_SECONDS:
             leave(number)
         return
-    _Told.number, _Told.at = number, time.monotonic()
+    _Told.number, _Told.at, _Told.raised = number, time.monotonic(), True
     # Extension modules that are imported by halves crash; nothing is begun that an exception could keep.
     if _imports(frame):
         leave(number)

@@ -34,10 +34,10 @@ def test_the_first_signal_raises_and_the_second_disturbs_nothing(number: int) ->
                 time.sleep(60)
             except signals.Ended:
                 os.kill(os.getpid(), {number})
-                print("kept", signals.told(), flush=True)
+                print("kept", flush=True)
         raise SystemExit(signals.exit_code())
         """)
-    assert (code, text) == (128 + number, "kept True\n")
+    assert (code, text) == (128 + number, "kept\n")
 
 
 def test_a_process_that_loses_the_exception_is_left_all_the_same() -> None:
@@ -78,7 +78,8 @@ def test_a_library_ends_by_sigterm_after_what_it_has_to_do() -> None:
 
 
 def test_handlers_of_others_stay() -> None:
-    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    asked: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
     try:
         own = signal.getsignal(signal.SIGTERM)
         with signals.terminated_late():
@@ -86,7 +87,36 @@ def test_handlers_of_others_stay() -> None:
             os.kill(os.getpid(), signal.SIGTERM)
     finally:
         signal.signal(signal.SIGTERM, before)
-    assert not signals.told()
+    assert asked == [signal.SIGTERM]
+
+
+def test_an_exception_that_got_lost_is_raised_again() -> None:
+    code, text = outcome("""
+        with signals.ended_by_signals():
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except BaseException:
+                pass
+            try:
+                signals.end_if_told()
+            except signals.Ended:
+                print("again", flush=True)
+        """)
+    assert (code, text) == (0, "again\n")
+
+
+def test_a_search_that_does_not_heed_is_interrupted() -> None:
+    code, text = outcome("""
+        with signals.ended_by_signals():
+            try:
+                with signals.asked_by_signals(lambda: print("asked", flush=True)):
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    time.sleep(60)
+            except signals.Ended:
+                print("interrupted", flush=True)
+        raise SystemExit(signals.exit_code())
+        """)
+    assert (code, text) == (143, "asked\ninterrupted\n")
 
 
 def test_what_a_search_is_asked_by_a_signal() -> None:

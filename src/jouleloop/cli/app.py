@@ -119,8 +119,8 @@ def _run() -> int:
         return error.exit_code
     except BrokenPipeError:
         return _unread()
-    except (typer.Abort, KeyboardInterrupt):
-        return _interrupted()
+    except (typer.Abort, KeyboardInterrupt) as error:
+        return _interrupted(str(error))
     except SystemError as error:
         # What a signal makes of a kernel that returns just then.
         if not isinstance(signals.struck(error), KeyboardInterrupt):
@@ -134,9 +134,9 @@ def _run() -> int:
     return code if isinstance(code, int) else 0
 
 
-def _interrupted() -> int:
+def _interrupted(how_far: str = "") -> int:
     with contextlib.suppress(OSError):
-        stderr.print("interrupted")
+        stderr.print(how_far or "interrupted", markup=False, highlight=False, soft_wrap=True)
     return signals.exit_code()
 
 
