@@ -193,8 +193,9 @@ class Workflow:
     @property
     def reported_files(self) -> list[str]:
         """The tables that the HTML report is made of."""
+        tested = (FITS, VERDICTS, RESIDUALS, LEFT_OUT, THEORY_RATIO, LAWS, LAW_POINTS) if self.study.tested else ()
         return parquet(
-            *(ENERGIES, FITS, VERDICTS, RESIDUALS, LEFT_OUT, THEORY_RATIO, LAWS, LAW_POINTS),
+            *(ENERGIES, *tested),
             *([SEARCH_NOISE] if self.config.outputs.search_noise else []),
             *([PUBLISHED] if self._compared else []),
             *([NETWORKS] if self.study.networks else []),
@@ -210,14 +211,14 @@ class Workflow:
         """All that a run makes."""
         outputs, study = self.config.outputs, self.study
         tables: list[Layout] = [ENERGIES]
-        if study.tested:  # else there is no growth to test, and nothing to report on it
+        if study.tested:  # else there is no growth to test
             tables += [FITS, VERDICTS, LAWS, LAW_TERMS, *([SEARCH_NOISE] if outputs.search_noise else [])]
         tables += [NETWORKS] if study.networks else []
         tables += [PUBLISHED] if self._compared else []
         tables += [THEORY_CONV_ENERGY] if any(sweep.kind == "conv" for sweep in study.tested) else []
         found = parquet(ENERGIES) + csv(*tables)
         found += [f"{RESULTS}/architecture/{name}.csv" for name in self.variant_sources]
-        found += [f"{RESULTS}/report.html"] if study.tested else []
+        found += [f"{RESULTS}/report.html"] if study.tested or study.networks else []
         found += self.figure_files(always=True)
         if outputs.specs:
             found += [f"{RESULTS}/specs/{arch}/{name}" for arch in self.architectures for name in self.sources]

@@ -97,8 +97,8 @@ def main() -> None:
         for fault in error.faults:
             stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
         sys.exit(error.exit_code)
-    except (typer.Abort, KeyboardInterrupt):
-        stderr.print("interrupted")
+    except (typer.Abort, KeyboardInterrupt) as error:
+        stderr.print(str(error) or "interrupted", markup=False, highlight=False, soft_wrap=True)
         sys.exit(130)
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
