@@ -238,9 +238,7 @@ class _Level:
     reuse: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
-def build_constraints(
-    targets: Iterable[Mapping[str, Any]], arch: Architecture, shape: ProblemShape, *, name: str
-) -> Constraints:
+def build_constraints(targets: Iterable[Any], arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
     """Return the constraints that a list of Timeloop targets states.
 
     Raises
