@@ -68,7 +68,6 @@ def test_from_a_verdict_to_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     table = pd.DataFrame({"C": sizes, "layer": [f"fc_{n:g}" for n in sizes], "data_pj": 3 * sizes + 1} | same)
     table["total_pj"] = table["data_pj"]
     analyse_table(table, [SweepDescription("s", "C", "linear")])
-    longest = max(ways, key=len)
-    assert longest[-1] == "stats.growth._decide"
-    assert len(longest) <= 3, longest
-    stated(longest)
+    first = ways[0]  # later ones decide on the lower envelope
+    assert len(first) <= 3, first
+    stated(first)
