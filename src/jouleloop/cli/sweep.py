@@ -15,9 +15,10 @@ from jouleloop.api.layers import sweeps_of
 from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
-from jouleloop.cli.watching import say_if_compiling, stopped_by_signals
+from jouleloop.cli.watching import say_if_compiling
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
+from jouleloop.signals import asked_by_signals
 from jouleloop.study.compute import Job
 from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.study.runlog import log_to
@@ -156,7 +157,7 @@ def _watched(job: Job, bars: _Bars) -> Iterator[None]:
         yield
         return
     try:
-        with stopped_by_signals(watch):
+        with asked_by_signals(watch.stop):
             yield
     finally:
         bars.watch = None
