@@ -146,7 +146,8 @@ def _network_pairs(where: str, ours: Any, theirs: Any) -> Iterator[Pair]:
     mine, real = _traffic(ours), _traffic(theirs)
     energies = [0.0 if stats is None else float(stats.get("energy_pj", 0.0)) for stats in (ours, theirs)]
     if any(energies):
-        yield Pair("energy", f"{where}.energy_pj", *energies, 2 * _PRINTED + RELATIVE * max(energies))
+        tolerance = 2 * _PRINTED + RELATIVE * max(energies)
+        yield Pair("energy", f"{where}.energy_pj", energies[0], energies[1], tolerance)
     for field in _union(mine, real):
         yield Pair("networks", f"{where}.{field}", mine.get(field, 0.0), real.get(field, 0.0), _PRINTED)
 
