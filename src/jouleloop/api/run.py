@@ -178,11 +178,12 @@ def _searched(
     progress: Callable[[int, int], None] | None,
 ) -> "pd.DataFrame":
     # These load pandas, which `search` can do without.
+    from jouleloop.signals import terminated_late  # noqa: PLC0415
     from jouleloop.study.store import ResultStore  # noqa: PLC0415
     from jouleloop.study.variants import distinct_points, run_points  # noqa: PLC0415
     from jouleloop.tables.energies import energies_table  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory() as folder:
+    with terminated_late(), tempfile.TemporaryDirectory() as folder:
         results = ResultStore(Path(folder if store is None else store))
         for job in jobs.values():
             run_points(job, distinct_points(sweeps), results, progress)

@@ -19,11 +19,9 @@ from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_json, write_text
 from jouleloop.optimum.limit import INTERRUPT
+from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, stderr
 from jouleloop.terminal.splice import spliced
-
-#: Exit code of a program that a signal ended early.
-_INTERRUPTED = 130
 
 
 @contextlib.contextmanager
@@ -94,7 +92,7 @@ def map_layer(
     for line in narrower(result) if result.search is not None and result.search.stopped else ():
         stderr.print(line, markup=False, highlight=False, soft_wrap=True)
     if result.search is not None and result.search.stopped == INTERRUPT:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(exit_code())
     if not result.ok:
         for hint in hints(result):
             stderr.print(f"hint: {hint}", markup=False, highlight=False, soft_wrap=True)
