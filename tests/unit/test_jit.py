@@ -12,7 +12,7 @@ import pytest
 from numba.core.runtime import _nrt_python
 from numba.core.runtime.nrt import rtsys
 
-from jouleloop import jit
+from jouleloop import jit, signals
 from jouleloop.sources import PACKAGE
 
 
@@ -225,6 +225,6 @@ def test_a_signal_that_strikes_while_a_kernel_returns() -> None:
     inner.__cause__ = KeyboardInterrupt()
     outer = SystemError("returned a result with an exception set")
     outer.__cause__ = inner
-    assert isinstance(jit.struck(outer), KeyboardInterrupt)
+    assert isinstance(signals.struck(outer), KeyboardInterrupt)
     alone = SystemError("something else")
-    assert jit.struck(alone) is alone
+    assert signals.struck(alone) is alone

@@ -1,8 +1,11 @@
 """The root command and the one place where errors become messages and exit codes."""
 
+import atexit
+import contextlib
 import gc
 import importlib
 import os
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -12,6 +15,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 import jouleloop
+from jouleloop import memory, signals
 from jouleloop.errors import JouleloopError
 from jouleloop.terminal.console import stderr
 
@@ -95,20 +99,56 @@ def main() -> None:
     # Imports make many objects that stay; Python looks for those that do not after every 700, a tenth of a start.
     gc.set_threshold(50_000, 20, 20)
     try:
-        code = app(standalone_mode=False)
-    except JouleloopError as error:
-        for fault in error.faults:
-            stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
-        sys.exit(error.exit_code)
-    except (typer.Abort, KeyboardInterrupt):
-        stderr.print("interrupted")
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        code = _run()
     except Exception as error:
         if not isinstance(error, _MISTAKES):
             raise
         error.show()  # type: ignore[attr-defined]
-        sys.exit(getattr(error, "exit_code", 2))
-    sys.exit(code if isinstance(code, int) else 0)
+        code = getattr(error, "exit_code", 2)
+    # All is written: a signal must not make a traceback of Python's own end.
+    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Return the exit code of the command; what is no mistake of the user is a message here."""
+    try:
+        memory.prepare()
+        code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except JouleloopError as error:
+        for fault in error.faults:
+            stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
+        return error.exit_code
+    except BrokenPipeError:
+        return _unread()
+    except (typer.Abort, KeyboardInterrupt) as error:
+        return _interrupted(str(error))
+    except SystemError as error:
+        # What a signal makes of a kernel that returns just then.
+        if not isinstance(signals.struck(error), KeyboardInterrupt):
+            raise
+        return _interrupted()
+    except Exception as error:
+        if not memory.is_lack(error):
+            raise
+        stderr.print(f"[bold red]error:[/] {memory.lack()}", soft_wrap=True, highlight=False)
+        return JouleloopError.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _interrupted(how_far: str = "") -> int:
+    with contextlib.suppress(OSError):
+        stderr.print(how_far or "interrupted", markup=False, highlight=False, soft_wrap=True)
+    return signals.exit_code()
+
+
+def _unread() -> int:
+    """Return the exit code of a program whose output nobody reads."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            stream.flush()
+        with contextlib.suppress(OSError, ValueError):
+            os.dup2(nowhere, stream.fileno())
+    return 128 + signal.SIGPIPE

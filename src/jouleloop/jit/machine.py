@@ -37,7 +37,10 @@ from numba.core.serialize import dumps
 from numba.core.typed_passes import AnnotateTypes
 
 from jouleloop import jit
+from jouleloop.memory import need
 
+#: What loading and compiling one kernel takes at most [bytes]: without it LLVM ends the process.
+_LOADING_BYTES, _COMPILING_BYTES = 100 * 10**6, 300 * 10**6
 _DIGEST_BYTES = hashlib.sha256().digest_size
 #: Of the files: raised where what is in them changes.
 _FORMAT = 2
@@ -66,6 +69,7 @@ class KernelCache:
         digest, content = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
         if hashlib.sha256(content).digest() != digest:
             return None
+        need(_LOADING_BYTES)
         rtsys.initialize(context)
         return _loaded(context, pickle.loads(content))  # noqa: S301 - as numba's cache does
 
@@ -199,6 +203,7 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         codegen = self.targetdescr.target_context.codegen()
         if codegen._library_class is _Part:  # noqa: SLF001
             return _compile_part(self, args, return_type)
+        need(_COMPILING_BYTES)
         library = JITCodeLibrary(codegen, self.py_func.__qualname__)  # type: ignore[no-untyped-call]
         library.enable_object_caching()  # type: ignore[no-untyped-call]
         with _parts_only(codegen):

@@ -55,7 +55,9 @@ class _Merging:
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
-            if all(f == 1 for f in slot.fixed) and not any(keep[k].any() for keep in space.keeps)
+            if all(f == 1 for f in slot.fixed)
+            and not any(keep[k].any() for keep in space.keeps)
+            and not any(space.reuse)
         ]
         self.origin = list(range(levels))
         for k in reversed(self.empty):
@@ -82,7 +84,8 @@ class _Merging:
         """Return the dimensions that make links possible where they are unrolled at a level, and up to its origin.
 
         A shared rank does by itself. A dimension that leaves a data space in place lets instances hold one box, so that
-        a step that stands still is handed on: at the units, which hold nothing, or where two loops of a window cancel.
+        a step that stands still is handed on: at the units, which hold nothing, at a level that does not reuse it, or
+        where two loops of a window cancel.
         """
         here: set[int] = set()
         anywhere: set[int] = set()
@@ -90,7 +93,8 @@ class _Merging:
             shared = [d for d, rank in enumerate(halo) if rank >= 0]
             here.update(shared)
             looping = [halo[d] for d in shared if self._loops_outside(level, d)]
-            if level == 0 or len(looping) > len(set(looping)):
+            stateless = level == 0 or bool(self.space.reuse[level - 1].no_temporal_reuse)
+            if stateless or len(looping) > len(set(looping)):
                 anywhere.update(d for d, rank in enumerate(halo) if idle[d] and rank < 0)
         return sorted(here), sorted(anywhere)
 
