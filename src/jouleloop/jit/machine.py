@@ -29,7 +29,7 @@ from numba.core import cgutils, ir, types
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler, CompileResult, Flags, compile_extra
 from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.datamodel import ArgPacker
+from numba.core.datamodel.packer import ArgPacker
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.environment import Environment, lookup_environment
 from numba.core.runtime.nrt import rtsys
@@ -159,9 +159,9 @@ class _Loaded(JITCodeLibrary):
         return self._shared_module
 
 
-def _environment(module: str, constants: list[Any], name: str) -> Environment:
+def _environment(module: str, constants: list[Any], name: str) -> Any:
     """Return what numba hands the code of a function for its objects of Python, without the globals of its module."""
-    found = lookup_environment(name)
+    found: Any = lookup_environment(name)
     if found is None:
         found = Environment({"__name__": module})
         found.consts[:] = constants
@@ -204,8 +204,8 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         if codegen._library_class is _Part:  # noqa: SLF001
             return _compile_part(self, args, return_type)
         need(_COMPILING_BYTES)
-        library = JITCodeLibrary(codegen, self.py_func.__qualname__)  # type: ignore[no-untyped-call]
-        library.enable_object_caching()  # type: ignore[no-untyped-call]
+        library = JITCodeLibrary(codegen, self.py_func.__qualname__)
+        library.enable_object_caching()
         with _parts_only(codegen):
             result = _compile(self, args, return_type, library, no_cfunc_wrapper=True)
         if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
@@ -221,9 +221,11 @@ def _parts_only(codegen: Any) -> Iterator[None]:
 
     Compiling makes millions of small objects that all stay: a search for those that do not finds none.
     """
-    compiling, adding, collecting = _FunctionCompiler._compile_core, Dispatcher.add_overload, gc.isenabled()  # noqa: SLF001
-    _FunctionCompiler._compile_core = _compile_part  # noqa: SLF001
-    Dispatcher.add_overload = _add_part
+    compiler: Any = _FunctionCompiler
+    dispatcher: Any = Dispatcher
+    compiling, adding, collecting = compiler._compile_core, dispatcher.add_overload, gc.isenabled()  # noqa: SLF001
+    compiler._compile_core = _compile_part  # noqa: SLF001
+    dispatcher.add_overload = _add_part
     codegen._library_class = _Part  # noqa: SLF001
     gc.disable()
     try:
@@ -232,8 +234,8 @@ def _parts_only(codegen: Any) -> Iterator[None]:
         if collecting:
             gc.enable()
         codegen._library_class = JITCodeLibrary  # noqa: SLF001
-        Dispatcher.add_overload = adding
-        _FunctionCompiler._compile_core = compiling  # noqa: SLF001
+        dispatcher.add_overload = adding
+        compiler._compile_core = compiling  # noqa: SLF001
 
 
 def _add_part(dispatcher: Any, result: Any) -> None:
@@ -272,17 +274,17 @@ def _compile_part(compiler: Any, args: Any, return_type: Any) -> Any:
     return result
 
 
-class _Pipeline(Compiler):  # type: ignore[misc]
+class _Pipeline(Compiler):
     """How a kernel and its parts are compiled: as numba does, but for named tuples and references."""
 
     def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)
+        super().__init__(*arguments)  # type: ignore[no-untyped-call]
         target = self.state.targetctx
         self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target.data_model_manager)))
 
     def define_pipelines(self) -> Any:
         """Return numba's pipeline with `_Borrow` in it."""
-        [passes] = super().define_pipelines()
+        [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
         passes.add_pass_after(_Borrow, AnnotateTypes)
         passes.finalize()
         return [passes]
@@ -323,7 +325,7 @@ class _ByAddress:
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
-class _Borrow(AnalysisPass):  # type: ignore[misc]
+class _Borrow(AnalysisPass):
     """Counts no references in a part that makes no array and returns none: its caller holds all that it reads."""
 
     _name = "borrow"

@@ -11,5 +11,6 @@ from jouleloop import jit
 def make(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     """Return what `numba.njit` makes of a function, in numba's own cache."""
     # numba sees no change of what a kernel calls; the folder has a name of its own for every version of all kernels.
-    numba.config.CACHE_DIR = str(jit.folder())
+    settings: Any = numba.config
+    settings.CACHE_DIR = str(jit.folder())
     return numba.njit(cache=True, **options)(function)

@@ -270,7 +270,7 @@ def _embed_glyphs_only() -> None:
 
     fontTools reads and rewrites them otherwise for every file, for longer than all else in it takes.
     """
-    from fontTools.subset import Options  # noqa: PLC0415 - slow to import
+    from fontTools.subset import Options  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
 
     dropped = getattr(Options, "_drop_tables_default", [])
     dropped += [table for table in ("GDEF", "GPOS", "GSUB") if table not in dropped]
