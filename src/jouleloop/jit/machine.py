@@ -42,6 +42,8 @@ from jouleloop.memory import need
 #: What loading and compiling one kernel takes at most [bytes]: without it LLVM ends the process.
 _LOADING_BYTES, _COMPILING_BYTES = 100 * 10**6, 300 * 10**6
 _DIGEST_BYTES = hashlib.sha256().digest_size
+#: Objects after which Python looks for garbage while it compiles; 700 by default.
+_COLLECTED_AFTER = 100_000
 #: Of the files: raised where what is in them changes.
 _FORMAT = 2
 
@@ -219,20 +221,19 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
 def _parts_only(codegen: Any) -> Iterator[None]:
     """Let all that numba compiles meanwhile be a part, its own functions too; numba's lock is held, no other thread's.
 
-    Compiling makes millions of small objects that all stay: a search for those that do not finds none.
+    Compiling makes millions of small objects that mostly stay: Python looks rarely for those that do not.
     """
     compiler: Any = _FunctionCompiler
     dispatcher: Any = Dispatcher
-    compiling, adding, collecting = compiler._compile_core, dispatcher.add_overload, gc.isenabled()  # noqa: SLF001
+    compiling, adding, collecting = compiler._compile_core, dispatcher.add_overload, gc.get_threshold()  # noqa: SLF001
     compiler._compile_core = _compile_part  # noqa: SLF001
     dispatcher.add_overload = _add_part
     codegen._library_class = _Part  # noqa: SLF001
-    gc.disable()
+    gc.set_threshold(_COLLECTED_AFTER, *collecting[1:])
     try:
         yield
     finally:
-        if collecting:
-            gc.enable()
+        gc.set_threshold(*collecting)
         codegen._library_class = JITCodeLibrary  # noqa: SLF001
         dispatcher.add_overload = adding
         compiler._compile_core = compiling  # noqa: SLF001
