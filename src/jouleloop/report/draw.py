@@ -1,7 +1,7 @@
 """Draws kinds of figures of a run into files."""
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -51,14 +51,22 @@ def draw_all(kinds: Iterable[FigureKind], run: RunTables, folder: Path, formats:
             # How many figures a folder gets depends on which architectures have a mapping.
             (folder / kind.stem.format(**place)).parent.mkdir(parents=True, exist_ok=True)
             groups.setdefault(place.get(kind.subject or "", ""), []).append((kind, place))
-    draw_group = partial(_draw_group, run, folder, formats)
-    if processes > 1 and len(groups) > 1 and sys.platform == "linux":
+    _GROUPS[:] = [partial(_draw_group, run, folder, formats, group) for group in groups.values()]
+    if processes > 1 and len(_GROUPS) > 1 and sys.platform == "linux":
         # Forked: what was imported is there. Tables are read after the fork, since Arrow has threads.
-        with ProcessPoolExecutor(min(processes, len(groups)), get_context("fork")) as pool:
-            list(pool.map(draw_group, groups.values()))
+        with ProcessPoolExecutor(min(processes, len(_GROUPS)), get_context("fork")) as pool:
+            list(pool.map(_draw_number, range(len(_GROUPS))))
     else:
-        for group in groups.values():
-            draw_group(group)
+        for number in range(len(_GROUPS)):
+            _draw_number(number)
+
+
+#: What `draw_all` has to do: forked processes have it from there, since kinds of figures cannot be sent to them.
+_GROUPS: list[Callable[[], None]] = []
+
+
+def _draw_number(number: int) -> None:
+    _GROUPS[number]()
 
 
 def _draw_group(
