@@ -39,8 +39,8 @@ class MemoryLimitError(JouleloopError):
     """A limit on memory is too low for anything."""
 
 
-def prepare() -> None:
-    """Take note of the limits on memory; call it before numpy is imported.
+def check() -> dict[str, int]:
+    """Return the limits on memory [bytes] by name.
 
     Raises
     ------
@@ -61,13 +61,20 @@ def prepare() -> None:
     ]
     if faults:
         raise MemoryLimitError(faults)
+    return limits
+
+
+def prepare() -> None:
+    """Let this process keep to the limits on memory; to be called before numpy is imported, see `check`."""
+    limits = check()
     if limits:
         for name, value in _FRUGAL.items():
             os.environ.setdefault(name, value)
+    group = limits.get("control group")
     if group is not None and _LIMITS:
         number = _LIMITS["ulimit -d"]
         soft, hard = resource.getrlimit(number)
-        data = max(group - _BESIDE, LEAST["control group"] - _BESIDE)
+        data = group - _BESIDE
         if soft == resource.RLIM_INFINITY or soft > data:
             with contextlib.suppress(OSError, ValueError):
                 resource.setrlimit(number, (data, hard))

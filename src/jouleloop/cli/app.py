@@ -45,8 +45,19 @@ COMMANDS = {
 _GROUPS = ("bounds", "dataflow")
 
 
+class _Interrupted(BaseException):
+    """A command that was interrupted; typer makes an exit code of the exception itself, and drops what it says."""
+
+
 class _Commands(TyperGroup):
     """The commands, each imported when it is called or described: most need what the others do not."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Interrupted(str(error)) from error
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of all commands."""
@@ -106,7 +117,8 @@ def main() -> None:
         error.show()  # type: ignore[attr-defined]
         code = getattr(error, "exit_code", 2)
     # All is written: a signal must not make a traceback of Python's own end.
-    atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        atexit.register(signal.signal, number, signal.SIG_IGN)
     sys.exit(code)
 
 
@@ -115,14 +127,16 @@ def _run() -> int:
     try:
         memory.prepare()
         code = app(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except JouleloopError as error:
         for fault in error.faults:
             stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
         return error.exit_code
     except BrokenPipeError:
-        return _unread()
-    except (typer.Abort, KeyboardInterrupt) as error:
+        _write_nowhere()
+        return 128 + signal.SIGPIPE
+    except (_Interrupted, typer.Abort, KeyboardInterrupt) as error:
         return _interrupted(str(error))
     except SystemError as error:
         # What a signal makes of a kernel that returns just then.
@@ -130,9 +144,15 @@ def _run() -> int:
             raise
         return _interrupted()
     except Exception as error:
-        if not memory.is_lack(error):
+        if memory.is_lack(error):
+            said = memory.lack()
+        elif isinstance(error, OSError):
+            said = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+        else:
             raise
-        stderr.print(f"[bold red]error:[/] {memory.lack()}", soft_wrap=True, highlight=False)
+        with contextlib.suppress(OSError):
+            stderr.print(f"[bold red]error:[/] {escape(said)}", soft_wrap=True, highlight=False)
+        _write_nowhere()
         return JouleloopError.exit_code
     return code if isinstance(code, int) else 0
 
@@ -143,12 +163,9 @@ def _interrupted(how_far: str = "") -> int:
     return signals.exit_code()
 
 
-def _unread() -> int:
-    """Return the exit code of a program whose output nobody reads."""
+def _write_nowhere() -> None:
+    """Let what is still to be written fail no more: nobody reads it, or there is no room for it."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
-        with contextlib.suppress(OSError, ValueError):
-            stream.flush()
-        with contextlib.suppress(OSError, ValueError):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
             os.dup2(nowhere, stream.fileno())
-    return 128 + signal.SIGPIPE

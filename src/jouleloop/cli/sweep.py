@@ -18,7 +18,7 @@ from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_
 from jouleloop.cli.watching import say_if_compiling
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
-from jouleloop.signals import asked_by_signals
+from jouleloop.signals import asked_by_signals, exit_code
 from jouleloop.study.compute import Job
 from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.study.runlog import log_to
@@ -66,7 +66,12 @@ def search_all(
     started = time.monotonic()
     say_if_compiling()
     with log_to(log):
-        searches = _search(sweeps, jobs, store)
+        try:
+            searches = _search(sweeps, jobs, store)
+        except KeyboardInterrupt as error:
+            left = f"{str(error) or 'interrupted'}\nwhat was found before is stored: the same command goes on with it"
+            stderr.print(left, markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(exit_code()) from error
         table, timings = write_energy_tables(jobs, sweeps, store, output)
     for points in sweeps:
         if points.attributes:

@@ -52,12 +52,13 @@ class _Merging:
         levels = len(space.temporal)
         #: Dimensions that share no rank.
         self.free = np.flatnonzero((side[:, :, HALO] < 0).all(axis=0))
+        # Where a level does not reuse all, or networks take energy, it counts at which level a loop is unrolled.
+        self.wired = any(level.wired for level in space.arch.levels)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
-            if all(f == 1 for f in slot.fixed)
-            and not any(keep[k].any() for keep in space.keeps)
-            and not any(space.reuse)
+            if all(f == 1 for f in slot.fixed) and not any(keep[k].any() for keep in space.keeps)
+            if not self.wired and not any(space.reuse)
         ]
         self.origin = list(range(levels))
         for k in reversed(self.empty):
@@ -73,11 +74,16 @@ class _Merging:
         return reduced
 
     def matters(self, factors: Ints) -> Bools:
-        """Whether links below a level may serve any step, whatever the temporal loops, shape (unrollings, levels)."""
+        """Whether the order of spatial loops may matter, whatever the temporal loops, shape (unrollings, levels).
+
+        It does where links below a level may serve a step.
+        """
         found = np.zeros(factors.shape[:2], np.bool_)
         for level, (here, anywhere) in enumerate(self.linking):
             found[:, level] = (factors[:, level, here] > 1).any(axis=1)
             found[:, level] |= (factors[:, level : self.origin[level] + 1, anywhere] > 1).any(axis=(1, 2))
+            # How far words go hangs on the order of all spatial loops.
+            found[:, level] |= self.wired & (factors[:, level] > 1).any(axis=1)
         return found
 
     def _linking(self, level: int) -> tuple[list[int], list[int]]:
