@@ -18,7 +18,7 @@ from jouleloop.workload.sizes import parse_layer
 
 def ends(passes: int, most_outside: int, factor: int, slot: tuple[int, int, int] = (FREE, 1000, 1)) -> list[int]:
     found, largest = np.zeros(passes + 1, np.int64), np.zeros(passes + 1, np.int64)
-    return found[: list_ends(np.array([*slot, 0]), passes, most_outside, factor, found, largest)].tolist()
+    return found[: list_ends(np.array([*slot, 0]), passes, 1000, most_outside, factor, found, largest)].tolist()
 
 
 @pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
@@ -54,7 +54,7 @@ def test_chains_are_counted(passes: int) -> None:
 @pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
 def test_where_windows_slide_one_end_stands_for_all_that_leave_as_many_passes(passes: int) -> None:
     found, largest = np.zeros(passes + 1, np.int64), np.zeros(passes + 1, np.int64)
-    number = list_ends(np.array([FREE, 1000, 1, 0]), passes, 1000, -2, found, largest)
+    number = list_ends(np.array([FREE, 1000, 1, 0]), passes, 1000, 1000, -2, found, largest)
     covered = [end for low, high in zip(found[:number], largest[:number], strict=True) for end in range(low, high + 1)]
     assert covered == list(range(1, passes + 1))
     for low, high in zip(found[:number], largest[:number], strict=True):

@@ -140,7 +140,7 @@ def _next_factor(slots: Ints, factors: Ints) -> Ints:
 
 
 @njit
-def list_ends(slot: Ints, passes: int, most_outside: int, factor: int, found: Ints, largest: Ints) -> int:
+def list_ends(slot: Ints, passes: int, most: int, most_outside: int, factor: int, found: Ints, largest: Ints) -> int:
     """Write the ends that a loop with so many passes may have, ascending; return their number.
 
     Ends above the passes change nothing but the cycles. A loop that leaves passes outside needs somebody who makes
@@ -148,7 +148,8 @@ def list_ends(slot: Ints, passes: int, most_outside: int, factor: int, found: In
     counts, and the one whose last run is a single iteration. Not so where the last pass is done by one instance of
     those unrolled next to the loop (``factor``, see `_next_factor`; -1 where every end counts).
 
-    ``largest``: beside each end the largest that leaves as many passes; ``factor`` -2: only the least of them counts.
+    ``most``: the largest for which there is room; ``largest``: beside each end the largest that leaves as many passes;
+    ``factor`` -2: only the least of them counts.
     """
     idle = factor != 1 and factor >= 0
     if slot[FIXED] > 0:
@@ -157,7 +158,7 @@ def list_ends(slot: Ints, passes: int, most_outside: int, factor: int, found: In
             return 0
         found[0], largest[0] = slot[FIXED], slot[FIXED]
         return 1
-    high = min(slot[MOST], passes)
+    high = min(slot[MOST], passes, most)
     end = max(slot[LEAST], -(-passes // most_outside))
     number = 0
     while end <= high:
@@ -194,6 +195,31 @@ def _tile_words(design: Design, level: int, extent: Ints, size: Ints) -> int:
         if design.keep[level, v]:
             needed += box_words(design.layer.coef[v], size)
     return needed
+
+
+@njit
+def _most_room(
+    design: Design, level: int, d: int, passes: int, factors: Ints, ends: Ints, extent: Ints, room: Ints, size: Ints
+) -> int:
+    """Return the largest end of a dimension for which a level has room, whatever ends the next dimensions have.
+
+    ``extent`` are the tiles inside the level, ``ends`` those of the dimensions before; ``room`` and ``size`` are room
+    to work in.
+    """
+    if design.spec[level, CAPACITY] == np.inf:
+        return passes
+    for e in range(ends.shape[0]):
+        least = max(design.slots[level, e, FIXED], design.slots[level, e, LEAST])
+        room[e] = extent[e] * factors[e] * (ends[e] if e < d else least)
+    low, high = 0, passes
+    while low < high:
+        middle = (low + high + 1) // 2
+        room[d] = extent[d] * factors[d] * middle
+        if _tile_words(design, level, room, size) <= design.spec[level, CAPACITY]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 @njit
@@ -346,7 +372,7 @@ def descend(
     extent, extent_most = np.ones((levels + 1, dims), np.int64), np.ones((levels + 1, dims), np.int64)
     passes = np.ones((levels, dims), np.int64)
     inner, rest = np.empty(dims, np.int64), np.empty(dims, np.int64)
-    size = np.empty(dims, np.int64)
+    size, room = np.empty(dims, np.int64), np.empty(dims, np.int64)
     bound_pj, entered_pj = np.zeros(levels + 1), np.zeros(levels)
     bound_pj[0] = root_pj
     # By level: whose boundaries wait for a loop outside that moves them.
@@ -416,14 +442,13 @@ def descend(
                     return True
                 continue
         if entering:
-            open_ends[level, d] = list_ends(
-                slots[level, d],
-                passes[level, d],
-                most_outside[level, d],
-                factor_outside[level, d],
-                listed[level, d],
-                listed_most[level, d],
+            most = _most_room(
+                design, level, d, passes[level, d], factors[level], ends[level], extent[level], room, size
             )
+            open_ends[level, d] = list_ends(
+                slots[level, d], passes[level, d], most, most_outside[level, d], factor_outside[level, d],
+                listed[level, d], listed_most[level, d],
+            )  # fmt: skip
         if open_ends[level, d] == 0:
             d -= 1
             entering = False
@@ -439,14 +464,6 @@ def descend(
         ends_most[level, d] = listed_most[level, d, open_ends[level, d]]
         entering = True
         if d + 1 < dims:
-            if design.spec[level, CAPACITY] < np.inf:
-                for e in range(dims):
-                    end = ends[level, e] if e <= d else max(slots[level, e, FIXED], slots[level, e, LEAST])
-                    extent[level + 1, e] = extent[level, e] * factors[level, e] * end
-                if _tile_words(design, level, extent[level + 1], size) > design.spec[level, CAPACITY]:
-                    counters[CUT_CAPACITY] += 1
-                    entering = False
-                    continue
             d += 1
             continue
         # A complete level.
