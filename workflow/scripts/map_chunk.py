@@ -5,7 +5,7 @@ from pathlib import Path
 from jouleloop.config.load import typed
 from jouleloop.config.model import Config
 from jouleloop.study.plan import chunk_layers, search_chunk, write_chunk
-from jouleloop.study.progress import chunk_progress
+from jouleloop.study.progress import chunk_progress, long_searches
 from jouleloop.study.runlog import LOGS, current_run, logged
 from jouleloop.study.store import ResultStore
 from jouleloop.validation import validate
@@ -15,6 +15,7 @@ with logged(snakemake.log[0]):
     output = Path(snakemake.output[0])
     layers = chunk_layers(config, snakemake.wildcards.chunk, options["layers"], Path(snakemake.params.layers))
     progress = chunk_progress(LOGS, output.parent, output.stem)
+    tell = long_searches(output.stem)
     store = ResultStore(Path(snakemake.params.store))
-    report = search_chunk(config, snakemake.wildcards.arch, layers, store, progress=progress)
+    report = search_chunk(config, snakemake.wildcards.arch, layers, store, progress=progress, tell=tell)
     write_chunk(output, report, options, current_run(LOGS)["run"])

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.api.project import roots
-from jouleloop.config.load import LAYERS, NETWORKS, load_layers
+from jouleloop.config.load import LAYERS, NETWORKS, load_all
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest
 from jouleloop.files import is_file, write_yaml
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
-from jouleloop.workload.sweep import Progress, Sweep, SweepPoint, load_network, load_sweep
+from jouleloop.workload.sweep import Progress, Sweep, SweepPoint
 from jouleloop.workload.timeloop_problem import problem_from
 
 #: A layer: a text such as ``fc:1024x128``, the path of a Timeloop problem file, or the thing itself.
@@ -50,8 +50,8 @@ def problem_of(layer: LayerLike) -> Problem:
         raise error.at("--layer") from error
 
 
-def sweep_of(layers: SweepLike, progress: Progress | None = None) -> Sweep:
-    """Return the sweep or network of a name, path, file's content, or list of layers.
+def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep]:
+    """Return the sweep or network of a name, path, file's content, or list of layers; of a transformer all its sweeps.
 
     Raises
     ------
@@ -59,26 +59,26 @@ def sweep_of(layers: SweepLike, progress: Progress | None = None) -> Sweep:
         With all faults of the file, or the nearest name where there is none.
     """
     if isinstance(layers, Sweep):
-        return layers
+        return [layers]
     if isinstance(layers, Mapping):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / f"{layers.get('name', 'sweep')}.yaml"
             write_yaml(path, dict(layers))
-            return load_layers(path)
+            return load_all(path)
     if isinstance(layers, (str, Path)):
         return _named(str(layers), progress)
     found = [layer if isinstance(layer, Layer) else parse_layer(layer) for layer in layers]
-    return Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")
+    return [Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")]
 
 
-def _named(text: str, progress: Progress | None) -> Sweep:
+def _named(text: str, progress: Progress | None) -> list[Sweep]:
     if text.endswith(_YAML):
-        return load_layers(Path(text), progress)
+        return load_all(Path(text), progress)
     for root in roots():
         for folder in (LAYERS, NETWORKS):
             path = root / folder / f"{text}.yaml"
             if "/" not in text and is_file(path):
-                return load_network(path) if folder == NETWORKS else load_sweep(path, progress)
+                return load_all(path, progress)
     folders = [root / folder for root in roots() for folder in (LAYERS, NETWORKS)]
     known = list(dict.fromkeys(child.stem for folder in folders for child in sorted(folder.glob("*.yaml"))))
     fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from jouleloop.api.hardware import Architecture
-from jouleloop.api.layers import LayerLike, SweepLike, problem_of, sweep_of
+from jouleloop.api.layers import LayerLike, SweepLike, problem_of, sweeps_of
 from jouleloop.api.results import Result
 from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
@@ -16,7 +16,7 @@ from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping as Nest
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.workload.layer import CONV
+from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
 
@@ -75,8 +75,12 @@ def search(
     problem = problem_of(layer)
     hardware = architecture_of(architecture, problem, constraints)
     options = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
-    back_end = get_engine(engine) if isinstance(engine, str) else engine
-    return Result(hardware, problem, back_end.search(problem, hardware.target(problem), options), engine=back_end.name)
+    return search_told(hardware, problem, get_engine(engine) if isinstance(engine, str) else engine, options)
+
+
+def search_told(hardware: Architecture, problem: Problem, engine: Engine, options: SearchOptions) -> Result:
+    """Return the best mapping of a problem; see `search`."""
+    return Result(hardware, problem, engine.search(problem, hardware.target(problem), options), engine=engine.name)
 
 
 def evaluate(
@@ -96,7 +100,7 @@ def evaluate(
         Where it is no mapping of this layer on this architecture.
     """
     problem = problem_of(layer)
-    hardware = architecture_of(architecture, problem)
+    hardware = countable(lambda constraints: architecture_of(architecture, problem, constraints), problem)
     target = hardware.target(problem)
     nest = mapping if isinstance(mapping, Nest) else read_mapping(mapping, problem, target)
     back_end = get_engine(engine) if isinstance(engine, str) else engine
@@ -129,9 +133,9 @@ def sweep(
     progress
         Called with the numbers of layers found in the store and searched since the last call.
     """
-    points = sweep_of(layers)
-    jobs = _jobs(points, architectures, constraints, engine, objective, budget)
-    return _searched(points, jobs, store, progress)
+    sweeps = sweeps_of(layers)
+    jobs = _jobs(sweeps, architectures, constraints, engine, objective, budget)
+    return _searched(sweeps, jobs, store, progress)
 
 
 def laws(
@@ -149,13 +153,13 @@ def laws(
     """
     from jouleloop.tables.laws import law_tables  # noqa: PLC0415 - loads pandas
 
-    points = sweep_of(layers)
-    jobs = _jobs(points, architectures, constraints)
-    return law_tables(_searched(points, jobs, store, progress), jobs, [points]).laws
+    sweeps = sweeps_of(layers)
+    jobs = _jobs(sweeps, architectures, constraints)
+    return law_tables(_searched(sweeps, jobs, store, progress), jobs, sweeps).laws
 
 
 def _jobs(
-    points: Sweep,
+    sweeps: Sequence[Sweep],
     architectures: ArchitectureLike | Sequence[ArchitectureLike],
     constraints: str | Path | None,
     engine: str | Engine = "native",
@@ -164,26 +168,30 @@ def _jobs(
 ) -> "dict[str, Job]":
     several = [architectures] if isinstance(architectures, (str, Path, Architecture)) else architectures
     hardware = [architecture_of(one, constraints=constraints) for one in several]
-    return jobs_of(points, hardware, engine, SearchOptions(objectives_of(objective), budget=budget))
+    return jobs_of(sweeps, hardware, engine, SearchOptions(objectives_of(objective), budget=budget))
 
 
 def _searched(
-    points: Sweep, jobs: "dict[str, Job]", store: str | Path | None, progress: Callable[[int, int], None] | None
+    sweeps: Sequence[Sweep],
+    jobs: "dict[str, Job]",
+    store: str | Path | None,
+    progress: Callable[[int, int], None] | None,
 ) -> "pd.DataFrame":
     # These load pandas, which `search` can do without.
+    from jouleloop.signals import terminated_late  # noqa: PLC0415
     from jouleloop.study.store import ResultStore  # noqa: PLC0415
     from jouleloop.study.variants import distinct_points, run_points  # noqa: PLC0415
     from jouleloop.tables.energies import energies_table  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory() as folder:
+    with terminated_late(), tempfile.TemporaryDirectory() as folder:
         results = ResultStore(Path(folder if store is None else store))
         for job in jobs.values():
-            run_points(job, distinct_points([points]), results, progress)
-        return energies_table(jobs, [points], results)[0]
+            run_points(job, distinct_points(sweeps), results, progress)
+        return energies_table(jobs, sweeps, results)[0]
 
 
 def jobs_of(
-    points: Sweep, architectures: Sequence[Architecture], engine: str | Engine, options: SearchOptions
+    sweeps: Sequence[Sweep], architectures: Sequence[Architecture], engine: str | Engine, options: SearchOptions
 ) -> "dict[str, Job]":
     """Return how the layers are searched on every architecture, by its name.
 
@@ -197,14 +205,30 @@ def jobs_of(
     back_end = get_engine(engine) if isinstance(engine, str) else engine
     jobs: dict[str, Job] = {}
     for hardware in architectures:
-        if not points.runs_on(hardware.name):
-            allowed = ", ".join(points.architectures)
+        others = [sweep for sweep in sweeps if not sweep.runs_on(hardware.name)]
+        if others:
+            allowed = ", ".join(others[0].architectures)
             fault = Fault("the sweep is not for this architecture", "--arch", value=hardware.name, allowed=allowed)
             raise InputError(fault)
         if hardware.name in jobs:
             raise InputError(Fault("two architectures have one name", "--arch", value=hardware.name))
         jobs[hardware.name] = Job(hardware.targets, back_end, options)
     return jobs
+
+
+def countable(load: Callable[[str | None], Architecture], problem: Problem) -> Architecture:
+    """Return the architecture to count a mapping on, of ``load``, which takes the name of a set of constraints.
+
+    Constraints that are not written for the shape of the problem do not matter then, and are left out.
+    """
+    try:
+        found = load(None)
+        found.target(problem)
+    except InputError:
+        if problem.shape in (CONV, GROUPED_CONV):
+            raise
+        return load("none")
+    return found
 
 
 def architecture_of(

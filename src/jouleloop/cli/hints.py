@@ -1,7 +1,15 @@
 """What to try where a layer has no mapping: the option that helps, by its name."""
 
+from dataclasses import replace
+
+import yaml
+
 from jouleloop.api.results import Result
+from jouleloop.mapping.mapping import LevelMapping
+from jouleloop.mapspace.constraints import Constraints, LevelConstraints
 from jouleloop.mapspace.space import build_mapspace
+from jouleloop.mapspace.write import to_timeloop_targets
+from jouleloop.workload.problem import Problem
 
 
 def hints(result: Result) -> list[str]:
@@ -20,25 +28,71 @@ def hints(result: Result) -> list[str]:
     return found
 
 
-def narrower(result: Result) -> list[str]:
-    """Return lines of constraints that would cut the space of a search that was stopped, and by how much.
+#: Lines of constraints that are proposed at most.
+_FEW = 5
 
-    What each level keeps is fixed as in the best mapping found; each choice that is left open doubles the space.
+
+def narrower(result: Result) -> list[str]:
+    """Return the few lines of constraints that would cut the space of a search that was stopped most, and by how much.
+
+    Each fixes what one level keeps, or what it unrolls, as in the best mapping found.
     """
     if result.mapping is None:
         return []
     target = result.architecture.target(result.problem)
-    choices = len(build_mapspace(result.problem, target.arch, target.constraints).keeps)
-    if choices < 2:
+    given, mapping = target.constraints, result.mapping
+    imperfect = given.factors == "imperfect"
+
+    def size(constraints: Constraints) -> int:
+        return build_mapspace(result.problem, target.arch, constraints, imperfect=imperfect).size
+
+    proposed = [found for level in mapping.levels for found in _fixed(level, given.level(level.level), result.problem)]
+    whole = size(given)
+    cuts = [(whole // max(1, size(_with(given, line))), line) for line in proposed]
+    best = sorted((cut for cut in cuts if cut[0] > 1), key=lambda cut: -cut[0])[:_FEW]
+    if not best:
         return []
+    narrowed = given
     lines = [
-        f"these constraints, as the best mapping has it, would cut the space to 1/{choices} (an optimum may be lost):"
+        f"the space has {whole:,} mappings; lines of constraints that cut it, as the best mapping has it",
+        "(an optimum may be lost; a line takes the place of one with its target and type):",
     ]
-    for level in result.mapping.levels[1:]:
-        given = target.constraints.level(level.level)
-        spaces = [space.name for space in result.problem.data_spaces]
-        if set(spaces) - given.keep - given.bypass:
-            keep, bypass = ([s for s in spaces if (s in level.keep) == kept] for kept in (True, False))
-            lists = f"keep: [{', '.join(keep)}], bypass: [{', '.join(bypass)}]"
-            lines.append(f"  - {{target: {level.level}, type: bypass, {lists}}}")
-    return lines
+    for factor, line in best:
+        narrowed = _with(narrowed, line)
+        (name, level), kind = line
+        target_line = next(
+            one
+            for one in to_timeloop_targets(Constraints("", {name: level}), shape=result.problem.shape)
+            if one["type"] == kind
+        )
+        text = yaml.safe_dump(target_line, default_flow_style=True, width=1000, sort_keys=False).strip()
+        lines.append(f"  - {text}  # to 1/{factor:,}")
+    return [*lines, f"together to 1/{whole // max(1, size(narrowed)):,}: name the file by --constraints FILE.yaml"]
+
+
+#: A level's constraints, by its name, and the type of the line that is proposed.
+_Line = tuple[tuple[str, LevelConstraints], str]
+
+
+def _fixed(level: LevelMapping, given: LevelConstraints, problem: Problem) -> list[_Line]:
+    """Return the lines that fix what a level keeps, and what it unrolls, as a mapping has it."""
+    spaces = {space.name for space in problem.data_spaces}
+    unrolled = dict.fromkeys(problem.shape.dimensions, 1)
+    for dimension, factor, _ in level.spatial:
+        unrolled[dimension] *= factor
+    loops = replace(given.spatial, factors=unrolled, max_factors={}, min_factors={})
+    return [
+        ((level.level, replace(given, keep=level.keep, bypass=frozenset(spaces - level.keep))), "bypass"),
+        ((level.level, replace(given, spatial=loops)), "spatial"),
+    ]
+
+
+def _with(constraints: Constraints, line: _Line) -> Constraints:
+    (name, level), kind = line
+    before = constraints.level(name)
+    changed = (
+        replace(before, spatial=level.spatial)
+        if kind == "spatial"
+        else replace(before, keep=level.keep, bypass=level.bypass)
+    )
+    return replace(constraints, levels={**constraints.levels, name: changed})

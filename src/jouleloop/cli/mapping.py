@@ -8,22 +8,20 @@ from typing import Annotated
 import typer
 
 from jouleloop.api.layers import problem_of
-from jouleloop.api.run import evaluate, objectives_of, search
+from jouleloop.api.run import countable, evaluate, search_told
 from jouleloop.cli import options
 from jouleloop.cli.hints import hints, narrower
 from jouleloop.cli.show import show_profile, show_result
-from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling, watched
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_json, write_text
 from jouleloop.optimum.limit import INTERRUPT
+from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, stderr
 from jouleloop.terminal.splice import spliced
-
-#: Exit code of a program that a signal ended early.
-_INTERRUPTED = 130
 
 
 @contextlib.contextmanager
@@ -43,17 +41,13 @@ def engine_with_progress(name: str, seconds: float | None, *, profile: bool = Fa
         yield back_end
 
 
-@spliced(hardware=hardware_of)
+@spliced(hardware=hardware_of, how=search_of)
 def map_layer(
     arch: options.Arch,
     layer: options.LayerText,
-    constraints: options.ConstraintSet = None,
-    *,
     hardware: HardwareChoice,
-    objective: options.Objective = "energy",
-    engine: options.EngineName = "native",
-    budget: options.Budget = None,
-    seconds: options.Seconds = None,
+    how: SearchChoice,
+    *,
     profile: Annotated[
         bool, typer.Option("--profile", help="Show where the search spent its time: nodes and cuts by level, seconds.")
     ] = False,
@@ -67,16 +61,16 @@ def map_layer(
     ] = None,
 ) -> None:
     """Find the cheapest mapping of one layer; exit code 1 where there is none."""
-    if profile and engine != "native":
-        raise InputError(Fault("is for the native engine", "--profile", value=engine))
-    objectives = objectives_of(objective)
-    if certificate is not None and (engine != "native" or len(objectives) > 1 or budget is not None):
+    told = how.options
+    if profile and how.engine != "native":
+        raise InputError(Fault("is for the native engine", "--profile", value=how.engine))
+    if certificate is not None and (how.engine != "native" or len(told.objective) > 1 or told.budget is not None):
         fault = "is written by the native engine, for one objective, without a budget"
         raise InputError(Fault(fault, "--certificate", value=str(certificate)))
     problem = problem_of(layer)
-    chosen = hardware.load(arch, constraints, problem.shape)
-    with engine_with_progress(engine, seconds, profile=profile) as back_end:
-        result = search(chosen, problem, objective=objectives, engine=back_end, budget=budget, seconds=seconds)
+    chosen = hardware.load(arch, how.constraints, problem.shape)
+    with engine_with_progress(how.engine, told.seconds, profile=profile) as back_end:
+        result = search_told(chosen, problem, back_end, told)
     if write_mapping is not None and result.mapping is not None:
         header = f"# {result.problem.name} on {chosen.name}: {result.energy_pj} pJ\n"
         write_text(write_mapping, header + result.to_timeloop())
@@ -98,7 +92,7 @@ def map_layer(
     for line in narrower(result) if result.search is not None and result.search.stopped else ():
         stderr.print(line, markup=False, highlight=False, soft_wrap=True)
     if result.search is not None and result.search.stopped == INTERRUPT:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(exit_code())
     if not result.ok:
         for hint in hints(result):
             stderr.print(f"hint: {hint}", markup=False, highlight=False, soft_wrap=True)
@@ -122,7 +116,8 @@ def evaluate_mapping(
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = problem_of(layer)
-    result = evaluate(hardware.load(arch, shape=problem.shape), problem, mapping, engine=engine)
+    chosen = countable(lambda constraints: hardware.load(arch, constraints, problem.shape), problem)
+    result = evaluate(chosen, problem, mapping, engine=engine)
     if as_json:
         print_json(result.as_dict())
     else:

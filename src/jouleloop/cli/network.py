@@ -7,12 +7,11 @@ import typer
 from rich.markup import escape
 from rich.table import Table
 
-from jouleloop.api.layers import sweep_of
-from jouleloop.api.run import jobs_of, objectives_of
+from jouleloop.api.layers import sweeps_of
+from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
 from jouleloop.cli.sweep import search_all
-from jouleloop.cli.target_options import HardwareChoice, hardware_of
-from jouleloop.engines.protocol import SearchOptions
+from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.errors import Fault, InputError
 from jouleloop.terminal.console import print_table, print_text
 from jouleloop.terminal.splice import spliced
@@ -21,33 +20,25 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-@spliced(hardware=hardware_of)
+@spliced(hardware=hardware_of, how=search_of)
 def network(
     name: Annotated[
         str, typer.Argument(metavar="NETWORK", help="Network: a file in layers/networks/ by name, or any by its path.")
     ],
-    arch: Annotated[
-        list[str], typer.Option("--arch", help="Architecture (name or YAML file); may be given several times.")
-    ],
+    arch: options.Archs,
+    hardware: HardwareChoice,
+    how: SearchChoice,
     output: Annotated[
         Path, typer.Option("--output", help="Folder for the tables networks and energies, and the result store.")
     ] = Path("results"),
-    constraints: options.ConstraintSet = None,
-    *,
-    hardware: HardwareChoice,
-    objective: options.Objective = "energy",
-    engine: options.EngineName = "native",
-    budget: options.Budget = None,
-    seconds: options.Seconds = None,
 ) -> None:
     """Search every layer of a network; print its energy layer by layer. Exit code 1 where a layer has no mapping."""
-    points = sweep_of(name)
-    if not points.is_network:
+    networks = sweeps_of(name)
+    if not all(points.is_network for points in networks):
         fault = "is a sweep, no network: jouleloop sweep searches it"
         raise InputError(Fault(fault, "NETWORK", value=name, allowed="a file in layers/networks/, or a network file"))
-    told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
-    jobs = jobs_of(points, [hardware.load(one, constraints) for one in arch], engine, told)
-    search_all(points, jobs, output, show=True)
+    jobs = jobs_of(networks, [hardware.load(one, how.constraints) for one in arch], how.engine, how.options)
+    search_all(networks, jobs, output, show=True)
     from jouleloop.columns import read_table  # noqa: PLC0415 - loads pandas
     from jouleloop.tables.layouts import NETWORKS  # noqa: PLC0415
     from jouleloop.tables.networks import SUMS  # noqa: PLC0415

@@ -17,6 +17,9 @@ Arch = Annotated[
         help="Architecture: a name in config/config.yaml or arch/, or the path of a YAML file (or jinja2 template).",
     ),
 ]
+Archs = Annotated[
+    list[str], typer.Option("--arch", help="Architecture (name or YAML file); may be given several times.")
+]
 LayerText = Annotated[
     str,
     typer.Option(

@@ -1,28 +1,26 @@
 """``jouleloop sweep``: one layers file without Snakemake, with a progress bar."""
 
+import contextlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TaskID,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.console import RenderableType
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.text import Text
 
-from jouleloop.api.layers import sweep_of
-from jouleloop.api.run import jobs_of, objectives_of
+from jouleloop.api.layers import sweeps_of
+from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
-from jouleloop.cli.target_options import HardwareChoice, hardware_of
+from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling
-from jouleloop.engines.protocol import SearchOptions
+from jouleloop.optimum.limit import INTERRUPT, Watch
+from jouleloop.optimum.limit import Progress as SearchProgress
+from jouleloop.signals import asked_by_signals, exit_code
 from jouleloop.study.compute import Job
+from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.study.runlog import log_to
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import Searches, summary_text, write_summary
@@ -33,25 +31,19 @@ from jouleloop.terminal.splice import spliced
 from jouleloop.workload.sweep import Sweep
 
 
-@spliced(hardware=hardware_of)
+@spliced(hardware=hardware_of, how=search_of)
 def sweep(
     layers: Annotated[
         str, typer.Argument(help="Layers file: a path, or the name of a file in layers/ or layers/networks/.")
     ],
-    arch: Annotated[
-        list[str], typer.Option("--arch", help="Architecture (name or YAML file); may be given several times.")
-    ],
+    arch: options.Archs,
+    hardware: HardwareChoice,
+    how: SearchChoice,
     output: Annotated[
         Path,
         typer.Option("--output", help="Folder for energies.parquet, energies.csv, timings.csv and the result store."),
     ] = Path("results"),
-    constraints: options.ConstraintSet = None,
     *,
-    hardware: HardwareChoice,
-    objective: options.Objective = "energy",
-    engine: options.EngineName = "native",
-    budget: options.Budget = None,
-    seconds: options.Seconds = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Write a line a layer to logs/sweep.log in the output folder.")
     ] = False,
@@ -60,67 +52,119 @@ def sweep(
     from jouleloop.tables.growth import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     with stderr.status("reading the layers") as status:
-        points = sweep_of(layers, lambda made, total: status.update(f"{made:,} of {total:,} points"))
-    check_sweeps([points])
-    told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
-    jobs = jobs_of(points, [hardware.load(name, constraints) for name in arch], engine, told)
-    search_all(points, jobs, output, log=output / "logs" / "sweep.log" if verbose else None)
+        sweeps = sweeps_of(layers, lambda made, total: status.update(f"{made:,} of {total:,} points"))
+    check_sweeps(sweeps)
+    jobs = jobs_of(sweeps, [hardware.load(name, how.constraints) for name in arch], how.engine, how.options)
+    search_all(sweeps, jobs, output, log=output / "logs" / "sweep.log" if verbose else None)
 
 
 def search_all(
-    points: Sweep, jobs: Mapping[str, Job], output: Path, *, log: Path | None = None, show: bool = False
+    sweeps: Sequence[Sweep], jobs: Mapping[str, Job], output: Path, *, log: Path | None = None, show: bool = False
 ) -> None:
     """Search all layers, write what the command ``sweep`` writes, and say so; ``show`` prints a network's layers."""
     store = ResultStore(output / "store")
     started = time.monotonic()
     say_if_compiling()
     with log_to(log):
-        searches = _search(points, jobs, store)
-        table, timings = write_energy_tables(jobs, [points], store, output)
-    if points.attributes:
-        # Drawing needs matplotlib, which is slow to import.
-        from jouleloop.report.draw import write_architecture_sweep  # noqa: PLC0415
+        try:
+            searches = _search(sweeps, jobs, store)
+        except KeyboardInterrupt as error:
+            left = f"{str(error) or 'interrupted'}\nwhat was found before is stored: the same command goes on with it"
+            stderr.print(left, markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(exit_code()) from error
+        table, timings = write_energy_tables(jobs, sweeps, store, output)
+    for points in sweeps:
+        if points.attributes:
+            # Drawing needs matplotlib, which is slow to import.
+            from jouleloop.report.draw import write_architecture_sweep  # noqa: PLC0415
 
-        write_architecture_sweep(table, points, output)
-    if points.is_network:
-        from jouleloop.cli.network import show_networks  # noqa: PLC0415 - it imports this module
-        from jouleloop.tables.collect import write_networks  # noqa: PLC0415
+            write_architecture_sweep(table, points, output)
+        if points.is_network:
+            from jouleloop.cli.network import show_networks  # noqa: PLC0415 - it imports this module
+            from jouleloop.tables.collect import write_networks  # noqa: PLC0415
 
-        networks = write_networks(table, jobs, points, output)
-        if show:
-            show_networks(networks)
+            networks = write_networks(table, jobs, points, output)
+            if show:
+                show_networks(networks)
     summary = summary_of(table, timings, searches)
     write_summary(output / "summary.json", summary)
     stdout.print(summary_text(summary, time.monotonic() - started), highlight=False, markup=False)
-    files, then = ("networks and energies", "figures") if points.is_network else ("energies", "report")
-    stdout.print(f"{files} written to {output}; next: jouleloop {then} {output}", highlight=False, markup=False)
+    files = "networks and energies" if any(points.is_network for points in sweeps) else "energies"
+    stdout.print(f"{files} written to {output}; next: jouleloop report {output}", highlight=False, markup=False)
 
 
-def _search(points: Sweep, jobs: Mapping[str, Job], store: ResultStore) -> Searches:
-    """Search all layers on all architectures with a bar that shows rate and remaining time."""
-    distinct = distinct_points([points])
+#: Seconds after which a search is shown by itself.
+_LONG_SECONDS = 1.0
+
+
+class _Bars(Progress):
+    """A bar an architecture, and below them how the search goes that is under way."""
+
+    watch: Watch | None = None
+    #: What was told last, and of the search that began when.
+    told: tuple[float, str] = (0.0, "")
+
+    def get_renderables(self) -> Iterable[RenderableType]:
+        """Yield the bars and the line below them."""
+        yield from super().get_renderables()
+        watch = self.watch
+        if watch is not None and watch.subject and watch.seconds > _LONG_SECONDS:
+            began, line = self.told
+            yield Text(f"{watch.subject}: {line if began == watch.started else UNTOLD}")
+
+
+def _search(sweeps: Sequence[Sweep], jobs: Mapping[str, Job], store: ResultStore) -> Searches:
+    """Search all layers on all architectures with a bar that shows rate and remaining time.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        At SIGINT or SIGTERM; what was searched before is stored.
+    """
+    distinct = distinct_points(sweeps)
     columns = (
         TextColumn("{task.description}"),
-        BarColumn(),
+        BarColumn(bar_width=16),
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}"),
         TimeElapsedColumn(),
         TimeRemainingColumn(),
     )
     searched = stored = 0
-    with Progress(*columns, console=stderr) as progress:
+    with _Bars(*columns, console=stderr) as progress:
         for name, job in jobs.items():
-            task = progress.add_task(f"{points.name} on {name}", total=len(distinct), rate="")
+            task = progress.add_task(name, total=len(distinct), rate="")
             began, new = time.monotonic(), 0
 
-            def advance(found: int, fresh: int, task: TaskID = task, began: float = began) -> None:
+            def advance(found: int, fresh: int) -> None:
                 nonlocal new
                 new += fresh
-                seconds = time.monotonic() - began
+                seconds = time.monotonic() - began  # noqa: B023 - called in this turn of the loop only
                 rate = f"{new / seconds:.1f} layers/s" if new and seconds else ""
-                progress.update(task, advance=found + fresh, rate=rate)
+                progress.update(task, advance=found + fresh, rate=rate)  # noqa: B023
 
-            report = run_points(job, distinct, store, advance)
+            with _watched(job, progress):
+                report = run_points(job, distinct, store, advance)
             searched += report.computed
             stored += report.cached
     return Searches(searched=searched, stored=stored)
+
+
+@contextlib.contextmanager
+def _watched(job: Job, bars: _Bars) -> Iterator[None]:
+    """Show every search that takes long below the bars, and let a signal stop it."""
+
+    def tell(watch: Watch, where: Callable[[], SearchProgress]) -> None:
+        bars.told = (watch.started, search_line(where()))
+
+    bars.watch = watch = job.watched(tell)
+    if watch is None:
+        yield
+        return
+    try:
+        with asked_by_signals(watch.stop):
+            yield
+    finally:
+        bars.watch = None
+    if watch.asked() == INTERRUPT:
+        raise KeyboardInterrupt

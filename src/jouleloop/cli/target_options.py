@@ -1,12 +1,13 @@
-"""Options that ``map``, ``evaluate`` and ``sweep`` share: what changes the hardware that a name stands for."""
+"""Options that several commands share: the hardware that a name stands for, and what a search is told."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jouleloop.api.hardware import Architecture
+from jouleloop.api.run import objectives_of
 from jouleloop.cli import options
-from jouleloop.engines.protocol import SEMANTICS
+from jouleloop.engines.protocol import SEMANTICS, SearchOptions
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import parse_yaml
 from jouleloop.workload.layer import CONV
@@ -52,6 +53,27 @@ def hardware_of(
     given = dict(_pair(text, "--variable") for text in variables or ())
     changed = {path: _value(value) for path, value in (_pair(text, "--set") for text in changes or ())}
     return HardwareChoice(semantics, energy or None, components or (), given, changed, factors)
+
+
+@dataclass(frozen=True)
+class SearchChoice:
+    """What the options say of a search; several architectures are searched alike."""
+
+    constraints: str | None
+    engine: str
+    options: SearchOptions
+
+
+def search_of(
+    constraints: options.ConstraintSet = None,
+    objective: options.Objective = "energy",
+    engine: options.EngineName = "native",
+    budget: options.Budget = None,
+    seconds: options.Seconds = None,
+) -> SearchChoice:
+    """Return what the options say."""
+    told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
+    return SearchChoice(constraints, engine, told)
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -135,14 +135,9 @@ def _typed(value: Any) -> Any:
     return {"true": True, "false": False, "null": None}.get(value.lower(), value)
 
 
-def load_layers(path: Path, progress: Progress | None = None) -> Sweep:
-    """Return the sweep or network in a file; raise `InputError` with all its faults."""
-    return load_network(path) if _is_network(path) else load_sweep(path, progress)
-
-
-def load_all(path: Path) -> list[Sweep]:
+def load_all(path: Path, progress: Progress | None = None) -> list[Sweep]:
     """Return the network, the sweep, or the sweeps of a transformer in a file; raise `InputError` with its faults."""
-    return [load_network(path)] if _is_network(path) else load_sweeps(path)
+    return [load_network(path)] if _is_network(path) else load_sweeps(path, progress)
 
 
 def _is_network(path: Path) -> bool:

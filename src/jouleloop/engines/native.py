@@ -52,8 +52,13 @@ class NativeEngine:
             objective=options.objective,
             semantics=semantics,
             budget=options.budget,
-            watch=self.watch or Watch(Limit(options.seconds)),
+            watch=self._watched(space.problem, options),
         )
+
+    def _watched(self, problem: Problem, options: SearchOptions) -> Watch:
+        watch = self.watch or Watch(Limit(options.seconds))
+        watch.subject = problem.name
+        return watch
 
     def _search_residuals(self, problem: Problem, target: Target, options: SearchOptions) -> SearchResult:
         try:
@@ -63,7 +68,7 @@ class NativeEngine:
                 target.costs,
                 objective=options.objective,
                 semantics=target.semantics,
-                watch=self.watch or Watch(Limit(options.seconds)),
+                watch=self._watched(problem, options),
             )
         except InputError as error:
             reason = "; ".join(str(fault) for fault in error.faults)

@@ -13,7 +13,9 @@ import numpy as np
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.errors import Fault, InputError, unknown
+from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.workload.problem import IntArray, Problem
 
 #: Marks a factor that the search may choose.
@@ -57,6 +59,10 @@ class MapSpace:
         One slot a level, innermost level first; ``spatial`` is None where the level does not fan out.
     keeps
         Every admissible choice of what is kept where: boolean arrays of shape (levels, data spaces).
+    reuse
+        What each level is told not to reuse, innermost level first.
+    min_parallelism
+        Share of all compute units that a mapping has to use at least.
     """
 
     problem: Problem
@@ -64,6 +70,8 @@ class MapSpace:
     temporal: tuple[Slot, ...]
     spatial: tuple[Slot | None, ...]
     keeps: tuple[np.typing.NDArray[np.bool_], ...]
+    reuse: tuple[Reuse, ...]
+    min_parallelism: float = 0.0
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -138,6 +146,7 @@ def build_mapspace(
     InputError
         Where constraints name an unknown level or dimension, contradict each other, or do not divide the layer.
     """
+    constraints = resolve_sizes(constraints, problem, arch)
     faults: list[Fault] = [
         unknown(name, arch.level_names, "storage level in constraints", source=constraints.name)
         for name in constraints.levels
@@ -183,7 +192,8 @@ def build_mapspace(
     keeps = _keeps(problem, arch, constraints, faults)
     if faults:
         raise InputError(faults)
-    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), keeps)
+    reuse = tuple(constraints.level(name).reuse for name in reversed(arch.level_names))
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), keeps, reuse, constraints.min_parallelism)
 
 
 def _slot(

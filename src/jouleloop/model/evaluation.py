@@ -56,12 +56,15 @@ class NetworkStats:
     ----------
     ingress
         (multicast factor, scatter factor, words) of each group of transfers.
+    energy_pj
+        Of wires, routers, links and ingresses, over all instances, in pJ.
     """
 
     fanout: int
     ingress: tuple[tuple[int, int, float], ...]
     link_transfers: float
     reductions: float
+    energy_pj: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Evaluation:
     levels
         Storage levels, outermost first.
     networks
-        By ``outer<==>inner`` and data space, for every level that fans out.
+        By ``outer<==>inner`` and data space, for every level that fans out or whose network takes energy.
     compute_instances, computes, compute_energy_pj
         Utilized units, multiply-accumulate operations, their energy in pJ.
     cycles, utilization, energy_pj
@@ -95,11 +98,6 @@ class Evaluation:
     def data_energy_pj(self) -> float:
         """Energy of all storage accesses in pJ: total less compute."""
         return sum(level.energy_pj for level in self.levels)
-
-    @property
-    def edp_pj_cycles(self) -> float:
-        """Energy-delay product in pJ times cycles."""
-        return self.energy_pj * self.cycles
 
     def level(self, name: str) -> LevelStats:
         """Return the statistics of the level called ``name``."""

@@ -52,10 +52,13 @@ class _Merging:
         levels = len(space.temporal)
         #: Dimensions that share no rank.
         self.free = np.flatnonzero((side[:, :, HALO] < 0).all(axis=0))
+        # Where a level does not reuse all, or networks take energy, it counts at which level a loop is unrolled.
+        self.wired = any(level.wired for level in space.arch.levels)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
             if all(f == 1 for f in slot.fixed) and not any(keep[k].any() for keep in space.keeps)
+            if not self.wired and not any(space.reuse)
         ]
         self.origin = list(range(levels))
         for k in reversed(self.empty):
@@ -71,18 +74,24 @@ class _Merging:
         return reduced
 
     def matters(self, factors: Ints) -> Bools:
-        """Whether links below a level may serve any step, whatever the temporal loops, shape (unrollings, levels)."""
+        """Whether the order of spatial loops may matter, whatever the temporal loops, shape (unrollings, levels).
+
+        It does where links below a level may serve a step.
+        """
         found = np.zeros(factors.shape[:2], np.bool_)
         for level, (here, anywhere) in enumerate(self.linking):
             found[:, level] = (factors[:, level, here] > 1).any(axis=1)
             found[:, level] |= (factors[:, level : self.origin[level] + 1, anywhere] > 1).any(axis=(1, 2))
+            # How far words go hangs on the order of all spatial loops.
+            found[:, level] |= self.wired & (factors[:, level] > 1).any(axis=1)
         return found
 
     def _linking(self, level: int) -> tuple[list[int], list[int]]:
         """Return the dimensions that make links possible where they are unrolled at a level, and up to its origin.
 
         A shared rank does by itself. A dimension that leaves a data space in place lets instances hold one box, so that
-        a step that stands still is handed on: at the units, which hold nothing, or where two loops of a window cancel.
+        a step that stands still is handed on: at the units, which hold nothing, at a level that does not reuse it, or
+        where two loops of a window cancel.
         """
         here: set[int] = set()
         anywhere: set[int] = set()
@@ -90,7 +99,8 @@ class _Merging:
             shared = [d for d, rank in enumerate(halo) if rank >= 0]
             here.update(shared)
             looping = [halo[d] for d in shared if self._loops_outside(level, d)]
-            if level == 0 or len(looping) > len(set(looping)):
+            stateless = level == 0 or bool(self.space.reuse[level - 1].no_temporal_reuse)
+            if stateless or len(looping) > len(set(looping)):
                 anywhere.update(d for d, rank in enumerate(halo) if idle[d] and rank < 0)
         return sorted(here), sorted(anywhere)
 

@@ -64,6 +64,11 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
+    if any(space.reuse) or space.min_parallelism or any(level.wired for level in space.arch.levels):
+        text = "certificates know no level that does not reuse all, no least parallelism, no energy of networks"
+        raise InputError(
+            Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
+        )
     search = Search(space, costs, semantics)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)

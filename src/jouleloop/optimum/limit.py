@@ -69,7 +69,7 @@ class Watch:
     Parameters
     ----------
     tell
-        Called between slices with a function that says where the search stands.
+        Called between slices with the watch itself and a function that says where the search stands.
     profile
         Whether the result says where the time went.
     """
@@ -77,13 +77,15 @@ class Watch:
     def __init__(
         self,
         limit: Limit | None = None,
-        tell: Callable[[Callable[[], Progress]], None] | None = None,
+        tell: "Tell | None" = None,
         *,
         profile: bool = False,
     ) -> None:
         self.limit = limit or Limit()
         self.tell = tell
         self.profile = profile
+        #: The layer that is searched, in words.
+        self.subject = ""
         self.started = time.monotonic()
         self._asked = ""
         self._ticks = _FIRST_TICKS
@@ -104,9 +106,8 @@ class Watch:
 
     def asked(self) -> str:
         """Return what stops a search whatever it has counted, its seconds or somebody, or nothing."""
-        if self.limit.seconds is not None and self.seconds >= self.limit.seconds:
-            return SECONDS
-        return self._asked
+        late = self.limit.seconds is not None and self.seconds >= self.limit.seconds
+        return self._asked or (SECONDS if late else "")
 
     def stopped(self, counters: Ints) -> str:
         """Return what has stopped the search, or nothing."""
@@ -127,10 +128,14 @@ class Watch:
             if some():
                 return ""
             if self.tell is not None:
-                self.tell(progress)
+                self.tell(self, progress)
             self._pace(time.monotonic() - before)
         return stopped
 
     def _pace(self, seconds: float) -> None:
         """Set the work of the next slice by how long the last one took."""
         self._ticks = max(1000, min(4 * self._ticks, int(self._ticks * _SLICE_SECONDS / max(seconds, 1e-6))))
+
+
+#: Is told how a search goes.
+Tell = Callable[[Watch, Callable[[], Progress]], None]

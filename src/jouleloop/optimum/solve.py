@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from jouleloop.jit import njit, struck
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     CAPACITY,
     MAX_LOOPS,
@@ -70,6 +70,7 @@ from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
 from jouleloop.optimum.order import pop, push
 from jouleloop.optimum.prepare import prepare
 from jouleloop.optimum.sketch import compulsory_pj
+from jouleloop.signals import struck
 
 #: Work of a quick descent for a first mapping, and how many may fail.
 _DIVE_TICKS, _MOST_DIVES = 20_000, 8

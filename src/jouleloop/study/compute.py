@@ -12,9 +12,12 @@ from typing import Any
 from jouleloop.engines.protocol import PROVEN, Engine, SearchOptions, Target
 from jouleloop.errors import EngineError, InputError, JouleloopError
 from jouleloop.files import remove_left_over
-from jouleloop.optimum.limit import SECONDS
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.optimum.limit import INTERRUPT, SECONDS, Limit, Tell, Watch
 from jouleloop.optimum.result import SearchResult
+from jouleloop.signals import end_if_told
 from jouleloop.study.keys import digest, result_key, target_identity
+from jouleloop.study.progress import standing
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
 from jouleloop.workload.layer import Layer
@@ -26,6 +29,8 @@ LOG = logging.getLogger("jouleloop.study")
 #: Layers of the first and of the greatest batch that is stored together, and the seconds it should take.
 _FIRST_BATCH, _MOST_BATCH = 16, 1024
 _BATCH_SECONDS = 10.0
+#: Seconds between two calls of what is told how many layers are done.
+_TOLD_SECONDS = 0.5
 
 Record = dict[str, Any]
 
@@ -68,6 +73,14 @@ class Job:
                 jobs[variant] = error
         return jobs[variant]
 
+    def watched(self, tell: Tell) -> Watch | None:
+        """Tell how every search goes; return what may stop it, None where the engine is watched by nobody."""
+        if not hasattr(self.engine, "watch"):
+            return None
+        watch = Watch(Limit(self.options.seconds), tell)
+        self.engine.watch = watch
+        return watch
+
     @cached_property
     def _known(self) -> "_Known":
         """What follows from the job and was worked out before; no part of what the job is."""
@@ -80,6 +93,10 @@ class _Known:
 
     digests: dict[ProblemShape, str] = field(default_factory=dict)
     jobs: dict[Variant, Job | JouleloopError] = field(default_factory=dict)
+
+
+class SearchInterrupted(KeyboardInterrupt):
+    """A search that was asked to stop; the message says how far it was. What was found before is stored."""
 
 
 @dataclass(frozen=True)
@@ -136,13 +153,20 @@ def _search(
 ) -> list[Path]:
     """Search layers batch by batch; return the segments of the store that hold the results."""
     written: list[Path] = []
-    size = _FIRST_BATCH
+    size, last = _FIRST_BATCH, time.monotonic()
     while waiting:
         batch, waiting = waiting[:size], waiting[size:]
         before = time.monotonic()
         results: dict[int, SearchResult] = {}
+        told = 0
         try:
-            results.update(_searched(job, [layer for _, layer in batch]))
+            for index, result in _searched(job, [layer for _, layer in batch]):
+                if result.stopped == INTERRUPT:
+                    raise SearchInterrupted(_interrupted(batch[index][1], result))
+                results[index] = result
+                if progress and time.monotonic() - last > _TOLD_SECONDS:
+                    progress(0, len(results) - told)
+                    told, last = len(results), time.monotonic()
         finally:
             # An interrupt ends the batch, not what it has found.
             written += _store(job, store, {batch[index][0]: result for index, result in results.items()})
@@ -155,10 +179,16 @@ def _search(
             outcome = "optimal" if result.optimal else result.reason or result.status
             LOG.debug("%s %s: %s, %.3f s", key[:12], layer.label, outcome, result.seconds)
         if progress:
-            progress(0, len(batch))
+            progress(0, len(batch) - told)
         # What a kill can lose is one batch: it grows only while it is quick.
         size = min(2 * size, _MOST_BATCH) if time.monotonic() - before < _BATCH_SECONDS else max(1, size // 2)
     return written
+
+
+def _interrupted(layer: Layer, result: SearchResult) -> str:
+    value = None if result.evaluation is None else OBJECTIVES[result.objective[0]].value(result.evaluation)
+    unit = OBJECTIVES[result.objective[0]].unit
+    return f"interrupted; {layer.label}: {standing(value, result.lower_bound, unit)}, not proven and not stored"
 
 
 def _store(job: Job, store: ResultStore, results: dict[str, SearchResult]) -> list[Path]:
@@ -167,7 +197,7 @@ def _store(job: Job, store: ResultStore, results: dict[str, SearchResult]) -> li
     What failed is kept apart: a table has its reason, and the next run tries again. So is what a limit of seconds
     stopped, until the limit is raised.
     """
-    records = {key: result.as_json() for key, result in results.items()}
+    records = {key: result.as_json() for key, result in results.items() if result.stopped != INTERRUPT}
     failed = {key: record for key, record in records.items() if record["status"] == "failed"}
     stopped = {key: record for key, record in records.items() if record.get("stopped") == SECONDS}
     path = store.write({key: records[key] for key in records.keys() - failed.keys() - stopped.keys()})
@@ -197,7 +227,9 @@ def _searched(job: Job, layers: Sequence[Layer]) -> Iterator[tuple[int, SearchRe
         many = getattr(job.engine, "search_many", None)
         if many is None:
             for index in indices:
-                yield index, search_one(job, problems[index], target)
+                result = search_one(job, problems[index], target)
+                end_if_told()
+                yield index, result
             continue
         try:
             results = many([problems[index] for index in indices], target, job.options)

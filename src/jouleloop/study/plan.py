@@ -10,6 +10,7 @@ from jouleloop.config.model import ArchitectureEntry, Config
 from jouleloop.engines.protocol import SearchOptions
 from jouleloop.errors import InputError
 from jouleloop.files import write_json
+from jouleloop.optimum.limit import Tell
 from jouleloop.study.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
 from jouleloop.study.compute import ChunkReport, Job, run_chunk
 from jouleloop.study.engines import engine_of
@@ -90,10 +91,13 @@ def search_chunk(
     *,
     root: Path = Path(),
     progress: Callable[[int, int], None] | None = None,
+    tell: Tell | None = None,
 ) -> ChunkReport:
-    """Search the layers of one chunk on one architecture."""
+    """Search the layers of one chunk on one architecture; ``tell`` is told how every search goes."""
     shapes = dict.fromkeys(layer.kind.shape_of(layer.values) for layer in layers)
     job = jobs_of(config, root, only=architecture, shapes=shapes)[architecture]
+    if tell:
+        job.watched(tell)
     return run_chunk(job, layers, store, progress)
 
 
@@ -117,9 +121,12 @@ def search_variants(
     *,
     root: Path = Path(),
     progress: Callable[[int, int], None] | None = None,
+    tell: Tell | None = None,
 ) -> ChunkReport:
     """Search one chunk of the points of sweeps that vary an architecture."""
     job = jobs_of(study, root, only=architecture)[architecture]
+    if tell:
+        job.watched(tell)
     return run_points(job, plan_variants(study, architecture)[chunk], store, progress)
 
 

@@ -11,10 +11,16 @@ from typing import Any, TextIO
 
 from jouleloop.errors import JouleloopError
 from jouleloop.files import read_json
+from jouleloop.optimum.limit import Progress as SearchProgress
+from jouleloop.optimum.limit import Tell, Watch, gap_of
 from jouleloop.study.runlog import current_run
 
 _FOLDER = "progress"
 _SECONDS_BETWEEN = 15.0
+#: Seconds after which a search is long enough to be told of.
+_LONG_SECONDS = 1.5
+#: Where a search stands that has not told yet.
+UNTOLD = "listing the parts of the mapspace"
 
 
 @dataclass(frozen=True)
@@ -64,6 +70,35 @@ def run_progress(logs: Path, finished: Path) -> Progress:
         elif _read(finished / f"{name}.json").get("options") == chunk["options"]:
             done += chunk["layers"]
     return Progress(done, total, searched, time.time() - noted["started"])
+
+
+def standing(best: float | None, lower_bound: float, unit: str) -> str:
+    """Return what is known of an optimum that is not proven yet."""
+    found = "no mapping yet" if best is None else f"best {best:,.0f} {unit}"
+    gap = gap_of(best, lower_bound)
+    return f"{found}, at least {lower_bound:,.0f}" + ("" if gap is None else f", gap {gap:.2%}")
+
+
+def search_line(progress: SearchProgress) -> str:
+    """Return where a search stands in one line."""
+    known = standing(progress.best, progress.lower_bound, progress.unit)
+    return f"{known}; {progress.parts_left:,} of {progress.parts:,} parts left, {progress.seconds:.0f} s"
+
+
+def long_searches(name: str, stream: TextIO = sys.stderr) -> Tell:
+    """Return what prints where a search stands that takes long, and again now and then."""
+    printed = 0.0
+
+    def tell(watch: Watch, progress: Callable[[], SearchProgress]) -> None:
+        nonlocal printed
+        first = printed < watch.started
+        due = watch.started + _LONG_SECONDS if first else printed + _SECONDS_BETWEEN
+        if time.monotonic() >= due:
+            printed = time.monotonic()
+            stream.write(f"{name}: {watch.subject}: {search_line(progress())}\n")
+            stream.flush()
+
+    return tell
 
 
 def _read(path: Path) -> dict[str, Any]:

@@ -33,7 +33,7 @@ class Fine(Watch):
     def _pace(self, seconds: float) -> None:
         del seconds
 
-    def look(self, progress: Callable[[], Progress]) -> None:
+    def look(self, _watch: Watch, progress: Callable[[], Progress]) -> None:
         self.looks += 1
         told = progress()
         assert told.best is None or told.lower_bound <= told.best
@@ -126,7 +126,7 @@ def test_an_interrupt_between_slices_is_seen() -> None:
     _, problem, target, _ = cases("general")[0]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     engine = NativeEngine()
-    engine.watch = Watch(None, lambda _: signal.raise_signal(signal.SIGINT))
+    engine.watch = Watch(None, lambda *_: signal.raise_signal(signal.SIGINT))
     engine.watch._ticks = 1
     try:
         assert threading.current_thread() is threading.main_thread()

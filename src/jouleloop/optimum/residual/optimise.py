@@ -66,7 +66,17 @@ class ResidualSearch:
         problem = space.problem
         self.space = space
         self.problem = problem
-        whole = encode_layer(problem)
+        if any(level.wired for level in space.arch.levels):
+            raise InputError(Fault("no proven search of imperfect factors with energy of networks", field="wires"))
+        if space.min_parallelism:
+            raise InputError(
+                Fault("no proven search of imperfect factors with a least parallelism", field="parallelism")
+            )
+        if any(space.reuse):
+            raise InputError(
+                Fault("no proven search of imperfect factors where a level does not reuse all", field="reuse")
+            )
+        whole = encode_layer(problem, space.reuse)
         self.dims = np.flatnonzero(np.array(problem.bounds) > 1)
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
@@ -79,7 +89,7 @@ class ResidualSearch:
         if (self.mate[whole.read_write] >= 0).any():
             text = "no search of imperfect factors where windows of outputs overlap"
             raise InputError(Fault(text, field="factors", value=problem.name, allowed="perfect"))
-        self.layer = LayerArrays(coef, whole.read_write, whole.bounds[self.dims])
+        self.layer = LayerArrays(coef, whole.read_write, whole.bounds[self.dims], whole.reuse)
         self.relevant = (coef != 0).any(axis=1)
         self.spec = encode_hardware(space.arch, costs)
         self.compute_pj = costs.compute_pj
