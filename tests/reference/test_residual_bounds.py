@@ -12,6 +12,7 @@ from differential.imperfect import load_mapping, load_record
 from differential.runs import read_records
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.space import FREE, MapSpace, Slot
 from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.residual.optimise import ResidualSearch
@@ -47,7 +48,7 @@ def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace 
         temporal.append(Slot((FREE,) * len(dims), high, low, zeros) if wide else Slot(fixed, fixed, fixed, zeros))
         passes = left
     keep = np.array([[space.name in level.keep for space in problem.data_spaces] for level in mapping.levels[::-1]])
-    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), (keep,))
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), (keep,), (Reuse(),) * len(temporal))
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["one", "all of as many passes"])
