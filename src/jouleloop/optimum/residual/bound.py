@@ -85,6 +85,22 @@ def union_words(share: Ints, step: Ints, units: Ints, a: int, b: int) -> float:
 
 
 @njit
+def tiled_words(bounds: Ints, step: Ints, units: Ints, extent: Ints, a: int, b: int) -> float:
+    """Return what `union_words` does where tiles are known: a box has the words between its values as well.
+
+    They count where all of one dimension lies in every tile, and is shorter than a step of the other.
+    """
+    share = -(-bounds // units)
+    words = union_words(share, step, units, a, b)
+    for x, y in ((a, b), (b, a)):
+        whole = step[y] * (bounds[y] - 1) + 1
+        if extent[y] >= bounds[y] and whole < step[x]:
+            tiles = min(-(-bounds[x] // extent[x]), share[x])
+            words = max(words, float(step[x] * (share[x] - tiles) + tiles * whole))
+    return words
+
+
+@njit
 def _share(bounds: Ints, relevant: Bools, mate: Ints, step: Ints, units: Ints) -> float:
     """Return the words of a data space that an instance sees, of as many as are unrolled outside by dimension."""
     words = 1.0
@@ -287,7 +303,7 @@ def refine_crossing(
     for d in range(dims):
         if relevant[d] and mate[d] > d:
             fan = factors[child + 1, d] * factors[child + 1, mate[d]]
-            union = union_words(-(-bounds // outside), step, outside, d, mate[d])
+            union = tiled_words(bounds, step, outside, extent, d, mate[d])
             asked *= union
             filled *= union / fan
     asked *= spread_requests(relevant, mate, factors, child + 2, parent + 1)
@@ -325,7 +341,7 @@ def fill_halos(
         b = mate[a]
         if b < a:
             continue
-        words = union_words(share, step, units, a, b)
+        words = tiled_words(bounds, step, units, extent, a, b)
         side = 1.0 + step[a] * (spread[a] * largest[a] - 1) + step[b] * (spread[b] * largest[b] - 1)
         again = 1.0
         if spread[a] * spread[b] == 1:
