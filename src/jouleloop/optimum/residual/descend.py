@@ -166,20 +166,19 @@ def list_ends(slot: Ints, passes: int, most: int, most_outside: int, factor: int
         if left == 1 and idle:
             break
         last = min(high, (passes - 1) // (left - 1)) if left > 1 else high
-        largest[number] = last
         if factor == -2:
-            found[number] = end
+            found[number], largest[number] = end, last
             number += 1
         elif factor < 1 or (factor > 1 and (left - 1) % factor == 0):
             for one in range(end, last + 1):
-                found[number] = one
+                found[number], largest[number] = one, one
                 number += 1
         else:
-            found[number] = end
+            found[number], largest[number] = end, end
             number += 1
             # Of these ends only the last can divide the passes but one.
             if last > end and (passes - 1) % last == 0:
-                found[number] = last
+                found[number], largest[number] = last, last
                 number += 1
         end = last + 1
     return number
@@ -367,7 +366,7 @@ def descend(
         beyond[level] = beyond[level + 1] * factors[level + 1]
     ends, ends_most = np.ones((levels, dims), np.int64), np.ones((levels, dims), np.int64)
     listed = np.empty((levels, dims, bounds.max() + 1), np.int64)
-    listed_most = np.ones((levels, dims, bounds.max() + 1), np.int64)
+    listed_most = np.empty((levels, dims, bounds.max() + 1), np.int64)
     open_ends = np.zeros((levels, dims), np.int64)
     extent, extent_most = np.ones((levels + 1, dims), np.int64), np.ones((levels + 1, dims), np.int64)
     passes = np.ones((levels, dims), np.int64)
