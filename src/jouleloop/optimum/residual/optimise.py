@@ -59,7 +59,7 @@ class ResidualSearch:
     Raises
     ------
     InputError
-        Where two open dimensions move one rank: the bounds hold for boxes that are equal or apart.
+        Where a problem or mapspace is none that the bounds hold for; docs/search-residual.md says which are.
     """
 
     def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str) -> None:
@@ -262,7 +262,7 @@ def search_residuals(
     semantics: str = "timeloop-3.0.3",
     watch: Watch | None = None,
 ) -> SearchResult:
-    """Return the mapping of least energy among all whose loops need not divide.
+    """Return the mapping of least energy among all whose loops need not divide; where windows slide, a good one.
 
     Parameters
     ----------
@@ -321,6 +321,7 @@ def search_residuals(
         evaluation=evaluation,
         lower_bound=value if proven else min(value, least_pj),
         optimal=proven,
+        stopped="" if proven else watch.asked(),
         proof=proof,
     )
 
