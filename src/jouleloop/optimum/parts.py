@@ -66,7 +66,8 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], coef: Ints, boun
     if levels * spaces > _MOST_BITS:
         allowed = f"at most {_MOST_BITS} levels times data spaces"
         raise InputError(Fault("too many levels for a search", value=levels * spaces, allowed=allowed))
-    row, ids = candidates.row, candidates.ids
+    # One layout, or numba compiles the kernels for each.
+    row, ids = candidates.row, np.ascontiguousarray(candidates.ids)
     count = len(ids)
     used = np.ones(count)
     for level, own in enumerate(ids.T):
