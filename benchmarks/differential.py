@@ -1,12 +1,13 @@
 """Random designs given to real Timeloop and to the native search: the same optimum, or a finding.
 
-    python benchmarks/differential.py --timeloop FOLDER --out FOLDER [--kind general|windows|arrays|near] [--minutes 10]
+    python benchmarks/differential.py --timeloop FOLDER --out FOLDER [--kind KIND] [--minutes 10]
     python benchmarks/differential.py --replay FILE [--replay FILE …]
 
 ``--timeloop`` holds ``timeloop-3.0.3/bin`` and ``timeloop-2023-04/bin`` (see docs/engines-timeloop.md). Runs are
 appended to ``OUT/KIND.jsonl``, one line a case; a second run goes on with the next seed. The documents of every case
-that differs are kept in ``OUT/differing/NAME``. ``near`` changes the cases below ``--base`` a little. ``--replay`` only
-searches again what the real mapper answered before. The counts by feature are printed at the end.
+that differs are kept in ``OUT/differing/NAME``. Kinds: general, windows, arrays, wide, near; ``near`` changes the cases
+below ``--base`` a little. ``--replay`` only searches again what the real mapper answered before. The counts by feature
+are printed at the end.
 """
 
 import argparse

@@ -2,9 +2,12 @@
 
 import argparse
 import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
 from jouleloop.stats.growth import Outcome
-from jouleloop.stats.simulation import error_rates
+from simulated_growth import error_rates
 
 
 def main() -> int:

@@ -55,13 +55,29 @@ STORAGE_TABLES = (
 )
 #: Tables that Timeloop 4 charges alike: it looks for other actions of fills and updates, and adds leakage.
 LATER_TABLES = (("read", "write"), ("read", "write", "leak"), ("random_read", "read", "write", "idle"))
+#: Keywords of what is not reused, by type of directive, as Timeloop 3.0.3 and Timeloop 4 read them in a mapping.
+KEYWORDS = {
+    "temporal": ("no_temporal_reuse",),
+    "spatial": ("no_multicast_no_reduction", "no_link_transfer"),
+    "bypass": (),
+}
+LATER_KEYWORDS = {
+    "temporal": ("no_reuse", "rmw_first_update"),
+    "spatial": ("no_reuse", "no_link_transfer"),
+    "bypass": ("no_coalesce",),
+}
 COMPUTE_TABLES = (("compute",), ("mac", "compute"), ("mac_random", "mac"), ("mult",), ("mult_random", "compute"))
 
 
 class Draw:
     """One random design; ``documents`` are the input files of timeloop-model."""
 
-    def __init__(self, number: int, storage_tables: tuple[tuple[str, ...], ...] = STORAGE_TABLES) -> None:
+    def __init__(
+        self,
+        number: int,
+        storage_tables: tuple[tuple[str, ...], ...] = STORAGE_TABLES,
+        keywords: dict[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self.random = random.Random(number)
         self.left: dict[str, int] = {}
         self.spaces: list[str] = []
@@ -82,6 +98,11 @@ class Draw:
             "ert": {"ERT": {"version": self.random.choice((0.3, 0.4)), "tables": tables}},
             "mapping": {"mapping": self.mapping()},
         }
+        for directive in self.documents["mapping"]["mapping"] if keywords else ():
+            for key in (keywords or {})[directive["type"]]:
+                named = [space for space in self.spaces if self.maybe(0.3)]
+                if self.maybe(0.6):
+                    directive[key] = named
 
     def problem(self) -> dict[str, Any]:
         """Return shape and instance of a random layer; its dimensions, bounds and data spaces are noted."""
@@ -188,7 +209,8 @@ class Draw:
 def ours(documents: dict[str, Any], folder: Path, semantics: str) -> Evaluation | None:
     """Return jouleloop's evaluation, or None where it refuses the design."""
     try:
-        arch, problem = architecture_from(documents["arch"]), problem_from(documents["problem"])
+        later = RULES[semantics].later_keywords
+        arch, problem = architecture_from(documents["arch"], later=later), problem_from(documents["problem"])
         costs = load_costs(arch, folder / "ert.yaml")
         mapping = read_timeloop_mapping(documents["mapping"], problem, arch)
         return evaluate_mapping(problem, arch, costs, mapping, semantics)
@@ -209,11 +231,16 @@ def theirs(documents: dict[str, Any], folder: Path, program: Path) -> Evaluation
     return parse_evaluation(stats.read_text(), xml.read_text(), problem)
 
 
-def compared(mine: Evaluation, real: Evaluation) -> list[Pair]:
-    """Return the fields of two evaluations, without the sums that wrap around in Timeloop."""
-    pairs = compare_evaluations(mine.as_json(), real.as_json())
+def compared_json(mine: dict[str, Any], real: dict[str, Any]) -> list[Pair]:
+    """Return the fields of two evaluations as plain data, without the sums that wrap around in Timeloop."""
+    pairs = compare_evaluations(mine, real)
     below = {pair.field.rpartition(".")[0] for pair in pairs if pair.quantity == "networks" and (pair.ours or 0.0) < 0}
     return [pair for pair in pairs if pair.field.rpartition(".") not in {(where, ".", "reductions") for where in below}]
+
+
+def compared(mine: Evaluation, real: Evaluation) -> list[Pair]:
+    """Return the fields of two evaluations, see `compared_json`."""
+    return compared_json(mine.as_json(), real.as_json())
 
 
 def main() -> int:
@@ -222,15 +249,18 @@ def main() -> int:
     parser.add_argument("count", type=int, help="how many designs")
     parser.add_argument("--first", type=int, default=0, help="number of the first design")
     parser.add_argument("--semantics", choices=RULES, default="timeloop-3.0.3", help="rules of the Timeloop that runs")
+    parser.add_argument("--keywords", action="store_true", help="tell levels at random what not to reuse")
     parser.add_argument("--store", type=Path, help="JSON file (.xz) for what Timeloop says of every design")
     given = parser.parse_args()
     stored: dict[int, Any] = {}
     program, _ = locate()
     tables = LATER_TABLES if RULES[given.semantics].leakage else STORAGE_TABLES
+    known = LATER_KEYWORDS if RULES[given.semantics].later_keywords else KEYWORDS
+    keywords = known if given.keywords else None
     tally: collections.Counter[str] = collections.Counter()
     fields = 0
     for number in range(given.first, given.first + given.count):
-        documents = Draw(number, tables).documents
+        documents = Draw(number, tables, keywords).documents
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for file, data in documents.items():

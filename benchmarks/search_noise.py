@@ -1,9 +1,12 @@
 """Print how the paper's p-value and the verdict move when a search misses exact optima by a little."""
 
 import sys
+from pathlib import Path
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
 
 from jouleloop.stats.search_noise import search_noise
-from jouleloop.stats.simulation import GRID, line_with_share
+from simulated_growth import GRID, line_with_share
 
 SIMULATIONS = 500
 

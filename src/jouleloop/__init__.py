@@ -57,6 +57,9 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 def __getattr__(name: str) -> Any:
     if name not in _HOME_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if _HOME_OF[name] != "jouleloop.errors":
+        # What these import crashes without memory.
+        importlib.import_module("jouleloop.memory").check()
     return globals().setdefault(name, getattr(importlib.import_module(_HOME_OF[name]), name))
 
 

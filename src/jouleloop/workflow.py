@@ -2,9 +2,8 @@
 
 import contextlib
 import re
-import signal
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,9 @@ from typing import Any
 from jouleloop.columns import Layout
 from jouleloop.config.load import Study, load_study, published_sweeps
 from jouleloop.files import remove_left_over
+from jouleloop.memory import group_kills, group_limit
 from jouleloop.report.registry import FIGURES, FigureKind, is_published
+from jouleloop.signals import give_up_when_told
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
@@ -75,6 +76,7 @@ class Workflow:
 
     def __init__(self, data: Mapping[str, Any], *, contained: bool = False) -> None:
         self.contained = contained
+        self._kills = group_kills()
         self.study: Study = load_study(data, progress=_say)
         check_engines(self.study.config)
         self.config = self.study.config
@@ -193,8 +195,9 @@ class Workflow:
     @property
     def reported_files(self) -> list[str]:
         """The tables that the HTML report is made of."""
+        tested = (FITS, VERDICTS, RESIDUALS, LEFT_OUT, THEORY_RATIO, LAWS, LAW_POINTS) if self.study.tested else ()
         return parquet(
-            *(ENERGIES, FITS, VERDICTS, RESIDUALS, LEFT_OUT, THEORY_RATIO, LAWS, LAW_POINTS),
+            *(ENERGIES, *tested),
             *([SEARCH_NOISE] if self.config.outputs.search_noise else []),
             *([PUBLISHED] if self._compared else []),
             *([NETWORKS] if self.study.networks else []),
@@ -210,14 +213,14 @@ class Workflow:
         """All that a run makes."""
         outputs, study = self.config.outputs, self.study
         tables: list[Layout] = [ENERGIES]
-        if study.tested:  # else there is no growth to test, and nothing to report on it
+        if study.tested:  # else there is no growth to test
             tables += [FITS, VERDICTS, LAWS, LAW_TERMS, *([SEARCH_NOISE] if outputs.search_noise else [])]
         tables += [NETWORKS] if study.networks else []
         tables += [PUBLISHED] if self._compared else []
         tables += [THEORY_CONV_ENERGY] if any(sweep.kind == "conv" for sweep in study.tested) else []
         found = parquet(ENERGIES) + csv(*tables)
         found += [f"{RESULTS}/architecture/{name}.csv" for name in self.variant_sources]
-        found += [f"{RESULTS}/report.html"] if study.tested else []
+        found += [f"{RESULTS}/report.html"] if study.tested or study.networks else []
         found += self.figure_files(always=True)
         if outputs.specs:
             found += [f"{RESULTS}/specs/{arch}/{name}" for arch in self.architectures for name in self.sources]
@@ -310,7 +313,11 @@ class Workflow:
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
 
     def end(self) -> None:
-        """Show what the run did."""
+        """Show what the run did, and that memory was lacking where the system killed something for it."""
+        if group_kills() > self._kills:
+            limit = group_limit()
+            allowed = "" if limit is None else f" of {limit // 10**6:,} MB"
+            print(f"error: a job was killed: memory{allowed} ran out; fewer --cores may do", file=sys.stderr)
         print(finish_run(Path(f"{RESULTS}/summary.json"), LOGS), file=sys.stderr)
 
     @staticmethod
@@ -320,14 +327,13 @@ class Workflow:
 
 
 def _end_jobs_when_told() -> None:
-    """Let SIGINT and SIGTERM end all jobs of this process, which Snakemake otherwise waits for."""
+    """Let signals end all jobs of this process, which Snakemake otherwise waits for, and then the process."""
     import psutil  # noqa: PLC0415 - Snakemake brings it, and no command needs it
 
-    def end(*_: object) -> None:
-        for job in psutil.Process().children(recursive=True):
-            with contextlib.suppress(psutil.Error):
-                job.terminate()
-        raise KeyboardInterrupt
+    def jobs(end: Callable[[psutil.Process], None]) -> None:
+        with contextlib.suppress(psutil.Error):
+            for job in psutil.Process().children(recursive=True):
+                with contextlib.suppress(psutil.Error):
+                    end(job)
 
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, end)
+    give_up_when_told(lambda: jobs(psutil.Process.terminate), lambda: jobs(psutil.Process.kill))

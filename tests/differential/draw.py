@@ -7,8 +7,9 @@ from differential.hardware import draw_architecture, draw_energies
 from differential.limits import draw_constraints, tighten
 from differential.problems import draw_problem
 
-#: What is drawn: everything; convolutions on hierarchies that fan out; loops that must be unrolled over several levels.
-KINDS = ("general", "windows", "arrays")
+#: What is drawn: everything; convolutions on hierarchies that fan out; loops that must be unrolled over several levels;
+#: deep hierarchies with odd sizes, whose reads, writes and updates cost different energies.
+KINDS = ("general", "windows", "arrays", "wide")
 
 
 def draw_case(seed: int, kind: str = "general", limit: int = 4000) -> Case:

@@ -5,14 +5,15 @@ from typing import Any
 
 Document = dict[str, Any]
 
-_NAMES = ("DRAM", "buf1", "buf2", "buf3")
+_NAMES = ("DRAM", "buf1", "buf2", "buf3", "buf4", "buf5")
 #: Costs of one access: nothing, all alike, small and large ones, numbers of real tables.
 _COSTS = (0, 0, 0.0, 1, 1, 2, 3.5, 10, 10, 74.1442, 75.2148, 0.25083, 100, 0.1, 0.3)
 
 
 def draw_architecture(rng: random.Random, kind: str) -> Document:
-    """Return a hierarchy of one to four storage levels; ``windows`` fans out nearly always, ``arrays`` twice."""
-    levels = rng.choices((1, 2, 3, 4), (0, 4, 8, 6) if kind == "arrays" else (1, 8, 8, 4))[0]
+    """Return a hierarchy of storage levels; ``windows`` fans out nearly always, ``arrays`` twice, ``wide`` is deep."""
+    shares = {"arrays": (0, 4, 8, 6), "wide": (0, 1, 4, 6, 5, 3)}.get(kind, (1, 8, 8, 4))
+    levels = rng.choices(range(1, len(shares) + 1), shares)[0]
     fans = [_fan(rng, kind) for _ in range(levels)]
     while _units(fans) > 48:
         fans[rng.randrange(levels)] = (1, 1)
@@ -57,7 +58,7 @@ def _units(fans: list[tuple[int, int]]) -> int:
 
 
 def _fan(rng: random.Random, kind: str) -> tuple[int, int]:
-    share = {"general": (8, 5, 2, 3), "windows": (3, 5, 1, 2), "arrays": (3, 5, 1, 2)}[kind]
+    share = (8, 5, 2, 3) if kind == "general" else (5, 4, 2, 3) if kind == "wide" else (3, 5, 1, 2)
     what = rng.choices(("none", "x", "y", "xy"), share)[0]
     if what == "none":
         return (1, 1)
@@ -121,6 +122,8 @@ def draw_energies(rng: random.Random, parts: list[Document], kind: str = "genera
             actions = {rng.choice(("compute", "mac", "mult")): rng.choice((0, 0, 1, 0.5608, 2.20035))}
         else:
             actions = _actions(rng, style, index)
+            if kind == "wide" and rng.random() < 0.6:
+                actions |= {name: rng.choice(_COSTS) for name in ("read", "write", "update") if rng.random() < 0.4}
         spread = f"[0..{part['instances'] - 1}]" if part["instances"] > 1 else ""
         entries = [{"name": name, "arguments": None, "energy": energy} for name, energy in actions.items()]
         tables.append({"name": f"system.{part['name']}{spread}", "actions": entries})

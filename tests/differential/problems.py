@@ -149,6 +149,7 @@ _KINDS = {
         (_odd, 4),
     ),
     "arrays": ((_convolution, 5), (_one_axis, 2), (_two_axes, 3), (_depthwise, 1), (_fully_connected, 1)),
+    "wide": ((_convolution, 4), (_one_axis, 3), (_two_axes, 3), (_depthwise, 3), (_matmul, 3), (_odd, 6)),
     "windows": ((_convolution, 4), (_one_axis, 3), (_two_axes, 3), (_depthwise, 1)),
 }
 
@@ -157,4 +158,17 @@ def draw_problem(rng: random.Random, kind: str) -> Document:
     """Return a random problem; ``windows`` draws convolutions only, ``arrays`` mostly."""
     makers = _KINDS[kind]
     maker = rng.choices([m for m, _ in makers], [w for _, w in makers])[0]
-    return maker(rng)
+    problem = maker(rng)
+    if kind == "wide":
+        _odd_sizes(rng, problem["problem"])
+    return problem
+
+
+def _odd_sizes(rng: random.Random, problem: Document) -> None:
+    """Give one or two dimensions prime or large bounds, and some coefficients larger steps."""
+    dims, instance = problem["shape"]["dimensions"], problem["instance"]
+    for name in rng.sample(dims, rng.choice((1, 1, 2))):
+        instance[name] = rng.choice((5, 7, 9, 10, 11, 12, 13, 16, 17, 24))
+    for name in set(instance) - set(dims):
+        if rng.random() < 0.15:
+            instance[name] = rng.choice((3, 4, 5, 7))

@@ -11,6 +11,8 @@ from differential.features import features, used
 from differential.real import Outcome
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 
+_ANSWER = tuple(Outcome.__dataclass_fields__)
+
 
 def to_record(case: Case, real: Outcome) -> dict[str, Any]:
     """Return plain data of a run."""
@@ -21,8 +23,8 @@ def to_record(case: Case, real: Outcome) -> dict[str, Any]:
 
 
 def from_record(record: dict[str, Any]) -> tuple[Case, Outcome]:
-    """Return the run of `to_record`."""
-    answer = dict(record["real"])
+    """Return the run of `to_record`, or of a line that has the answer beside the case instead of under ``real``."""
+    answer = dict(record.get("real") or {name: record[name] for name in _ANSWER if name in record})
     levels = answer.pop("mapping", None)
     mapping = None if levels is None else Mapping(tuple(_level(level) for level in levels))
     return Case.from_json(record["case"]), Outcome(**answer, mapping=mapping)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from jouleloop.stats.growth import Outcome, decide
 from jouleloop.stats.quadratic import quadratic_test
-from jouleloop.stats.simulation import GRID, ErrorRate, error_rates
+from simulated_growth import GRID, ErrorRate, error_rates
 
 SIMULATIONS = 500
 ALPHA = 0.05

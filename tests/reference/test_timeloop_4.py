@@ -1,20 +1,15 @@
 """Evaluations by Timeloop 4 of random designs, layers and mappings, field by field; see timeloop_4/README.md."""
 
-import importlib.util
-import json
-import lzma
-import sys
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
+from drawn import drawn, ours, stored
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.estimator import load_costs
-from jouleloop.engines.agreement import compare_evaluations
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import MappingError
@@ -23,31 +18,13 @@ from jouleloop.mapspace.constraints import Constraints, LevelConstraints
 from jouleloop.mapspace.read import inline_constraints
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
-from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import has_windows
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import problem_from, read_problem
-from paths import REFERENCE, ROOT
+from paths import REFERENCE
 
-
-@cache
-def drawn() -> Any:
-    """Return the module that draws the designs."""
-    spec = importlib.util.spec_from_file_location("random_evaluations", ROOT / "benchmarks" / "random_evaluations.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-@cache
-def stored() -> dict[str, Any]:
-    text = lzma.decompress((REFERENCE / "timeloop_4" / "evaluations.json.xz").read_bytes())
-    found: dict[str, Any] = json.loads(text)
-    return found
+EVALUATIONS = REFERENCE / "timeloop_4" / "evaluations.json.xz"
 
 
 def documents(number: str) -> dict[str, Any]:
@@ -56,32 +33,23 @@ def documents(number: str) -> dict[str, Any]:
     return found
 
 
-def ours(number: str, folder: Path, semantics: str) -> Evaluation | None:
-    design = documents(number)
-    (folder / "ert.yaml").write_text(yaml.safe_dump(design["ert"], sort_keys=False))
-    found: Evaluation | None = drawn().ours(design, folder, semantics)
-    return found
-
-
 def test_every_stored_evaluation_is_met(tmp_path: Path) -> None:
     wrong, others, fields = [], 0, 0
-    for number, theirs in stored().items():
-        mine = ours(number, tmp_path, "timeloop-4")
+    for number, theirs in stored(EVALUATIONS).items():
+        mine = ours(documents(number), tmp_path, "timeloop-4")
         assert (mine is None) == (theirs is None), number
         if mine is None:
             continue
-        pairs = compare_evaluations(mine.as_json(), theirs)
-        below = {p.field.rpartition(".")[0] for p in pairs if p.quantity == "networks" and (p.ours or 0.0) < 0}
-        pairs = [p for p in pairs if p.field.rpartition(".") not in {(where, ".", "reductions") for where in below}]
+        pairs = drawn().compared_json(mine.as_json(), theirs)
         wrong += [(number, pair.field, pair.ours, pair.theirs) for pair in pairs if pair.verdict != "equal"]
         fields += len(pairs)
-        before = ours(number, tmp_path, "timeloop-3.0.3")
+        before = ours(documents(number), tmp_path, "timeloop-3.0.3")
         assert before is not None
         other = any(a.data != b.data for a, b in zip(mine.levels, before.levels, strict=True))
         others += other
         assert not other or has_windows(problem_from(documents(number)["problem"])), number
     assert wrong == []
-    assert sum(found is not None for found in stored().values()) >= 500
+    assert sum(found is not None for found in stored(EVALUATIONS).values()) >= 500
     assert fields > 30_000
     # Version 3.0.3 counts some of them otherwise.
     assert others >= 10

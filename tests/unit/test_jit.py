@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pytest
 
-from jouleloop import jit
+from jouleloop import jit, signals
 
 
 def weighed(x: float, y: float) -> float:
@@ -126,6 +126,6 @@ def test_a_signal_that_strikes_while_a_kernel_returns() -> None:
     inner.__cause__ = KeyboardInterrupt()
     outer = SystemError("returned a result with an exception set")
     outer.__cause__ = inner
-    assert isinstance(jit.struck(outer), KeyboardInterrupt)
+    assert isinstance(signals.struck(outer), KeyboardInterrupt)
     alone = SystemError("something else")
-    assert jit.struck(alone) is alone
+    assert signals.struck(alone) is alone

@@ -4,7 +4,23 @@ from pathlib import Path
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
+from jouleloop import memory, signals
 from jouleloop.errors import JouleloopError
+
+
+def checked(make):
+    """Return what ``make`` returns; a user's mistakes, all of them, stop the workflow before any job runs."""
+    try:
+        return make()
+    except JouleloopError as error:
+        raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
+
+
+# Before anything large is imported; jobs inherit what it sets.
+checked(memory.prepare)
+if workflow.is_main_process:
+    signals.leave_when_told()
+
 from jouleloop.study.lock import free_stale_locks
 from jouleloop.study.runlog import VERBOSE
 from jouleloop.workflow import TIMELOOP_RUNS, Workflow
@@ -16,15 +32,6 @@ CONTAINED = any(
 )
 if CONTAINED:
     config["timeloop"] = {**config.get("timeloop", {}), "runs": TIMELOOP_RUNS}
-
-
-def checked(make):
-    """Return what ``make`` returns; a user's mistakes, all of them, stop the workflow before any job runs."""
-    try:
-        return make()
-    except JouleloopError as error:
-        raise WorkflowError("\n".join(f"error: {fault}" for fault in error.faults))
-
 
 # A run that was killed leaves its locks behind; jobs are processes of a run that holds them.
 if workflow.is_main_process and free_stale_locks(Path(".snakemake")):

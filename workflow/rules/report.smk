@@ -2,7 +2,7 @@ rule report_html:
     input:
         "results/energies.csv",
         PLAN.reported_files,
-        "results/verdicts.txt",
+        ["results/verdicts.txt"] if PLAN.study.tested else [],
         "results/summary.json",
         PLAN.sources.values(),
     output:

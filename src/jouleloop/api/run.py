@@ -16,7 +16,7 @@ from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping as Nest
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.workload.layer import CONV
+from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
 
@@ -100,7 +100,7 @@ def evaluate(
         Where it is no mapping of this layer on this architecture.
     """
     problem = problem_of(layer)
-    hardware = architecture_of(architecture, problem)
+    hardware = countable(lambda constraints: architecture_of(architecture, problem, constraints), problem)
     target = hardware.target(problem)
     nest = mapping if isinstance(mapping, Nest) else read_mapping(mapping, problem, target)
     back_end = get_engine(engine) if isinstance(engine, str) else engine
@@ -178,11 +178,12 @@ def _searched(
     progress: Callable[[int, int], None] | None,
 ) -> "pd.DataFrame":
     # These load pandas, which `search` can do without.
+    from jouleloop.signals import terminated_late  # noqa: PLC0415
     from jouleloop.study.store import ResultStore  # noqa: PLC0415
     from jouleloop.study.variants import distinct_points, run_points  # noqa: PLC0415
     from jouleloop.tables.energies import energies_table  # noqa: PLC0415
 
-    with tempfile.TemporaryDirectory() as folder:
+    with terminated_late(), tempfile.TemporaryDirectory() as folder:
         results = ResultStore(Path(folder if store is None else store))
         for job in jobs.values():
             run_points(job, distinct_points(sweeps), results, progress)
@@ -213,6 +214,21 @@ def jobs_of(
             raise InputError(Fault("two architectures have one name", "--arch", value=hardware.name))
         jobs[hardware.name] = Job(hardware.targets, back_end, options)
     return jobs
+
+
+def countable(load: Callable[[str | None], Architecture], problem: Problem) -> Architecture:
+    """Return the architecture to count a mapping on, of ``load``, which takes the name of a set of constraints.
+
+    Constraints that are not written for the shape of the problem do not matter then, and are left out.
+    """
+    try:
+        found = load(None)
+        found.target(problem)
+    except InputError:
+        if problem.shape in (CONV, GROUPED_CONV):
+            raise
+        return load("none")
+    return found
 
 
 def architecture_of(

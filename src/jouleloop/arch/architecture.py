@@ -74,11 +74,6 @@ class StorageLevel:
         return not self.is_dram if stated is None else bool(stated)
 
     @property
-    def capacity_bits(self) -> int | None:
-        """Capacity of one instance in bits; None where unlimited."""
-        return None if self.capacity_words is None else self.capacity_words * self.word_bits
-
-    @property
     def effective_words(self) -> int | None:
         """Words of one instance that a tile may fill."""
         return None if self.capacity_words is None else int(self.capacity_words / self.multiple_buffering)

@@ -259,7 +259,8 @@ class _Walk:
             carrier = storages[-1].name
             self.nodes.fanout_names[name] = carrier
             if spatial:
-                self.nodes.constraints.append({**spatial, "target": carrier, "type": "spatial"})
+                room = {"maximize_dims_capacity": mesh[0] * mesh[1]} if spatial.get("maximize_dims") else {}
+                self.nodes.constraints.append({**room, **spatial, "target": carrier, "type": "spatial"})
         elif spatial:
             self.faults.append(Fault("constrains a fan-out outside all storage", None, f"{name}.constraints.spatial"))
         self.mesh = (self.mesh[0] * mesh[0], self.mesh[1] * mesh[1])

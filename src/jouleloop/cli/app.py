@@ -1,7 +1,10 @@
 """The root command and the one place where errors become messages and exit codes."""
 
+import atexit
+import contextlib
 import importlib
 import os
+import signal
 import sys
 from typing import Annotated, Any
 
@@ -11,6 +14,7 @@ from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
 import jouleloop
+from jouleloop import memory, signals
 from jouleloop.errors import JouleloopError
 from jouleloop.terminal.console import stderr
 
@@ -40,8 +44,19 @@ COMMANDS = {
 _GROUPS = ("bounds", "dataflow")
 
 
+class _Interrupted(BaseException):
+    """A command that was interrupted; typer makes an exit code of the exception itself, and drops what it says."""
+
+
 class _Commands(TyperGroup):
     """The commands, each imported when it is called or described: most need what the others do not."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise _Interrupted(str(error)) from error
 
     def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - click's signature
         """Return the names of all commands."""
@@ -92,20 +107,62 @@ def root(
 def main() -> None:
     """Run the command line; a user's mistake is a message and an exit code, never a traceback."""
     try:
-        code = app(standalone_mode=False)
-    except JouleloopError as error:
-        for fault in error.faults:
-            stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
-        sys.exit(error.exit_code)
-    except (typer.Abort, KeyboardInterrupt) as error:
-        stderr.print(str(error) or "interrupted", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(130)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(141)
+        code = _run()
     except Exception as error:
         if not isinstance(error, _MISTAKES):
             raise
         error.show()  # type: ignore[attr-defined]
-        sys.exit(getattr(error, "exit_code", 2))
-    sys.exit(code if isinstance(code, int) else 0)
+        code = getattr(error, "exit_code", 2)
+    # All is written: a signal must not make a traceback of Python's own end.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        atexit.register(signal.signal, number, signal.SIG_IGN)
+    sys.exit(code)
+
+
+def _run() -> int:
+    """Return the exit code of the command; what is no mistake of the user is a message here."""
+    try:
+        memory.prepare()
+        code = app(standalone_mode=False)
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except JouleloopError as error:
+        for fault in error.faults:
+            stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
+        return error.exit_code
+    except BrokenPipeError:
+        _write_nowhere()
+        return 128 + signal.SIGPIPE
+    except (_Interrupted, typer.Abort, KeyboardInterrupt) as error:
+        return _interrupted(str(error))
+    except SystemError as error:
+        # What a signal makes of a kernel that returns just then.
+        if not isinstance(signals.struck(error), KeyboardInterrupt):
+            raise
+        return _interrupted()
+    except Exception as error:
+        if memory.is_lack(error):
+            said = memory.lack()
+        elif isinstance(error, OSError):
+            said = ": ".join(str(part) for part in (error.filename, error.strerror or error) if part)
+        else:
+            raise
+        with contextlib.suppress(OSError):
+            stderr.print(f"[bold red]error:[/] {escape(said)}", soft_wrap=True, highlight=False)
+        _write_nowhere()
+        return JouleloopError.exit_code
+    return code if isinstance(code, int) else 0
+
+
+def _interrupted(how_far: str = "") -> int:
+    with contextlib.suppress(OSError):
+        stderr.print(how_far or "interrupted", markup=False, highlight=False, soft_wrap=True)
+    return signals.exit_code()
+
+
+def _write_nowhere() -> None:
+    """Let what is still to be written fail no more: nobody reads it, or there is no room for it."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            os.dup2(nowhere, stream.fileno())

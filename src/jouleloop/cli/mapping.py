@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from jouleloop.api.layers import problem_of
-from jouleloop.api.run import evaluate, search_told
+from jouleloop.api.run import countable, evaluate, search_told
 from jouleloop.cli import options
 from jouleloop.cli.hints import hints, narrower
 from jouleloop.cli.show import show_profile, show_result
@@ -19,11 +19,9 @@ from jouleloop.engines.registry import get_engine
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_json, write_text
 from jouleloop.optimum.limit import INTERRUPT
+from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, stderr
 from jouleloop.terminal.splice import spliced
-
-#: Exit code of a program that a signal ended early.
-_INTERRUPTED = 130
 
 
 @contextlib.contextmanager
@@ -94,7 +92,7 @@ def map_layer(
     for line in narrower(result) if result.search is not None and result.search.stopped else ():
         stderr.print(line, markup=False, highlight=False, soft_wrap=True)
     if result.search is not None and result.search.stopped == INTERRUPT:
-        raise typer.Exit(_INTERRUPTED)
+        raise typer.Exit(exit_code())
     if not result.ok:
         for hint in hints(result):
             stderr.print(f"hint: {hint}", markup=False, highlight=False, soft_wrap=True)
@@ -118,7 +116,8 @@ def evaluate_mapping(
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = problem_of(layer)
-    result = evaluate(hardware.load(arch, shape=problem.shape), problem, mapping, engine=engine)
+    chosen = countable(lambda constraints: hardware.load(arch, constraints, problem.shape), problem)
+    result = evaluate(chosen, problem, mapping, engine=engine)
     if as_json:
         print_json(result.as_dict())
     else:

@@ -15,9 +15,10 @@ from jouleloop.api.layers import sweeps_of
 from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
-from jouleloop.cli.watching import say_if_compiling, stopped_by_signals
+from jouleloop.cli.watching import say_if_compiling
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
+from jouleloop.signals import asked_by_signals, exit_code
 from jouleloop.study.compute import Job
 from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.study.runlog import log_to
@@ -65,7 +66,12 @@ def search_all(
     started = time.monotonic()
     say_if_compiling()
     with log_to(log):
-        searches = _search(sweeps, jobs, store)
+        try:
+            searches = _search(sweeps, jobs, store)
+        except KeyboardInterrupt as error:
+            left = f"{str(error) or 'interrupted'}\nwhat was found before is stored: the same command goes on with it"
+            stderr.print(left, markup=False, highlight=False, soft_wrap=True)
+            raise typer.Exit(exit_code()) from error
         table, timings = write_energy_tables(jobs, sweeps, store, output)
     for points in sweeps:
         if points.attributes:
@@ -83,9 +89,8 @@ def search_all(
     summary = summary_of(table, timings, searches)
     write_summary(output / "summary.json", summary)
     stdout.print(summary_text(summary, time.monotonic() - started), highlight=False, markup=False)
-    network = any(points.is_network for points in sweeps)
-    files, then = ("networks and energies", "figures") if network else ("energies", "report")
-    stdout.print(f"{files} written to {output}; next: jouleloop {then} {output}", highlight=False, markup=False)
+    files = "networks and energies" if any(points.is_network for points in sweeps) else "energies"
+    stdout.print(f"{files} written to {output}; next: jouleloop report {output}", highlight=False, markup=False)
 
 
 #: Seconds after which a search is shown by itself.
@@ -157,7 +162,7 @@ def _watched(job: Job, bars: _Bars) -> Iterator[None]:
         yield
         return
     try:
-        with stopped_by_signals(watch):
+        with asked_by_signals(watch.stop):
             yield
     finally:
         bars.watch = None

@@ -1,17 +1,13 @@
 """One search on a terminal: where it stands, and how Ctrl-C stops it with what it has."""
 
 import contextlib
-import signal
-import threading
 from collections.abc import Iterator
-from types import FrameType
 
 from jouleloop.jit import cache_folder
 from jouleloop.optimum.limit import Limit, Watch
+from jouleloop.signals import asked_by_signals
 from jouleloop.study.progress import UNTOLD, search_line
 from jouleloop.terminal.console import stderr
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextlib.contextmanager
@@ -24,32 +20,8 @@ def watched(seconds: float | None, *, profile: bool = False) -> Iterator[Watch]:
         status = stack.enter_context(stderr.status(UNTOLD)) if stderr.is_terminal else None
         tell = None if status is None else lambda _, progress: status.update(search_line(progress()))
         watch = Watch(Limit(seconds), tell, profile=profile)
-        stack.enter_context(stopped_by_signals(watch))
+        stack.enter_context(asked_by_signals(watch.stop))
         yield watch
-
-
-@contextlib.contextmanager
-def stopped_by_signals(watch: Watch) -> Iterator[None]:
-    """Let the first SIGINT or SIGTERM ask ``watch`` to stop; the second one does what it did before."""
-    # Only the main thread may say what a signal does.
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {number: signal.getsignal(number) for number in _SIGNALS}
-
-    def stop(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        watch.stop()
-        for one, handler in before.items():
-            signal.signal(one, handler)
-
-    for number in _SIGNALS:
-        signal.signal(number, stop)
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def say_if_compiling() -> None:

@@ -15,8 +15,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
 
+from jouleloop.memory import need
 from jouleloop.sources import PACKAGE, cache_home, digest_of, remembered, with_imports
 
+#: What numba and the libraries below it take [bytes]: without it they crash, or never come to an end.
+_LIBRARIES_BYTES = 450 * 10**6
 _DECORATOR = re.compile(rb"^@njit\b", re.MULTILINE)
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
 
@@ -63,7 +66,8 @@ class _Kernels:
         self.waiting: list[_StandIn] = []
 
     def make(self) -> None:
-        """Make all kernels, and put them in the place of their stand-ins."""
+        """Make all kernels, and put them in the place of their stand-ins; raise `MemoryError` without room."""
+        need(_LIBRARIES_BYTES)
         made = importlib.import_module("jouleloop.jit.machine").make
         waiting, self.waiting = self.waiting, []
         for one in waiting:
@@ -109,14 +113,3 @@ def njit(*, inline: str = "never") -> Callable[[_Kernel], _Kernel]: ...
 def njit(function: Any = None, /, **options: Any) -> Any:
     """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`."""
     return (lambda given: _StandIn(given, options)) if function is None else _StandIn(function, options)
-
-
-def struck(error: SystemError) -> BaseException:
-    """Return what a signal's handler raised while a kernel returned arrays, or the error itself where none did.
-
-    numba makes the arrays with some help of Python, where a signal strikes that has waited while the kernel ran.
-    """
-    cause: BaseException | None = error
-    while isinstance(cause, SystemError):
-        cause = cause.__cause__ or cause.__context__
-    return error if cause is None else cause

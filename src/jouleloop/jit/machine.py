@@ -30,7 +30,10 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from jouleloop import jit
+from jouleloop.memory import need
 
+#: What loading and compiling one kernel takes at most [bytes]: without it LLVM ends the process.
+_LOADING_BYTES, _COMPILING_BYTES = 100 * 10**6, 300 * 10**6
 _DIGEST_BYTES = hashlib.sha256().digest_size
 
 
@@ -57,6 +60,7 @@ class KernelCache:
         digest, content = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
         if hashlib.sha256(content).digest() != digest:
             return None
+        need(_LOADING_BYTES)
         rtsys.initialize(context)
         return CompileResult._rebuild(context, *pickle.loads(content))  # noqa: S301, SLF001 - as numba's cache does
 
@@ -114,6 +118,8 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
 
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         kernel = _Compiler.depth == 0
+        if kernel:
+            need(_COMPILING_BYTES)
         _Compiler.depth += 1
         try:
             result = super()._compile_core(args, return_type) if kernel else self._compile_part(args, return_type)

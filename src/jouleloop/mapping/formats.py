@@ -13,6 +13,7 @@ from jouleloop.files import is_whole
 from jouleloop.mapping.directives import front_end_faults, parse_factors, parse_names, parse_permutation, parse_split
 from jouleloop.mapping.mapping import LevelMapping, Mapping, close_mapping, end_text
 from jouleloop.mapping.nest import Nest, parse_map_txt, print_nest, read_map_txt, tile_words
+from jouleloop.mapping.reuse import REUSE_KEYS, Reuse, parse_reuse, reuse_from, write_reuse
 from jouleloop.mapping.validate import check_mapping
 from jouleloop.workload.problem import Problem
 
@@ -34,6 +35,7 @@ _KEYS = {
     "spatial": ("factors", "permutation", "split"),
     "bypass": ("keep", "bypass"),
 }
+_KEYS = {kind: (*keys, *REUSE_KEYS[kind]) for kind, keys in _KEYS.items()}
 #: Short names of data spaces in compact lists.
 _SHORT = {"W": "Weights", "I": "Inputs", "O": "Outputs"}
 
@@ -105,6 +107,7 @@ class _Directives:
         self.residuals: dict[tuple[str, str], dict[str, int]] = {}
         self.orders: dict[tuple[str, str], tuple[str, ...]] = {}
         self.splits: dict[str, int] = {}
+        self.reuse: dict[str, dict[str, frozenset[str]]] = {}
         self.faults: list[Fault] = []
         if isinstance(data, AnyMapping):
             data = data.get("mapping", data)
@@ -139,6 +142,11 @@ class _Directives:
         ]
         if self.arch.plain:
             self.faults += front_end_faults(item, (), where)
+        stated = parse_reuse(item, kind, self.spaces, where, self.faults, plain=self.arch.plain)
+        if "no_multicast_no_reduction" in item and not self.arch.plain and "no_reuse" not in item:
+            text = "Timeloop 4 does not read no_multicast_no_reduction in a mapping"
+            self.faults.append(Fault(text, None, where, item["no_multicast_no_reduction"], "no_reuse"))
+        self.reuse.setdefault(level, {}).update(stated)
         if kind == "bypass":
             kept = parse_names(item.get("keep"), self.spaces, f"{where}.keep", self.faults)
             bypassed = parse_names(item.get("bypass"), self.spaces, f"{where}.bypass", self.faults)
@@ -188,7 +196,8 @@ class _Directives:
             split = self.splits.get(name, len(self.dimensions))
             spatial = tuple((d, b, "X" if at < split else "Y") for d, b, at in self._loops(name, "spatial"))
             temporal = tuple((d, b) for d, b, _ in self._loops(name, "temporal"))
-            levels.append(LevelMapping(name, temporal, spatial, frozenset(self.keep[name])))
+            reuse = Reuse(**self.reuse.get(name, {}))
+            levels.append(LevelMapping(name, temporal, spatial, frozenset(self.keep[name]), reuse))
             ends.append((self._ends(name, "temporal", temporal), self._ends(name, "spatial", spatial)))
         mapping = close_mapping(levels, ends)
         check_mapping(mapping, self.problem, self.arch)
@@ -220,6 +229,7 @@ def to_timeloop_mapping(mapping: Mapping, problem: Problem, arch: Architecture) 
                 "type": "bypass",
                 "keep": [name for name in spaces if name in level.keep],
                 "bypass": [name for name in spaces if name not in level.keep],
+                **write_reuse(level.reuse, "bypass", spaces),
             }
         )
         temporal_ends, spatial_ends = residual_ends[position]
@@ -247,7 +257,7 @@ def to_timeloop_mapping(mapping: Mapping, problem: Problem, arch: Architecture) 
             }
             if kind == "spatial":
                 directive["split"] = len(free) + axes.count("X")
-            directives.append(directive)
+            directives.append(directive | write_reuse(level.reuse, kind, spaces))
     raise_all(faults, MappingError)
     return directives
 
@@ -283,7 +293,7 @@ def from_levels(
         if not isinstance(name, str):
             faults.append(Fault("must be a mapping with a level", None, where, item))
             continue
-        allowed = ("level", "temporal", "spatial", "keep", "tile")
+        allowed = ("level", "temporal", "spatial", "keep", "tile", "reuse")
         faults += [unknown(str(key), allowed, "key", field=where) for key in item if key not in allowed]
         if name in found:
             faults.append(Fault("is given twice", None, where, name))
@@ -299,7 +309,11 @@ def from_levels(
         temporal = [loop for loop in _loops(item.get("temporal"), 2, where, faults) if loop[1] != 1]
         spatial = [loop for loop in _loops(item.get("spatial"), 3, where, faults) if loop[1] != 1]
         found[name] = LevelMapping(
-            name, tuple((d, b) for d, b, *_ in temporal), tuple((d, b, a) for d, b, a, *_ in spatial), frozenset(kept)
+            name,
+            tuple((d, b) for d, b, *_ in temporal),
+            tuple((d, b, a) for d, b, a, *_ in spatial),
+            frozenset(kept),
+            reuse_from(item.get("reuse", {}), spaces, f"{where}.reuse", faults),
         )
         ends[name] = ([(*loop, None)[2] for loop in temporal], [(*loop, None)[3] for loop in spatial])
     raise_all(faults, MappingError)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jouleloop.errors import Fault, MappingError, raise_all
+from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 from jouleloop.workload.problem import Problem
 
 #: The two mesh axes of a spatial loop.
@@ -25,12 +26,15 @@ class LevelMapping:
         (dimension, bound, axis) of each spatial loop, outermost first; loops of bound 1 are left out.
     keep
         Names of the data spaces stored here; all others bypass the level.
+    reuse
+        Data spaces that the level treats otherwise than all others, because constraints or directives say so.
     """
 
     level: str
     temporal: tuple[tuple[str, int], ...]
     spatial: tuple[tuple[str, int, str], ...]
     keep: frozenset[str]
+    reuse: Reuse = ALL_REUSE
 
     @property
     def loops(self) -> tuple[tuple[str, int], ...]:
@@ -53,6 +57,11 @@ class Mapping:
 
     levels: tuple[LevelMapping, ...]
     imperfect: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def reuse(self) -> dict[str, Reuse]:
+        """What levels are told not to reuse, by name, of those that are told anything."""
+        return {level.level: level.reuse for level in self.levels if level.reuse}
 
     def check_factors(self, problem: Problem) -> None:
         """Raise `MappingError` unless the factors of every dimension make up its bound."""
@@ -102,6 +111,7 @@ class Mapping:
                 ],
                 "keep": sorted(level.keep),
             }
+            | ({"reuse": level.reuse.as_dict()} if level.reuse else {})
             for level, (temporal, spatial) in zip(self.levels, self.residual_ends(), strict=True)
         ]
 

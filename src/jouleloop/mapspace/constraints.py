@@ -3,6 +3,8 @@
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 
+from jouleloop.mapping.reuse import ALL_REUSE, Reuse
+
 
 @dataclass(frozen=True)
 class LoopConstraint:
@@ -20,6 +22,9 @@ class LoopConstraint:
         Dimensions pinned outermost, innermost first (Timeloop: what follows ``_``).
     split
         Spatial only: the first ``split`` positions of the full permutation go to X, the others to Y.
+    maximize, capacity
+        Groups of dimensions whose factors the sizes of a layer decide, and what they are to fill, the fan-out if None.
+        See `jouleloop.mapspace.maximize`.
     """
 
     factors: dict[str, int] = field(default_factory=dict, hash=False)
@@ -28,6 +33,8 @@ class LoopConstraint:
     permutation: tuple[str, ...] = ()
     outer_permutation: tuple[str, ...] = ()
     split: int | None = None
+    maximize: tuple[tuple[str, ...], ...] = ()
+    capacity: int | None = None
 
 
 @dataclass(frozen=True)
@@ -38,24 +45,33 @@ class LevelConstraints:
     ----------
     keep, bypass
         Data spaces that must, or must not, be stored here; those in neither are free.
+    reuse
+        Data spaces that the level does not reuse as others: every mapping counts so.
     """
 
     temporal: LoopConstraint = field(default_factory=LoopConstraint)
     spatial: LoopConstraint = field(default_factory=LoopConstraint)
     keep: frozenset[str] = frozenset()
     bypass: frozenset[str] = frozenset()
+    reuse: Reuse = ALL_REUSE
 
 
 @dataclass(frozen=True)
 class Constraints:
     """Constraints by storage level name; levels not named are unconstrained.
 
-    ``factors`` says whether loops must divide the layer, or may end early (Timeloop: the mapspace template ``ruby``).
+    Attributes
+    ----------
+    factors
+        Whether loops must divide the layer, or may end early (Timeloop: the mapspace template ``ruby``).
+    min_parallelism
+        Share of all compute units that a mapping has to use at least.
     """
 
     name: str
     levels: dict[str, LevelConstraints] = field(default_factory=dict, hash=False)
     factors: Literal["perfect", "imperfect"] = "perfect"
+    min_parallelism: float = 0.0
 
     def level(self, name: str) -> LevelConstraints:
         """Return the constraints on a level, empty where there are none."""
@@ -73,5 +89,14 @@ class Constraints:
                 return [plain(v) for v in value]
             return value
 
-        found = {"name": self.name, "levels": plain({k: asdict(v) for k, v in self.levels.items()})}
-        return found if self.factors == "perfect" else found | {"factors": self.factors}
+        def loops(given: LoopConstraint) -> dict[str, Any]:
+            return {key: value for key, value in asdict(given).items() if value or key not in ("maximize", "capacity")}
+
+        def level(given: LevelConstraints) -> dict[str, Any]:
+            stated = asdict(given) | {"temporal": loops(given.temporal), "spatial": loops(given.spatial)}
+            stated["reuse"] = given.reuse.as_dict()
+            return {key: value for key, value in stated.items() if key != "reuse" or value}
+
+        found = {"name": self.name, "levels": plain({k: level(v) for k, v in self.levels.items()})}
+        found |= {"factors": self.factors} if self.factors != "perfect" else {}
+        return found | ({"min_parallelism": self.min_parallelism} if self.min_parallelism else {})

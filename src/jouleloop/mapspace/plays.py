@@ -11,7 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from jouleloop.errors import Fault, unknown
+from jouleloop.errors import Fault, raise_all, unknown
+from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.workload.problem import ProblemShape
 
@@ -68,12 +69,25 @@ def read_roles(entry: Any, where: str, shape: ProblemShape, written_for: Problem
 def play(constraints: Constraints, roles: Roles, shape: ProblemShape, written_for: ProblemShape) -> Constraints:
     """Return constraints that are written for one shape as those of ``shape``, by the rule of this module."""
     levels = {}
+    raise_all(
+        [
+            Fault("maximize_dims is read for the shape it is written for alone", constraints.name, name)
+            for name, given in constraints.levels.items()
+            if given.temporal.maximize or given.spatial.maximize
+        ]
+    )
     for name, given in constraints.levels.items():
         levels[name] = LevelConstraints(
             _loops(given.temporal, roles, written_for.dimensions),
             _loops(given.spatial, roles, written_for.dimensions),
             frozenset(space for space, place in roles.data_spaces.items() if place in given.keep),
             frozenset(space for space, place in roles.data_spaces.items() if place in given.bypass),
+            Reuse(
+                **{
+                    rule: frozenset(space for space, place in roles.data_spaces.items() if place in names)
+                    for rule, names in given.reuse.as_dict().items()
+                }
+            ),
         )
     return replace(constraints, name=f"{constraints.name} for {shape.name}", levels=levels)
 

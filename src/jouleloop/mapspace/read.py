@@ -18,6 +18,7 @@ from jouleloop.mapping.directives import (
     parse_permutation,
     parse_split,
 )
+from jouleloop.mapping.reuse import REUSE_KEYS, Reuse, parse_reuse
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.plays import play, read_roles
 from jouleloop.workload.kinds import CONV, GROUPED_CONV
@@ -35,6 +36,7 @@ _SECTIONS = {
     "mapspace_constraints": "map",
     "mapspace": "map",
 }
+_BYPASS = ("keep", "bypass", "keep_only", "bypass_only", "bypass_except")
 _KEYS: dict[str, tuple[str, ...]] = {
     "temporal": (
         "factors",
@@ -44,16 +46,23 @@ _KEYS: dict[str, tuple[str, ...]] = {
         "default_min_factor",
         "no_iteration_over_dataspaces",
         "must_iterate_over_dataspaces",
+        "maximize_dims",
+        "maximize_dims_capacity",
     ),
-    "bypass": ("keep", "bypass", "keep_only", "bypass_only", "bypass_except"),
+    "bypass": _BYPASS,
 }
 _KEYS["spatial"] = (*_KEYS["temporal"], "split")
+#: Types by which Timeloop states the least share of all units that are used.
+_PARALLELISM = ("utilization", "parallelism")
+_KEYS = {kind: (*keys, *REUSE_KEYS[kind]) for kind, keys in _KEYS.items()}
 
 #: Keys that the front end of v0.4 alone knows.
 _FRONT_END_KEYS = (
     "factors_only",
     "no_iteration_over_dataspaces",
     "must_iterate_over_dataspaces",
+    "maximize_dims",
+    "maximize_dims_capacity",
     "keep_only",
     "bypass_only",
     "bypass_except",
@@ -61,20 +70,12 @@ _FRONT_END_KEYS = (
 
 #: What a target may say that changes the counts and that the model does not follow.
 UNSUPPORTED = (
-    "no_reuse",
-    "no_temporal_reuse",
-    "no_link_transfer",
-    "no_multicast_no_reduction",
-    "no_coalesce",
-    "rmw_first_update",
     "remainders",
-    "maximize_dims",
-    "maximize_dims_capacity",
     "keep_except_factor",
 )
 #: How designs of the front end say "all loops along X".
 _EVERY_KEY = re.compile(r"\s*len\(\s*spec\.problem\.instance\s*\)\s*")
-_UNSUPPORTED_TYPES = ("skew", "utilization", "parallelism", "max_overbooked_proportion")
+_UNSUPPORTED_TYPES = ("skew", "max_overbooked_proportion")
 _TYPES = {"datatype": "bypass", "dataspace": "bypass", "bypass": "bypass", "temporal": "temporal", "spatial": "spatial"}
 
 
@@ -218,12 +219,14 @@ class _Loops:
     factors: Factors = field(default_factory=Factors)
     permutation: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     split: int | None = None
+    maximize: tuple[tuple[str, ...], ...] = ()
+    capacity: int | None = None
 
     def finished(self) -> LoopConstraint:
         inner, outer = self.permutation or ((), ())
-        return LoopConstraint(
-            dict(self.factors.exact), dict(self.factors.at_most), dict(self.factors.at_least), inner, outer, self.split
-        )
+        factors = self.factors
+        exact, most, least = dict(factors.exact), dict(factors.at_most), dict(factors.at_least)
+        return LoopConstraint(exact, most, least, inner, outer, self.split, self.maximize, self.capacity)
 
 
 @dataclass
@@ -232,11 +235,10 @@ class _Level:
     spatial: _Loops = field(default_factory=_Loops)
     keep: set[str] = field(default_factory=set)
     bypass: set[str] = field(default_factory=set)
+    reuse: dict[str, frozenset[str]] = field(default_factory=dict)
 
 
-def build_constraints(
-    targets: Iterable[Mapping[str, Any]], arch: Architecture, shape: ProblemShape, *, name: str
-) -> Constraints:
+def build_constraints(targets: Iterable[Any], arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
     """Return the constraints that a list of Timeloop targets states.
 
     Raises
@@ -246,8 +248,12 @@ def build_constraints(
     """
     faults: list[Fault] = []
     levels: dict[str, _Level] = {}
+    shares: list[float] = []
     for index, target in enumerate(targets):
-        _one(target, f"targets[{index}]", arch, shape, levels, faults)
+        if isinstance(target, Mapping) and str(target.get("type")) in _PARALLELISM:
+            _parallelism(target, f"targets[{index}] ({target['type']})", arch, shares, faults)
+        else:
+            _one(target, f"targets[{index}]", arch, shape, levels, faults)
     for level, found in levels.items():
         both = sorted(found.keep & found.bypass)
         if both:
@@ -257,11 +263,37 @@ def build_constraints(
         name,
         {
             level: LevelConstraints(
-                found.temporal.finished(), found.spatial.finished(), frozenset(found.keep), frozenset(found.bypass)
+                found.temporal.finished(),
+                found.spatial.finished(),
+                frozenset(found.keep),
+                frozenset(found.bypass),
+                Reuse(**found.reuse),
             )
             for level, found in levels.items()
         },
+        min_parallelism=sum(shares),
     )
+
+
+def _parallelism(
+    target: Mapping[str, Any], where: str, arch: Architecture, shares: list[float], faults: list[Fault]
+) -> None:
+    """Read the least share of all compute units that a mapping has to use; Timeloop knows it at one level only."""
+    share = target.get("min")
+    if target.get("target") != arch.level_names[-1]:
+        text = "parallelism is constrained at the innermost storage level, elsewhere Timeloop ends"
+        faults.append(Fault(text, None, where, target.get("target"), arch.level_names[-1]))
+    if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
+        faults.append(Fault("must be a share", None, f"{where}.min", share, "0 to 1"))
+        return
+    if shares:
+        faults.append(Fault("states the least parallelism a second time, where Timeloop ends", None, where, share))
+    shares.append(float(share))
+    faults += [
+        unknown(str(key), ("target", "type", "min"), "key", field=where)
+        for key in target
+        if key not in ("target", "type", "min", "version")
+    ]
 
 
 def _one(
@@ -299,8 +331,13 @@ def _one(
     if arch.plain:
         faults += front_end_faults(target, _FRONT_END_KEYS, where)
     level = levels.setdefault(name, _Level())
+    spaces = [space.name for space in shape.data_spaces]
+    for rule, names in parse_reuse(target, kind, spaces, where, faults, plain=arch.plain).items():
+        if rule in level.reuse:
+            faults.append(Fault(f"states {rule} a second time, where Timeloop ends", None, where, sorted(names)))
+        level.reuse[rule] = names
     if kind == "bypass":
-        _data_spaces(target, where, level, [space.name for space in shape.data_spaces], faults)
+        _data_spaces(target, where, level, spaces, faults)
         return
     loops = level.spatial if kind == "spatial" else level.temporal
     _merge_factors(target, where, loops, shape, faults)
@@ -309,6 +346,7 @@ def _one(
         if loops.permutation not in (None, permutation):
             faults.append(Fault("gives a second, different permutation", None, where, target["permutation"]))
         loops.permutation = permutation
+    _maximize(target, where, loops, shape, faults)
     stated = target.get("split")
     if isinstance(stated, str) and _EVERY_KEY.fullmatch(stated):
         # An instance states at least every dimension, and a split beyond the last one leaves all of them along X.
@@ -320,10 +358,28 @@ def _one(
         loops.split = split
 
 
+def _maximize(target: Mapping[str, Any], where: str, loops: _Loops, shape: ProblemShape, faults: list[Fault]) -> None:
+    """Read which dimensions the sizes of a layer are to maximize: one group, or several, tried in turn."""
+    stated = target.get("maximize_dims")
+    if stated in (None, []):
+        return
+    groups = [stated] if isinstance(stated, list) and all(isinstance(name, str) for name in stated) else stated
+    if not isinstance(groups, list) or not all(isinstance(group, list) for group in groups):
+        faults.append(Fault("must be a list of dimensions, or of such lists", None, f"{where}.maximize_dims", stated))
+        return
+    for name in (name for group in groups for name in group):
+        if name not in shape.dimensions:
+            faults.append(unknown(str(name), shape.dimensions, "dimension", field=f"{where}.maximize_dims"))
+    if loops.maximize:
+        faults.append(Fault("states maximize_dims a second time", None, where, stated))
+    loops.maximize = tuple(tuple(map(str, group)) for group in groups)
+    loops.capacity = parse_split(target.get("maximize_dims_capacity"), f"{where}.maximize_dims_capacity", faults)
+
+
 def _data_spaces(target: Mapping[str, Any], where: str, level: _Level, known: list[str], faults: list[Fault]) -> None:
     given = {
         key: parse_names(target.get(key), known, f"{where}.{key}", faults)
-        for key in _KEYS["bypass"]
+        for key in _BYPASS
         if target.get(key) is not None
     }
     level.keep |= set(given.get("keep", ()))

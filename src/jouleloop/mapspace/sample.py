@@ -55,6 +55,7 @@ def _draw(space: MapSpace, place: Unrolling, generator: np.random.Generator) -> 
                 tuple((names[d], times[d][k]) for d in order),
                 tuple((names[d], factor, "XY"[axis]) for d, factor, axis in loops),
                 frozenset(s for v, s in enumerate(spaces) if keep[k, v]),
+                space.reuse[k],
             )
         )
     return Mapping(tuple(levels))

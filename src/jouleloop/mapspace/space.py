@@ -13,7 +13,9 @@ import numpy as np
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.errors import Fault, InputError, unknown
+from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.workload.problem import IntArray, Problem
 
 #: Marks a factor that the search may choose.
@@ -60,6 +62,10 @@ class MapSpace:
     columns
         By data space, every admissible choice of the levels that keep it: boolean arrays of shape (choices, levels),
         keeping before bypassing. All combinations are admissible.
+    reuse
+        What each level is told not to reuse, innermost level first.
+    min_parallelism
+        Share of all compute units that a mapping has to use at least.
     """
 
     problem: Problem
@@ -67,6 +73,8 @@ class MapSpace:
     temporal: tuple[Slot, ...]
     spatial: tuple[Slot | None, ...]
     columns: tuple[np.typing.NDArray[np.bool_], ...]
+    reuse: tuple[Reuse, ...]
+    min_parallelism: float = 0.0
 
     @cached_property
     def keeps(self) -> tuple[np.typing.NDArray[np.bool_], ...]:
@@ -166,6 +174,7 @@ def build_mapspace(
     InputError
         Where constraints name an unknown level or dimension, contradict each other, or do not divide the layer.
     """
+    constraints = resolve_sizes(constraints, problem, arch)
     faults: list[Fault] = [
         unknown(name, arch.level_names, "storage level in constraints", source=constraints.name)
         for name in constraints.levels
@@ -211,7 +220,8 @@ def build_mapspace(
     columns = _keep_columns(problem, arch, constraints, faults)
     if faults:
         raise InputError(faults)
-    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns)
+    reuse = tuple(constraints.level(name).reuse for name in reversed(arch.level_names))
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, reuse, constraints.min_parallelism)
 
 
 def _slot(

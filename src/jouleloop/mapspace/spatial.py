@@ -57,13 +57,21 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
         chosen = longer
     closed = [d for d in range(dims) if not open_time[d]]
     for left, inside, arranged in chosen:
-        if all(left[d] == 1 for d in closed):
+        if all(left[d] == 1 for d in closed) and parallelism(inside, fanout) >= space.min_parallelism:
             yield Unrolling(inside, arranged)
 
 
 def factor_choices(slot: Slot, left: Factors, most_units: int) -> tuple[Factors, ...]:
     """Return every choice of factors that a slot admits of what is left, of no more than ``most_units``."""
     return _factor_choices(_options(slot, left, most_units), most_units)
+
+
+def parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...]) -> float:
+    """Return the share of all units that an unrolling uses, added up as Timeloop does (``uber.cpp``)."""
+    share = 1.0
+    for chosen, fan in zip(factors, fanout, strict=True):
+        share *= math.prod(chosen) / math.prod(fan)
+    return share
 
 
 def _options(slot: Slot, left: Factors, most_units: int) -> tuple[Factors, ...]:

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from jouleloop.mapping.reuse import write_reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import ProblemShape
@@ -12,18 +13,21 @@ def to_timeloop_targets(constraints: Constraints, *, shape: ProblemShape = CONV)
     names = [space.name for space in shape.data_spaces]
     targets: list[dict[str, Any]] = []
     for level, given in constraints.levels.items():
-        if given.keep or given.bypass:
+        through = write_reuse(given.reuse, "bypass", names)
+        if given.keep or given.bypass or through:
             targets.append(
                 {
                     "target": level,
                     "type": "bypass",
                     "keep": [name for name in names if name in given.keep],
                     "bypass": [name for name in names if name in given.bypass],
+                    **through,
                 }
             )
         for kind, loops in (("spatial", given.spatial), ("temporal", given.temporal)):
-            if loops != LoopConstraint() or loops.factors or loops.max_factors or loops.min_factors:
-                targets.append({"target": level, "type": kind, **_loops(loops, shape)})
+            stated = {**_loops(loops, shape), **write_reuse(given.reuse, kind, names)}
+            if stated:
+                targets.append({"target": level, "type": kind, **stated})
     return targets
 
 

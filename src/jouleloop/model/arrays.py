@@ -41,6 +41,8 @@ TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = ra
     FANOUT_Y,
     SPEC,
 ) = range(12)
+#: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`.
+NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, REUSE = range(6)
 #: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
 TEMPORAL, SPATIAL = 0, 1
 DIM, BOUND, AXIS = range(3)
@@ -54,11 +56,15 @@ ENERGY_PJ, LINKS, FLOW = range(3)
 
 
 class LayerArrays(NamedTuple):
-    """A problem: projection (data spaces, ranks, dimensions), what is written, and loop bounds."""
+    """A problem: projection (data spaces, ranks, dimensions), what is written, loop bounds, and what is not reused.
+
+    ``reuse`` has the shape (levels, data spaces, REUSE).
+    """
 
     coef: Ints
     read_write: Bools
     bounds: Ints
+    reuse: Bools
 
 
 class NestArrays(NamedTuple):

@@ -16,9 +16,11 @@ from jouleloop.model.arrays import (
     INSTANCES,
     LINKS,
     MULTICAST,
+    NO_COALESCE,
     PARTITION,
     READS,
     REDUCTIONS,
+    RMW_FIRST_UPDATE,
     SIBLING,
     TILE,
     UPDATES,
@@ -35,7 +37,7 @@ def _round(value: float) -> float:
 
 
 @njit
-def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> bool:
+def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> bool:
     """Write the accesses of every kept level and data space, per instance; zero for bypassed levels.
 
     Returns whether the counts make sense: where outputs overlap, the rules can ask less of a level than its partition,
@@ -45,6 +47,8 @@ def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: Wor
     ----------
     read_write
         By data space.
+    reuse
+        What each level does not reuse, shape (levels, data spaces, REUSE).
     keep
         Shape (levels, data spaces): what is stored where.
     first_fills_elided
@@ -81,10 +85,10 @@ def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: Wor
                 for g in range(access[level + 1, v, GROUPS]):
                     words = groups[level + 1, v, g, WORDS] * groups[level + 1, v, g, MULTICAST]
                     share[level] += words / work.status[level + 1, FANOUT]
-        _mask(v, keep, work, content, held)
-        # Levels outside the outermost kept one carry nothing.
+        _mask(v, keep, reuse, work, content, held)
+        # Levels outside the outermost kept one carry nothing, nor does that one if words pass through it.
         outermost = levels - 1
-        while outermost >= 0 and not keep[outermost, v]:
+        while outermost >= 0 and (not keep[outermost, v] or reuse[outermost, v, NO_COALESCE]):
             access[outermost, v, GROUPS] = 0
             work.flow[outermost, v, LINKS] = 0.0
             held[outermost] = False
@@ -102,7 +106,14 @@ def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: Wor
                 continue
             access[level, v, PARTITION] = partition[level]
             asked = content[level] + peers[level]
-            if read_write[v]:
+            if read_write[v] and (reuse[level, v, RMW_FIRST_UPDATE] or reuse[level, v, NO_COALESCE]):
+                filled = asked if reuse[level, v, NO_COALESCE] else share[level] + peers[level]
+                access[level, v, UPDATES] = int(_round(content[level]))
+                access[level, v, READS] = int(_round(asked))
+                access[level, v, REDUCTIONS] = access[level, v, READS]
+                access[level, v, FILLS] = int(_round(filled))
+                sound = sound and asked >= partition[level]
+            elif read_write[v]:
                 access[level, v, UPDATES] = int(_round(content[level]))
                 access[level, v, READS] = int(_round(asked - partition[level]))
                 sound = sound and asked >= partition[level]
@@ -122,15 +133,19 @@ def collapse(read_write: Bools, keep: Bools, first_fills_elided: bool, work: Wor
 
 
 @njit
-def _mask(v: int, keep: Bools, work: WorkArrays, content: Floats, held: Bools) -> None:
-    """Take bypassed levels out: the next outer level is accessed as often as the bypassed one was (``MaskTiles``)."""
+def _mask(v: int, keep: Bools, reuse: Bools, work: WorkArrays, content: Floats, held: Bools) -> None:
+    """Take bypassed levels out: the next outer level is accessed as often as the bypassed one was (``MaskTiles``).
+
+    So it is outside a level that words pass through, which keeps its own accesses.
+    """
     levels = keep.shape[0]
     groups = work.groups
     access = work.access
     for level in range(levels):
-        if keep[level, v]:
+        passing = keep[level, v] and reuse[level, v, NO_COALESCE]
+        if keep[level, v] and not passing:
             continue
-        held[level] = False
+        held[level] = passing
         outer = level + 1
         if outer < levels:
             weighted = 0.0
@@ -143,4 +158,5 @@ def _mask(v: int, keep: Bools, work: WorkArrays, content: Floats, held: Bools) -
                 total += groups[outer, v, g, WORDS]
                 work.flow[outer, v, LINKS] = 0.0
             content[outer] = total
-        content[level] = 0.0
+        if not passing:
+            content[level] = 0.0

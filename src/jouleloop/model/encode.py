@@ -1,6 +1,7 @@
 """Problem, hardware and mapping as the arrays that the kernels read; levels from the innermost outward."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -8,12 +9,22 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, SPEC, TEMPORAL, Floats, LayerArrays, NestArrays
+from jouleloop.mapping.reuse import Reuse
+from jouleloop.model.arrays import MAX_LOOPS, REUSE, SPATIAL, SPEC, TEMPORAL, Bools, Floats, LayerArrays, NestArrays
 from jouleloop.workload.problem import Problem
 
 
-def encode_layer(problem: Problem) -> LayerArrays:
-    """Return the arrays of a problem.
+def encode_reuse(problem: Problem, reuse: Sequence[Reuse]) -> Bools:
+    """Return which data spaces each level does not reuse, shape (levels, data spaces, REUSE), levels as given."""
+    found = np.zeros((len(reuse), len(problem.data_spaces), REUSE), np.bool_)
+    for level, rules in enumerate(reuse):
+        for place, rule in enumerate(fields(rules) if rules else ()):
+            found[level, :, place] = [space.name in getattr(rules, rule.name) for space in problem.data_spaces]
+    return found
+
+
+def encode_layer(problem: Problem, reuse: Sequence[Reuse]) -> LayerArrays:
+    """Return the arrays of a problem, and of what every level does not reuse, innermost level first.
 
     Raises
     ------
@@ -33,6 +44,7 @@ def encode_layer(problem: Problem) -> LayerArrays:
         problem.projection_array,
         np.array([space.read_write for space in problem.data_spaces], np.bool_),
         np.array(problem.bounds, np.int64),
+        encode_reuse(problem, reuse),
     )
 
 
@@ -138,6 +150,8 @@ def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Map
     for n, mapping in enumerate(mappings):
         if mapping.imperfect:
             raise MappingError(Fault("ends early: mappings with residual ends are evaluated one by one"))
+        if mapping.reuse:
+            raise MappingError(Fault("does not reuse all: such mappings are evaluated one by one"))
         start = len(flat)
         choice = tuple(level.keep for level in mapping.levels)
         if choice not in kept:

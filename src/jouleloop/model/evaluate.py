@@ -10,6 +10,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapping.reuse import ALL_REUSE
 from jouleloop.model.arrays import (
     CAPACITY,
     CYCLES,
@@ -39,7 +40,7 @@ from jouleloop.model.kernel import count_transfers
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers
-from jouleloop.model.semantics import FIRST_FILLS_ELIDED, Rules, rules_of
+from jouleloop.model.semantics import FIRST_FILLS_ELIDED, RULES, Rules, rules_of
 from jouleloop.workload.problem import Problem
 
 
@@ -62,7 +63,7 @@ def count_nest(
     """
     units, steps = utilize(spec, nest, work)
     count_transfers(layer, nest, work, resting)
-    sound = collapse(layer.read_write, nest.keep, elided, work)
+    sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
     total_pj, cycles = price(spec, compute_pj, nest.keep, steps, steps * units, work)
     if not sound:
         total_pj = np.inf
@@ -88,7 +89,7 @@ def evaluate_residual_nest(
     """
     units, steps = utilize(spec, nest, work)
     computes = int(count_residual_transfers(layer, nest, work) * units)
-    sound = collapse(layer.read_write, nest.keep, elided, work)
+    sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
     total_pj, cycles = price(spec, compute_pj, nest.keep, steps, computes, work)
     if not sound:
         total_pj = np.inf
@@ -123,7 +124,9 @@ def evaluate_mapping(
     nest = encode_mapping(problem, arch, mapping)
     spec = encode_hardware(arch, costs)
     work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
-    layer, elided = encode_layer(problem), rules.first_fills_elided
+    _check_reuse(mapping, semantics)
+    reuse = [level.reuse for level in reversed(mapping.levels)]
+    layer, elided = encode_layer(problem, reuse), rules.first_fills_elided
     if mapping.imperfect:
         first_fills_elided(semantics)  # the rules of Timeloop 4 are known for loops that run to their ends alone
         residual = evaluate_residual_nest(layer, spec, costs.compute_pj, elided, nest, work)
@@ -154,6 +157,25 @@ def _check_costs(costs: EnergyCosts, rules: Rules) -> None:
         ],
         MappingError,
     )
+
+
+def _check_reuse(mapping: Mapping, semantics: str) -> None:
+    """Refuse what levels are told not to reuse where a version does not know it, or loops end early."""
+    through = {space for reuse in mapping.reuse.values() for space in reuse.no_coalesce}
+    faults = [
+        Fault("words pass through every level that keeps a data space, where Timeloop ends", field=space)
+        for space in sorted(through)
+        if not any(space in level.keep - level.reuse.no_coalesce for level in mapping.levels)
+    ]
+    for level, reuse in mapping.reuse.items():
+        if mapping.imperfect:
+            text = "no rule is known for a level that does not reuse all while loops end early"
+            faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed="loops that run to their ends"))
+        if reuse.later and not rules_of(semantics).later_keywords:
+            text = f"{semantics} does not know rmw_first_update and no_coalesce"
+            known = ", ".join(name for name, rules in RULES.items() if rules.later_keywords)
+            faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed=known))
+    raise_all(faults, MappingError)
 
 
 def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
@@ -304,7 +326,7 @@ def evaluate_nests(
     energies_pj, cycles = np.empty(number), np.empty(number, np.int64)
     work = new_work(len(arch.levels), len(problem.data_spaces))
     _evaluate_bulk(
-        encode_layer(problem),
+        encode_layer(problem, [ALL_REUSE] * len(arch.levels)),
         encode_hardware(arch, costs),
         costs.compute_pj,
         rules,

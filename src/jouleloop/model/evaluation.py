@@ -96,11 +96,6 @@ class Evaluation:
         """Energy of all storage accesses in pJ: total less compute."""
         return sum(level.energy_pj for level in self.levels)
 
-    @property
-    def edp_pj_cycles(self) -> float:
-        """Energy-delay product in pJ times cycles."""
-        return self.energy_pj * self.cycles
-
     def level(self, name: str) -> LevelStats:
         """Return the statistics of the level called ``name``."""
         return next(level for level in self.levels if level.name == name)

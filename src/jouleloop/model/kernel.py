@@ -25,6 +25,9 @@ from jouleloop.model.arrays import (
     GROUPS,
     LINKS,
     MAX_LOOPS,
+    NO_LINK_TRANSFER,
+    NO_MULTICAST,
+    NO_TEMPORAL_REUSE,
     ROWS,
     SIBLING,
     SPATIAL,
@@ -198,6 +201,8 @@ def _boundary(
     rows: int,
     stateless: bool,
     resting: bool,
+    multicasts: bool,
+    links_allowed: bool,
     groups: Floats,
     record: Ints,
 ) -> float:
@@ -205,7 +210,8 @@ def _boundary(
 
     ``loop`` holds the temporal loops outside the boundary, innermost first; ``spatial`` the spatial loops at it,
     outermost first; each with the index step of one iteration. ``stateless`` marks the boundary to the compute units,
-    which hold nothing from one step to the next; ``resting`` says that steps without a move leave the last move alone.
+    which hold nothing from one step to the next, or to a level that reuses nothing; ``resting`` says that steps without
+    a move leave the last move alone. Without ``multicasts`` every instance is a class by itself.
     """
     ranks = coef.shape[0]
     side = np.empty(ranks, np.int64)
@@ -240,6 +246,8 @@ def _boundary(
 
     # Which calls could be served by a mesh neighbour: kind of box now and before, and the offset it needs.
     instances, distinct, shared_rank = _count_boxes(coef, spatial, spatials)
+    if not multicasts:
+        distinct, shared_rank = instances, False
     offsets = np.zeros((instances, ranks), np.int64)
     reach = np.zeros(ranks, np.int64)
     sizes = np.empty(instances, np.int64)
@@ -281,11 +289,14 @@ def _boundary(
                 continue
             used = False
             # After a step of a loop that moves nothing no neighbour has anything new.
-            linking = still == 0 and (whole[1] or part_words != 0.0)
+            linking = links_allowed and still == 0 and (whole[1] or part_words != 0.0)
             if linking and _link_offset(side, part_side, part_at, move, j, whole, reach, need):
                 if not have_offsets:
                     have_offsets = True
                     fill_offsets(coef, spatial, spatials, offsets, codes, reach)
+                    if not multicasts:
+                        for i in range(instances):
+                            codes[i] = i
                 number = neighbour_links(offsets, offsets, need, columns, rows, linked)
                 if number > 0:
                     for i in range(instances):
@@ -362,8 +373,10 @@ def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, rest
                 nest.counts[level, SPATIAL],
                 work.status[level, COLUMNS],
                 work.status[level, ROWS],
-                level == 0,
+                level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE],
                 resting,
+                not layer.reuse[level, v, NO_MULTICAST],
+                not layer.reuse[level, v, NO_LINK_TRANSFER],
                 work.groups[level, v],
                 work.access[level, v],
             )

@@ -18,11 +18,14 @@ class Rules(NamedTuple):
         Whether a step that moves nothing leaves the last move as it is, so that what two windows share is moved once.
     leakage
         Whether leakage is part of the total energy.
+    later_keywords
+        Whether ``rmw_first_update`` and ``no_coalesce`` are known.
     """
 
     first_fills_elided: bool
     rests_keep_stride: bool = False
     leakage: bool = False
+    later_keywords: bool = False
 
 
 #: By version. Source: Timeloop ``src/workload/shape-models/operation-space.cpp``,
@@ -30,7 +33,7 @@ class Rules(NamedTuple):
 RULES = {
     "timeloop-3.0.3": Rules(first_fills_elided=True),
     "timeloop-2023-04": Rules(first_fills_elided=False),
-    "timeloop-4": Rules(first_fills_elided=True, rests_keep_stride=True, leakage=True),
+    "timeloop-4": Rules(first_fills_elided=True, rests_keep_stride=True, leakage=True, later_keywords=True),
 }
 
 #: Whether the first fill of an output is left out, by version, of those that the search is proven for.

@@ -42,7 +42,9 @@ class _Merging:
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
-            if all(f == 1 for f in slot.fixed) and not any(column[:, k].any() for column in space.columns)
+            if all(f == 1 for f in slot.fixed)
+            and not any(column[:, k].any() for column in space.columns)
+            and not any(space.reuse)
         ]
         self.origin = list(range(levels))
         for k in reversed(self.empty):
@@ -66,7 +68,8 @@ class _Merging:
         """Return the dimensions that make links possible where they are unrolled at a level, and up to its origin.
 
         A shared rank does by itself. A dimension that leaves a data space in place lets instances hold one box, so that
-        a step that stands still is handed on: at the units, which hold nothing, or where two loops of a window cancel.
+        a step that stands still is handed on: at the units, which hold nothing, at a level that does not reuse it, or
+        where two loops of a window cancel.
         """
         here: set[int] = set()
         anywhere: set[int] = set()
@@ -74,7 +77,8 @@ class _Merging:
             shared = [d for d, rank in enumerate(halo) if rank >= 0]
             here.update(shared)
             looping = [halo[d] for d in shared if self._loops_outside(level, d)]
-            if level == 0 or len(looping) > len(set(looping)):
+            stateless = level == 0 or bool(self.space.reuse[level - 1].no_temporal_reuse)
+            if stateless or len(looping) > len(set(looping)):
                 anywhere.update(d for d, rank in enumerate(halo) if idle[d] and rank < 0)
         return sorted(here), sorted(anywhere)
 
@@ -224,6 +228,13 @@ class _Listing:
             counts, row, after, lefts = self._extend(slot, space.arch.fanout[-1 - level], lefts)
             left, ids = self._spread(left, ids, counts, row, after)
         done = np.array([all(rest[d] == 1 for d in closed) for rest in lefts], np.bool_)[left]
+        if space.min_parallelism:
+            # Multiplied as Timeloop does, level by level from the innermost.
+            share = np.ones(len(left))
+            for level, one in enumerate(ids):
+                units = math.prod(space.arch.fanout[-1 - level])
+                share *= np.array([math.prod(factors) / units for factors in self.rows[level]])[one]
+            done &= share >= space.min_parallelism
         self.ids: Ints = np.stack([one[done] for one in ids], axis=1)
 
     def _extend(

@@ -65,6 +65,11 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
+    if any(space.reuse) or space.min_parallelism:
+        text = "certificates know no level that does not reuse all, and no least parallelism"
+        raise InputError(
+            Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
+        )
     search = Search(space, costs, semantics)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)

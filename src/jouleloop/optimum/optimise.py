@@ -45,6 +45,7 @@ from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.limit import MEMORY, Progress, Watch
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.result import Profile, SearchResult
+from jouleloop.optimum.reuse import check_reuse
 from jouleloop.optimum.solve import Solver
 
 #: Energies closer than this, relatively, are ties.
@@ -89,12 +90,13 @@ class Search:
         self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots[..., LEAST] > 1).any(axis=0))
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
-        whole = encode_layer(problem)
+        whole = encode_layer(problem, space.reuse)
         self.layer = LayerArrays(
-            np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims]
+            np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims], whole.reuse
         )
         self.slots = np.ascontiguousarray(slots[:, self.dims])
         side = find_sides(whole.coef, whole.bounds)
+        check_reuse(space, side)
         self.side = np.ascontiguousarray(side[:, self.dims])
         self.candidates = Candidates(space, self.dims, side, self._asked)
         self.levels = len(space.temporal)
@@ -191,7 +193,13 @@ class Search:
             temporal = tuple((names[d], int(bound)) for d, bound, _ in times)
             spatial = tuple((names[d], int(bound), "XY"[axis]) for d, bound, axis in places)
             levels.append(
-                LevelMapping(name, temporal, spatial, frozenset(s for v, s in enumerate(spaces) if found.keep[k, v]))
+                LevelMapping(
+                    name,
+                    temporal,
+                    spatial,
+                    frozenset(s for v, s in enumerate(spaces) if found.keep[k, v]),
+                    self.space.reuse[k],
+                )
             )
         return Mapping(tuple(levels))
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from jouleloop.jit import njit, struck
+from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BLOCK_WORDS,
     CAPACITY,
@@ -93,6 +93,7 @@ from jouleloop.optimum.parts import (
     sorted_parts,
     spread,
 )
+from jouleloop.signals import struck
 
 #: Work of a quick descent for a first mapping, and how many may fail.
 _DIVE_TICKS, _MOST_DIVES = 20_000, 8

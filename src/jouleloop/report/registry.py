@@ -130,6 +130,12 @@ def has_figure4(study: Study, _: Sweep) -> bool:
     return set(FIGURE4_SWEEPS) <= {sweep.name for sweep in study.tested}
 
 
+def _in_figure4(study: Study, sweep: Sweep) -> bool:
+    """Whether Figure 4 shows the growth of a sweep already, on every architecture."""
+    shown = set(study.config.architectures) <= set(FIGURE4_ARCHITECTURES) and not sweep.published
+    return shown and sweep.name in FIGURE4_SWEEPS and has_figure4(study, sweep)
+
+
 def is_published(study: Study, sweep: Sweep) -> bool:
     """Whether a sweep of the project has published energies on an architecture of the study."""
     inside = f"/{LAYERS.name}/" in f"/{sweep.source}"
@@ -165,6 +171,7 @@ FIGURES = (
         "mappings of the layers, dashed the least-squares fit of the expected growth, circles published "
         "values where there are any. **Unit:** J. **n:** {layers} layers on each architecture, less those "
         "without a mapping. " + _RULE,
+        applies=lambda study, sweep: not _in_figure4(study, sweep),
     ),
     FigureKind(
         "breakdown",

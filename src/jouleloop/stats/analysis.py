@@ -1,7 +1,7 @@
 """From a table of energies to the tables of verdicts and fits: every sweep, architecture and response tested."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from jouleloop.stats.holm import holm
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.residuals import lower_envelope
 from jouleloop.stats.rows import (
-    exponent_of,
+    envelope_row,
     fit_row,
     residual_rows,
     structure_of,
@@ -27,7 +27,15 @@ from jouleloop.stats.rows import (
     theory_row,
     verdict_row,
 )
-from jouleloop.stats.table import ALL_RESPONSES, check_table, find_responses, groups, response_values
+from jouleloop.stats.table import (
+    ALL_RESPONSES,
+    Group,
+    Response,
+    check_table,
+    find_responses,
+    groups,
+    response_values,
+)
 
 __all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table"]
 
@@ -94,68 +102,84 @@ def analyse_table(
     left_out: list[dict[str, Any]] = []
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = {}
     for group in groups(energies):
-        sweep = described[group.sweep]
-        key = {
-            "sweep": group.sweep,
-            "architecture": group.architecture,
-            "engine": group.engine,
-            "energy_table": group.energy_table,
-        }
-        left_out += [
-            key
-            | {"response": "all", "layer": str(r["layer"]), "status": str(r["status"]), "reason": _text(r["reason"])}
-            for _, r in group.left_out.iterrows()
-        ]
-        sizes = evaluate_variable(sweep.variable, group.usable, field=f"sweeps.{sweep.name}.variable")
-        for response in responses:
-            values = response_values(group.usable, response)
-            if values is None and response.name not in ENERGY:
-                continue  # a level of another architecture
-            if values is None:
-                values = np.full(len(group.usable), math.nan)
-            usable = np.isfinite(values) & np.isfinite(sizes)
-            left_out += [
-                key | {"response": response.name, "layer": str(layer), "status": "ok", "reason": "the value is missing"}
-                for layer in group.usable.loc[~usable, "layer"]
-            ]
-            rows = group.usable[usable]
-            growth = growth_named(sweep.response_growth.get(response.name, sweep.growth))
-            one = Case(key, sweep, response, growth, rows, sizes[usable], values[usable])
+        refused = _left_out(group)
+        left_out += refused
+        for case, missing in _cases(group, described[group.sweep], responses):
+            left_out += missing
             try:
-                test = fit_growth(one.sizes, one.values, growth, options)
+                test = fit_growth(case.sizes, case.values, case.growth, options)
             except InputError as error:
-                raise error.at(f"sweep {sweep.name}") from error
-            if not sweep.claims(response.name):
+                raise error.at(f"sweep {group.sweep}") from error
+            if not case.sweep.claims(case.response.name):
                 test = test.unclaimed()
-            tests[group.sweep, group.architecture, group.engine, group.energy_table, response.name] = test
-            structure = structure_of(one, test)
-            envelope = lower_envelope(one.sizes, one.values, growth, options)
-            omitted = len(group.left_out) + int((~usable).sum())
+            tests[group.sweep, group.architecture, group.engine, group.energy_table, case.response.name] = test
+            structure = structure_of(case, test)
+            envelope = lower_envelope(case.sizes, case.values, case.growth, options)
             verdicts.append(
-                verdict_row(one, test, omitted)
+                verdict_row(case, test, len(refused) + len(missing))
                 | structure_row(structure)
-                | {
-                    "envelope_n": envelope.test.n if envelope else 0,
-                    "envelope_verdict": envelope.test.verdict.outcome.value if envelope else "",
-                    "envelope_exponent": exponent_of(envelope.test) if envelope else math.nan,
-                }
-                | theory_row(one)
+                | envelope_row(envelope)
+                | theory_row(case)
             )
-            fits.append(fit_row(one, test))
-            residuals.append(residual_rows(one, test, structure, envelope.indices if envelope else ()))
-    table = _finished(pd.DataFrame(verdicts))
-    for family in FAMILIES:
-        table.insert(list(table.columns).index(family) + 1, f"{family}_holm", holm(table[family].to_numpy()))
-    table = _finished(table)
-    omitted_table = pd.DataFrame(left_out, columns=[*key, "response", "layer", "status", "reason"])
+            fits.append(fit_row(case, test))
+            residuals.append(residual_rows(case, test, structure, envelope.indices if envelope else ()))
+    omitted = pd.DataFrame(left_out, columns=[*_key(group), "response", "layer", "status", "reason"])
+    table = _corrected(pd.DataFrame(verdicts))
     return Analysis(
         table,
         _finished(pd.DataFrame(fits)),
         _finished(pd.concat(residuals, ignore_index=True)),
-        omitted_table,
-        describe(table, omitted_table),
+        omitted,
+        describe(table, omitted),
         tests,
     )
+
+
+def _key(group: Group) -> dict[str, str]:
+    return {
+        "sweep": group.sweep,
+        "architecture": group.architecture,
+        "engine": group.engine,
+        "energy_table": group.energy_table,
+    }
+
+
+def _left_out(group: Group) -> list[dict[str, Any]]:
+    """Return the layers of a group that have no result, with the reason."""
+    return [
+        _key(group)
+        | {"response": "all", "layer": str(row["layer"]), "status": str(row["status"]), "reason": _text(row["reason"])}
+        for _, row in group.left_out.iterrows()
+    ]
+
+
+def _cases(
+    group: Group, sweep: SweepDescription, responses: Sequence[Response]
+) -> Iterator[tuple[Case, list[dict[str, Any]]]]:
+    """Yield what is tested of a group, a response each, and the layers without a value of it."""
+    sizes = evaluate_variable(sweep.variable, group.usable, field=f"sweeps.{sweep.name}.variable")
+    for response in responses:
+        values = response_values(group.usable, response)
+        if values is None and response.name not in ENERGY:
+            continue  # a level of another architecture
+        if values is None:
+            values = np.full(len(group.usable), math.nan)
+        usable = np.isfinite(values) & np.isfinite(sizes)
+        missing = [
+            _key(group)
+            | {"response": response.name, "layer": str(layer), "status": "ok", "reason": "the value is missing"}
+            for layer in group.usable.loc[~usable, "layer"]
+        ]
+        growth = growth_named(sweep.response_growth.get(response.name, sweep.growth))
+        yield Case(_key(group), sweep, response, growth, group.usable[usable], sizes[usable], values[usable]), missing
+
+
+def _corrected(table: pd.DataFrame) -> pd.DataFrame:
+    """Put each family's p-values beside themselves, corrected by Holm, and round all numbers."""
+    table = _finished(table)
+    for family in FAMILIES:
+        table.insert(list(table.columns).index(family) + 1, f"{family}_holm", holm(table[family].to_numpy()))
+    return _finished(table)
 
 
 def _described(energies: pd.DataFrame, sweeps: Sequence[SweepDescription]) -> dict[str, SweepDescription]:

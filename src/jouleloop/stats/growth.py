@@ -282,19 +282,7 @@ def fit_growth(
 ) -> GrowthTest:
     """Test ``y`` against the ``expected`` growth in ``x``: `decide`, the fit, the paper's test and the further ones.
 
-    Parameters
-    ----------
-    x, y
-        The sweep's variable and the response, shape (n,), in any order; sizes may repeat.
-    expected
-        Name of the growth, or the growth.
-    options
-        Margin, level and tolerances.
-
-    Raises
-    ------
-    InputError
-        For an unknown growth, values that are missing or no numbers, or sizes outside the growth's domain.
+    Parameters and errors are those of `decide`.
     """
     growth, options, sizes, response, u, reason = _prepared(x, y, expected, options)
     distinct = distinct_values(u)

@@ -10,7 +10,7 @@ import pandas as pd
 from jouleloop.stats.cases import Case
 from jouleloop.stats.growth import GrowthTest
 from jouleloop.stats.regression import FloatArray
-from jouleloop.stats.residuals import ResidualStructure, residual_structure
+from jouleloop.stats.residuals import LowerEnvelope, ResidualStructure, residual_structure
 from jouleloop.stats.table import TABLE_VERSION
 from jouleloop.stats.theory import bound_ratios
 
@@ -117,6 +117,15 @@ def structure_row(structure: ResidualStructure | None) -> dict[str, Any]:
     return {
         "divisibility_correlation": structure.correlation if structure else math.nan,
         "divisibility_p": structure.p_value if structure else math.nan,
+    }
+
+
+def envelope_row(envelope: LowerEnvelope | None) -> dict[str, Any]:
+    """Return the columns on the layers that no larger one undercuts."""
+    return {
+        "envelope_n": envelope.test.n if envelope else 0,
+        "envelope_verdict": envelope.test.verdict.outcome.value if envelope else "",
+        "envelope_exponent": exponent_of(envelope.test) if envelope else math.nan,
     }
 
 

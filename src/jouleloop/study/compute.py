@@ -15,6 +15,7 @@ from jouleloop.files import remove_left_over
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.limit import INTERRUPT, SECONDS, Limit, Tell, Watch
 from jouleloop.optimum.result import SearchResult
+from jouleloop.signals import end_if_told
 from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.progress import standing
 from jouleloop.study.store import ResultStore
@@ -196,7 +197,7 @@ def _store(job: Job, store: ResultStore, results: dict[str, SearchResult]) -> li
     What failed is kept apart: a table has its reason, and the next run tries again. So is what a limit of seconds
     stopped, until the limit is raised.
     """
-    records = {key: result.as_json() for key, result in results.items()}
+    records = {key: result.as_json() for key, result in results.items() if result.stopped != INTERRUPT}
     failed = {key: record for key, record in records.items() if record["status"] == "failed"}
     stopped = {key: record for key, record in records.items() if record.get("stopped") == SECONDS}
     path = store.write({key: records[key] for key in records.keys() - failed.keys() - stopped.keys()})
@@ -226,7 +227,9 @@ def _searched(job: Job, layers: Sequence[Layer]) -> Iterator[tuple[int, SearchRe
         many = getattr(job.engine, "search_many", None)
         if many is None:
             for index in indices:
-                yield index, search_one(job, problems[index], target)
+                result = search_one(job, problems[index], target)
+                end_if_told()
+                yield index, result
             continue
         try:
             results = many([problems[index] for index in indices], target, job.options)

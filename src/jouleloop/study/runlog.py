@@ -5,9 +5,7 @@ import json
 import logging
 import os
 import resource
-import signal
 import sys
-import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -17,6 +15,8 @@ from typing import Any
 
 from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.files import read_json, write_json
+from jouleloop.memory import is_lack, lack
+from jouleloop.signals import ended_by_signals, exit_code
 
 LOG = logging.getLogger("jouleloop")
 LOGS = Path("results/logs")
@@ -91,7 +91,7 @@ def logged(path: str | Path | None) -> Iterator[None]:
     start = time.process_time()
     started = time.monotonic() - start
     try:
-        with _interrupted_once(), log_to(Path(path) if path else None, verbose=os.environ.get(VERBOSE) == "1"):
+        with ended_by_signals(), log_to(Path(path) if path else None, verbose=os.environ.get(VERBOSE) == "1"):
             try:
                 yield
                 if path:
@@ -100,42 +100,26 @@ def logged(path: str | Path | None) -> Iterator[None]:
                 for fault in error.faults:
                     LOG.error("%s", fault)  # noqa: TRY400 - a user's mistake needs no traceback
                 raise
-            except (KeyboardInterrupt, MemoryError) as error:
-                LOG.error("interrupted" if isinstance(error, KeyboardInterrupt) else "not enough memory")  # noqa: TRY400
+            except KeyboardInterrupt:
+                LOG.error("interrupted")  # noqa: TRY400
                 raise
-            except Exception:
-                LOG.exception("unexpected error")
+            except Exception as error:
+                if is_lack(error):
+                    LOG.error("%s", lack())  # noqa: TRY400
+                else:
+                    LOG.exception("unexpected error")
                 raise
     except KeyboardInterrupt:
         sys.stderr.write("interrupted; what was stored stays\n")
-        raise SystemExit(128 + signal.SIGINT) from None
-    except MemoryError:
-        sys.stderr.write("error: not enough memory\n")
-        raise SystemExit(1) from None
+        raise SystemExit(exit_code()) from None
     except JouleloopError as error:
         sys.stderr.writelines(f"error: {fault}\n" for fault in error.faults)
         raise SystemExit(error.exit_code) from None
-
-
-@contextlib.contextmanager
-def _interrupted_once() -> Iterator[None]:
-    """Let SIGINT or SIGTERM interrupt what is done inside, and nothing interrupt what that leads to."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signals = (signal.SIGINT, signal.SIGTERM)
-
-    def interrupt(*_: object) -> None:
-        for number in signals:
-            signal.signal(number, signal.SIG_IGN)
-        raise KeyboardInterrupt
-
-    before = [signal.signal(number, interrupt) for number in signals]
-    try:
-        yield
-    finally:
-        for number, handler in zip(signals, before, strict=True):
-            signal.signal(number, handler)
+    except Exception as error:
+        if not is_lack(error):
+            raise
+        sys.stderr.write(f"error: {lack()}\n")
+        raise SystemExit(1) from None
 
 
 class _LogFile(logging.FileHandler):

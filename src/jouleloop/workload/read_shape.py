@@ -98,7 +98,11 @@ def _space(
             names = part if isinstance(part, list) else [part]
             inside = [n for n in names if n in dimensions]
             factors = [n for n in names if n in known and n not in dimensions]
-            if len(inside) != 1 or len(factors) != len(names) - 1 or len(names) > 2:
+            strange = [n for n in names if n not in dimensions and n not in known]
+            if strange and all(isinstance(n, str) for n in strange):
+                kinds = [*dimensions, *known]
+                faults += [unknown(n, kinds, "dimension or coefficient", field=f"{where}.projection") for n in strange]
+            elif len(inside) != 1 or len(factors) != len(names) - 1 or len(names) > 2:
                 allowed = "[dimension] or [dimension, coefficient]"
                 faults.append(Fault("is no term of a projection", None, f"{where}.projection", part, allowed))
             else:

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -45,3 +46,28 @@ def test_a_profile_is_shown(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Capt
     shown = capsys.readouterr().out
     assert "Search, by level" in shown
     assert "CPU seconds: unrollings" in shown
+
+
+def test_an_interrupted_sweep_says_where_it_stood_and_goes_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    def sweep() -> int:
+        layers = tmp_path / "few.yaml"
+        layers.write_text("kind: fc\nfixed: {M: 16}\nranges: {C: [16, 32, 48]}\nvariable: C\nexpected: linear\n")
+        arguments = ["sweep", str(layers), "--arch", "simba", "--output", str(tmp_path / "out")]
+        monkeypatch.setattr(sys, "argv", ["jouleloop", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        return int(ended.value.code or 0)
+
+    before = Watch.stopped
+    second = "fc:32x16"
+    monkeypatch.setattr(Watch, "stopped", lambda w, c: INTERRUPT if w.subject == second else before(w, c))
+    assert sweep() == 130
+    told = capsys.readouterr().err
+    assert "interrupted; fc:32x16: no mapping yet, at least" in told
+    assert "the same command goes on" in told
+    assert not (tmp_path / "out" / "energies.csv").exists()
+    monkeypatch.setattr(Watch, "stopped", before)
+    assert sweep() == 0
+    assert "2 results searched, 1 from the store" in capsys.readouterr().out

@@ -53,8 +53,8 @@ def test_a_sound_design(tmp_path: Path) -> None:
     [
         ("network_read: noc", "permutation: [C]", "buffer.attributes.network_read"),
         ("multiple_buffering: -1", "permutation: [C]", "buffer.attributes.multiple_buffering"),
-        ("a: 1", "no_reuse: [Inputs]", "buffer.constraints.temporal.no_reuse"),
-        ("network_read: noc", "no_reuse: [Inputs]", "buffer.constraints.temporal.no_reuse"),
+        ("a: 1", "remainders: 1", "buffer.constraints.temporal.remainders"),
+        ("network_read: noc", "remainders: 1", "buffer.constraints.temporal.remainders"),
     ],
 )
 def test_what_is_refused_is_told_once(attribute: str, constraint: str, where: str, tmp_path: Path) -> None:

@@ -89,6 +89,7 @@ def test_permutations(permutation: Any, inner: str, outer: str, simba: Architect
 
 
 GB = {"target": "GlobalBuffer"}
+LAST = {"target": "PEWeightRegs"}
 #: Leaves the search no choice of what to keep.
 KEEPS = [
     {"target": name, "type": "bypass", "keep": ["Weights", "Inputs", "Outputs"]}
@@ -111,8 +112,14 @@ KEEPS = [
         ([{**GB, "type": "temporal", "permutaton": "C"}], "did you mean 'permutation'"),
         ([{**GB, "type": "temporal", "factors": "C="}], "is no factor"),
         ([{**GB, "type": "spatial", "split": -1}], "must be a whole number"),
-        ([{**GB, "type": "spatial", "no_link_transfer": ["Inputs"]}], "no_link_transfer is not supported"),
-        ([{**GB, "type": "utilization", "min": 0.5}], "utilization constraints are not supported"),
+        ([{**GB, "type": "spatial", "no_link_transfer": ["Input"]}], "did you mean 'Inputs'"),
+        ([{**GB, "type": "spatial", "no_link_transfer": ["Inputs"]}] * 2, "a second time"),
+        ([{**GB, "type": "temporal", "no_reuse": "Inputs"}], "must be a list of data spaces"),
+        ([{**GB, "type": "utilization", "min": 0.5}], "innermost storage level"),
+        ([{**LAST, "type": "utilization", "min": 5}], "must be a share"),
+        ([{**LAST, "type": "parallelism", "min": 0.5}] * 2, "a second time"),
+        ([{**GB, "type": "temporal", "maximize_dims": "C"}], "must be a list of dimensions"),
+        ([{**GB, "type": "temporal", "maximize_dims": ["K"]}], "unknown dimension"),
         ([{**GB, "type": "temporl"}], "did you mean 'temporal'"),
         ([{"target": "GlobalBufer", "type": "temporal"}], "did you mean 'GlobalBuffer'"),
         (["nonsense"], "must be a mapping"),

@@ -6,7 +6,7 @@ import pytest
 from jouleloop.stats.growth import Outcome, decide, fit_growth
 from jouleloop.stats.misfit import misfit_test
 from jouleloop.stats.regression import fit_polynomial
-from jouleloop.stats.simulation import GRID, MISFITS, mn_grid, unseen_misfit
+from simulated_growth import GRID, MISFITS, mn_grid, unseen_misfit
 
 
 @pytest.mark.parametrize("shape", MISFITS)

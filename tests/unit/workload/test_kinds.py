@@ -140,8 +140,11 @@ def rank(shape: dict[str, Any], term: list[str]) -> None:
 
 BAD_SHAPES = {
     "unused dimension": (without_use, "shape.dimensions: no data space has the dimension.*'U'"),
-    "unknown dimension": (lambda s: rank(s, ["X"]), r"projection: is no term of a projection .*'X'"),
-    "unknown coefficient": (lambda s: rank(s, ["I", "stp"]), r"projection: is no term of a projection .*'stp'"),
+    "unknown dimension": (lambda s: rank(s, ["X"]), r"projection: unknown dimension or coefficient .*'X'"),
+    "unknown coefficient": (
+        lambda s: rank(s, ["I", "stp"]),
+        r"projection: unknown dimension or coefficient .*'stp'.*did you mean 'step'",
+    ),
     "two outputs": (
         lambda s: s["shape"]["data_spaces"][1].update(read_write=True),
         "several data spaces are read-write.*one output",
@@ -168,7 +171,7 @@ BAD_SHAPES = {
     "a shorthand for nothing": (lambda s: s.update(shorthands={"all": ["I", "Z"]}), "shorthands.all: unknown size"),
     "a name that Timeloop does not read": (
         lambda s: s["shape"].update(dimensions=["I1", "J", "K", "L"]),
-        "is no term of a projection",
+        "unknown dimension or coefficient",
     ),
     "neither shape nor likeness": (lambda s: s.pop("shape"), "needs either a shape or a kind that it is like"),
     "an unknown key": (lambda s: s.update(role={}), "unknown key.*did you mean 'roles'"),

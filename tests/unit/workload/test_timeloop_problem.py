@@ -114,5 +114,5 @@ def test_missing_bounds_and_unknown_dimensions() -> None:
         problem_from(data)
     data = to_timeloop_problem(CONV)
     data["problem"]["shape"]["data-spaces"][0]["projection"][0] = [["K"]]
-    with pytest.raises(InputError, match="no term of a projection"):
+    with pytest.raises(InputError, match="unknown dimension"):
         problem_from(data)

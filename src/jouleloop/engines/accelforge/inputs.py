@@ -103,6 +103,9 @@ def specification(problem: Problem, target: Target, mapping: Mapping | None = No
     loops = dimensions(problem)
     untranslated: list[str] = []
     constraints = Constraints("none") if mapping is not None else target.constraints
+    unlike = mapping.reuse if mapping is not None else {n: g.reuse for n, g in constraints.levels.items() if g.reuse}
+    text = "accelforge knows no level that does not reuse all"
+    raise_all([Fault(text, field=level, value=reuse.as_dict()) for level, reuse in unlike.items()])
     document: dict[str, Any] = {
         "arch": {"nodes": _architecture(problem, target, constraints, loops, untranslated)},
         "workload": _workload(problem, loops),

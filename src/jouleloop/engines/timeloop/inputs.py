@@ -16,7 +16,9 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import LevelMapping, Mapping, end_text
+from jouleloop.mapping.reuse import write_reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.workload.problem import Problem
 
 _ROOT = "system"
@@ -128,7 +130,8 @@ def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -
                 "levels are not those of the architecture", arch.name, value=names, allowed=", ".join(arch.level_names)
             )
         )
-    known = {space.name for space in problem.data_spaces}
+    spaces = [space.name for space in problem.data_spaces]
+    known = set(spaces)
     directives: list[dict[str, Any]] = []
     ends = mapping.residual_ends()
     for position, (level, fanout) in enumerate(zip(mapping.levels, arch.fanout, strict=True)):
@@ -137,10 +140,11 @@ def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -
             for name in sorted(level.keep - known)
         ]
         faults += _unwritable(level, fanout)
-        directives.append(_temporal(problem, level, ends[position][0]))
+        found = [_temporal(problem, level, ends[position][0])]
         if max(fanout) > 1:
-            directives.append(_spatial(problem, level, ends[position][1]))
-        directives.append({"target": level.level, "type": "bypass"} | _keep(problem, level.keep, known - level.keep))
+            found.append(_spatial(problem, level, ends[position][1]))
+        found.append({"target": level.level, "type": "bypass"} | _keep(problem, level.keep, known - level.keep))
+        directives += [directive | write_reuse(level.reuse, directive["type"], spaces) for directive in found]
     raise_all(faults, MappingError)
     return directives
 
@@ -154,6 +158,7 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
         Where a constraint names a level that the architecture has not, or a dimension of more than one letter must be
         written into a permutation.
     """
+    constraints = resolve_sizes(constraints, problem, arch)
     faults = [
         Fault("constraint on an unknown level", constraints.name, value=name, allowed=", ".join(arch.level_names))
         for name in constraints.levels
@@ -169,19 +174,23 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
         text = "Timeloop searches imperfect factors at random, which this engine does not ask it to"
         raise InputError(Fault(text, constraints.name, "factors", constraints.factors, "perfect"))
     targets: list[dict[str, Any]] = []
+    spaces = [space.name for space in problem.data_spaces]
     for name, fanout in zip(arch.level_names, arch.fanout, strict=True):
         level = constraints.level(name)
         kinds = [("temporal", level.temporal)] + ([("spatial", level.spatial)] if max(fanout) > 1 else [])
         for kind, constraint in kinds:
-            body = _loop_constraint(constraint)
+            body = _loop_constraint(constraint) | write_reuse(level.reuse, kind, spaces)
             if kind == "spatial" and fanout[0] == 1 and not {"permutation", "split"} & set(body):
                 # Without this Timeloop's mapper leaves most loops out of a fan-out along Y only: it keeps the canonical
                 # order there but counts split points as if loops of bound 1 came first (3.0.3, mapspaces/uber.cpp).
                 body["split"] = 0
             if body:
                 targets.append({"target": name, "type": kind} | body)
-        if level.keep or level.bypass:
-            targets.append({"target": name, "type": "bypass"} | _keep(problem, level.keep, level.bypass))
+        through = write_reuse(level.reuse, "bypass", spaces)
+        if level.keep or level.bypass or through:
+            targets.append({"target": name, "type": "bypass"} | _keep(problem, level.keep, level.bypass) | through)
+    if constraints.min_parallelism:
+        targets.append({"target": arch.level_names[-1], "type": "parallelism", "min": constraints.min_parallelism})
     return targets
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Self
 
+from jouleloop import signals
 from jouleloop.errors import Fault
 
 _KEPT_LINES = 400
@@ -115,7 +116,8 @@ class _Cancelling:
     def __enter__(self) -> Self:
         if threading.current_thread() is threading.main_thread():
             for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
-                if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+                handler = signal.getsignal(number)
+                if handler in (signal.SIG_DFL, signal.default_int_handler) or signals.is_ours(handler):
                     self.replaced[number] = signal.signal(number, self._arrived)
         return self
 
@@ -129,9 +131,11 @@ class _Cancelling:
         if self.pending is not None:
             self._arrived(self.pending, None)
 
-    def _arrived(self, number: int, _: FrameType | None) -> None:
+    def _arrived(self, number: int, frame: FrameType | None) -> None:
         if not self.armed:
             self.pending = number
+        elif signals.is_ours(handler := self.replaced[signal.Signals(number)]):
+            handler(number, frame)
         elif number == signal.SIGINT:
             raise KeyboardInterrupt
         else:

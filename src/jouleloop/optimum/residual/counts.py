@@ -209,6 +209,6 @@ def least_cost(
     """Return a lower bound on the energy [pJ] of a nest, and its cycles at least."""
     units, steps = utilize(spec, nest, work)
     computes = int(count_least_transfers(layer, relevant, nest, work) * units)
-    collapse(layer.read_write, nest.keep, elided, work)
+    collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
     total_pj, _ = price(spec, compute_pj, nest.keep, steps, computes, work)
     return total_pj, steps

@@ -64,7 +64,15 @@ class ResidualSearch:
         problem = space.problem
         self.space = space
         self.problem = problem
-        whole = encode_layer(problem)
+        if space.min_parallelism:
+            raise InputError(
+                Fault("no proven search of imperfect factors with a least parallelism", field="parallelism")
+            )
+        if any(space.reuse):
+            raise InputError(
+                Fault("no proven search of imperfect factors where a level does not reuse all", field="reuse")
+            )
+        whole = encode_layer(problem, space.reuse)
         self.dims = np.flatnonzero(np.array(problem.bounds) > 1)
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
@@ -72,7 +80,7 @@ class ResidualSearch:
         if ((coef != 0).sum(axis=2) > 1).any() or len(self.dims) > MOST_DIMS:
             text = "no proven search of imperfect factors over sliding windows"
             raise InputError(Fault(text, field="factors", value=problem.name, allowed="perfect"))
-        self.layer = LayerArrays(coef, whole.read_write, whole.bounds[self.dims])
+        self.layer = LayerArrays(coef, whole.read_write, whole.bounds[self.dims], whole.reuse)
         self.relevant = (coef != 0).any(axis=1)
         self.spec = encode_hardware(space.arch, costs)
         self.compute_pj = costs.compute_pj

@@ -20,6 +20,8 @@ from jouleloop.report.html.points import Limits, chart_data
 from jouleloop.report.html.sections import (
     law_table,
     left_out_table,
+    network_headline,
+    network_layer_table,
     network_tables,
     provenance_tables,
     published_table,
@@ -75,8 +77,8 @@ def report_page(tables: ReportTables, output: Path, limits: Limits | None = None
         Where even a page with few points is too large.
     """
     library = charting_library()
-    if not tables.verdicts["sweep"].size:
-        raise InputError(Fault("the table of verdicts has no rows"))
+    if not tables.verdicts["sweep"].size and (tables.networks is None or tables.networks.empty):
+        raise InputError(Fault("the table of verdicts has no rows, and there are no networks"))
     template = _environment().get_template("report.html.j2")
     fixed = _fixed_context(tables, output, library)
     limits = limits or Limits()
@@ -101,11 +103,14 @@ def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict
     """Return all that the template shows besides the charted points."""
     statuses, left_out = left_out_table(tables)
     totals, networks = network_tables(tables.networks)
+    network_layers = network_layer_table(tables.networks)
     sweeps = list(dict.fromkeys(str(name) for name in tables.verdicts["sweep"]))
-    architectures = list(dict.fromkeys(str(name) for name in tables.verdicts["architecture"]))
+    tested = tables.verdicts if sweeps else tables.energies
+    architectures = list(dict.fromkeys(str(name) for name in tested["architecture"]))
     responses = tables.verdicts.drop_duplicates("response")[["response", "response_label"]]
     return {
         "version": jouleloop.__version__,
+        "heading": "How energy grows with layer size" if sweeps else "What the layers of a network cost",
         "library": library,
         "library_source": _script(library.source),
         "scripts": [_script(_static(f"{name}.js")) for name in SCRIPTS],
@@ -124,6 +129,8 @@ def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict
         "published": published_table(tables.published),
         "network_totals": totals,
         "networks": networks,
+        "network_layers": network_layers,
+        "network_headline": network_headline(tables.networks),
         "comparison": comparison_table(tables),
         "run": run_tables(tables.summary),
         "provenance": provenance_tables(tables.provenance),

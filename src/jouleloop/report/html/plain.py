@@ -1,5 +1,6 @@
 """Tables as the page shows them: cells of words and numbers, and what they are sorted by."""
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,6 +30,11 @@ class PlainTable:
     headings: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+
+    @property
+    def title(self) -> str:
+        """The first sentence of the caption, which stands for the table where it is folded."""
+        return re.split(r"(?<=[?.])\s", self.caption, maxsplit=1)[0]
 
 
 def text(value: Any) -> Cell:

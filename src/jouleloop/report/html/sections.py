@@ -5,7 +5,7 @@ from typing import Any
 
 import pandas as pd
 
-from jouleloop.report.html.numbers import compact, percent
+from jouleloop.report.html.numbers import compact, percent, quantity
 from jouleloop.report.html.plain import Cell, PlainTable, figure, text
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.tables.networks import SUMS, TOTAL
@@ -184,6 +184,43 @@ def network_tables(networks: pd.DataFrame | None) -> tuple[PlainTable | None, li
     )
     caption = "What does a whole network cost? Sums over its layers, each as often as the network runs it."
     return PlainTable(caption, headings, tuple(rows)), charts
+
+
+def network_headline(networks: pd.DataFrame | None) -> str:
+    """Return what every network costs on every architecture, in one line."""
+    if networks is None:
+        return ""
+    totals = networks[networks["layer"] == TOTAL]
+    parts = []
+    for network, rows in totals.groupby("network", sort=False):
+        costs = [
+            f"{quantity(float(row['total_pj']), 'pJ')} on {row['architecture']}"
+            if row["status"] == "ok"
+            else f"no total on {row['architecture']} ({row['status']})"
+            for _, row in rows.iterrows()
+        ]
+        parts.append(f"{network} costs {', '.join(costs)}")
+    return "; ".join(parts)
+
+
+def network_layer_table(networks: pd.DataFrame | None) -> PlainTable | None:
+    """Return every layer of every network, in its order, with its energy as often as the network runs it."""
+    if networks is None or networks.empty:
+        return None
+    layers = networks[~networks["layer"].isin(SUMS)]
+    rows = []
+    for _, row in layers.head(_MOST_ROWS).iterrows():
+        macs, energy_pj = int(row["macs"]) * int(row["count"]), float(row["total_pj"]) * float(row["count"])
+        names = [text(row[name]) for name in ("network", "architecture", "layer")]
+        numbers = (figure(row["count"]), figure(macs), figure(energy_pj, "pJ"), figure(energy_pj / macs, "pJ"))
+        known = "proven" if row["optimal"] else f"gap {percent(float(row['gap']), 2)}"
+        rows.append((*names, *numbers, text(known if row["status"] == "ok" else str(row["status"]))))
+    return PlainTable(
+        "What does each layer cost? All its runs together, in the order of the network.",
+        ("Network", "Architecture", "Layer", "Runs", "MACs", "Energy", "Per MAC", "Optimum"),
+        tuple(rows),
+        f"The first {_MOST_ROWS} of {len(layers)} layers; all are in networks.csv." if len(layers) > _MOST_ROWS else "",
+    )
 
 
 def run_tables(summary: Mapping[str, Any] | None) -> list[PlainTable]:

@@ -120,7 +120,12 @@ def read_tables(
     read = {layout.file: _read(further[layout.file], layout) for layout in FURTHER if further.get(layout.file)}
     energies = _with_bounds(energies, read.pop(THEORY_RATIO.file, None), folder / THEORY_RATIO.file)
     present = [layout for layout in ANALYSIS if _file(folder, layout)]
-    if again or not present:
+    names = {str(name) for name in energies["sweep"].unique()}
+    if names <= {name for name, sweep in sweeps.items() if sweep.is_network}:
+        # Nothing tests the growth of networks; what lies here is of another study.
+        present = []
+        analysis = {layout.file: pd.DataFrame(columns=[one.name for one in layout.columns]) for layout in ANALYSIS}
+    elif again or not present:
         analysis = _analysed(energies, sweeps, options, source)
     elif len(present) < len(ANALYSIS):
         lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
@@ -197,9 +202,6 @@ def _analysed(
     hint = "its growth cannot be tested without its layer file; run the workflow, or call from the project's folder"
     raise_all([Fault(hint, str(source), f"sweep {name}") for name in unknown])
     tested = [sweeps[name] for name in names if not sweeps[name].is_network]
-    if not tested:
-        text = "holds only networks, whose growth nothing tests: networks.csv has their totals, jouleloop figures draws"
-        raise InputError(Fault(text, str(source)))
     from jouleloop.tables.growth import analyse  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     found = analyse(energies, tested, options)

@@ -89,7 +89,7 @@ class Verdicts:
     @property
     def held(self) -> int:
         """Tests of the main response in which the expected growth holds."""
-        return self.counts["exact"] + self.counts["confirmed"]
+        return self.counts.get("exact", 0) + self.counts.get("confirmed", 0)
 
     @property
     def total(self) -> int:
@@ -99,6 +99,8 @@ class Verdicts:
 
 def verdicts_of(table: pd.DataFrame, left_out: pd.DataFrame) -> Verdicts:
     """Return the rows of results/verdicts.csv as they are shown."""
+    if table.empty:  # networks alone
+        return Verdicts((), "", {}, {})
     first = str(table["response"].iloc[0])
     mixed = table.groupby(["sweep", "architecture", "response"]).size().gt(1).any()
     lines = tuple(_line(dict(row), first, mixed=bool(mixed)) for _, row in table.iterrows())

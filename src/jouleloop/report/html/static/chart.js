@@ -73,10 +73,14 @@
       this.legend.replaceChildren(...legend.map((entry) => el("li", {}, key(entry), entry.text)));
       if (this.listener && !this.listening) {
         this.listening = true;
-        this.plot.on("plotly_click", this.listener);
+        this.plot.on("plotly_click", (event) => {
+          const point = event.points.find((one) => one.data.customdata && one.data.meta !== undefined);
+          if (point) this.listener(point.data.meta, point.customdata);
+        });
       }
     }
 
+    // `listener` is called with the group and the index of a point that is clicked.
     onClick(listener) {
       this.listener = listener;
     }

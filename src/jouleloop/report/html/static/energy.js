@@ -38,12 +38,9 @@
       title.textContent = JL.traces.title("growth", shown);
       chart.draw();
     };
-    chart.onClick((event) => {
-      const point = event.points.find((one) => one.data.customdata && one.data.meta !== undefined);
-      if (!point) return;
-      const section = JL.sections.find(({ sweep }) => sweep === shown);
-      section.reveal(shown.groups[point.data.meta], point.customdata);
-      JL.link(shown, shown.groups[point.data.meta], point.customdata);
+    chart.onClick((group, index) => {
+      JL.sections.find(({ sweep }) => sweep === shown).reveal(shown.groups[group], index);
+      JL.link(shown, shown.groups[group], index);
     });
     JL.energy = { filtered: draw };
     draw();

@@ -34,6 +34,7 @@
 
   // Rows of the chosen response and architectures, or of all responses.
   function verdictRows() {
+    if (!all) return; // networks alone: nothing is tested
     let shown = 0;
     const rows = [...document.querySelectorAll("#verdict-table tbody tr")];
     for (const row of rows) {
@@ -51,11 +52,13 @@
     (JL.networkCharts || []).forEach((chart) => chart.draw());
   }
 
-  all.addEventListener("change", verdictRows);
-  response.addEventListener("change", () => {
-    JL.state.response = response.value;
-    filtered();
-  });
+  if (all) {
+    all.addEventListener("change", verdictRows);
+    response.addEventListener("change", () => {
+      JL.state.response = response.value;
+      filtered();
+    });
+  }
   for (const box of document.querySelectorAll("#filters input[name=architecture]")) {
     box.addEventListener("change", () => {
       if (box.checked) JL.state.architectures.add(box.value);
@@ -63,7 +66,8 @@
       filtered();
     });
   }
-  document.getElementById("filters").addEventListener("submit", (event) => event.preventDefault());
+  const filters = document.getElementById("filters");
+  if (filters) filters.addEventListener("submit", (event) => event.preventDefault());
   for (const node of document.querySelectorAll("[data-needs-script]")) node.classList.add("ready");
   theme(kept.get() || (preferred.matches ? "dark" : "light"));
   verdictRows();

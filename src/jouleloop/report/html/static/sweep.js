@@ -23,10 +23,7 @@
       article.querySelector(".mount").append(this.controls,
         el("div", { class: "columns" }, el("div", { class: "left" }, this.title, this.frame, hint), this.panel), this.points.details);
       this.chart = new JL.Chart(this.frame, () => this.describe());
-      this.chart.onClick((event) => {
-        const point = event.points.find((one) => one.data.customdata && one.data.meta !== undefined);
-        if (point) this.select(sweep.groups[point.data.meta], point.customdata);
-      });
+      this.chart.onClick((group, index) => this.select(sweep.groups[group], index));
       this.filtered();
     }
 

@@ -1,0 +1,118 @@
+"""``maximize_dims``: factors that the front end of v0.4 chooses by the sizes of the layer, before Timeloop sees them.
+
+Source: timeloopfe ``v4/processors/constraint_macro.py``, ``ConstraintMacroProcessor`` and ``greedy_allocate``.
+"""
+
+import math
+from dataclasses import replace
+from functools import lru_cache
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.errors import Fault, raise_all
+from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
+from jouleloop.workload.problem import Problem
+
+#: (dimension, factor of the last run, factor) in the order of their choice.
+_Choice = tuple[tuple[str, int, int], ...]
+
+
+def resolve_sizes(constraints: Constraints, problem: Problem, arch: Architecture) -> Constraints:
+    """Return the constraints of one layer, where they say which dimensions to maximize: with the factors chosen.
+
+    Spatial loops come before temporal ones, and inner levels before outer ones.
+
+    Raises
+    ------
+    InputError
+        Where a dimension is to be maximized that the same loops constrain, or temporal loops have no capacity.
+    """
+    if not any(loops.maximize for level in constraints.levels.values() for loops in (level.spatial, level.temporal)):
+        return constraints
+    levels = dict(constraints.levels)
+    left = dict(problem.bound)
+    for level in levels.values():
+        for loops in (level.spatial, level.temporal):
+            for dimension, factor in loops.factors.items():
+                left[dimension] = math.ceil(left[dimension] / (factor or problem.bound[dimension]))
+    faults: list[Fault] = []
+    for kind in ("spatial", "temporal"):
+        for name, fanout in zip(reversed(arch.level_names), reversed(arch.fanout), strict=True):
+            given = levels.get(name, LevelConstraints())
+            loops = given.spatial if kind == "spatial" else given.temporal
+            if not loops.maximize:
+                continue
+            capacity = loops.capacity or (math.prod(fanout) if kind == "spatial" else None)
+            if capacity is None:
+                text = "maximize_dims of temporal loops needs maximize_dims_capacity"
+                faults.append(Fault(text, constraints.name, f"{name}.temporal"))
+                continue
+            chosen = _maximized(loops, problem, left, capacity, f"{name}.{kind}", faults)
+            if kind == "spatial":
+                levels[name] = replace(given, spatial=chosen)
+            else:
+                levels[name] = replace(given, temporal=chosen)
+    raise_all(faults)
+    return replace(constraints, levels=levels)
+
+
+def _maximized(
+    loops: LoopConstraint, problem: Problem, left: dict[str, int], capacity: int, where: str, faults: list[Fault]
+) -> LoopConstraint:
+    """Return the loops with the factors of all groups chosen; what is left of each dimension is brought up to date."""
+    factors = dict(loops.factors)
+    for group in loops.maximize:
+        named = {*factors, *loops.max_factors, *loops.min_factors}
+        fixed = [d for d in group if d in named]
+        if fixed:
+            text = "is to be maximized, but constrained already, where the front end ends"
+            faults.append(Fault(text, None, where, ", ".join(fixed)))
+            return loops
+        room = capacity
+        for least in ({d: factor or problem.bound[d] for d, factor in factors.items()}, loops.min_factors):
+            for factor in least.values():
+                room //= factor
+        found = dict.fromkeys(group, 1)
+        for dimension, _, factor in _greedy(tuple((d, left[d]) for d in group), room)[0]:
+            found[dimension] *= factor
+        for dimension, factor in found.items():
+            factors[dimension] = factor
+            left[dimension] = math.ceil(left[dimension] / factor)
+    return replace(loops, factors=factors, maximize=(), capacity=None)
+
+
+@lru_cache(maxsize=4096)
+def _greedy(sizes: tuple[tuple[str, int], ...], capacity: int) -> tuple[_Choice, float]:
+    """Return the factors that fill a capacity best, by the front end's rule, and how far they fill it."""
+    best: _Choice = ()
+    fill: float = 1
+    if capacity <= 1:
+        return best, fill
+    for at, (dimension, size) in enumerate(sizes):
+        if size > capacity:
+            runs = math.ceil(size / capacity)
+            factor = math.ceil(size / runs)
+            rest = size % factor
+            found = (factor * (runs - 1) + rest) / runs
+            if found > fill:
+                best, fill = ((dimension, rest, factor),), found
+        # The first of equal choices wins, so they are tried in the order of the front end's set.
+        for prime in set(_primes(size)):
+            if prime > capacity:
+                continue
+            smaller = (*sizes[:at], (dimension, size // prime), *sizes[at + 1 :])
+            more, share = _greedy(smaller, capacity // prime)
+            if share * prime > fill:
+                best, fill = ((dimension, prime, prime), *more), share * prime
+    return best, fill
+
+
+def _primes(number: int) -> list[int]:
+    found = []
+    divisor = 2
+    while number > 1:
+        if number % divisor:
+            divisor += 1
+        else:
+            found.append(divisor)
+            number //= divisor
+    return found

@@ -1,0 +1,40 @@
+"""Where the bounds of the search hold although a level is told not to reuse all; see `docs/search.md`."""
+
+import numpy as np
+
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.mapspace.space import MapSpace
+from jouleloop.model.arrays import Ints
+from jouleloop.optimum.arrays import HALO
+
+
+def check_reuse(space: MapSpace, side: Ints) -> None:
+    """Refuse what levels do not reuse where a mapping could cost less than its bound.
+
+    Parameters
+    ----------
+    side
+        See `jouleloop.optimum.arrays.Unrolled.side`, over all dimensions of the problem.
+
+    Raises
+    ------
+    InputError
+        Where words pass through a level, outputs are read before their first update, or neighbours could hand on the
+        whole windows that a level without temporal reuse fetches in every step.
+    """
+    faults: list[Fault] = []
+    slides = np.any(side[:, :, HALO] >= 0, axis=1)
+    windows = {data.name for data, has in zip(space.problem.data_spaces, slides, strict=True) if has}
+    for k, reuse in enumerate(space.reuse):
+        level = space.arch.level_names[len(space.reuse) - 1 - k]
+        if reuse.later:
+            text = "mappings are evaluated with rmw_first_update and no_coalesce, but no search is proven for them"
+            faults.append(Fault(text, field=level, value=reuse.as_dict()))
+        outer = k + 1
+        if outer < len(space.reuse) and space.spatial[outer] is not None:
+            linked = (reuse.no_temporal_reuse & windows) - space.reuse[outer].no_link_transfer
+            if linked:
+                text = "no search is proven for windows that are not reused below a fan-out with links"
+                named = ", ".join(sorted(linked))
+                faults.append(Fault(text, field=level, value=named, allowed="no_link_transfer at the level outside"))
+    raise_all(faults, InputError)

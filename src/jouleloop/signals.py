@@ -1,0 +1,207 @@
+"""Signals that end a process: work is given up where it stands, what is finished is kept, nothing is left running.
+
+Python turns SIGINT into an exception wherever it stands, and lets SIGTERM end the process there and then. Here both
+raise `Ended` once, what follows from it is not disturbed, and a process that does not come to its end is left.
+"""
+
+import _thread
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from types import FrameType
+
+#: What ends a process; the last only where it is not ignored (``nohup``).
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+#: Seconds in which a process that was told to end has to do so, and after which a further signal ends it at once.
+_MOST_SECONDS, _PATIENCE_SECONDS = 3.0, 1.0
+#: Seconds in which a search that was asked to stop has to do so.
+_ASKED_SECONDS = 1.5
+_IMPORTS = "<frozen importlib"
+_SHOW_CURSOR = b"\x1b[?25h"
+
+
+class Ended(KeyboardInterrupt):
+    """A signal told the process to end."""
+
+
+class _Told:
+    """Which signal came and when, if any did, and whether it was raised."""
+
+    number: int | None = None
+    at = 0.0
+    raised = False
+
+
+class _Asked:
+    """Which turn of `asked_by_signals` it is: what is due later must not strike another one."""
+
+    now = 0
+
+
+def exit_code() -> int:
+    """Return the exit code that tells a shell of the signal that came; of SIGINT where none did."""
+    return 128 + (_Told.number or signal.SIGINT)
+
+
+def end_if_told() -> None:
+    """Raise `Ended` where it was raised and got lost: Python cannot hand it on from everywhere."""
+    if _Told.raised:
+        raise Ended
+
+
+@contextlib.contextmanager
+def ended_by_signals() -> Iterator[None]:
+    """Let signals raise `Ended` inside, once; for a process of our own, in its main thread."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    _Told.number, _Told.raised = None, False
+    ignored = signal.getsignal(signal.SIGHUP) == signal.SIG_IGN
+    before = {number: signal.signal(number, _end) for number in (_SIGNALS[:2] if ignored else _SIGNALS)}
+    try:
+        yield
+    except SystemError as error:
+        raise struck(error) from None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def asked_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Let the first signal call ``stop`` inside; the second one, or some time, does what the first did before."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {number: signal.getsignal(number) for number in _SIGNALS[:2]}
+
+    def ask(number: int, frame: FrameType | None) -> None:
+        del frame
+        _Told.number, _Told.at = number, time.monotonic()
+        stop()
+        restore()
+        _later(_ASKED_SECONDS, lambda: _thread.interrupt_main(signal.Signals(number)) if _Asked.now == turn else None)
+
+    def restore() -> None:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+    _Asked.now = turn = _Asked.now + 1
+    for number in before:
+        signal.signal(number, ask)
+    try:
+        yield
+    finally:
+        _Asked.now += 1
+        restore()
+
+
+@contextlib.contextmanager
+def terminated_late() -> Iterator[None]:
+    """Let SIGTERM raise `Ended` inside and end the process after that, where it would end the process at once.
+
+    For a library: handlers that a program has set stay as they are.
+    """
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTERM) != signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, _end)
+    try:
+        yield
+    finally:
+        number, _Told.number, _Told.raised = _Told.number, None, False
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        if number is not None:
+            os.kill(os.getpid(), number)
+
+
+def struck(error: SystemError) -> BaseException:
+    """Return what a signal's handler raised while a kernel returned arrays, or the error itself where none did.
+
+    numba makes the arrays with some help of Python, where a signal strikes that has waited while the kernel ran.
+    """
+    cause: BaseException | None = error
+    while isinstance(cause, SystemError):
+        cause = cause.__cause__ or cause.__context__
+    return error if cause is None else cause
+
+
+def leave_when_told() -> None:
+    """Let signals end the process at once from here on: nothing is begun yet that has to be given up."""
+    if threading.current_thread() is threading.main_thread():
+        for number in _SIGNALS[:2]:
+            signal.signal(number, leave)
+
+
+def give_up_when_told(first: Callable[[], None], last: Callable[[], None]) -> None:
+    """Let signals call ``first`` and raise `Ended`, and ``last`` where the process has to be left; for good."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+
+    def end(number: int, frame: FrameType | None) -> None:
+        del frame
+        if not _Told.raised:
+            _Told.number, _Told.at, _Told.raised = number, time.monotonic(), True
+            _leave_soon(number, last)
+            first()
+            raise Ended
+        if time.monotonic() - _Told.at > _PATIENCE_SECONDS:
+            last()
+            leave(number)
+
+    for number in _SIGNALS[:2]:
+        signal.signal(number, end)
+
+
+def _leave_soon(number: int, last: Callable[[], None] = lambda: None) -> None:
+    """End the process in some seconds, however far it is then."""
+
+    def end() -> None:
+        last()
+        leave(number)
+
+    _later(_MOST_SECONDS, end)
+
+
+def _later(seconds: float, what: Callable[[], None]) -> None:
+    timer = threading.Timer(seconds, what)
+    timer.daemon = True
+    with contextlib.suppress(RuntimeError, MemoryError):  # no room for a thread
+        timer.start()
+
+
+def leave(number: int, frame: FrameType | None = None) -> None:
+    """End the process at once, with a word; may be a signal's handler."""
+    del frame
+    with contextlib.suppress(OSError):
+        os.write(2, (_SHOW_CURSOR if os.isatty(2) else b"") + b"interrupted\n")
+    os._exit(128 + number)
+
+
+def is_ours(handler: object) -> bool:
+    """Whether a signal's handler is the one that raises `Ended`."""
+    return handler == _end
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    if _Told.raised:
+        if time.monotonic() - _Told.at > _PATIENCE_SECONDS:
+            leave(number)
+        return
+    _Told.number, _Told.at, _Told.raised = number, time.monotonic(), True
+    # Extension modules that are imported by halves crash; nothing is begun that an exception could keep.
+    if _imports(frame):
+        leave(number)
+    _leave_soon(number)
+    raise Ended
+
+
+def _imports(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename.startswith(_IMPORTS):
+            return True
+        frame = frame.f_back
+    return False

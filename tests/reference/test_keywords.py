@@ -1,0 +1,108 @@
+"""What levels are told not to reuse, against stored runs of both versions of Timeloop; see keywords/README.md."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from differential.compare import compare
+from differential.runs import from_record, read_records
+from drawn import drawn, ours, stored
+from jouleloop.arch.read import architecture_from
+from jouleloop.energy.costs import EnergyCosts, LevelEnergy
+from jouleloop.engines.native import NativeEngine
+from jouleloop.engines.protocol import Target
+from jouleloop.errors import MappingError
+from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.mapping.reuse import Reuse
+from jouleloop.mapspace.constraints import Constraints, LevelConstraints
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.workload.timeloop_problem import problem_from
+from paths import REFERENCE
+
+FOLDER = REFERENCE / "keywords"
+VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
+#: Every file of runs is read in so many parts, which may run at the same time.
+PARTS = 4
+
+
+def documents(number: str, semantics: str) -> dict[str, Any]:
+    module = drawn()
+    found: dict[str, Any] = module.Draw(int(number), *(getattr(module, name) for name in VERSIONS[semantics])).documents
+    return found
+
+
+@pytest.mark.parametrize("semantics", VERSIONS)
+def test_every_stored_evaluation_is_met(semantics: str, tmp_path: Path) -> None:
+    wrong, told, fields = [], 0, 0
+    for number, theirs in stored(FOLDER / f"{semantics}.json.xz").items():
+        design = documents(number, semantics)
+        mine = ours(design, tmp_path, semantics)
+        assert (mine is None) == (theirs is None), number
+        if mine is None:
+            continue
+        pairs = drawn().compared_json(mine.as_json(), theirs)
+        wrong += [(number, pair.field, pair.ours, pair.theirs) for pair in pairs if pair.verdict != "equal"]
+        fields += len(pairs)
+        module = drawn()
+        keys = {key for kinds in getattr(module, VERSIONS[semantics][1]).values() for key in kinds}
+        for directive in design["mapping"]["mapping"]:
+            for key in keys:
+                directive.pop(key, None)
+        before = ours(design, tmp_path, semantics)
+        told += before is None or before.levels != mine.levels or before.networks != mine.networks
+    assert wrong == []
+    assert fields > 5_000
+    assert told > 50
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_the_search_finds_the_optimum_of_the_real_mapper(part: int) -> None:
+    records = read_records(FOLDER / "searches.jsonl.xz")[part::PARTS]
+    found = [compare(*from_record(record)) for record in records]
+    assert [one.line() for one in found if one.verdict not in ("equal", "refused")] == []
+    assert sum(one.verdict == "equal" for one in found) > 0.6 * len(found)
+
+
+def design() -> tuple[Any, ...]:
+    """Return a design of which Timeloop 4 knows every keyword: problem, architecture, costs, mapping."""
+    found = drawn().Draw(1).documents
+    arch, problem = architecture_from(found["arch"], later=True), problem_from(found["problem"])
+    costs = EnergyCosts("x", tuple(LevelEnergy(level.name, 1.0, 2.0, "") for level in arch.levels), 1.0, "")
+    return problem, arch, costs, read_timeloop_mapping(found["mapping"], problem, arch)
+
+
+def told(mapping: Any, reuse: Reuse) -> Any:
+    return replace(mapping, levels=tuple(replace(level, reuse=reuse) for level in mapping.levels))
+
+
+def test_a_mapping_keeps_what_it_is_told_through_both_formats() -> None:
+    problem, arch, costs, mapping = design()
+    spaces = frozenset(space.name for space in problem.data_spaces)
+    other = told(mapping, Reuse(spaces, spaces, spaces, spaces, frozenset()))
+    assert from_levels(other.as_json(), problem, arch) == other
+    again = read_timeloop_mapping(to_timeloop_mapping(other, problem, arch), problem, arch)
+    # What fans out nowhere has no spatial directive to say so, and counts alike.
+    counts = [evaluate_mapping(problem, arch, costs, one, "timeloop-4") for one in (again, other, mapping)]
+    assert counts[0] == counts[1] != counts[2]
+
+
+def test_what_a_version_does_not_know_is_refused() -> None:
+    problem, arch, costs, mapping = design()
+    output = frozenset(space.name for space in problem.data_spaces if space.read_write)
+    evaluate_mapping(problem, arch, costs, told(mapping, Reuse(rmw_first_update=output)), "timeloop-4")
+    for reuse in (Reuse(rmw_first_update=output), Reuse(no_coalesce=output)):
+        with pytest.raises(MappingError, match="does not know rmw_first_update"):
+            evaluate_mapping(problem, arch, costs, told(mapping, reuse))
+    with pytest.raises(MappingError, match="pass through every level"):
+        evaluate_mapping(problem, arch, costs, told(mapping, Reuse(no_coalesce=output)), "timeloop-4")
+
+
+def test_a_search_refuses_what_no_bound_covers() -> None:
+    problem, arch, costs, _ = design()
+    output = frozenset(space.name for space in problem.data_spaces if space.read_write)
+    limits = {arch.level_names[0]: LevelConstraints(reuse=Reuse(rmw_first_update=output))}
+    found = NativeEngine().search(problem, Target(arch, costs, Constraints("x", limits), "timeloop-4"))
+    assert found.status == "invalid"
+    assert "no search is proven" in found.reason

@@ -1,0 +1,129 @@
+"""A signal ends a process of ours once, soon, without a traceback; one of a library's user after what is finished."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from jouleloop import signals
+
+
+def outcome(code: str) -> tuple[int, str]:
+    """Return exit code and output of a process of its own."""
+    head = "import os, signal, time\nfrom jouleloop import signals\n"
+    run = subprocess.run(
+        [sys.executable, "-c", head + textwrap.dedent(code)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    return run.returncode, run.stdout
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_the_first_signal_raises_and_the_second_disturbs_nothing(number: int) -> None:
+    code, text = outcome(f"""
+        with signals.ended_by_signals():
+            try:
+                os.kill(os.getpid(), {number})
+                time.sleep(60)
+            except signals.Ended:
+                os.kill(os.getpid(), {number})
+                print("kept", flush=True)
+        raise SystemExit(signals.exit_code())
+        """)
+    assert (code, text) == (128 + number, "kept\n")
+
+
+def test_a_process_that_loses_the_exception_is_left_all_the_same() -> None:
+    code, text = outcome("""
+        with signals.ended_by_signals():
+            while True:
+                try:
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    time.sleep(60)
+                except BaseException:
+                    pass
+        """)
+    assert (code, text) == (143, "interrupted\n")
+
+
+def test_a_signal_among_imports_raises_nothing() -> None:
+    code, text = outcome("""
+        import pathlib, sys, tempfile
+        folder = pathlib.Path(tempfile.mkdtemp())
+        (folder / "slow_one.py").write_text("import os, signal, time; os.kill(os.getpid(), 2); time.sleep(60)")
+        sys.path.append(str(folder))
+        with signals.ended_by_signals():
+            import slow_one
+        """)
+    assert (code, text) == (130, "interrupted\n")
+
+
+def test_a_library_ends_by_sigterm_after_what_it_has_to_do() -> None:
+    code, text = outcome("""
+        with signals.terminated_late():
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(60)
+            finally:
+                print("stored", flush=True)
+        """)
+    assert (code, text) == (-signal.SIGTERM, "stored\n")
+
+
+def test_handlers_of_others_stay() -> None:
+    asked: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: asked.append(number))
+    try:
+        own = signal.getsignal(signal.SIGTERM)
+        with signals.terminated_late():
+            assert signal.getsignal(signal.SIGTERM) is own
+            os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert asked == [signal.SIGTERM]
+
+
+def test_an_exception_that_got_lost_is_raised_again() -> None:
+    code, text = outcome("""
+        with signals.ended_by_signals():
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except BaseException:
+                pass
+            try:
+                signals.end_if_told()
+            except signals.Ended:
+                print("again", flush=True)
+        """)
+    assert (code, text) == (0, "again\n")
+
+
+def test_a_search_that_does_not_heed_is_interrupted() -> None:
+    code, text = outcome("""
+        with signals.ended_by_signals():
+            try:
+                with signals.asked_by_signals(lambda: print("asked", flush=True)):
+                    os.kill(os.getpid(), signal.SIGTERM)
+                    time.sleep(60)
+            except signals.Ended:
+                print("interrupted", flush=True)
+        raise SystemExit(signals.exit_code())
+        """)
+    assert (code, text) == (143, "asked\ninterrupted\n")
+
+
+def test_what_a_search_is_asked_by_a_signal() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    asked = []
+    with signals.asked_by_signals(lambda: asked.append(True)):
+        os.kill(os.getpid(), signal.SIGINT)
+        assert signal.getsignal(signal.SIGINT) is before
+    assert asked == [True]
+    assert signals.exit_code() == 130
