@@ -66,6 +66,15 @@ LATER_KEYWORDS = {
     "spatial": ("no_reuse", "no_link_transfer"),
     "bypass": ("no_coalesce",),
 }
+#: Attributes by which the network below a level takes energy.
+WIRES = {
+    "energy-per-hop": (0.5, 2),
+    "router-energy": (0.25, 3),
+    "energy-per-ingress": (0.125, 1.5),
+    "wire-energy": (0.0625, 0.5),
+    "tile-width": (100, 250.5),
+    "network-word-bits": (8, 32),
+}
 COMPUTE_TABLES = (("compute",), ("mac", "compute"), ("mac_random", "mac"), ("mult",), ("mult_random", "compute"))
 
 
@@ -77,6 +86,8 @@ class Draw:
         number: int,
         storage_tables: tuple[tuple[str, ...], ...] = STORAGE_TABLES,
         keywords: dict[str, tuple[str, ...]] | None = None,
+        *,
+        wired: bool = False,
     ) -> None:
         self.random = random.Random(number)
         self.left: dict[str, int] = {}
@@ -98,6 +109,12 @@ class Draw:
             "ert": {"ERT": {"version": self.random.choice((0.3, 0.4)), "tables": tables}},
             "mapping": {"mapping": self.mapping()},
         }
+        for item in local[:-1] if wired else ():
+            drawn = {key: self.random.choice(values) for key, values in WIRES.items() if self.maybe(0.4)}
+            if storage_tables is LATER_TABLES and "network-word-bits" in drawn:
+                drawn["network_word_bits"] = drawn.pop("network-word-bits")
+            drawn |= {"tile-width": 50} if "wire-energy" in drawn and "tile-width" not in drawn else {}
+            item["attributes"] |= drawn
         for directive in self.documents["mapping"]["mapping"] if keywords else ():
             for key in (keywords or {})[directive["type"]]:
                 named = [space for space in self.spaces if self.maybe(0.3)]
@@ -250,6 +267,7 @@ def main() -> int:
     parser.add_argument("--first", type=int, default=0, help="number of the first design")
     parser.add_argument("--semantics", choices=RULES, default="timeloop-3.0.3", help="rules of the Timeloop that runs")
     parser.add_argument("--keywords", action="store_true", help="tell levels at random what not to reuse")
+    parser.add_argument("--wired", action="store_true", help="let networks take energy")
     parser.add_argument("--store", type=Path, help="JSON file (.xz) for what Timeloop says of every design")
     given = parser.parse_args()
     stored: dict[int, Any] = {}
@@ -260,7 +278,7 @@ def main() -> int:
     tally: collections.Counter[str] = collections.Counter()
     fields = 0
     for number in range(given.first, given.first + given.count):
-        documents = Draw(number, tables, keywords).documents
+        documents = Draw(number, tables, keywords, wired=given.wired).documents
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for file, data in documents.items():

@@ -10,6 +10,29 @@ _KEYS = {
     "temporal": ("no_temporal_reuse",),
     "spatial": ("no_multicast_no_reduction", "no_link_transfer"),
 }
+_WIRES = {"energy-per-hop": (0.5, 20), "router-energy": (0.25, 30), "energy-per-ingress": (0.125, 15)}
+
+
+def draw_wired(seed: int, limit: int = 800) -> Case:
+    """Return a case of another kind whose networks take energy, in odd ones none below a level that cannot add.
+
+    The real mapper forgets no ingress of outputs into such a level from one mapping to the next
+    (``LegacyNetwork::ComputeAccesses`` writes into what is there), so it may pass over the optimum.
+    """
+    rng = random.Random(f"wired/{seed}")
+    case = draw_case(seed, rng.choice(("general", "windows", "arrays")), limit)
+    tree = json.loads(json.dumps(case.arch))
+    node = tree["architecture"]
+    while True:
+        for item in node.get("local") or []:
+            if "mac" in item["class"] or (seed % 2 and "DRAM" in item["class"]):
+                continue
+            for key, values in _WIRES.items():
+                if rng.random() < 0.4:
+                    item.setdefault("attributes", {})[key] = rng.choice(values)
+        if not node.get("subtree"):
+            return Case(**{**case.as_json(), "name": f"wired-{seed}", "arch": tree})
+        node = node["subtree"][0]
 
 
 def draw_keywords(seed: int, limit: int = 800) -> Case:

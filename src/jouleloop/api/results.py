@@ -199,7 +199,7 @@ class Result:
 
 
 def breakdown_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
-    """Return a record a level and data space, then one for the operations; see `Result.breakdown`."""
+    """Return a record a level and data space, a network that costs energy, then the operations; `Result.breakdown`."""
     rows: list[dict[str, Any]] = []
     total = evaluation.energy_pj or 1.0
     for level in evaluation.levels:
@@ -217,6 +217,11 @@ def breakdown_rows(evaluation: Evaluation) -> list[dict[str, Any]]:
                     "updates": stats.updates,
                 }
             )
+    for network, spaces in evaluation.networks.items():
+        for space, traffic in spaces.items():
+            if traffic.energy_pj:
+                share = traffic.energy_pj / total
+                rows.append({"level": network, "data_space": space, "energy_pj": traffic.energy_pj, "share": share})
     compute = evaluation.compute_energy_pj
     last = {"level": evaluation.compute_name, "data_space": "compute", "energy_pj": compute, "share": compute / total}
     return [*rows, {**last, "instances": evaluation.compute_instances}]

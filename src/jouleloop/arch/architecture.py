@@ -34,6 +34,8 @@ class StorageLevel:
         Words per cycle and instance; None where unlimited.
     multiple_buffering
         Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering.
+    hop_pj, router_pj, ingress_pj
+        Energy that the network to the next inner node takes: a word and hop, a word and router, a word that enters it.
     attributes
         Attributes as given, for energy estimators.
     timeloop_class
@@ -56,6 +58,9 @@ class StorageLevel:
     min_utilization: float = 0.0
     attributes: Mapping[str, Attribute] = field(default_factory=dict, hash=False)
     timeloop_class: str = ""
+    hop_pj: float = 0.0
+    router_pj: float = 0.0
+    ingress_pj: float = 0.0
 
     @property
     def instances(self) -> int:
@@ -72,6 +77,11 @@ class StorageLevel:
         """Whether it adds up what it receives; where not, outputs travel twice (``HardwareReductionSupported``)."""
         stated = canonical(self.attributes).get("reduction_supported")
         return not self.is_dram if stated is None else bool(stated)
+
+    @property
+    def wired(self) -> bool:
+        """Whether the network to the next inner node takes energy."""
+        return bool(self.hop_pj or self.router_pj or self.ingress_pj)
 
     @property
     def effective_words(self) -> int | None:
@@ -175,10 +185,12 @@ class Architecture:
         """Return what the model reads as plain data: the identity of the architecture for caches."""
         keys = ("name", "capacity_words", "word_bits", "block_words", "cluster_size", "mesh_x", "mesh_y")
         more = ("read_bandwidth_words", "write_bandwidth_words", "shared_bandwidth_words", "multiple_buffering")
+        wires = ("hop_pj", "router_pj", "ingress_pj")
         return {
             "name": self.name,
             "levels": [
-                {key: getattr(level, key) for key in (*keys, *more, "min_utilization")} for level in self.levels
+                {key: getattr(level, key) for key in (*keys, *more, "min_utilization", *(wires if level.wired else ()))}
+                for level in self.levels
             ],
             "compute": {key: getattr(self.compute, key) for key in ("name", "word_bits", "mesh_x", "mesh_y")},
         }

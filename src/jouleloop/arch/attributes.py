@@ -46,7 +46,10 @@ class Known:
 
 
 #: Counted attributes that set no size.
-_PLACE = ("technology", "instances", "meshX", "meshY", "vector-access-energy", "reduction_supported")
+_PLACE = (
+    *("technology", "instances", "meshX", "meshY", "vector-access-energy", "reduction_supported"),
+    *("router-energy", "wire-energy", "energy-per-hop", "energy-per-ingress", "tile-width", "network-word-bits"),
+)
 
 
 def canonical_name(key: str) -> str:
@@ -60,7 +63,6 @@ def canonical(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _BOTH = (STORAGE, COMPUTE)
-_NETWORK = "energy of networks is not counted"
 _SPARSE = "sparse tensors are not supported by the model"
 _WIRED = "networks of their own are not supported by the model"
 
@@ -85,14 +87,16 @@ _COUNTED = (
     Known(("meshY",), _BOTH, counted=True),
     Known(("vector-access-energy",), counted=True),
     Known(("reduction_supported",), counted=True),
+    Known(("router-energy",), counted=True, default=0),
+    Known(("wire-energy",), counted=True, default=0),
+    Known(("energy-per-hop",), counted=True, default=0),
+    Known(("energy-per-ingress",), counted=True, default=0),
+    Known(("tile-width",), counted=True),
+    Known(("network-word-bits",), counted=True),
 )
 
 #: Refused unless harmless: they change counts, energies or cycles in ways that the model and its search do not follow.
 _REFUSED = (
-    Known(("router-energy",), refused=_NETWORK, harmless=(0,)),
-    Known(("wire-energy",), refused=_NETWORK, harmless=(0,)),
-    Known(("energy-per-hop",), refused=_NETWORK, harmless=(0,)),
-    Known(("energy-per-ingress",), refused=_NETWORK, harmless=(0,)),
     Known(("network-type",), refused="distributed multicast is not supported by the model", harmless=("1:1", "1:N")),
     Known(("addr-gen-energy",), refused="energy of address generation is not counted", harmless=(0,)),
     Known(("network_fill_latency",), refused="latency of networks is not counted", harmless=(0,)),
@@ -117,8 +121,6 @@ _REFUSED = (
 
 #: Read by Timeloop, with no effect on any count, energy or cycle once energies are given.
 _NEUTRAL = (
-    Known(("network-word-bits",)),
-    Known(("tile-width",)),
     Known(("fill_latency",)),
     Known(("drain_latency",)),
     Known(("num-banks", "n_banks")),

@@ -29,6 +29,8 @@ NETWORK_CLASSES = ("XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast")
 _WORD_BITS = ("word_bits", "word_width", "datawidth")
 _BLOCK = ("block_size", "n_words")
 _WIDTH = ("width", "memory_width", "data_storage_width")
+#: Two that Timeloop 4 knows by one spelling alone: it has turned other hyphens into underscores before it reads.
+_SPELLED_BY_TIMELOOP_4 = {"energy_per_ingress": "energy-per-ingress", "network-word-bits": "network_word_bits"}
 _DEPTH = ("depth", "memory_depth", "data_storage_depth")
 
 #: Attributes that set sizes, shares and bandwidths of a level, hyphens as underscores.
@@ -182,6 +184,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     stated = read.attributes.get("vector_access_energy")
     if stated is not None and (isinstance(stated, bool) or not isinstance(stated, (int, float)) or not stated >= 0):
         read.fault("must be an energy in pJ", "vector_access_energy", stated, "0 or more")
+    hop, router, ingress = _network(read, component, word_bits)
     reduces = read.attributes.get("reduction_supported")
     if reduces is not None and not isinstance(reduces, bool):
         read.fault("must be true or false", "reduction_supported", reduces)
@@ -204,7 +207,37 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         min_utilization=float(utilization),
         attributes=plain({**component.inherited, **component.attributes}),
         timeloop_class="" if component.klass == component.model else component.klass,
+        hop_pj=hop,
+        router_pj=router,
+        ingress_pj=ingress,
     )
+
+
+def _network(read: _Reader, component: Component, word_bits: int) -> tuple[float, float, float]:
+    """Return the energy [pJ] of a hop, a router and an ingress of the network to the next inner node.
+
+    Source: Timeloop ``src/model/network-legacy.cpp``, ``LegacyNetwork::ParseSpecs`` and ``WireEnergyPerHop``.
+    """
+    found = {}
+    for key in ("energy_per_hop", "router_energy", "energy_per_ingress", "wire_energy"):
+        value = read.attributes.get(key)
+        found[key] = 0.0
+        if isinstance(value, bool) or not (value is None or (isinstance(value, (int, float)) and 0 <= value < 1e300)):
+            read.fault("must be an energy in pJ", key, value, "0 or more")
+        elif value is not None:
+            found[key] = float(value)
+    for key, known in _SPELLED_BY_TIMELOOP_4.items():
+        if key in component.attributes and not component.exact_spelling:
+            read.fault("Timeloop 4 does not read this spelling", key, component.attributes[key], known)
+    width_um = read.real(("tile_width",))
+    bits = read.whole(("network_word_bits",)) or word_bits
+    if read.attributes.get("energy_per_hop") is None and found["wire_energy"]:
+        if width_um is None:
+            text = "wires have no length without a tile-width, which Timeloop then takes from areas"
+            read.fault(text, "wire_energy", found["wire_energy"], "0, or with tile-width [um]")
+        else:
+            found["energy_per_hop"] = bits * (width_um / 1000) * found["wire_energy"]
+    return found["energy_per_hop"], found["router_energy"], found["energy_per_ingress"]
 
 
 def _block_and_cluster(read: _Reader, word_bits: int) -> tuple[int, int]:

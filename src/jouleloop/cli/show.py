@@ -49,6 +49,11 @@ def _show_energy(counts: Evaluation) -> None:
             name = escape(level.name) if position == 0 else ""
             energy = (f"{stats.energy_pj:,.2f}", f"{stats.energy_pj / total:.1%}")
             table.add_row(name, space, *energy, f"{stats.instances:,}")
+    for network, spaces in counts.networks.items():
+        taking = {space: stats.energy_pj for space, stats in spaces.items() if stats.energy_pj}
+        for position, (space, energy_pj) in enumerate(taking.items()):
+            energy = (f"{energy_pj:,.2f}", f"{energy_pj / total:.1%}")
+            table.add_row(escape(network) if position == 0 else "", space, *energy, "")
     compute = counts.compute_energy_pj
     energy = (f"{compute:,.2f}", f"{compute / total:.1%}")
     table.add_row(escape(counts.compute_name), "compute", *energy, f"{counts.compute_instances:,}")

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Verdict = Literal["equal", "lower", "higher", "mixed", "none"]
@@ -99,8 +99,11 @@ def compare_evaluations(ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> l
     networks to half the last decimal that Timeloop prints. A level or data space that one evaluation lacks is a pair
     with one value missing; networks are left out where one evaluation reports none at all.
     """
+    total = _close("energy", "total", ours["energy_pj"], theirs["energy_pj"])
+    wires = sum(bool(stats.get("energy_pj")) for spaces in theirs["networks"].values() for stats in spaces.values())
     pairs = [
-        _close("energy", "total", ours["energy_pj"], theirs["energy_pj"]),
+        # Timeloop prints energies of networks, of wires and of links, to two decimals.
+        replace(total, tolerance=total.tolerance + 2 * _PRINTED * wires) if wires else total,
         _whole("cycles", "total", ours["cycles"], theirs["cycles"]),
         _close("utilization", "total", ours["utilization"], theirs["utilization"]),
     ]
@@ -141,6 +144,10 @@ def _level_pairs(name: str, ours: Any, theirs: Any) -> Iterator[Pair]:
 
 def _network_pairs(where: str, ours: Any, theirs: Any) -> Iterator[Pair]:
     mine, real = _traffic(ours), _traffic(theirs)
+    energies = [0.0 if stats is None else float(stats.get("energy_pj", 0.0)) for stats in (ours, theirs)]
+    if any(energies):
+        tolerance = 2 * _PRINTED + RELATIVE * max(energies)
+        yield Pair("energy", f"{where}.energy_pj", energies[0], energies[1], tolerance)
     for field in _union(mine, real):
         yield Pair("networks", f"{where}.{field}", mine.get(field, 0.0), real.get(field, 0.0), _PRINTED)
 

@@ -18,15 +18,16 @@ MAX_LOOPS = 12
 #: Most groups of transfers that differ in multicast or scatter factor, without and with residual ends.
 MAX_GROUPS, MAX_RESIDUAL_GROUPS = 12, 64
 
-#: Places of a group of transfers: multicast factor, scatter factor, words.
-MULTICAST, SCATTER, WORDS = range(3)
+#: Places of a group of transfers: multicast factor, scatter factor, words, words times hops.
+MULTICAST, SCATTER, WORDS, HOPS, GROUP = range(5)
 #: Places of an access record: counts of one level and data space, per instance; the box that all instances below span
 #: together (0 without spatial loops); and the number of transfer groups.
 TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = range(9)
 #: Places of a level's specification: energy per vector read and write [pJ], words per vector, number of clusters,
 #: read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a mapping
 #: has
-#: to fill at least, and the physical fan-out below along X and Y.
+#: to fill at least, the physical fan-out below along X and Y, energy of a word's hop, router and entry into the network
+#: below [pJ], and whether the level adds up what it receives.
 (
     READ_PJ,
     WRITE_PJ,
@@ -39,8 +40,12 @@ TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = ra
     MIN_WORDS,
     FANOUT_X,
     FANOUT_Y,
+    HOP_PJ,
+    ROUTER_PJ,
+    INGRESS_PJ,
+    REDUCES,
     SPEC,
-) = range(12)
+) = range(16)
 #: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`.
 NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, REUSE = range(6)
 #: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
@@ -51,8 +56,9 @@ STEP = 2
 #: Places of a level's result: cycles, utilized fan-out below, utilized instances, and the columns and rows of the mesh
 #: below that link transfers see.
 CYCLES, FANOUT, INSTANCES, COLUMNS, ROWS, STATUS = range(6)
-#: Places of a level's and data space's flow: energy over all instances [pJ], and words that mesh links carry.
-ENERGY_PJ, LINKS, FLOW = range(3)
+#: Places of a level's and data space's flow: energy over all instances [pJ], words that mesh links carry, and energy of
+#: the network below over all instances [pJ].
+ENERGY_PJ, LINKS, NETWORK_PJ, FLOW = range(4)
 
 
 class LayerArrays(NamedTuple):
@@ -91,7 +97,7 @@ class WorkArrays(NamedTuple):
     Attributes
     ----------
     groups
-        Transfers below each level, shape (levels, data spaces, MAX_GROUPS, 3).
+        Transfers below each level, shape (levels, data spaces, MAX_GROUPS, GROUP).
     access
         Shape (levels, data spaces, RECORD).
     flow
@@ -112,7 +118,7 @@ class WorkArrays(NamedTuple):
 def new_work(levels: int, spaces: int, *, residual: bool = False) -> WorkArrays:
     """Return fresh work arrays, for nests with ``residual`` ends or without."""
     return WorkArrays(
-        np.zeros((levels, spaces, MAX_RESIDUAL_GROUPS if residual else MAX_GROUPS, 3)),
+        np.zeros((levels, spaces, MAX_RESIDUAL_GROUPS if residual else MAX_GROUPS, GROUP)),
         np.zeros((levels, spaces, RECORD), np.int64),
         np.zeros((levels, spaces, FLOW)),
         np.zeros((levels, STATUS), np.int64),

@@ -68,6 +68,10 @@ def encode_hardware(arch: Architecture, costs: EnergyCosts) -> Floats:
             *(np.inf if value is None else value for value in limits),
             0.0 if level.effective_words is None else level.effective_words * level.min_utilization,
             *fanout,
+            level.hop_pj,
+            level.router_pj,
+            level.ingress_pj,
+            level.reduces,
         )
     return spec
 

@@ -18,9 +18,11 @@ from jouleloop.model.arrays import (
     FANOUT,
     FILLS,
     GROUPS,
+    HOPS,
     INSTANCES,
     LINKS,
     MIN_WORDS,
+    NETWORK_PJ,
     PARTITION,
     READS,
     REDUCTIONS,
@@ -38,6 +40,7 @@ from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
 from jouleloop.model.kernel import count_transfers
 from jouleloop.model.leakage import leakage_pj
+from jouleloop.model.network import is_wired, price_networks
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers
 from jouleloop.model.semantics import FIRST_FILLS_ELIDED, RULES, Rules, rules_of
@@ -62,9 +65,10 @@ def count_nest(
     The energy is without leakage, and infinite where the counts of an overlapping output make no sense, see `collapse`.
     """
     units, steps = utilize(spec, nest, work)
-    count_transfers(layer, nest, work, resting)
+    count_transfers(layer, nest, work, resting, is_wired(spec))
     sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
     total_pj, cycles = price(spec, compute_pj, nest.keep, steps, steps * units, work)
+    total_pj += price_networks(spec, layer.read_write, work)
     if not sound:
         total_pj = np.inf
     return total_pj, cycles, units, steps
@@ -125,6 +129,7 @@ def evaluate_mapping(
     spec = encode_hardware(arch, costs)
     work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
     _check_reuse(mapping, semantics)
+    _check_wires(arch, mapping)
     reuse = [level.reuse for level in reversed(mapping.levels)]
     layer, elided = encode_layer(problem, reuse), rules.first_fills_elided
     if mapping.imperfect:
@@ -176,6 +181,18 @@ def _check_reuse(mapping: Mapping, semantics: str) -> None:
             known = ", ".join(name for name, rules in RULES.items() if rules.later_keywords)
             faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed=known))
     raise_all(faults, MappingError)
+
+
+def _check_wires(arch: Architecture, mapping: Mapping) -> None:
+    """Refuse networks that take energy where loops end early: where words go then is not counted."""
+    raise_all(
+        [
+            Fault("energy of networks is not counted where loops end early", field=level.name)
+            for level in arch.levels
+            if level.wired and mapping.imperfect
+        ],
+        MappingError,
+    )
 
 
 def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
@@ -254,7 +271,7 @@ def _evaluation(
                 energy_pj=float(work.flow[index, v, ENERGY_PJ]),
             )
         levels.append(LevelStats(level.name, int(work.status[index, CYCLES]), float(work.throttle[index]), data))
-        if work.status[index, FANOUT] > 1:
+        if work.status[index, FANOUT] > 1 or work.flow[index, :, NETWORK_PJ].any():
             networks[f"{names[position]}<==>{names[position + 1]}"] = {
                 space: _network(problem, level, work, index, v, kept=bool(nest.keep[index:, v].any()))
                 for v, space in enumerate(spaces)
@@ -284,7 +301,7 @@ def _network(
     # A level that cannot add reads outputs back and sends them out again, but for the first time.
     times, spared = (2, work.access[index, v, PARTITION]) if written and not level.reduces else (1, 0)
     groups = work.groups[index, v, : work.access[index, v, GROUPS]]
-    ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in groups if w > 0))
+    ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in groups[:, :HOPS] if w > 0))
     reductions: int = 0
     for multicast, _, words in ingress if written else ():
         # Timeloop adds to a whole number, which cuts every sum; what was spared is taken off every group, and below 0
@@ -293,7 +310,8 @@ def _network(
         reductions = 0 if total >= 2.0**64 else int(total) % 2**64
     # Outside the outermost level that keeps it a data space has no network (``MaskTiles``).
     fanout = int(work.status[index, FANOUT]) if kept else 0
-    return NetworkStats(fanout, ingress, float(work.flow[index, v, LINKS]), float(reductions))
+    links, energy_pj = float(work.flow[index, v, LINKS]), float(work.flow[index, v, NETWORK_PJ])
+    return NetworkStats(fanout, ingress, links, float(reductions), energy_pj)
 
 
 @njit

@@ -56,12 +56,15 @@ class NetworkStats:
     ----------
     ingress
         (multicast factor, scatter factor, words) of each group of transfers.
+    energy_pj
+        Of wires, routers, links and ingresses, over all instances, in pJ.
     """
 
     fanout: int
     ingress: tuple[tuple[int, int, float], ...]
     link_transfers: float
     reductions: float
+    energy_pj: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -73,7 +76,7 @@ class Evaluation:
     levels
         Storage levels, outermost first.
     networks
-        By ``outer<==>inner`` and data space, for every level that fans out.
+        By ``outer<==>inner`` and data space, for every level that fans out or whose network takes energy.
     compute_instances, computes, compute_energy_pj
         Utilized units, multiply-accumulate operations, their energy in pJ.
     cycles, utilization, energy_pj

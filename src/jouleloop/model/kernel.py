@@ -41,7 +41,7 @@ from jouleloop.model.arrays import (
     NestArrays,
     WorkArrays,
 )
-from jouleloop.model.links import add_group, count_classes, fill_offsets, neighbour_links, record_classes
+from jouleloop.model.links import add_group, count_classes, fill_offsets, neighbour_links, record_classes, record_hops
 
 
 @njit
@@ -203,6 +203,7 @@ def _boundary(
     resting: bool,
     multicasts: bool,
     links_allowed: bool,
+    wired: bool,
     groups: Floats,
     record: Ints,
 ) -> float:
@@ -211,7 +212,7 @@ def _boundary(
     ``loop`` holds the temporal loops outside the boundary, innermost first; ``spatial`` the spatial loops at it,
     outermost first; each with the index step of one iteration. ``stateless`` marks the boundary to the compute units,
     which hold nothing from one step to the next, or to a level that reuses nothing; ``resting`` says that steps without
-    a move leave the last move alone. Without ``multicasts`` every instance is a class by itself.
+    a move leave the last move alone. Without ``multicasts`` every instance is a class by itself; ``wired`` counts hops.
     """
     ranks = coef.shape[0]
     side = np.empty(ranks, np.int64)
@@ -308,6 +309,8 @@ def _boundary(
                         links += number * words * calls
                         if left > 0:
                             record_classes(link_sizes, left, words * calls, groups, record)
+                            if wired:
+                                record_hops(codes, chosen, columns, rows, words * calls, groups, record)
             if not used:
                 if whole[0]:
                     plain_whole += calls
@@ -318,14 +321,24 @@ def _boundary(
     words = plain_whole * full_words + plain_part * part_words
     if words > 0.0:
         record_classes(sizes, distinct, words, groups, record)
+        if wired:
+            fill_offsets(coef, spatial, spatials, offsets, codes, reach)
+            chosen[:] = True
+            if not multicasts:
+                for i in range(instances):
+                    codes[i] = i
+            record_hops(codes, chosen, columns, rows, words, groups, record)
     return links
 
 
 @njit
-def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, resting: bool = False) -> None:
+def count_transfers(
+    layer: LayerArrays, nest: NestArrays, work: WorkArrays, resting: bool = False, wired: bool = False
+) -> None:
     """Count the transfers of every data space below every level.
 
-    ``resting`` follows Timeloop 4, where steps without a move leave the last move alone. Reads the mesh of
+    ``resting`` follows Timeloop 4, where steps without a move leave the last move alone; ``wired`` counts hops, too.
+    Reads the mesh of
     ``work.status``; writes ``work.groups``, the words that links carry, and of ``work.access`` tiles, sibling boxes
     and numbers of groups.
     """
@@ -377,6 +390,7 @@ def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, rest
                 resting,
                 not layer.reuse[level, v, NO_MULTICAST],
                 not layer.reuse[level, v, NO_LINK_TRANSFER],
+                wired,
                 work.groups[level, v],
                 work.access[level, v],
             )

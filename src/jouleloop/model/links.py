@@ -3,7 +3,7 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, GROUPS, MULTICAST, SCATTER, STEP, WORDS, Bools, Floats, Ints
+from jouleloop.model.arrays import BOUND, DIM, GROUPS, HOPS, MULTICAST, SCATTER, STEP, WORDS, Bools, Floats, Ints
 
 
 @njit
@@ -19,6 +19,7 @@ def add_group(groups: Floats, record: Ints, multicast: float, scatter: float, wo
     groups[g, MULTICAST] = multicast
     groups[g, SCATTER] = scatter
     groups[g, WORDS] = words
+    groups[g, HOPS] = 0.0
     record[GROUPS] = g + 1
 
 
@@ -76,6 +77,57 @@ def record_classes(sizes: Ints, distinct: int, words: float, groups: Floats, rec
                 same += 1
                 done[b] = True
         add_group(groups, record, float(sizes[a]), float(same), words * same)
+
+
+@njit
+def record_hops(
+    codes: Ints, chosen: Bools, columns: int, rows: int, words: float, groups: Floats, record: Ints
+) -> None:
+    """Add words times hops of one call to its groups, which are there: every class of chosen instances is sent words.
+
+    Words enter at the middle of the first column, go along its row to the furthest column, and up and down from there
+    (``NestAnalysis::ComputeAccurateMulticastedAccesses``).
+    """
+    n = codes.shape[0]
+    middle = (rows - 1) / 2.0
+    sizes = np.zeros(n, np.int64)
+    hops = np.zeros(n)
+    highest = np.empty(columns, np.int64)
+    lowest = np.empty(columns, np.int64)
+    for i in range(n):
+        first = chosen[i]
+        for k in range(i):
+            if chosen[k] and codes[k] == codes[i]:
+                first = False
+        if not first:
+            continue
+        highest[:] = -1
+        furthest = 0
+        for k in range(i, n):
+            if chosen[k] and codes[k] == codes[i]:
+                column = k % columns
+                row = k // columns
+                if highest[column] < 0:
+                    lowest[column] = row
+                    highest[column] = row
+                lowest[column] = min(lowest[column], row)
+                highest[column] = max(highest[column], row)
+                furthest = max(furthest, column)
+                sizes[i] += 1
+        hops[i] = furthest
+        for column in range(columns):
+            if highest[column] >= 0:
+                hops[i] += max(0.0, middle - lowest[column]) + max(0.0, highest[column] - middle)
+    for i in range(n):
+        if sizes[i] == 0:
+            continue
+        same = 0
+        for k in range(n):
+            if sizes[k] == sizes[i]:
+                same += 1
+        for g in range(record[GROUPS]):
+            if groups[g, MULTICAST] == sizes[i] and groups[g, SCATTER] == same:
+                groups[g, HOPS] += hops[i] * words
 
 
 @njit

@@ -39,12 +39,13 @@ class _Merging:
         levels = len(space.temporal)
         #: Dimensions that share no rank.
         self.is_free = [bool((side[:, d, HALO] < 0).all()) for d in range(side.shape[1])]
+        # Where a level does not reuse all, or networks take energy, it counts at which level a loop is unrolled.
+        self.wired = any(level.wired for level in space.arch.levels)
+        fixed = self.wired or any(space.reuse)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
-            if all(f == 1 for f in slot.fixed)
-            and not any(column[:, k].any() for column in space.columns)
-            and not any(space.reuse)
+            if not fixed and all(f == 1 for f in slot.fixed) and not any(column[:, k].any() for column in space.columns)
         ]
         self.origin = list(range(levels))
         for k in reversed(self.empty):
@@ -57,10 +58,14 @@ class _Merging:
         return tuple([1 if f else a for a, _, f in moved]), tuple([a * b if f else b for a, b, f in moved])
 
     def matters(self, factors: list[Factors]) -> list[bool]:
-        """Whether links below each level may serve any step of an unrolling, whatever the temporal loops."""
+        """Whether the order of spatial loops may matter at each level, whatever the temporal loops.
+
+        It does where links below a level may serve a step. How far words go hangs on the order of all spatial loops.
+        """
         return [
             any(factors[level][d] > 1 for d in here)
             or any(factors[k][d] > 1 for k in range(level, self.origin[level] + 1) for d in anywhere)
+            or (self.wired and any(f > 1 for f in factors[level]))
             for level, (here, anywhere) in enumerate(self.linking)
         ]
 

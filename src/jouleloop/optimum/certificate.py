@@ -65,8 +65,8 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
-    if any(space.reuse) or space.min_parallelism:
-        text = "certificates know no level that does not reuse all, and no least parallelism"
+    if any(space.reuse) or space.min_parallelism or any(level.wired for level in space.arch.levels):
+        text = "certificates know no level that does not reuse all, no least parallelism, no energy of networks"
         raise InputError(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
         )

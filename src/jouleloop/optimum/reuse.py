@@ -1,4 +1,4 @@
-"""Where the bounds of the search hold although a level is told not to reuse all; see `docs/search.md`."""
+"""Where the bounds hold although a level does not reuse all, or a network takes energy; see `docs/search.md`."""
 
 import numpy as np
 
@@ -19,8 +19,8 @@ def check_reuse(space: MapSpace, side: Ints) -> None:
     Raises
     ------
     InputError
-        Where words pass through a level, outputs are read before their first update, or neighbours could hand on the
-        whole windows that a level without temporal reuse fetches in every step.
+        Where words pass through a level, outputs are read before their first update, ingresses may be counted below
+        0, or neighbours could hand on the whole windows that a level without temporal reuse fetches in every step.
     """
     faults: list[Fault] = []
     slides = np.any(side[:, :, HALO] >= 0, axis=1)
@@ -30,6 +30,10 @@ def check_reuse(space: MapSpace, side: Ints) -> None:
         if reuse.later:
             text = "mappings are evaluated with rmw_first_update and no_coalesce, but no search is proven for them"
             faults.append(Fault(text, field=level, value=reuse.as_dict()))
+        position = space.arch.levels[len(space.reuse) - 1 - k]
+        if position.ingress_pj and not position.reduces and space.spatial[k] is not None:
+            text = "no search is proven for ingresses that cost energy below a fan-out of a level that cannot add"
+            faults.append(Fault(text, field=level, value=position.ingress_pj, allowed="energy-per-ingress 0"))
         outer = k + 1
         if outer < len(space.reuse) and space.spatial[outer] is not None:
             linked = (reuse.no_temporal_reuse & windows) - space.reuse[outer].no_link_transfer

@@ -61,14 +61,19 @@ def _layer_columns(points: Sequence[SweepPoint]) -> list[str]:
 
 
 def energy_columns(job: Job, shape: ProblemShape) -> list[str]:
-    """Return the columns of energies [pJ] that layers of a shape can fill: levels and the data spaces allowed there."""
+    """Return the columns of energies [pJ] that layers of a shape can fill: levels and the data spaces allowed there.
+
+    Networks that take energy have a column a data space, too.
+    """
     constraints = job.target.for_shape(shape).constraints
-    return [
+    stored = [
         f"{level.name}_{space.name.lower()}_pj"
         for level in job.target.arch.levels
         for space in shape.data_spaces
         if space.name not in constraints.level(level.name).bypass
     ]
+    wires = [level.name for level in job.target.arch.levels if level.wired]
+    return stored + [f"{name}_network_{space.name.lower()}_pj" for name in wires for space in shape.data_spaces]
 
 
 def _shapes(points: Iterable[SweepPoint]) -> list[ProblemShape]:
@@ -215,6 +220,10 @@ def _short(record: Record, job: Job) -> Record:
                 words = stats["reads"] + stats["fills"] + stats["updates"]
                 row[f"dram_words_{space.lower()}"] = int(words * stats["instances"])
     row["data_pj"] = data_pj
+    for name, spaces in evaluation["networks"].items():
+        for space, traffic in spaces.items():
+            if traffic.get("energy_pj"):
+                row[f"{name.partition('<==>')[0]}_network_{space.lower()}_pj"] = float(traffic["energy_pj"])
     return row
 
 

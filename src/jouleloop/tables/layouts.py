@@ -51,7 +51,10 @@ _TOTAL = Column("total_pj", "number", "pJ", "Energy of the layer.")
 _DATA = Column("data_pj", "number", "pJ", "Energy of all storage levels.")
 _COMPUTE = Column("compute_pj", "number", "pJ", "Energy of all multiply-accumulates.")
 _SPACE = Column(
-    "<level>_<data space>_pj", "number", "pJ", "Energy of a data space on a level; empty without such a level."
+    "<level>_<data space>_pj",
+    "number",
+    "pJ",
+    "Energy of a data space on a level, or in <level>_network below it; empty without.",
 )
 _DRAM = Column("dram_words_<data space>", "whole", "words", "Words moved from and to DRAM.")
 _CYCLES = Column("cycles", "whole", "cycles", "Cycles of the layer.")

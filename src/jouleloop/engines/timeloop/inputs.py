@@ -37,6 +37,9 @@ _ATTRIBUTES = (
     ("shared_bandwidth", "shared_bandwidth_words", None),
     ("multiple-buffering", "multiple_buffering", 1.0),
     ("min-utilization", "min_utilization", 0.0),
+    ("energy-per-hop", "hop_pj", 0.0),
+    ("router-energy", "router_pj", 0.0),
+    ("energy-per-ingress", "ingress_pj", 0.0),
 )
 
 

@@ -130,9 +130,10 @@ def parse_evaluation(
     computes = int(compute.number("Computes (total)", source))
     cycles = int(statistics.summary["Cycles"])
     units = compute.number("Instances", source)
-    energy = compute_energy + sum(level.energy_pj for level in levels) + leakage
+    networks = [stats.energy_pj for spaces in statistics.networks.values() for stats in spaces.values()]
+    energy = compute_energy + sum(level.energy_pj for level in levels) + leakage + sum(networks)
     if check:
-        _check_total(energy, computes, len(levels), statistics, source)
+        _check_total(energy, computes, (len(levels), len(networks)), statistics, source)
     return Evaluation(
         levels=tuple(levels),
         networks=statistics.networks,
@@ -229,14 +230,17 @@ def _from_text(data: dict[str, dict[str, float]], source: str) -> dict[str, Data
     return found
 
 
-def _check_total(energy: float, computes: int, parts: int, statistics: Statistics, source: str) -> None:
-    """Refuse energies that do not add up to the total printed in fJ per compute, to half its last digit a part."""
+def _check_total(energy: float, computes: int, parts: tuple[int, int], statistics: Statistics, source: str) -> None:
+    """Refuse energies that do not add up to the total printed in fJ per compute, to half its last digit a part.
+
+    ``parts``: levels, and data spaces of networks, whose energies of wires and of links stand in pJ with two decimals.
+    """
     printed = statistics.summary["fJ/Compute"] * computes / 1e3
-    allowed = (0.005 + 0.005 * parts) * computes / 1e3 + 1e-6 * printed
+    allowed = (0.005 + 0.005 * parts[0]) * computes / 1e3 + 1e-6 * printed + 0.01 * parts[1]
     if not math.isclose(energy, printed, rel_tol=0, abs_tol=allowed):
         raise EngineError(
             Fault(
-                "energies of compute and storage do not add up to the printed total; networks or sparse actions cost "
+                "energies of compute, storage and networks do not add up to the printed total; sparse actions cost "
                 "energy here, which is not supported",
                 source,
                 value=energy,

@@ -99,6 +99,7 @@ def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
                 tuple(ingress),
                 numbers.get("Link transfers", 0.0),
                 numbers.get("Spatial reductions", 0.0),
+                numbers.get("Energy (total)", 0.0) + numbers.get("Link transfer energy (total)", 0.0),
             )
 
     for line in [*text.splitlines(), " <==> "]:
@@ -114,7 +115,7 @@ def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
             ingress.append((int(match[1]), int(match[2]), float(match[3])))
         elif match := _NUMBER.fullmatch(line):
             numbers.setdefault(match[1], float(match[2]))
-    return {name: data for name, data in networks.items() if any(stats.fanout > 1 for stats in data.values())}
+    return {name: data for name, data in networks.items() if any(s.fanout > 1 or s.energy_pj for s in data.values())}
 
 
 def _summary(text: str, source: str) -> dict[str, float]:

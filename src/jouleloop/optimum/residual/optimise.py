@@ -64,6 +64,8 @@ class ResidualSearch:
         problem = space.problem
         self.space = space
         self.problem = problem
+        if any(level.wired for level in space.arch.levels):
+            raise InputError(Fault("no proven search of imperfect factors with energy of networks", field="wires"))
         if space.min_parallelism:
             raise InputError(
                 Fault("no proven search of imperfect factors with a least parallelism", field="parallelism")
