@@ -13,7 +13,7 @@ include: "workflow/rules/common.smk"
 
 
 onstart:
-    checked(PLAN.begin)
+    checked(lambda: PLAN.begin(workflow.overwrite_configfiles))
 
 
 onsuccess:

@@ -1,13 +1,17 @@
 """Reading untrusted YAML and JSON safely, and writing results whole or not at all."""
 
 import contextlib
+import hashlib
 import json
 import math
 import os
+import re
+import socket
 import stat
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +31,9 @@ MAX_BINARY_BYTES = 2**31
 MAX_NESTING = 60
 MAX_NODES = 200_000
 MAX_DIGITS = 1000
-_INSTANT_SECONDS, _DAY_SECONDS = 2, 86_400
+_DAY_SECONDS = 86_400
+#: Who writes a temporary file, in its name: the machine, and the process there.
+_WRITER = re.compile(r"\.([0-9a-f]{8})-(\d+)\.[^.]*\.part")
 
 
 class _SafeLoader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
@@ -186,14 +192,15 @@ def replacing(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` and rename it there at the end, so no half-written file is ever seen."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part" + path.suffix, dir=path.parent)
+        writer = f".{path.name}.{_machine()}-{os.getpid()}."
+        handle, name = tempfile.mkstemp(prefix=writer, suffix=".part" + path.suffix, dir=path.parent)
     except OSError as error:
         raise InputError(Fault(f"cannot be written: {error.strerror}", str(path))) from error
-    _claimed(handle)
+    _held(handle)
     temporary = Path(name)
     try:
         yield temporary
-        temporary.chmod(0o644)
+        temporary.chmod(0o666 & ~_umask())
         with temporary.open("rb") as stream:
             os.fsync(stream.fileno())
         temporary.replace(path)
@@ -207,30 +214,65 @@ def replacing(path: Path) -> Iterator[Path]:
         os.close(handle)
 
 
+def _umask() -> int:
+    """Return what the user leaves out of the rights of new files: 002 is for who shares a folder with a group."""
+    found = os.umask(0o077)
+    os.umask(found)
+    return found
+
+
 def remove_left_over(folder: Path) -> list[Path]:
     """Remove the temporary files in ``folder`` and below that `replacing` left where its process was killed.
 
-    A file whose writer lives is locked and stays, on another machine too where the file system has locks. Without
-    locks a file stays for a day.
+    A file goes where its process is none of this machine any more. That of another machine, where a file system's locks
+    may mean nothing, stays for a day; and whatever is locked stays.
     """
     removed = []
     for path in folder.rglob(".*.part*"):
+        writer = _WRITER.search(path.name)
         with contextlib.suppress(OSError), path.open("r+b") as stream:
-            # Between the making of a file and its lock lies an instant.
-            if time.time() - path.stat().st_mtime > (_INSTANT_SECONDS if _claimed(stream.fileno()) else _DAY_SECONDS):
+            if writer and writer[1] == _machine():
+                over = not _lives(int(writer[2]))
+            else:
+                over = time.time() - path.stat().st_mtime > _DAY_SECONDS
+            if over and not _held(stream.fileno()):
                 path.unlink()
                 removed.append(path)
     return removed
 
 
-def _claimed(handle: int) -> bool:
-    """Lock an open file; return whether that can be done: the system frees the lock when its process ends."""
+def _held(handle: int) -> bool:
+    """Lock an open file; return whether another process holds it. The system frees the lock when a process ends."""
     if not _LOCKS:
         return False
     try:
         flock(handle, LOCK_EX | LOCK_NB)
-    except OSError:
+    except BlockingIOError:
+        return True
+    except OSError:  # a file system without locks
         return False
+    return False
+
+
+@cache
+def _machine() -> str:
+    """Return what tells this machine from others, and a container from others that call themselves alike."""
+    with contextlib.suppress(OSError):
+        return _short_digest(f"{socket.gethostname()} {Path('/proc/self/ns/pid').readlink()}")
+    return _short_digest(socket.gethostname())
+
+
+def _short_digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:  # it is another user's
+        return True
     return True
 
 

@@ -1,6 +1,7 @@
 """What Snakemake has to know of a study: its files, chunks, parameters and targets, in one object that rules read."""
 
 import contextlib
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -287,8 +288,13 @@ class Workflow:
 
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
-    def begin(self) -> None:
+    def begin(self, configuration: Iterable[Path]) -> None:
         """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
+
+        Parameters
+        ----------
+        configuration
+            The files named by ``--configfile``.
 
         Raises
         ------
@@ -296,7 +302,14 @@ class Workflow:
             Where `RESULTS` holds another study.
         """
         names = [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
-        claim(Path(RESULTS), names, replace=self.config.replace)
+        config = self.config
+        settings = {
+            "configuration": [os.path.relpath(path) for path in configuration] or ["config/config.yaml"],
+            "objective": list(config.objective),
+            "semantics": config.semantics,
+            "engine": config.engine,
+        }
+        claim(Path(RESULTS), names, settings, self.architectures, replace=config.replace)
         _end_jobs_when_told()
         remove_left_over(Path(RESULTS))
         options: dict[str, dict[str, Any]] = {}

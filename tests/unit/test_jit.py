@@ -1,14 +1,19 @@
 """Compiled kernels: what is stored is loaded, what is damaged is compiled anew."""
 
+import os
 import random
 import subprocess
 import sys
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
+from numba.core.runtime import _nrt_python
+from numba.core.runtime.nrt import rtsys
 
 from jouleloop import jit, signals
+from jouleloop.sources import PACKAGE
 
 
 def weighed(x: float, y: float) -> float:
@@ -23,8 +28,12 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.iterdir() if not path.name.startswith(".")]
+
+
 def stored(folder: Path) -> Path:
-    (file,) = folder.iterdir()
+    (file,) = files(folder)
     return file
 
 
@@ -40,7 +49,7 @@ def test_what_is_stored_is_loaded(folder: Path) -> None:
     assert loads() == 1
     # Other types are another file.
     assert jit.njit(weighed)(3.0, 1.0) == 10.0
-    assert len(list(folder.iterdir())) == 2
+    assert len(files(folder)) == 2
 
 
 def test_every_flipped_bit_is_found(folder: Path) -> None:
@@ -68,7 +77,7 @@ def test_a_file_that_ends_early_is_found(folder: Path, length: int) -> None:
 def test_another_version_of_numba_is_another_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("numba.__version__", "0.0")
     assert loads() == 0
-    assert len(list(folder.iterdir())) == 2
+    assert len(files(folder)) == 2
 
 
 def test_no_room_for_kernels_is_no_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,9 +91,9 @@ def test_parts_are_compiled_into_what_python_calls(folder: Path) -> None:
     def both(x: float) -> float:
         return part(x, 1.0) + part(x, 2.0)
 
-    before = set(folder.iterdir())
+    before = set(files(folder))
     assert jit.njit(both)(3.0) == 21.0
-    (kernel,) = set(folder.iterdir()) - before
+    (kernel,) = set(files(folder)) - before
     assert "both" in kernel.name
     # A part can be called from Python all the same, as tests of parts do.
     assert part(3.0, 1.0) == 10.0
@@ -117,7 +126,97 @@ def test_no_named_tuple_leaves_a_kernel(folder: Path) -> None:
 
     with pytest.raises(TypeError, match="named tuple"):
         jit.njit(pair)(1.0)
-    assert len(list(folder.iterdir())) == 1
+    assert len(files(folder)) == 1
+
+
+class Rows(NamedTuple):
+    """Two arrays."""
+
+    first: Any
+    second: Any
+
+
+@pytest.mark.usefixtures("folder")
+def test_named_tuples_and_references_of_parts() -> None:
+    # Named tuples go by their address, and parts that make no array count no references: neither shows.
+    @jit.njit
+    def of_row(rows: Rows, i: int, twice: bool) -> float:
+        row = rows.first[i]
+        return (2.0 if twice else 1.0) * row[0] + rows.second[i]
+
+    @jit.njit
+    def shifted(rows: Rows, n: int) -> Rows:
+        fresh = np.zeros_like(rows.first)
+        fresh[:] = rows.first
+        for i in range(n):
+            fresh[i, 0] += 1.0
+        return Rows(fresh, rows.second)
+
+    def total(rows: Rows, rounds: int) -> float:
+        found = 0.0
+        for _ in range(rounds):
+            rows = shifted(rows, rows.second.shape[0])
+            for i in range(rows.second.shape[0]):
+                found += of_row(rows, i, True) - of_row(rows, i, False)
+        return found
+
+    rows = Rows(np.arange(6.0).reshape(3, 2), np.arange(3.0))
+    kernel = jit.njit(total)
+    before = sys.getrefcount(rows.first), sys.getrefcount(rows.second)
+    assert kernel(rows, 4) == sum(6.0 + 3 * k for k in range(1, 5))
+    assert kernel(rows, 100) == sum(6.0 + 3 * k for k in range(1, 101))
+    assert (sys.getrefcount(rows.first), sys.getrefcount(rows.second)) == before
+    _nrt_python.memsys_enable_stats()
+    live = rtsys.get_allocation_stats()
+    kernel(rows, 100)
+    after = rtsys.get_allocation_stats()
+    _nrt_python.memsys_disable_stats()
+    assert after.alloc - live.alloc == after.free - live.free >= 100
+    # A constant is no type of its own.
+    assert len(of_row.made().overloads) == 1  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    "lacking", ["numba.core.codegen.JITCodeLibrary", "numba.core.compiler_machinery.PassManager.add_pass_after"]
+)
+def test_another_numba_compiles_all_the_same(lacking: str, tmp_path: Path) -> None:
+    code = f"""
+import importlib, numba
+*path, name = "core.{lacking}".split(".")
+import numba.core.codegen, numba.core.compiler_machinery
+owner = numba
+for part in path[1:]:
+    owner = getattr(owner, part)
+delattr(owner, name)
+from jouleloop.jit import njit
+import second
+print(second.whole(3.0))
+"""
+    (tmp_path / "second.py").write_text(
+        "from jouleloop.jit import njit\n\n@njit\ndef part(x):\n    return x + 1.0\n\n"
+        "@njit\ndef whole(x):\n    return 2.0 * part(x)\n"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": f"{PACKAGE.parent}:{tmp_path}"}
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False
+        )
+        assert (done.returncode, done.stdout) == (0, "8.0\n"), done.stderr
+        assert done.stderr.count("\n") == 1
+        assert "numba" in done.stderr
+
+
+def test_kernels_of_versions_that_nobody_uses_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(jit.KEPT_VERSIONS + 3):
+        old = tmp_path / f"kernels-{number:016}"
+        old.mkdir()
+        (old / "one").write_text("code")
+        os.utime(old, (number, number))
+    (tmp_path / "mine").mkdir()
+    monkeypatch.setattr(jit, "cache_folder", lambda: tmp_path / "kernels-new")
+    assert jit.folder.__wrapped__() == tmp_path / "kernels-new"
+    left = sorted(path.name for path in tmp_path.iterdir())
+    assert left == [*(f"kernels-{n:016}" for n in range(4, jit.KEPT_VERSIONS + 3)), "kernels-new", "mine"]
 
 
 def test_a_signal_that_strikes_while_a_kernel_returns() -> None:

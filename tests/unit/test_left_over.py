@@ -1,5 +1,7 @@
 """What a killed process leaves half-written is removed; what a living one writes is not."""
 
+import contextlib
+import errno
 import os
 import signal
 import subprocess
@@ -21,12 +23,20 @@ with replacing(Path(sys.argv[1])) as temporary:
 """
 
 
-@pytest.fixture(autouse=True)
-def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_INSTANT_SECONDS", -1)
+@pytest.fixture(params=["as it is", "none", "not implemented", "without effect"], autouse=True)
+def _locks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the file system have locks, none, or such that mean nothing."""
+    if request.param == "as it is":
+        return
+
+    def flock(handle: int, operation: int) -> None:
+        del handle, operation
+        if request.param != "without effect":
+            raise OSError(errno.ENOLCK if request.param == "none" else errno.ENOSYS, "no locks here")
+
+    monkeypatch.setattr(files, "flock", flock)
 
 
-@pytest.mark.skipif(not files._LOCKS, reason="the system has no locks")
 def test_a_killed_writer_leaves_nothing(tmp_path: Path) -> None:
     path = tmp_path / "store" / "table.parquet"
     with subprocess.Popen([sys.executable, "-c", _WRITES, str(path)], stdout=subprocess.PIPE) as writer:
@@ -48,8 +58,23 @@ def test_whole_files_stay(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [".hidden", "whole.txt"]
 
 
-def test_without_locks_a_file_stays_for_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "_LOCKS", False)
+def test_a_file_of_another_machine_stays_for_a_day(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr(files, "_machine", lambda: "01234567")
+        writer = files.replacing(tmp_path / "table.csv")
+        left = writer.__enter__()
+        left.write_text("half")
+    # The number of its process says nothing here, where there is no such process.
+    monkeypatch.setattr(files, "_lives", lambda _: False)
+    assert files.remove_left_over(tmp_path) == []
+    os.utime(left, (0, 0))
+    shared = files.flock.__module__ == "fcntl"  # then the lock of a living writer is seen
+    assert files.remove_left_over(tmp_path) == ([] if shared else [left])
+    with contextlib.suppress(files.InputError):
+        writer.__exit__(None, None, None)
+
+
+def test_a_file_that_no_version_named_stays_for_a_day(tmp_path: Path) -> None:
     left = tmp_path / ".table.csv.abc.part.csv"
     left.write_text("half")
     assert files.remove_left_over(tmp_path) == []

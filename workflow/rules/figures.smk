@@ -24,6 +24,8 @@ for _name, _kinds in PLAN.figure_jobs().items():
             f"results/logs/{_name}_figures.log",
         conda:
             "../envs/jouleloop.yaml"
+        # One a sweep: more have nothing to do.
+        threads: max(1, len(PLAN.sources))
         params:
             captions=PLAN.captions(_kinds),
             statistics=PLAN.statistics,

@@ -262,7 +262,8 @@ class Config(Strict):
     )
     replace: bool = Field(
         default=False,
-        description="Replace the study in results/ where it shares no sweep and no network with this one.",
+        description="Replace the study in results/ where it is another one: no sweep and no network in common, or "
+        "another configuration file, objective, semantics or engine.",
         json_schema_extra=unit("true or false"),
     )
     engine: Literal[ENGINES] = Field(  # type: ignore[valid-type]

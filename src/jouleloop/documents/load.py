@@ -4,10 +4,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import yaml
 
-from jouleloop.documents.templates import expand
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import _SafeLoader, parse_yaml, read_text
 
@@ -96,6 +94,11 @@ class _Documents:
             "include_text": lambda name: self.text(self._need(folder, name)),
             "include_all": lambda pattern, key=None: self._include_all(folder, pattern, key, path),
         }
+        # Most files are no templates, and jinja2 is slow to import.
+        import jinja2  # noqa: PLC0415
+
+        from jouleloop.documents.templates import expand  # noqa: PLC0415
+
         try:
             return expand(text, functions, self.variables)
         except jinja2.UndefinedError as error:

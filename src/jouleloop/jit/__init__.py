@@ -9,6 +9,8 @@ import functools
 import importlib
 import os
 import re
+import shutil
+import sys
 import tempfile
 from collections.abc import Callable
 from functools import cache
@@ -17,6 +19,9 @@ from typing import Any, TypeVar, overload
 
 from jouleloop.memory import need
 from jouleloop.sources import PACKAGE, cache_home, digest_of, remembered, with_imports
+
+#: Versions whose kernels are kept, some 10 MB each.
+KEPT_VERSIONS = 16
 
 #: What numba and the libraries below it take [bytes]: without it they crash, or never come to an end.
 _LIBRARIES_BYTES = 450 * 10**6
@@ -53,10 +58,38 @@ def folder() -> Path:
     """Return the folder, or a private temporary one where it cannot be written."""
     found = cache_folder()
     with contextlib.suppress(OSError):
+        new = not found.is_dir()
         found.mkdir(parents=True, exist_ok=True)
         if os.access(found, os.W_OK):
+            os.utime(found)  # it was used, see `_forget`
+            if new:
+                _forget(found.parent)
             return found
     return Path(tempfile.mkdtemp(prefix="jouleloop-kernels-"))
+
+
+def _forget(home: Path) -> None:
+    """Remove the kernels of all versions but those that were used last.
+
+    A process that still has one of them in use has loaded what it called, and compiles again what it finds no more.
+    """
+    found = [(path.stat().st_mtime, path) for path in home.glob("kernels-*")]
+    for _, path in sorted(found, reverse=True)[KEPT_VERSIONS:]:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _maker() -> Callable[[Callable[..., Any], dict[str, Any]], Any]:
+    """Return what makes kernels: ours, or numba alone where ours does not suit its version."""
+    try:
+        machine = importlib.import_module("jouleloop.jit.machine")
+        machine.check()
+    except MemoryError:
+        raise
+    except Exception as error:
+        what = f"{type(error).__name__}: {error}".splitlines()[0]
+        print(f"kernels compile slowly with this version of numba ({what})", file=sys.stderr)
+        machine = importlib.import_module("jouleloop.jit.plain")
+    return machine.make  # type: ignore[no-any-return]
 
 
 class _Kernels:
@@ -68,7 +101,7 @@ class _Kernels:
     def make(self) -> None:
         """Make all kernels, and put them in the place of their stand-ins; raise `MemoryError` without room."""
         need(_LIBRARIES_BYTES)
-        made = importlib.import_module("jouleloop.jit.machine").make
+        made = _maker()
         waiting, self.waiting = self.waiting, []
         for one in waiting:
             one.kernel = made(one.function, one.options)

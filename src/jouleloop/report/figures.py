@@ -1,7 +1,7 @@
 """Figures of growth: bars with the fitted trend, Figure 4 of paper 002, published values, architectures compared."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -23,11 +23,13 @@ from jouleloop.report.style import (
     styled,
     variable_axis,
 )
-from jouleloop.stats.analysis import Analysis
+
+if TYPE_CHECKING:
+    from jouleloop.stats.analysis import Analysis
 
 
 def growth_figure(
-    analysis: Analysis,
+    analysis: "Analysis",
     sweep: str,
     architecture: str | None = None,
     response: str = "data_pj",
@@ -75,7 +77,7 @@ def growth_figure(
 
 
 def figure4(
-    analysis: Analysis,
+    analysis: "Analysis",
     sweeps: Sequence[str] = FIGURE4_SWEEPS,
     architectures: Sequence[str] = FIGURE4_ARCHITECTURES,
     response: str = "data_pj",
@@ -105,7 +107,7 @@ def figure4(
 
 
 def architectures_figure(
-    energies: pd.DataFrame, analysis: Analysis, sweep: str, response: str = "data_pj"
+    energies: pd.DataFrame, analysis: "Analysis", sweep: str, response: str = "data_pj"
 ) -> ReportFigure:
     """Draw the response per multiply-accumulate of all architectures in one panel.
 
@@ -155,7 +157,9 @@ def macs_of(layers: pd.DataFrame) -> pd.Series:
     return layers[dimensions].astype(float).prod(axis=1)
 
 
-def _draw_growth(panel: Axes, analysis: Analysis, sweep: str, architecture: str, response: str) -> dict[Hashable, Any]:
+def _draw_growth(
+    panel: Axes, analysis: "Analysis", sweep: str, architecture: str, response: str
+) -> dict[Hashable, Any]:
     verdict = one_row(analysis.verdicts, sweep, architecture, response)
     fit = one_row(analysis.fits, sweep, architecture, response)
     points = points_of(analysis, sweep, architecture, response)

@@ -3,16 +3,19 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pandas as pd
 
 from jouleloop.columns import Layout, read_table
 from jouleloop.config.load import Study
-from jouleloop.stats.analysis import Analysis
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import analyse, rows_of
 from jouleloop.tables.layouts import ENERGIES
 from jouleloop.workload.sweep import Sweep
+
+if TYPE_CHECKING:
+    from jouleloop.stats.analysis import Analysis
 
 
 class RunTables:
@@ -63,7 +66,7 @@ class RunTables:
         """Return the energies of one sweep."""
         return rows_of(self.energies, [self.sweep(sweep)])
 
-    def analysis(self, *sweeps: str) -> Analysis:
+    def analysis(self, *sweeps: str) -> "Analysis":
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""
         if sweeps not in self._analyses:
             options: StatisticsOptions = self.study.config.statistics.model_copy(update={"responses": ["data"]})

@@ -5,6 +5,7 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -257,6 +258,19 @@ def _write(figure: Figure, path: Path, name: str, metadata: dict[str, Any]) -> N
         elif name == "svg":
             FigureCanvasSVG(figure).print_svg(path, metadata=metadata)  # type: ignore[no-untyped-call]
         else:
+            _embed_glyphs_only()
             FigureCanvasPdf(figure).print_pdf(path, metadata=metadata)  # type: ignore[no-untyped-call]
     finally:
         figure.dpi = dpi
+
+
+@cache
+def _embed_glyphs_only() -> None:
+    """Leave the tables for setting text out of embedded fonts: a PDF says itself where a glyph stands.
+
+    fontTools reads and rewrites them otherwise for every file, for longer than all else in it takes.
+    """
+    from fontTools.subset import Options  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
+
+    dropped = getattr(Options, "_drop_tables_default", [])
+    dropped += [table for table in ("GDEF", "GPOS", "GSUB") if table not in dropped]

@@ -12,7 +12,7 @@ def _unit(text: str) -> dict[str, Any]:
 class StatisticsOptions(BaseModel):
     """How growth is tested: margins, levels and what a table may hold."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     margin: float = Field(
         default=0.01,

@@ -135,6 +135,8 @@ def run_chunk(
     keys = [job.key(layer) for layer in layers]
     stored = store.keys(job.options.seconds)
     missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
+    if missing:
+        store.check_writable()
     done = len(layers) - len(missing)
     if progress and done:
         progress(done, 0)

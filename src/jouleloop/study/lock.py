@@ -17,6 +17,26 @@ _NAME = "jouleloop.lock"
 _HELD: dict[Path, int] = {}
 
 
+def _process(number: int) -> list[int]:
+    """Return the process and when it began, as far as the system tells: numbers of processes are used again."""
+    try:
+        text = Path(f"/proc/{number}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return [number]
+    state, *further = text.rpartition(")")[2].split()
+    return [number] if state == "Z" else [number, int(further[18])]
+
+
+def _is_dead(noted: bytes, machine: str) -> bool:
+    """Whether the process that was noted was one of ``machine`` and is no more."""
+    try:
+        last = json.loads(noted)
+        own, process = last["machine"] == machine, last.get("process")
+        return bool(own and (process is None or process != _process(process[0]) or len(process) == 1))
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        return False
+
+
 def free_stale_locks(folder: Path) -> bool:
     """Remove Snakemake's locks in ``folder`` (``.snakemake``) where the run that made them on this machine is dead.
 
@@ -34,7 +54,7 @@ def free_stale_locks(folder: Path) -> bool:
     path = folder / _NAME
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
     except OSError:
         return False
     try:
@@ -44,15 +64,13 @@ def free_stale_locks(folder: Path) -> bool:
         return False
     _HELD[folder.resolve()] = handle
     last = os.pread(handle, 4096, 0)
-    here = {"machine": socket.gethostname()}
-    text = json.dumps(here).encode()
+    machine = socket.gethostname()
     locks = [child for child in (folder / "locks").glob("*") if child.is_file()]
-    if last not in (b"", text):
-        # Another machine was last at work here. Without its locks it is done; with them, it may be alive.
-        if locks:
-            return False
-        os.ftruncate(handle, 0)
-    os.pwrite(handle, text, 0)
+    if last and locks and not _is_dead(last, machine):
+        # Another machine was last at work here, and may be alive; or this one, where locks mean nothing.
+        return False
+    os.ftruncate(handle, 0)
+    os.pwrite(handle, json.dumps({"machine": machine, "process": _process(os.getpid())}).encode(), 0)
     if last == b"":
         return False
     for child in locks:

@@ -2,8 +2,9 @@
 
 import contextlib
 import shutil
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.files import read_json, write_json
@@ -14,23 +15,45 @@ _NOTE = "study.json"
 _BY_SWEEP = ("figures", "layers", "architecture", "specs")
 
 
-def claim(results: Path, sweeps: Collection[str], *, replace: bool = False) -> None:
-    """Note that the study of these sweeps and networks has the folder; remove what is left of sweeps it has no more.
+def claim(
+    results: Path,
+    sweeps: Collection[str],
+    settings: Mapping[str, Any] | None = None,
+    architectures: Collection[str] = (),
+    *,
+    replace: bool = False,
+) -> None:
+    """Note that the study has the folder; remove what is left of sweeps and architectures that it has no more.
+
+    Parameters
+    ----------
+    sweeps
+        Its sweeps and networks.
+    settings
+        What makes it a study of its own: its configuration file, and what every number of it depends on. An edit of
+        anything else, such as a range or an energy, leaves it the same study.
 
     Raises
     ------
     InputError
-        Where the folder holds a study without any of them, and ``replace`` does not allow for it.
+        Where the folder holds a study without any of these sweeps or with other settings, and ``replace`` does not
+        allow for it.
     """
-    before: set[str] = set()
+    noted: dict[str, Any] = {}
     with contextlib.suppress(JouleloopError):
-        noted = read_json(results / _NOTE)
-        before = set(noted["sweeps"]) if isinstance(noted, dict) else set()
-    if before and not before & set(sweeps) and not replace:
-        names = ", ".join(sorted(before))
+        found = read_json(results / _NOTE)
+        noted = found if isinstance(found, dict) else {}
+    before, wanted = set(noted.get("sweeps", ())), dict(settings or {})
+    differs = [
+        f"{key} {_shown(value)}, now {_shown(wanted[key])}"
+        for key, value in noted.get("settings", {}).items()
+        if key in wanted and value != wanted[key]
+    ]
+    if before and not replace and (differs or not before & set(sweeps)):
+        held = "; ".join([", ".join(sorted(before)), *differs])
         allowed = "another folder (jouleloop init), results/ moved away, or --config replace=true"
         raise InputError(
-            Fault("holds another study, whose tables this run would replace", str(results), None, names, allowed)
+            Fault("holds another study, whose tables this run would replace", str(results), None, held, allowed)
         )
     for name in before - set(sweeps):
         for folder in _BY_SWEEP:
@@ -39,4 +62,13 @@ def claim(results: Path, sweeps: Collection[str], *, replace: bool = False) -> N
                 (results / folder / f"{safe_name(name)}.{ending}").unlink(missing_ok=True)
         for picture in (results / "figures" / "networks").glob(f"{safe_name(name)}_*"):
             picture.unlink()
-    write_json(results / _NOTE, {"sweeps": sorted(sweeps)})
+    for name in set(noted.get("architectures", ())) - set(architectures):
+        # A picture of another name with the same end is drawn again.
+        for picture in (results / "figures").rglob(f"*_{safe_name(name)}.*"):
+            picture.unlink()
+    note = {"sweeps": sorted(sweeps), "settings": wanted, "architectures": sorted(architectures)}
+    write_json(results / _NOTE, note)
+
+
+def _shown(value: Any) -> str:
+    return "+".join(map(str, value)) if isinstance(value, list) else str(value)

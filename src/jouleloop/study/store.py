@@ -7,8 +7,11 @@ again). The index tells the keys of many segments in one file; it is made of the
 """
 
 import contextlib
+import errno
 import hashlib
 import json
+import os
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -18,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.files import replacing
+from jouleloop.files import is_file, replacing
 from jouleloop.parquet import read_sealed, write_sealed
 
 _SCHEMA = pa.schema([("key", pa.string()), ("record", pa.string())])
@@ -106,6 +109,15 @@ class ResultStore:
                 missing.discard(key)
                 yield key, record
 
+    def check_writable(self) -> None:
+        """Raise `InputError` where nothing can be stored: before hours of searches, not after them."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryFile(dir=self.folder):
+                pass
+        except OSError as error:
+            raise InputError(Fault(f"cannot be written: {error.strerror}", str(self.folder))) from error
+
     def write(self, results: Mapping[str, Mapping[str, Any]]) -> Path | None:
         """Store ``results`` as one segment; return its path, or None where there is nothing to store.
 
@@ -141,7 +153,7 @@ class ResultStore:
     def _write(self, keys: list[str], records: list[str]) -> Path:
         content = _content_digest(keys, records)
         path = self.folder / f"{_PREFIX}{content}.parquet"
-        if path.exists() and self._table(path) is not None:
+        if is_file(path) and self._table(path) is not None:
             return path
         with replacing(path) as temporary:
             pq.write_table(
@@ -181,7 +193,11 @@ class ResultStore:
 
     def _paths(self) -> list[Path]:
         try:
-            return sorted(path for path in self.folder.glob(f"{_PREFIX}*.parquet") if path not in self._unusable)
+            names = [name for name in os.listdir(self.folder) if name.startswith(_PREFIX)]  # noqa: PTH208 - not its lack
+            found = [self.folder / name for name in names if name.endswith(".parquet")]
+            return sorted(path for path in found if path not in self._unusable)
+        except FileNotFoundError:
+            return []
         except OSError as error:
             raise InputError(Fault(f"cannot be read: {error.strerror}", str(self.folder))) from error
 
@@ -193,10 +209,10 @@ class ResultStore:
             try:
                 with pq.ParquetFile(path, page_checksum_verification=True) as file:
                     self._segments[path] = tuple(file.read(columns=["key"])["key"].to_pylist())
-            except FileNotFoundError:
-                self._vanished += 1
-                return ()
-            except (OSError, pa.ArrowException, KeyError, ValueError):
+            except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+                if _is_gone(error):
+                    self._vanished += 1
+                    return ()
                 self._refuse(path)
                 self._segments[path] = ()
         return self._segments[path]
@@ -208,16 +224,21 @@ class ResultStore:
             sound = table.schema.equals(_SCHEMA) and path.stem == _PREFIX + _content_digest(
                 table["key"].to_pylist(), table["record"].to_pylist()
             )
-        except FileNotFoundError:
-            self._vanished += 1
-            self._segments.pop(path, None)
-            return None
-        except (OSError, pa.ArrowException, KeyError, ValueError):
+        except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+            if _is_gone(error):
+                self._vanished += 1
+                self._segments.pop(path, None)
+                return None
             sound = False
         if not sound:
             self._refuse(path)
             return None
         return table
+
+
+def _is_gone(error: Exception) -> bool:
+    """Whether a file was removed after it was seen: on a network file system, by another machine (ESTALE)."""
+    return isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == errno.ESTALE
 
 
 def _content_digest(keys: list[str], records: list[str]) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
@@ -10,7 +10,6 @@ from jouleloop.columns import write_table
 from jouleloop.config.load import Study
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import write_text
-from jouleloop.stats.analysis import Analysis, analyse_table
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.expected import growth_named
@@ -18,6 +17,9 @@ from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.energies import layer_table
 from jouleloop.workload.sweep import Sweep
+
+if TYPE_CHECKING:
+    from jouleloop.stats.analysis import Analysis
 
 _POINT = ["architecture", "sweep", "layer"]
 
@@ -80,7 +82,7 @@ def rows_of(energies: pd.DataFrame, sweeps: Iterable[Sweep]) -> pd.DataFrame:
 
 def analyse(
     energies: pd.DataFrame, sweeps: Sequence[Sweep], options: StatisticsOptions, theory: pd.DataFrame | None = None
-) -> Analysis:
+) -> "Analysis":
     """Return the statistics of those rows of ``energies`` that belong to ``sweeps``.
 
     Parameters
@@ -89,6 +91,8 @@ def analyse(
         Bounds by architecture, sweep and layer (results/theory_ratio.csv); its ``theory_…`` columns are put beside the
         responses they bound.
     """
+    from jouleloop.stats.analysis import analyse_table  # noqa: PLC0415 - slow to import, as SciPy is
+
     rows = rows_of(energies, sweeps)
     if theory is not None:
         rows = with_theory(rows, theory)
@@ -105,7 +109,7 @@ def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
     return joined
 
 
-def write_analysis(analysis: Analysis, folder: Path, provenance: Mapping[str, Any] | None = None) -> None:
+def write_analysis(analysis: "Analysis", folder: Path, provenance: Mapping[str, Any] | None = None) -> None:
     """Write fits, verdicts, residuals and what was left out, and the verdicts in words, into ``folder``."""
     for layout, table in (
         (FITS, analysis.fits),

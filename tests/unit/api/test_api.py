@@ -158,3 +158,13 @@ def test_the_own_project_comes_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert jl.Architecture.read("gemmini").files.arch == ROOT / "arch" / "gemmini.yaml"
     with pytest.raises(jl.InputError, match="there already"):
         write_study(study)
+
+
+def test_a_transformer_is_swept_product_by_product() -> None:
+    block = {"width": 32, "heads": 2, "sequence": {"start": 8, "stop": 16, "step": 8}}
+    found = jl.sweep(
+        {"name": "tiny", "transformer": block, "expected": {"query": "linear", "scores": "quadratic"}}, "simba"
+    )
+    assert list(found["sweep"]) == ["tiny_query"] * 2 + ["tiny_scores"] * 2
+    assert list(found["sequence"]) == [8, 16, 8, 16]
+    assert found["optimal"].all()

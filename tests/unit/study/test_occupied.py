@@ -34,3 +34,27 @@ def test_a_study_that_drops_a_sweep_keeps_no_picture_of_it(tmp_path: Path) -> No
         (tmp_path / f"figures/{name}/growth.png").write_text("picture")
     claim(tmp_path, ["second"])
     assert left(tmp_path) == ["figures/second/growth.png", "layers/second.csv", "study.json"]
+
+
+def test_the_same_sweeps_under_other_settings_are_another_study(tmp_path: Path) -> None:
+    mine = {"configuration": ["config/config.yaml"], "objective": ["energy"]}
+    claim(tmp_path, ["first"], mine, ["simba"])
+    claim(tmp_path, ["first", "second"], mine, ["simba"])
+    before = left(tmp_path)
+    with pytest.raises(InputError, match=r"objective energy, now delay\+energy.*replace=true") as refused:
+        claim(tmp_path, ["first"], mine | {"objective": ["delay", "energy"]}, ["simba"])
+    assert refused.value.exit_code != 0
+    with pytest.raises(InputError, match=r"configuration config/config.yaml, now config/other.yaml"):
+        claim(tmp_path, ["first"], mine | {"configuration": ["config/other.yaml"]}, ["simba"])
+    assert left(tmp_path) == before
+    claim(tmp_path, ["first"], mine | {"objective": ["delay"]}, ["simba"], replace=True)
+    claim(tmp_path, ["first"], mine | {"objective": ["delay"]}, ["simba"])
+
+
+def test_no_picture_of_an_architecture_stays_that_the_study_has_no_more(tmp_path: Path) -> None:
+    claim(tmp_path, ["first"], {}, ["simba", "eyeriss"])
+    (tmp_path / "figures/first").mkdir(parents=True)
+    for name in ("simba", "eyeriss"):
+        (tmp_path / f"figures/first/growth_{name}.png").write_text("picture")
+    claim(tmp_path, ["first"], {}, ["simba"])
+    assert left(tmp_path) == ["figures/first/growth_simba.png", "study.json"]
