@@ -33,7 +33,7 @@ def check_networks(
         ``class`` and ``attributes`` of the network components by name.
     """
     faults: list[Fault] = []
-    nodes = [*levels, compute]
+    nodes: list[StorageLevel | ComputeLevel] = [*levels, compute]
     outermost = canonical(levels[0].attributes) if levels else {}
     for key in ("network_fill", "network_drain"):
         if outermost.get(key) is not None:
