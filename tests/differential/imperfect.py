@@ -111,10 +111,10 @@ def draw_layer(seed: int) -> Layer:
     rng = random.Random(f"imperfect layer/{seed}")
     odd = (5, 7, 10, 11, 13, 17, 19, 23, 29, 31, 37)
     if rng.random() < 0.4:
-        return Layer("fc", rng.choice(odd), rng.choice(odd), N=rng.choice((1, 1, 3, 7)))
+        return Layer.of("fc", rng.choice(odd), rng.choice(odd), N=rng.choice((1, 1, 3, 7)))
     tap, stride = rng.choice((1, 2, 3, 3, 5)), rng.choice((1, 1, 2, 3))
     sizes: dict[str, Any] = {"R": tap, "S": rng.choice((1, tap)), "P": rng.choice(odd), "Q": rng.choice((1, 7, 13))}
-    return Layer("conv", rng.choice((1, 3, 5, 11)), rng.choice(odd), **sizes, w_stride=stride, h_stride=stride)
+    return Layer.of("conv", rng.choice((1, 3, 5, 11)), rng.choice(odd), **sizes, w_stride=stride, h_stride=stride)
 
 
 @cache

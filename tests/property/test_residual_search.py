@@ -1,7 +1,9 @@
 """The search of loops that end early against all mappings of small mapspaces, and its bounds against the model."""
 
+import itertools
 import math
 import random
+from functools import cache
 
 import pytest
 
@@ -11,7 +13,7 @@ from differential.imperfect import draw_mapping
 from differential.limits import draw_constraints
 from differential.native import load
 from differential.problems import draw_problem
-from differential.residual_space import least_pj, sizes
+from differential.residual_space import least_pj, mappings, sizes
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import new_work
@@ -19,9 +21,12 @@ from jouleloop.model.encode import encode_mapping
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.optimise import ResidualSearch, search_residuals
+from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.workload.layer import Layer
+from paths import ROOT
 
 #: Most mappings of a mapspace that is walked as a whole.
-MOST = 1500
+MOST, MOST_WINDOWS = 1500, 600
 
 
 def draw(seed: int) -> Case:
@@ -60,6 +65,42 @@ def test_the_search_finds_the_least_of_all_mappings(part: int) -> None:
             assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
             compared += 1
     assert compared >= 20
+
+
+def draw_window(seed: int) -> tuple[str, Layer, str]:
+    """Return an architecture of the project, a tiny convolution and the semantics."""
+    rng = random.Random(f"residual windows/{seed}")
+    sizes = {d: rng.choice((1, 1, 2, 3)) for d in "CM"} | {d: rng.choice((1, 2, 3, 5)) for d in "PQ"}
+    tap = rng.choice((2, 3))
+    steps = {"w_stride": rng.choice((1, 1, 2, 3)), "w_dilation": rng.choice((1, 1, 2))}
+    layer = Layer.of("conv", **sizes, R=tap, S=rng.choice((1, 1, tap)), **steps)
+    return rng.choice(("eyeriss", "simba")), layer, rng.choice(("timeloop-3.0.3", "timeloop-2023-04"))
+
+
+@cache
+def constrained(design: str, semantics: str) -> TargetSet:
+    files = (ROOT / f"arch/{design}.yaml", ROOT / f"arch/energy/{design}-45nm-accelergy03.yaml")
+    return TargetSet(TargetFiles(design, *files, ROOT / f"mappings/{design}.yaml"), semantics)
+
+
+@pytest.mark.parametrize("part", range(8))
+def test_where_windows_slide_no_mapping_is_below_the_bound(part: int) -> None:
+    compared = 0
+    for seed in range(part * 100, part * 100 + 100):
+        design, layer, semantics = draw_window(seed)
+        problem = layer.problem()
+        target = constrained(design, semantics).for_shape(problem.shape)
+        space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+        few = len(list(itertools.islice(mappings(space), MOST_WINDOWS + 1))) <= MOST_WINDOWS
+        if not few or not ResidualSearch(space, target.costs, semantics).windows:
+            continue
+        least, _ = least_pj(space, target.costs, semantics)
+        found = search_residuals(space, target.costs, semantics=semantics)
+        assert found.lower_bound <= least * (1 + 1e-9), seed
+        if found.evaluation is not None:
+            assert found.evaluation.energy_pj >= least * (1 - 1e-9), seed
+            compared += 1
+    assert compared >= 10
 
 
 def test_the_closed_form_is_no_higher_than_the_model() -> None:

@@ -134,16 +134,20 @@ def test_tables_are_no_higher_than_the_exact_lemmas(kind: str) -> None:
         except (pytest.skip.Exception, InputError):
             continue
         design, _ = design_of(space, target)
-        unrollings = len(search.candidates.factors)
+        unrollings = len(search.candidates.ids)
         if not unrollings:
             continue
         solver = search.solver
-        for choice, kept in enumerate(search.keeps[:2]):
+        solver.list_all()
+        assert solver.count == unrollings * space.keep_choices
+        for choice, kept in enumerate(space.keeps[:2]):
             keep = tuple(tuple(bool(k) for k in row) for row in kept)
             for u in range(0, unrollings, 7):
                 part = choice * unrollings + u
+                assert (solver.keep_of(part) == kept).all()
+                assert solver.parts.unrolling[part] == u
                 sketched_pj = float(solver.bound_pj[part])
-                bound_pj = sketched_pj if solver.parts.tabled[part] else solver.fill_tables(part)
+                bound_pj = solver.fill_tables(part)
                 rows = np.ones((len(keep), len(design.dims)), np.int64)
                 rows[:, search.dims] = search.candidates.factors[u]
                 bounds = Bounds(design, keep, tuple(tuple(int(f) for f in row) for row in rows))
@@ -170,13 +174,13 @@ def test_the_closure_is_what_enumeration_gives() -> None:
         slots = list(space.temporal)
         if any(m < b for slot in slots for m, b in zip(slot.most, space.problem.bounds, strict=True)):
             continue
-        if any(least > 1 for slot in slots for least in slot.least) or len(search.candidates.factors) == 0:
+        if any(least > 1 for slot in slots for least in slot.least) or len(search.candidates.ids) == 0:
             continue
         design, _ = design_of(space, target)
-        u = len(search.candidates.factors) - 1
+        u = len(search.candidates.ids) - 1
         rows = np.ones((len(design.levels), len(design.dims)), np.int64)
         rows[:, search.dims] = search.candidates.factors[u]
-        keep = tuple(tuple(bool(k) for k in row) for row in search.keeps[0])
+        keep = tuple(tuple(bool(k) for k in row) for row in space.keeps[0])
         bounds = Bounds(design, keep, tuple(tuple(int(f) for f in row) for row in rows))
         compared += compare_tiles(search, bounds, u, design)
     assert compared > 0
@@ -184,6 +188,7 @@ def test_the_closure_is_what_enumeration_gives() -> None:
 
 def compare_tiles(search: Search, bounds: Bounds, u: int, design: Design) -> int:
     solver = search.solver
+    solver.list_all()
     solver.fill_tables(u)
     grid, ahead = solver.case.grid, solver.case.tables.ahead
     top = len(bounds.keep) - 1

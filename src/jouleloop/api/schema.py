@@ -69,7 +69,7 @@ class ResultData(Strict):
     )
     stopped: str = Field(
         default="",
-        description="What ended the search early: budget, nodes, seconds, interrupt.",
+        description="What ended the search early: budget, nodes, seconds, interrupt, memory.",
         json_schema_extra=unit("choice"),
     )
     proof: str = Field(default="", description="What proves it.", json_schema_extra=unit("text"))

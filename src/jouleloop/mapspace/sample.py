@@ -6,7 +6,7 @@ import numpy as np
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.mapspace.space import FREE, MapSpace, divisors
+from jouleloop.mapspace.space import FREE, MOST_LISTED, MapSpace, divisors
 from jouleloop.mapspace.spatial import Unrolling, unrollings
 
 Limits = tuple[tuple[int, int, int], ...]
@@ -33,7 +33,7 @@ def sample_mappings(space: MapSpace, count: int, *, seed: int = 0) -> list[Mappi
 def _draw(space: MapSpace, place: Unrolling, generator: np.random.Generator) -> Mapping:
     names = space.problem.shape.dimensions
     spaces = [s.name for s in space.problem.data_spaces]
-    keep = space.keeps[int(generator.integers(len(space.keeps)))]
+    keep = _draw_keep(space, generator)
     times = []
     for d, bound in enumerate(space.problem.bounds):
         rest = bound // int(np.prod([factors[d] for factors in place.factors]))
@@ -59,6 +59,12 @@ def _draw(space: MapSpace, place: Unrolling, generator: np.random.Generator) -> 
             )
         )
     return Mapping(tuple(levels))
+
+
+def _draw_keep(space: MapSpace, generator: np.random.Generator) -> np.typing.NDArray[np.bool_]:
+    if space.keep_choices <= MOST_LISTED:
+        return space.keeps[int(generator.integers(len(space.keeps)))]
+    return np.stack([column[int(generator.integers(len(column)))] for column in space.columns], axis=1)
 
 
 @lru_cache(maxsize=65536)

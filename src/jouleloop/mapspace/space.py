@@ -20,6 +20,8 @@ from jouleloop.workload.problem import IntArray, Problem
 
 #: Marks a factor that the search may choose.
 FREE = 0
+#: Most choices of what is kept where that are listed one by one.
+MOST_LISTED = 4096
 
 
 @dataclass(frozen=True)
@@ -57,8 +59,9 @@ class MapSpace:
     ----------
     temporal, spatial
         One slot a level, innermost level first; ``spatial`` is None where the level does not fan out.
-    keeps
-        Every admissible choice of what is kept where: boolean arrays of shape (levels, data spaces).
+    columns
+        By data space, every admissible choice of the levels that keep it: boolean arrays of shape (choices, levels),
+        keeping before bypassing. All combinations are admissible.
     reuse
         What each level is told not to reuse, innermost level first.
     min_parallelism
@@ -69,9 +72,34 @@ class MapSpace:
     arch: Architecture
     temporal: tuple[Slot, ...]
     spatial: tuple[Slot | None, ...]
-    keeps: tuple[np.typing.NDArray[np.bool_], ...]
+    columns: tuple[np.typing.NDArray[np.bool_], ...]
     reuse: tuple[Reuse, ...]
     min_parallelism: float = 0.0
+
+    @cached_property
+    def keeps(self) -> tuple[np.typing.NDArray[np.bool_], ...]:
+        """Every admissible choice of what is kept where: boolean arrays of shape (levels, data spaces).
+
+        Raises
+        ------
+        InputError
+            Where there are too many to be listed.
+        """
+        if self.keep_choices > MOST_LISTED:
+            raise InputError(
+                Fault(
+                    "too many choices of what to bypass to list them",
+                    value=self.keep_choices,
+                    allowed=f"keep or bypass constraints that leave at most {MOST_LISTED}",
+                )
+            )
+        found = [np.stack(choice, axis=1) for choice in itertools.product(*self.columns)]
+        return tuple(sorted(found, key=lambda keep: (~keep).tobytes()))
+
+    @property
+    def keep_choices(self) -> int:
+        """Number of choices of what is kept where."""
+        return math.prod(map(len, self.columns))
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
@@ -111,7 +139,7 @@ class MapSpace:
     @property
     def size(self) -> int:
         """Number of points, as Timeloop counts: factorizations x permutations x splits x bypasses."""
-        return self.index_factorizations * self.permutations * self.spatial_splits * len(self.keeps)
+        return self.index_factorizations * self.permutations * self.spatial_splits * self.keep_choices
 
 
 @lru_cache(maxsize=4096)
@@ -189,11 +217,11 @@ def build_mapspace(
             spatial.append(None)
     if not faults and not imperfect:
         _check_divisible(problem, temporal, spatial, constraints.name, faults)
-    keeps = _keeps(problem, arch, constraints, faults)
+    columns = _keep_columns(problem, arch, constraints, faults)
     if faults:
         raise InputError(faults)
     reuse = tuple(constraints.level(name).reuse for name in reversed(arch.level_names))
-    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), keeps, reuse, constraints.min_parallelism)
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, reuse, constraints.min_parallelism)
 
 
 def _slot(
@@ -268,11 +296,11 @@ def _check_divisible(
             faults.append(Fault(f"constrained factors of {name} multiply to {product} > {bound}", source, name))
 
 
-def _keeps(
+def _keep_columns(
     problem: Problem, arch: Architecture, constraints: Constraints, faults: list[Fault]
 ) -> tuple[np.typing.NDArray[np.bool_], ...]:
     spaces = [space.name for space in problem.data_spaces]
-    options: list[tuple[bool, ...]] = []
+    options: list[list[tuple[bool, ...]]] = [[] for _ in spaces]
     count = len(arch.levels)
     for index, name in enumerate(reversed(arch.level_names)):
         given = constraints.level(name)
@@ -280,36 +308,25 @@ def _keeps(
             faults.append(unknown(space, spaces, "data space in constraints", source=constraints.name, field=name))
         for space in sorted(given.keep & given.bypass):
             faults.append(Fault("data space is both kept and bypassed", constraints.name, name, space))
-        for space in spaces:
+        for column, space in zip(options, spaces, strict=True):
             if space in given.keep:
-                options.append((True,))
+                column.append((True,))
             elif space in given.bypass:
-                options.append((False,))
+                column.append((False,))
             else:
-                options.append((True,) if index == count - 1 else (True, False))
-    if math.prod(len(option) for option in options) > 4096:
-        free = [
-            f"{arch.level_names[count - 1 - i // len(spaces)]}.{spaces[i % len(spaces)]}"
-            for i, option in enumerate(options)
-            if len(option) > 1
-        ]
-        faults.append(
-            Fault(
-                "too many choices of what to bypass",
-                constraints.name,
-                value=", ".join(free),
-                allowed="keep or bypass constraints that leave at most 12 open",
-            )
-        )
-        return ()
+                column.append((True,) if index == count - 1 else (True, False))
     found = []
-    for choice in itertools.product(*options):
-        keep = np.array(choice, np.bool_).reshape(count, len(spaces))
-        if keep.any(axis=0).all():
-            found.append(keep)
-    if not found and not faults:
-        faults.append(Fault("a data space is bypassed at every level", constraints.name))
+    for column in options:
+        choices = list(_columns(tuple(column)))
+        if not choices and not faults:
+            faults.append(Fault("a data space is bypassed at every level", constraints.name))
+        found.append(np.array(choices, np.bool_).reshape(len(choices), count))
     return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _columns(options: tuple[tuple[bool, ...], ...]) -> tuple[tuple[bool, ...], ...]:
+    return tuple(choice for choice in itertools.product(*options) if any(choice))
 
 
 def slot_array(slots: tuple[Slot, ...], dims: int) -> IntArray:

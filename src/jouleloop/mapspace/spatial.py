@@ -49,7 +49,7 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
         most_units = math.prod(fan)
         longer = []
         for left, inside, arranged in chosen:
-            for factors in _factor_choices(_options(slot, left, most_units), most_units):
+            for factors in factor_choices(slot, left, most_units):
                 arrangements = arrangements_of(slot.rank, slot.split, factors, fan)
                 if arrangements:
                     remaining = tuple([a // b for a, b in zip(left, factors, strict=True)])
@@ -57,11 +57,16 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
         chosen = longer
     closed = [d for d in range(dims) if not open_time[d]]
     for left, inside, arranged in chosen:
-        if all(left[d] == 1 for d in closed) and _parallelism(inside, fanout) >= space.min_parallelism:
+        if all(left[d] == 1 for d in closed) and parallelism(inside, fanout) >= space.min_parallelism:
             yield Unrolling(inside, arranged)
 
 
-def _parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...]) -> float:
+def factor_choices(slot: Slot, left: Factors, most_units: int) -> tuple[Factors, ...]:
+    """Return every choice of factors that a slot admits of what is left, of no more than ``most_units``."""
+    return _factor_choices(_options(slot, left, most_units), most_units)
+
+
+def parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...]) -> float:
     """Return the share of all units that an unrolling uses, added up as Timeloop does (``uber.cpp``)."""
     share = 1.0
     for chosen, fan in zip(factors, fanout, strict=True):
@@ -124,3 +129,34 @@ def arrangements_of(
             if used[0] <= fanout[0] and used[1] <= fanout[1]:
                 found[tuple(reversed(loops))] = None
     return tuple(found)
+
+
+@lru_cache(maxsize=65536)
+def fits_mesh(rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]) -> bool:
+    """Whether any arrangement of these factors fits the mesh: whether `arrangements_of` returns one."""
+    most_x, most_y = fanout
+    left = math.prod(factors)
+    if left > most_x * most_y:
+        return False
+    moving = [d for d, factor in enumerate(factors) if factor > 1 or split is not None]
+    places = None if split is None else min(split, len(moving))
+    inside = 1
+    before = 0
+    if not moving:
+        return True
+    for _, dims in itertools.groupby(sorted(moving, key=lambda d: rank[d]), lambda d: rank[d]):
+        # Loops of one rank stand in any order, so any of them may lie along X: how many, and their product.
+        sums = {(0, 1)}
+        count = 0
+        for d in dims:
+            sums |= {(n + 1, product * factors[d]) for n, product in sums}
+            count += 1
+        for n, product in sums:
+            x = inside * product
+            if x <= most_x and left * inside // x <= most_y and places in (None, before + n):
+                return True
+        whole = max(product for n, product in sums if n == count)
+        inside *= whole
+        left //= whole
+        before += count
+    return False

@@ -21,12 +21,12 @@ BEST_PJ, BEST_CYCLES, BEST_PRODUCT, LIMIT_PJ, LIMIT_PRODUCT, DELAY_POWER, BEST =
 #: Places of the counters: nests evaluated; nodes entered; nodes cut by a bound, by a capacity; evaluations and nodes
 #: allowed; what ended the search; work done; the work and the evaluations at which a kernel returns to its caller.
 VISITED, NODES, CUT_BOUND, CUT_CAPACITY, BUDGET, NODE_LIMIT, STOPPED, TICKS, PAUSE, ENOUGH, COUNTERS = range(11)
-#: What ended a search: nothing, too many evaluations, too many nodes, a full log.
-RUNNING, BY_EVALUATIONS, BY_NODES, BY_LOG = range(4)
+#: What ended a search: nothing, too many evaluations, too many nodes, a full log, too many parts.
+RUNNING, BY_EVALUATIONS, BY_NODES, BY_LOG, BY_PARTS = range(5)
 
 
-#: Places of what may matter at the leaves of one unrolling: its first arrangement, the one after its last, and whether
-#: the innermost loops need no other order than the first.
+#: Places of what may matter at the leaves of one unrolling: its first member, the one after its last, and whether the
+#: innermost loops need no other order than the first. A first of -1: not known yet.
 FIRST, LAST, ORDERED, RUN = range(4)
 #: Events of a log: a child is opened; a cut has no tile that fits; a cut (order -1: in every order) has a bound that is
 #: no better; a nest is evaluated.
@@ -75,8 +75,14 @@ TAKE, ENTER, EXPAND = range(3)
 #: left out once they were taken.
 ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = range(8)
 #: Places of where a pass over all parts stands: parts that wait; the part that is searched and the one whose tables
-#: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far.
-LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, PASS = range(7)
+#: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far; whether this is
+#: one; parts so far; what the kernel wants before it can go on.
+LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, PASS = range(10)
+#: What a kernel may want: nothing, room for more parts, the arrangements of the part that is searched.
+NOTHING, ROOM, ARRANGED = range(3)
+#: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its
+#: bound is that of its tables.
+SKETCHED, SPREAD, FINAL = range(3)
 #: Places of a part: what it is sorted by, and its bound [pJ].
 PART_KEY, PART_BOUND, PART_VALUES = range(3)
 
@@ -206,13 +212,16 @@ class Path(NamedTuple):
 
 
 class Arrangements(NamedTuple):
-    """Spatial loops of every admissible arrangement, outermost first.
+    """Spatial loops of one level in every arrangement that was asked for, outermost first.
 
-    ``counts`` has shape (arrangements, levels), ``loops`` (arrangements, levels, MAX_LOOPS, 3).
+    ``counts`` has shape (arrangements,), ``loops`` (arrangements, MAX_LOOPS, 3). ``members`` says where those of an
+    unrolling are, by member and level, shape (members, levels, 2): the first and the one after the last. All
+    combinations over the levels are admissible.
     """
 
     counts: Ints
     loops: Ints
+    members: Ints
 
 
 class Found(NamedTuple):
@@ -260,36 +269,58 @@ class Stack(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """The parts of a search, one for each choice of what is kept and each unrolling; the unrolling changes fastest.
+    """The parts of a search so far: unrollings, each under a choice of what is kept.
+
+    At first one part an unrolling waits, that of the least bound. The others follow when its turn comes.
 
     Attributes
     ----------
-    keeps
-        Shape (choices, levels, data spaces).
-    factors
-        Spatial factors, shape (unrollings, levels, dimensions).
+    row, ids
+        Spatial factors, see `Candidates`.
     steps
         Temporal iterations, by unrolling.
     runs
         What may matter at the leaves, shape (unrollings, RUN).
+    columns, column_counts
+        By data space the choices of levels that keep it. A choice for all data spaces is one number, the sum of those
+        of its columns: a bit for each level and data space, innermost level first and highest, set where not kept.
+    held
+        Words of whole data spaces.
+    unrolling, choice
+        By part.
+    rank
+        By part and data space: the place of its column among those of the data space, sorted by their bounds.
     value
         Shape (parts, PART_VALUES).
-    tabled
-        By part: whether its bound is that of its tables.
+    stage
+        By part, see `SKETCHED`.
     heap
         The parts that wait, as a binary heap.
     stand
         Shape (PASS,).
+    factors, pair_pj, column_pj, order
+        Work space for one unrolling: its factors by level and dimension; energy between two levels; energy by data
+        space and column, and the columns sorted by it.
     """
 
-    keeps: Bools
-    factors: Ints
+    row: Ints
+    ids: Ints
     steps: Floats
     runs: Ints
+    columns: Ints
+    column_counts: Ints
+    held: Floats
+    unrolling: Ints
+    choice: Ints
+    rank: Ints
     value: Floats
-    tabled: Bools
+    stage: Ints
     heap: Ints
     stand: Ints
+    factors: Ints
+    pair_pj: Floats
+    column_pj: Floats
+    order: Ints
 
 
 class Log(NamedTuple):

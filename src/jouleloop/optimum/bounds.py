@@ -42,6 +42,28 @@ EXTENT, TILE_SIZE, OUTSIDE, ACROSS, PLACES = range(5)
 
 
 @njit
+def _may_cancel(coef: Ints, side: Ints, place: Ints, bounds: Ints, j: int) -> bool:
+    """Whether loops outside a tile over the rank of ``j`` may leave it in place together (*windows that cannot stand*).
+
+    What one dimension moves is nothing or at least what all tiles below its innermost loop span, and at most what is
+    left of its bound beside that.
+    """
+    rank = side[j, HALO]
+    others = 0
+    apart = False
+    for d in range(side.shape[0]):
+        if d == j or side[d, HALO] != rank or place[d, OUTSIDE] == 1:
+            continue
+        others += 1
+        near = coef[rank, j] * place[j, ACROSS]
+        far = coef[rank, d] * (bounds[d] - place[d, ACROSS])
+        other_near = coef[rank, d] * place[d, ACROSS]
+        other_far = coef[rank, j] * (bounds[j] - place[j, ACROSS])
+        apart = coef[rank, j] > 0 and coef[rank, d] > 0 and (near > far or other_near > other_far)
+    return others > 1 or (others == 1 and not apart)
+
+
+@njit
 def _sliding_pj(
     coef: Ints,
     side: Ints,
@@ -52,6 +74,7 @@ def _sliding_pj(
     v: int,
     full: float,
     place: Ints,
+    bounds: Ints,
     reach: int,
     iterations: float,
     j: int,
@@ -65,7 +88,9 @@ def _sliding_pj(
     full
         Words of the tile.
     place
-        By dimension: indices of the tile with and without the unrolled ones, temporal iterations outside it.
+        By dimension, see `EXTENT`.
+    bounds
+        Of the layer.
     reach
         Unrolled indices of the innermost dimension ``j`` inside the level of its loop, at least.
     iterations
@@ -97,7 +122,7 @@ def _sliding_pj(
         linked = step <= far
     asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
     share = edge[FILL_LINKED] if linked else 1.0
-    if others and edge[COINCIDE] != 0.0:
+    if others and edge[COINCIDE] != 0.0 and _may_cancel(coef, side, place, bounds, j):
         # A step that stands is one of another loop of the rank: at least every second is not.
         asked = math.floor(0.5 * asked)
         share = 0.5 * (share + edge[FILL_STANDING])
@@ -107,19 +132,15 @@ def _sliding_pj(
 
 
 @njit
-def _sure_moves(side: Ints, v: int, place: Ints, iterations: float) -> float:
+def _sure_moves(coef: Ints, side: Ints, place: Ints, bounds: Ints, iterations: float) -> float:
     """Iterations outside a tile that surely move a data space, were none of them to leave it in place.
 
     Ranks that two open dimensions move may stand still by coincidence; those are not counted.
     """
     sure = iterations
     for d in range(place.shape[0]):
-        if side[v, d, HALO] < 0 or place[d, OUTSIDE] == 1:
-            continue
-        for other in range(place.shape[0]):
-            if other != d and side[v, other, HALO] == side[v, d, HALO] and place[other, OUTSIDE] > 1:
-                sure /= place[d, OUTSIDE]
-                break
+        if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1 and _may_cancel(coef, side, place, bounds, d):
+            sure /= place[d, OUTSIDE]
     return sure
 
 
@@ -319,6 +340,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     passes = case.tables.passes
     slots = case.slots
     coef = case.layer.coef
+    bounds = case.layer.bounds
     inside = case.unrolled.inside
     side = case.unrolled.side
     rate = case.unrolled.rate
@@ -362,7 +384,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
             if crossed[v]:
                 words = full[v] * iterations
                 moving_pj[v] = crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
-                sure[v] = full[v] * _sure_moves(side, v, place, iterations)
+                sure[v] = full[v] * _sure_moves(coef[v], side[v], place, bounds, iterations)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
             ahead[level, 0] = further(enter, ahead, slots, axis, child, point, dims, 0, 0)
@@ -389,7 +411,19 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                 else:
                     reach = inside[level, j]
                     base_pj += _sliding_pj(
-                        coef[v], side[v], near[v], edge[v], rate, child, v, full[v], place, reach, iterations, j
+                        coef[v],
+                        side[v],
+                        near[v],
+                        edge[v],
+                        rate,
+                        child,
+                        v,
+                        full[v],
+                        place,
+                        bounds,
+                        reach,
+                        iterations,
+                        j,
                     )
             state = _first_start(axis, pair_of, weight, index, kind, whole, start)
             while state >= 0:

@@ -1,37 +1,24 @@
 """All unrollings of a mapspace as arrays, those that share their bounds merged, with the arrangements that can matter.
 
-`docs/search.md` states the lemmas: *merged unrollings*, *arrangements*.
+A space may have millions of unrollings, so an unrolling is a row of numbers, one a level, and the arrangements of its
+spatial loops are made when it is searched. `docs/search.md` states the lemmas: *merged unrollings*, *arrangements*.
 """
 
-import itertools
-from typing import NamedTuple
+import math
+from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
-from jouleloop.mapspace.space import MapSpace
-from jouleloop.mapspace.spatial import Arrangement, unrollings
-from jouleloop.model.arrays import DIM, MAX_LOOPS, Bools, Ints
-from jouleloop.optimum.arrays import HALO, IDLE, LAST, RUN, Arrangements
+from jouleloop.mapspace.space import FREE, MapSpace, Slot
+from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, factor_choices, fits_mesh
+from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
+from jouleloop.optimum.arrays import HALO, IDLE
 
-
-class Candidates(NamedTuple):
-    """Every unrolling to be searched.
-
-    Attributes
-    ----------
-    factors
-        Spatial factors, shape (unrollings, levels, dimensions). Of merged unrollings, the factors of dimensions that
-        share no rank stand at the outermost level where they may be.
-    runs
-        What may matter at the leaves, shape (unrollings, RUN).
-    origin
-        By level, the outermost level whose factors merging may have taken from there.
-    """
-
-    factors: Ints
-    runs: Ints
-    arrangements: Arrangements
-    origin: Ints
+#: Most unrollings that are listed; a space of more is searched in part.
+MOST_UNROLLINGS = 4_000_000
+#: Unrollings that are listed though the search has to stop.
+_FEW = 256
 
 
 class _Merging:
@@ -51,40 +38,36 @@ class _Merging:
         ]
         levels = len(space.temporal)
         #: Dimensions that share no rank.
-        self.free = np.flatnonzero((side[:, :, HALO] < 0).all(axis=0))
+        self.is_free = [bool((side[:, d, HALO] < 0).all()) for d in range(side.shape[1])]
         # Where a level does not reuse all, or networks take energy, it counts at which level a loop is unrolled.
         self.wired = any(level.wired for level in space.arch.levels)
+        fixed = self.wired or any(space.reuse)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
-            if all(f == 1 for f in slot.fixed) and not any(keep[k].any() for keep in space.keeps)
-            if not self.wired and not any(space.reuse)
+            if not fixed and all(f == 1 for f in slot.fixed) and not any(column[:, k].any() for column in space.columns)
         ]
         self.origin = list(range(levels))
         for k in reversed(self.empty):
             self.origin[k] = self.origin[k + 1]
         self.linking = [self._linking(level) for level in range(levels)]
 
-    def representatives(self, factors: Ints) -> Ints:
-        """Return factors that are equal for all unrollings of the same bounds, shape as given."""
-        reduced = factors.copy()
-        for k in self.empty:
-            reduced[:, k + 1, self.free] *= reduced[:, k, self.free]
-            reduced[:, k, self.free] = 1
-        return reduced
+    def move_out(self, inside: Factors, outside: Factors) -> tuple[Factors, Factors]:
+        """Return the factors of a level and of the next outside, those that share no rank moved outward."""
+        moved = list(zip(inside, outside, self.is_free, strict=True))
+        return tuple([1 if f else a for a, _, f in moved]), tuple([a * b if f else b for a, b, f in moved])
 
-    def matters(self, factors: Ints) -> Bools:
-        """Whether the order of spatial loops may matter, whatever the temporal loops, shape (unrollings, levels).
+    def matters(self, factors: list[Factors]) -> list[bool]:
+        """Whether the order of spatial loops may matter at each level, whatever the temporal loops.
 
-        It does where links below a level may serve a step.
+        It does where links below a level may serve a step. How far words go hangs on the order of all spatial loops.
         """
-        found = np.zeros(factors.shape[:2], np.bool_)
-        for level, (here, anywhere) in enumerate(self.linking):
-            found[:, level] = (factors[:, level, here] > 1).any(axis=1)
-            found[:, level] |= (factors[:, level : self.origin[level] + 1, anywhere] > 1).any(axis=(1, 2))
-            # How far words go hangs on the order of all spatial loops.
-            found[:, level] |= self.wired & (factors[:, level] > 1).any(axis=1)
-        return found
+        return [
+            any(factors[level][d] > 1 for d in here)
+            or any(factors[k][d] > 1 for k in range(level, self.origin[level] + 1) for d in anywhere)
+            or (self.wired and any(f > 1 for f in factors[level]))
+            for level, (here, anywhere) in enumerate(self.linking)
+        ]
 
     def _linking(self, level: int) -> tuple[list[int], list[int]]:
         """Return the dimensions that make links possible where they are unrolled at a level, and up to its origin.
@@ -109,63 +92,193 @@ class _Merging:
         return any(slot.may_loop(d) for slot in self.space.temporal[level:])
 
 
-def find_candidates(space: MapSpace, kept_dims: Ints, side: Ints) -> Candidates:
-    """Return all unrollings; those of the same bounds are one, with all the arrangements that may cost differently.
+class Candidates:
+    """Every unrolling to be searched; of those that share their bounds one.
 
-    Parameters
+    Attributes
     ----------
-    kept_dims
-        Dimensions that the search knows, the others have bound 1.
-    side
-        See `Unrolled.side`, over all dimensions of the problem.
+    ids
+        By unrolling and level the number of its spatial factors among those of the level.
+    row
+        Spatial factors by level, number and dimension. Of merged unrollings, the factors of dimensions that share no
+        rank stand at the outermost level where they may be.
+    origin
+        By level, the outermost level whose factors merging may have taken from there.
+    whole
+        Whether these are all: there are not too many, and the listing was not stopped.
     """
-    levels, dims = len(space.temporal), len(space.problem.bounds)
-    merging = _Merging(space, side)
-    found = list(unrollings(space))
-    all_factors = np.array([unrolling.factors for unrolling in found], np.int64).reshape(len(found), levels, dims)
-    reduced = merging.representatives(all_factors)
-    groups: dict[bytes, list[int]] = {}
-    for n, row in enumerate(reduced.reshape(len(found), levels * dims)):
-        groups.setdefault(row.tobytes(), []).append(n)
-    factors = reduced[[group[0] for group in groups.values()]]
-    matters = merging.matters(factors)
-    choices: list[tuple[Arrangement, ...]] = []
-    runs = np.empty((len(groups), RUN), np.int64)
-    for u, (group, here) in enumerate(zip(groups.values(), matters.tolist(), strict=True)):
-        runs[u] = len(choices), 0, not here[0]
-        for n in group if any(here) else group[:1]:
-            options = [
-                _distinct(arrangements) if matter else arrangements[:1]
-                for matter, arrangements in zip(here, found[n].arrangements, strict=True)
-            ]
-            choices += itertools.product(*options)
-        runs[u, LAST] = len(choices)
-    return Candidates(
-        np.ascontiguousarray(factors[:, :, kept_dims]),
-        runs,
-        _as_arrays(choices, levels, dims, kept_dims),
-        np.array(merging.origin, np.int64),
-    )
+
+    def __init__(self, space: MapSpace, kept_dims: Ints, side: Ints, stopped: Callable[[], bool]) -> None:
+        self.space = space
+        self.dims = kept_dims
+        self.place = np.zeros(len(space.problem.bounds), np.int64)
+        self.place[kept_dims] = np.arange(len(kept_dims))
+        self.merging = _Merging(space, side)
+        self.origin = np.array(self.merging.origin, np.int64)
+        listed = _Listing(space, stopped)
+        self.whole = listed.whole
+        #: What each member has, and by unrolling its members: places in ``members``.
+        self.members, self._own = listed.ids, listed.rows
+        self.rows: list[list[Factors]] = listed.rows
+        self.ids = listed.ids
+        self.group = np.arange(len(self.ids))
+        self.group_end = self.group + 1
+        if self.merging.empty:
+            self._merge()
+        self._tables: dict[tuple[int, int, bool], tuple[int, int]] = {}
+        self._loops: list[Arrangement] = []
+
+    @cached_property
+    def row(self) -> Ints:
+        """Spatial factors by level, number and dimension."""
+        found = np.ones((len(self.rows), max(map(len, self.rows)), len(self.dims)), np.int64)
+        for level, rows in enumerate(self.rows):
+            if rows:
+                found[level, : len(rows)] = np.array(rows, np.int64)[:, self.dims]
+        return found
+
+    @property
+    def factors(self) -> Ints:
+        """Spatial factors of all unrollings, shape (unrollings, levels, dimensions)."""
+        return self.row[np.arange(len(self.rows)), self.ids]
+
+    def _merge(self) -> None:
+        """Let one of all unrollings of the same bounds stand for them."""
+        ids = self.ids.copy()
+        rows = [list(own) for own in self.rows]
+        for k in self.merging.empty:
+            number = [{factors: n for n, factors in enumerate(own)} for own in rows[k : k + 2]]
+            pairs, first = np.unique(ids[:, k] * np.int64(len(rows[k + 1])) + ids[:, k + 1], return_inverse=True)
+            moved = np.empty((len(pairs), 2), np.int64)
+            for n, pair in enumerate(pairs.tolist()):
+                a, b = divmod(pair, len(rows[k + 1]))
+                for side, factors in enumerate(self.merging.move_out(rows[k][a], rows[k + 1][b])):
+                    moved[n, side] = number[side].setdefault(factors, len(number[side]))
+            rows[k], rows[k + 1] = list(number[0]), list(number[1])
+            ids[:, k : k + 2] = moved[first]
+        code = np.zeros(len(ids), np.int64)
+        for level, own in enumerate(rows):
+            if code.max(initial=0) > np.iinfo(np.int64).max // (2 * len(own)):
+                code = np.unique(code, return_inverse=True)[1]
+            code = code * len(own) + ids[:, level]
+        _, first, group = np.unique(code, return_index=True, return_inverse=True)
+        # Numbered by their first members.
+        order = np.argsort(first)
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order))
+        group = rank[group]
+        self.members = self.members[np.argsort(group, kind="stable")]
+        self.group_end = np.cumsum(np.bincount(group, minlength=len(order)))
+        self.group = np.concatenate([[0], self.group_end[:-1]])
+        self.ids, self.rows = ids[first[order]], rows
+
+    def arrange(self, u: int) -> tuple[Ints, bool]:
+        """Return where the arrangements of an unrolling are, by member and level, and whether one order is enough.
+
+        That is one order of the innermost loops. First and last place are those in `arrangements`.
+        """
+        here = self.merging.matters([own[n] for own, n in zip(self.rows, self.ids[u].tolist(), strict=True)])
+        last = self.group_end[u] if any(here) else self.group[u] + 1
+        places = [
+            [self._arranged(level, n, matter) for level, (n, matter) in enumerate(zip(member, here, strict=True))]
+            for member in self.members[self.group[u] : last].tolist()
+        ]
+        return np.array(places, np.int64), not here[0]
+
+    def _arranged(self, level: int, n: int, matter: bool) -> tuple[int, int]:
+        key = (level, n, matter)
+        if key not in self._tables:
+            slot, factors = self.space.spatial[level], self._own[level][n]
+            options: tuple[Arrangement, ...] = ((),)
+            if slot is not None:
+                options = arrangements_of(slot.rank, slot.split, factors, self.space.arch.fanout[-1 - level])
+                options = _distinct(options) if matter else options[:1]
+            first = len(self._loops)
+            self._loops += options
+            self._tables[key] = first, first + len(options)
+        return self._tables[key]
+
+    def loops_after(self, counts: Ints, loops: Ints) -> tuple[Ints, Ints]:
+        """Return `Arrangements.counts` and `Arrangements.loops` with all that `arrange` has added since these."""
+        added = self._loops[len(counts) :]
+        if not added:
+            return counts, loops
+        more = np.zeros((len(added), MAX_LOOPS, 3), np.int64)
+        for n, placed in enumerate(added):
+            if placed:
+                more[n, : len(placed)] = placed
+        more[..., DIM] = self.place[more[..., DIM]]
+        return np.append(counts, [len(placed) for placed in added]), np.concatenate([loops, more])
+
+
+class _Listing:
+    """All choices of spatial factors that fan-outs and constraints admit, in the order of `unrollings`."""
+
+    def __init__(self, space: MapSpace, stopped: Callable[[], bool]) -> None:
+        self.space, self.stopped, self.whole = space, stopped, True
+        bounds, time = space.problem.bounds, space.temporal
+        fixed = [math.prod(slot.fixed[d] for slot in time if slot.fixed[d] != FREE) for d in range(len(bounds))]
+        lefts: list[Factors] = [tuple([bound // f for bound, f in zip(bounds, fixed, strict=True)])]
+        ones = (1,) * len(bounds)
+        #: What is left of every unrolling so far: its place in ``lefts``.
+        left: Ints = np.zeros(1, np.int64)
+        ids: list[Ints] = []
+        self.rows: list[list[Factors]] = []
+        closed = [d for d in range(len(bounds)) if all(slot.fixed[d] != FREE for slot in time)]
+        for level, slot in enumerate(space.spatial):
+            if slot is None:
+                self.rows.append([ones])
+                ids.append(np.zeros(len(left), np.int64))
+                continue
+            counts, row, after, lefts = self._extend(slot, space.arch.fanout[-1 - level], lefts)
+            left, ids = self._spread(left, ids, counts, row, after)
+        done = np.array([all(rest[d] == 1 for d in closed) for rest in lefts], np.bool_)[left]
+        if space.min_parallelism:
+            # Multiplied as Timeloop does, level by level from the innermost.
+            share = np.ones(len(left))
+            for level, one in enumerate(ids):
+                units = math.prod(space.arch.fanout[-1 - level])
+                share *= np.array([math.prod(factors) / units for factors in self.rows[level]])[one]
+            done &= share >= space.min_parallelism
+        self.ids: Ints = np.stack([one[done] for one in ids], axis=1)
+
+    def _extend(
+        self, slot: Slot, fanout: tuple[int, int], lefts: list[Factors]
+    ) -> tuple[Ints, Ints, Ints, list[Factors]]:
+        """Return how many factors of a level each rest admits, their numbers, what they leave, and all such rests."""
+        number: dict[Factors, int] = {}
+        rests: dict[Factors, int] = {}
+        row: list[int] = []
+        after: list[int] = []
+        counts = np.zeros(len(lefts), np.int64)
+        for n, left in enumerate(lefts):
+            before = len(row)
+            for factors in factor_choices(slot, left, math.prod(fanout)):
+                if fits_mesh(slot.rank, slot.split, factors, fanout):
+                    row.append(number.setdefault(factors, len(number)))
+                    rest = tuple([a // b for a, b in zip(left, factors, strict=True)])
+                    after.append(rests.setdefault(rest, len(rests)))
+            counts[n] = len(row) - before
+            if len(row) > _FEW and self.stopped():
+                self.whole = False
+                break
+        self.rows.append(list(number))
+        return counts, np.array(row, np.int64), np.array(after, np.int64), list(rests)
+
+    def _spread(self, left: Ints, ids: list[Ints], counts: Ints, row: Ints, after: Ints) -> tuple[Ints, list[Ints]]:
+        """Return what is left of every unrolling with one level more, and the numbers of its factors by level."""
+        many = counts[left]
+        total = np.cumsum(many)
+        if len(total) and total[-1] > MOST_UNROLLINGS:
+            self.whole = False
+            kept = max(1, int(np.searchsorted(total, MOST_UNROLLINGS)))
+            left, many, ids, total = left[:kept], many[:kept], [one[:kept] for one in ids], total[:kept]
+        parent = np.repeat(np.arange(len(left)), many)
+        within = np.arange(len(parent)) - (total - many)[parent]
+        at = (np.cumsum(counts) - counts)[left[parent]] + within
+        return after[at], [*(one[parent] for one in ids), row[at]]
 
 
 def _distinct(arrangements: tuple[Arrangement, ...]) -> tuple[Arrangement, ...]:
     """Leave one arrangement of each order: on a mesh that holds them, the axes of loops change no count."""
     return tuple({tuple((d, f) for d, f, _ in loops): loops for loops in reversed(arrangements)}.values())[::-1]
-
-
-def _as_arrays(choices: list[tuple[Arrangement, ...]], levels: int, dims: int, kept_dims: Ints) -> Arrangements:
-    """Return arrangements by level as arrays, dimensions numbered as the search does."""
-    place = np.zeros(dims, np.int64)
-    place[kept_dims] = np.arange(len(kept_dims))
-    counts = np.array([[len(placed) for placed in choice] for choice in choices], np.int64)
-    loops = np.zeros((len(choices), levels, MAX_LOOPS, 3), np.int64)
-    places = [
-        (n, level, k)
-        for n, choice in enumerate(choices)
-        for level, placed in enumerate(choice)
-        for k in range(len(placed))
-    ]
-    if places:
-        loops[tuple(np.array(places).T)] = [loop for choice in choices for placed in choice for loop in placed]
-    loops[..., DIM] = place[loops[..., DIM]]
-    return Arrangements(counts.reshape(len(choices), levels), loops)

@@ -24,6 +24,7 @@ from jouleloop.optimum.arrays import (
     DELAY,
     DELAY_POWER,
     EVALUATED,
+    FINAL,
     LEFT_OUT,
     NO_TILE,
     OPENED,
@@ -74,14 +75,15 @@ def certify(
     best = _incumbent(objective, result.evaluation)
     parts: list[dict[str, Any]] = []
     spent = 0
-    for p in range(len(solver.steps)):
-        choice, u = divmod(p, len(search.candidates.factors))
+    solver.list_all()
+    for p in range(solver.count):
+        u = solver.parts.unrolling[p]
         factors = search.candidates.factors[u]
-        keep = search.keeps[choice].astype(int).tolist()
+        keep = solver.keep_of(p).astype(int).tolist()
         part: dict[str, Any] = {"keep": keep, "unrolling": _whole_rows(search, factors), "lemma": "bound"}
-        bound_pj = float(solver.bound_pj[p]) if solver.parts.tabled[p] else solver.fill_tables(p)
+        bound_pj = float(solver.bound_pj[p]) if solver.parts.stage[p] == FINAL else solver.fill_tables(p)
         part["bound_pj"] = None if np.isinf(bound_pj) else bound_pj
-        if np.isfinite(bound_pj) and not beaten(mode, best, bound_pj, solver.steps[p]):
+        if np.isfinite(bound_pj) and not beaten(mode, best, bound_pj, solver.parts.steps[u]):
             log = _follow(search, p, mode, best, MOST_EVENTS - spent)
             spent += int(log.used[0])
             part |= {"lemma": "cuts", "cuts": _tree(search, solver, log)}

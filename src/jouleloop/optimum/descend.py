@@ -28,6 +28,7 @@ from jouleloop.optimum.arrays import (
     CHILD_ORDER,
     CHILD_POINT,
     CHILD_VALUES,
+    COUNT,
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
@@ -40,6 +41,7 @@ from jouleloop.optimum.arrays import (
     EVALUATED,
     EXPAND,
     FIRST,
+    FIXED,
     KIND,
     LAST,
     LEFT_OUT,
@@ -59,6 +61,7 @@ from jouleloop.optimum.arrays import (
     PHASE,
     POINT,
     PRODUCT,
+    RADIX,
     ROOMLESS,
     RUNNING,
     SLACK,
@@ -78,9 +81,9 @@ from jouleloop.optimum.arrays import (
     Path,
     Stack,
 )
-from jouleloop.optimum.bounds import further
+from jouleloop.optimum.bounds import admits, further
 from jouleloop.optimum.closure import whole_state
-from jouleloop.optimum.lattice import digit
+from jouleloop.optimum.lattice import digit, index_of
 from jouleloop.optimum.order import decode_order, encode_order, free_group, order_after, pop, push, sort_by_rank
 from jouleloop.optimum.path import cross, floor_pj_of, least_cycles, next_cut, place_loops, read_tile, state_of
 
@@ -124,6 +127,22 @@ def record(log: Log, counters: Ints, what: int, level: int, point: int, order: i
 
 
 @njit
+def _next_arrangement(arrangements: Arrangements, run: Ints, chosen: Ints, member: int) -> bool:
+    """Advance to the next arrangement of a member, the outermost level fastest, or to the next member (first -1).
+
+    Returns False after the last member.
+    """
+    if member >= run[FIRST]:
+        for level in range(chosen.shape[0] - 1, -1, -1):
+            chosen[level] += 1
+            if chosen[level] < arrangements.members[member, level, 1]:
+                return True
+            chosen[level] = arrangements.members[member, level, 0]
+    chosen[0] = -1
+    return bool(member + 1 < run[LAST])
+
+
+@njit
 def _evaluate_leaf(
     mode: int,
     elided: bool,
@@ -151,6 +170,8 @@ def _evaluate_leaf(
     sort_by_rank(case.slots, 0, moving, n)
     start, stop = free_group(case.slots, 0, moving, n)
     nest.counts[0, TEMPORAL] = n
+    levels = nest.counts.shape[0]
+    chosen = np.empty(levels, np.int64)
     least_pj = np.inf
     more = True
     while more:
@@ -158,15 +179,19 @@ def _evaluate_leaf(
             d = moving[a]
             nest.loops[0, TEMPORAL, n - 1 - a, DIM] = d
             nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = divisor[d, digit(axis, path.node[0, POINT], d), VALUE]
-        for arrangement in range(run[FIRST], run[LAST]):
+        member = run[FIRST] - 1
+        while _next_arrangement(arrangements, run, chosen, member):
+            if chosen[0] < 0:
+                member += 1
+                chosen[:] = arrangements.members[member, :, 0]
             counters[VISITED] += 1
             counters[TICKS] += _EVALUATION_TICKS
-            for level in range(nest.counts.shape[0]):
-                spatials = arrangements.counts[arrangement, level]
+            for level in range(levels):
+                spatials = arrangements.counts[chosen[level]]
                 nest.counts[level, SPATIAL] = spatials
                 for s in range(spatials):
                     for place in range(3):
-                        nest.loops[level, SPATIAL, s, place] = arrangements.loops[arrangement, level, s, place]
+                        nest.loops[level, SPATIAL, s, place] = arrangements.loops[chosen[level], s, place]
             total_pj, cycles, _, _ = evaluate_nest(case.layer, case.spec, compute_pj, elided, nest, work)
             least_pj = min(least_pj, total_pj)
             if total_pj == np.inf or beaten(mode, best, total_pj, float(cycles)):
@@ -174,7 +199,7 @@ def _evaluate_leaf(
             best[BEST_PJ] = total_pj
             best[BEST_CYCLES] = cycles
             best[BEST_PRODUCT] = total_pj * float(cycles) ** best[DELAY_POWER]
-            found.arrangement[0] = arrangement
+            found.arrangement[0] = member
             found.keep[:] = nest.keep
             found.counts[:] = nest.counts
             found.loops[:] = nest.loops
@@ -207,6 +232,84 @@ def _bound_order(
     tables = case.tables
     inward_pj = further(tables.enter, tables.ahead, case.slots, axis, level - 1, point, innermost, state, run_state)
     return certain_pj, certain_pj + inward_pj
+
+
+@njit
+def _only_cut(case: Case, level: int, target: Ints, inner: Ints, moving: Ints) -> tuple[int, int]:
+    """Read the cut of a tile at a level that admits one only: the point of the tile inside, and how many loops.
+
+    Writes its divisor indices and the dimensions of its loops. The point is -1 where there is no cut, -2 where there
+    may be several, or several orders of its loops.
+    """
+    axis = case.grid.axis
+    divisor = case.grid.divisor
+    slots = case.slots
+    point = 0
+    n = 0
+    for d in range(target.shape[0]):
+        whole = divisor[d, target[d], VALUE]
+        part = 1
+        if slots[level, d, FIXED] != 0:
+            if whole % slots[level, d, FIXED] != 0:
+                return -1, 0
+            part = whole // slots[level, d, FIXED]
+        else:
+            for k in range(level):
+                if slots[k, d, FIXED] == 0:
+                    return -2, 0
+                part *= slots[k, d, FIXED]
+            if whole % part != 0 or not admits(slots, level, d, whole // part):
+                return -1, 0
+        inner[d] = index_of(divisor[d], axis[d, COUNT], part)
+        point += inner[d] * axis[d, RADIX]
+        if part != whole:
+            moving[n] = d
+            n += 1
+    sort_by_rank(slots, level, moving, n)
+    start, stop = free_group(slots, level, moving, n)
+    return (point, n) if stop - start < 2 else (-2, 0)
+
+
+@njit
+def _look_ahead(
+    mode: int,
+    case: Case,
+    path: Path,
+    elided: bool,
+    steps: float,
+    level: int,
+    point: int,
+    n: int,
+    target: Ints,
+    bound_pj: float,
+    certain_pj: float,
+    best: Floats,
+    ahead: Ints,
+) -> tuple[float, float]:
+    """Follow a child inward while there is one way only; return its bound [pJ] and its cycles, at least.
+
+    Its loops are placed, ``n`` of them at this level. ``ahead`` is work space: three numbers by dimension.
+    """
+    tile, moving, extent = ahead[0], ahead[1], ahead[2]
+    tile[:] = target
+    cycles = least_cycles(case.spec, path.traffic[level - 1], steps)
+    while level > 1 and not beaten(mode, best, bound_pj, cycles):
+        loops = path.node[level, LOOPS] + n
+        inner, n = _only_cut(case, level - 1, tile, tile, moving)
+        if inner == -1:
+            return np.inf, cycles
+        if inner == -2:
+            break
+        level -= 1
+        path.node[level, LOOPS] = loops
+        path.node[level, POINT] = point
+        path.certain_pj[level] = certain_pj
+        point = inner
+        _extents(case, level, point, extent)
+        certain_pj, further_pj = _bound_order(case, path, elided, level, point, tile, moving, n, extent)
+        bound_pj = max(bound_pj, further_pj)
+        cycles = max(cycles, least_cycles(case.spec, path.traffic[level - 1], steps))
+    return bound_pj, cycles
 
 
 @njit
@@ -331,6 +434,7 @@ def _list_orders(
     target = np.empty(dims, np.int64)
     moving = np.empty(dims, np.int64)
     extent = np.empty(dims, np.int64)
+    ahead = np.empty((3, dims), np.int64)
     profile = stack.profile[level]
     n = 0
     for d in range(dims):
@@ -348,7 +452,9 @@ def _list_orders(
         certain_pj, bound_pj = _bound_order(case, path, elided, level, point, target, moving, n, extent)
         cycles = steps
         if log.used[0] < 0:
-            cycles = least_cycles(case.spec, path.traffic[level - 1], steps)
+            bound_pj, cycles = _look_ahead(
+                mode, case, path, elided, steps, level, point, n, target, bound_pj, certain_pj, best, ahead
+            )
         code = encode_order(moving, n)
         if beaten(mode, best, bound_pj, cycles):
             counters[CUT_BOUND] += 1

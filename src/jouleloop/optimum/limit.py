@@ -5,11 +5,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from jouleloop.model.arrays import Ints
-from jouleloop.optimum.arrays import BY_EVALUATIONS, BY_NODES, PAUSE, STOPPED, TICKS, new_counters
+from jouleloop.optimum.arrays import BY_EVALUATIONS, BY_NODES, BY_PARTS, PAUSE, STOPPED, TICKS, new_counters
 
 #: What may stop a search before it ends.
-BUDGET, NODE_COUNT, SECONDS, INTERRUPT = "budget", "nodes", "seconds", "interrupt"
-_COUNTED = {BY_EVALUATIONS: BUDGET, BY_NODES: NODE_COUNT}
+BUDGET, NODE_COUNT, SECONDS, INTERRUPT, MEMORY = "budget", "nodes", "seconds", "interrupt", "memory"
+_COUNTED = {BY_EVALUATIONS: BUDGET, BY_NODES: NODE_COUNT, BY_PARTS: MEMORY}
 #: Seconds that a kernel should run between two looks at the clock, and the work that is tried first.
 _SLICE_SECONDS, _FIRST_TICKS = 0.2, 100_000
 

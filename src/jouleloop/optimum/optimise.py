@@ -33,6 +33,7 @@ from jouleloop.optimum.arrays import (
     LIMIT_PRODUCT,
     NODES,
     PRODUCT,
+    STOPPED,
     TABLED,
     VISITED,
     Found,
@@ -40,8 +41,8 @@ from jouleloop.optimum.arrays import (
     new_counters,
     new_found,
 )
-from jouleloop.optimum.candidates import find_candidates
-from jouleloop.optimum.limit import Progress, Watch
+from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.limit import MEMORY, Progress, Watch
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.optimum.reuse import check_reuse
@@ -97,27 +98,39 @@ class Search:
         side = find_sides(whole.coef, whole.bounds)
         check_reuse(space, side)
         self.side = np.ascontiguousarray(side[:, self.dims])
-        self.candidates = find_candidates(space, self.dims, side)
-        self.keeps = np.array(space.keeps)
+        self.candidates = Candidates(space, self.dims, side, self._asked)
         self.levels = len(space.temporal)
 
     @cached_property
     def solver(self) -> Solver:
         """The solver on the hardware of the target; there has to be a candidate."""
-        return self._solver(self.spec, lambda: bool(self.watch.asked()))
+        return self._solver(self.spec, self._asked)
+
+    def _asked(self) -> bool:
+        return bool(self.watch.asked())
 
     def _solver(self, spec: Floats, stopped: Callable[[], bool] = lambda: False) -> Solver:
-        given = (self.layer, spec, self.compute_pj, self.elided, self.keeps, self.slots, self.side, self.candidates)
+        given = (
+            self.layer,
+            spec,
+            self.compute_pj,
+            self.elided,
+            self.space.columns,
+            self.slots,
+            self.side,
+            self.candidates,
+        )
         return Solver(*given, stopped)
 
     def new_found(self) -> Found:
         """Return the record of a search that has found nothing yet."""
-        return new_found(*self.keeps.shape[1:])
+        return new_found(self.levels, len(self.space.columns))
 
     def lower_bound(self, objective: Objective) -> float:
         """Least value that a mapping not looked at may have; infinite where there is none."""
         bounds_pj, steps = self.solver.open_bounds()
-        return min(map(objective.of, bounds_pj.tolist(), steps.tolist()), default=np.inf)
+        values = bounds_pj**objective.energy_power * steps**objective.delay_power
+        return float(values.min(initial=np.inf))
 
     def run(self, mode: int, best: Floats, counters: Ints, objective: Objective) -> tuple[Found | None, str]:
         """Run one pass; return the nest that won, if any, and what stopped the pass, if anything did."""
@@ -134,12 +147,16 @@ class Search:
                 lower if value is None else min(lower, value),
                 objective.unit,
                 int(parts.stand[LEFT]) + int(parts.stand[CURRENT] >= 0),
-                len(parts.tabled),
+                solver.count,
                 int(counters[NODES]),
             )
 
         solver.start(mode, best)
         stopped = self.watch.run(lambda: solver.run(mode, best, counters, found), counters, progress)
+        if found.arrangement[0] < 0 and not counters[STOPPED] and mode != CANONICAL and stopped:
+            solver.dive(mode, best, counters, found)
+        if not stopped and not solver.whole:
+            stopped = self.watch.asked() or MEMORY
         return (found if found.arrangement[0] >= 0 else None), stopped
 
     def profile(self, seconds: dict[str, float]) -> Profile:
@@ -156,7 +173,7 @@ class Search:
             name: dict(zip(_COUNTED, row, strict=True))
             for name, row in zip(self.space.arch.level_names, rows, strict=True)
         }
-        return Profile(len(solver.parts.tabled), tables, seconds, levels)
+        return Profile(solver.count, tables, seconds, levels)
 
     def has_mapping(self, spec: Floats) -> bool:
         """Whether any mapping is valid on other hardware."""
@@ -221,8 +238,13 @@ def search_mapspace(
     result = SearchResult(
         "ok", objective=objective, mapspace_size=space.size, index_factorizations=space.index_factorizations
     )
-    if not len(search.candidates.factors):
-        return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=time.perf_counter() - started)
+    if not len(search.candidates.ids):
+        spent = time.perf_counter() - started
+        if not search.candidates.whole:
+            stopped = watch.asked() or MEMORY
+            reason = f"stopped ({stopped}) before a mapping was found"
+            return replace(result, status="no_mapping", reason=reason, stopped=stopped, seconds=spent)
+        return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=spent)
     first = OBJECTIVES[objective[0]]
     mode = mode_of(first)
     clock.append(time.process_time())

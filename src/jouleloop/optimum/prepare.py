@@ -121,31 +121,10 @@ def _near(side: Ints, factors: Ints, near: Ints) -> bool:
 
 
 @njit
-def prepare(
-    layer: LayerArrays,
-    spec: Floats,
-    elided: bool,
-    keep: Bools,
-    factors: Ints,
-    rests: Ints,
-    steps: float,
-    unrolled: Unrolled,
-    traffic: Floats,
-) -> float:
-    """Fill what an unrolling fixes; return the energy [pJ] of the accesses that the compute units make, at least.
+def open_unrolling(layer: LayerArrays, factors: Ints, unrolled: Unrolled) -> None:
+    """Fill what an unrolling fixes whatever is kept: all of ``unrolled`` but rates and what lies between two levels.
 
-    Parameters
-    ----------
-    factors
-        Spatial factors, shape (levels, dimensions).
-    rests
-        What temporal loops must cover, by dimension: places `REST` of `Grid.axis`.
-    steps
-        Temporal iterations.
-    unrolled
-        ``side`` and ``origin`` are read, all else is written.
-    traffic
-        Out, shape (levels, 2): words per instance that the compute units ask for, as a start for bandwidth bounds.
+    ``factors`` are spatial factors, shape (levels, dimensions).
     """
     levels = factors.shape[0]
     dims = factors.shape[1]
@@ -159,28 +138,78 @@ def prepare(
         unrolled.instances[level] = units
         for d in range(dims):
             units *= factors[level, d]
-        traffic[level, 0] = 0.0
-        traffic[level, 1] = 0.0
-    total_pj = 0.0
     for v in range(layer.coef.shape[0]):
         _partitions(layer, factors, unrolled, v)
+        for level in range(levels):
+            _near(unrolled.side[v], factors[level], unrolled.near[level, v])
+
+
+@njit
+def connect(
+    layer: LayerArrays,
+    spec: Floats,
+    elided: bool,
+    factors: Ints,
+    rests: Ints,
+    steps: float,
+    unrolled: Unrolled,
+    child: int,
+    level: int,
+    v: int,
+) -> float:
+    """Fill edge and rate between two levels that keep a data space, nothing in between keeping it.
+
+    Returns the words that the compute units (``child`` -1) ask for, at least; see `prepare`.
+    """
+    fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, child, level)
+    if child < 0:
+        return _unit_words(layer.coef[v], factors, rests, steps, unrolled, v, level)
+    unrolled.edge[child, v, PARENT] = level
+    _edge(layer.coef[v], factors, unrolled, v, child, level)
+    return 0.0
+
+
+@njit
+def prepare(
+    layer: LayerArrays,
+    spec: Floats,
+    elided: bool,
+    keep: Bools,
+    factors: Ints,
+    rests: Ints,
+    steps: float,
+    unrolled: Unrolled,
+    traffic: Floats,
+) -> float:
+    """Fill what an unrolling fixes under a choice of what is kept, after `open_unrolling`.
+
+    Returns the energy [pJ] of the accesses that the compute units make, at least.
+
+    Parameters
+    ----------
+    factors
+        Spatial factors, shape (levels, dimensions).
+    rests
+        What temporal loops must cover, by dimension: places `REST` of `Grid.axis`.
+    steps
+        Temporal iterations.
+    traffic
+        Out, shape (levels, 2): words per instance that the compute units ask for, as a start for bandwidth bounds.
+    """
+    traffic[:] = 0.0
+    total_pj = 0.0
+    for v in range(layer.coef.shape[0]):
         # Walk outward over kept levels; -1 stands for the compute units.
         child = -1
-        for level in range(levels):
+        for level in range(factors.shape[0]):
             unrolled.edge[level, v, PARENT] = -1.0
-            _near(unrolled.side[v], factors[level], unrolled.near[level, v])
             if not keep[level, v]:
                 continue
-            written = layer.read_write[v]
-            fill_rate(unrolled.rate, spec, unrolled, v, written, elided, child, level)
-            if child >= 0:
-                unrolled.edge[child, v, PARENT] = level
-                _edge(layer.coef[v], factors, unrolled, v, child, level)
-            else:
-                words = _unit_words(layer.coef[v], factors, rests, steps, unrolled, v, level)
+            words = connect(layer, spec, elided, factors, rests, steps, unrolled, child, level, v)
+            if child < 0:
                 total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0)
-                traffic[level, 1 if written else 0] += words
-                if written:
+                traffic[level, 1 if layer.read_write[v] else 0] += words
+                if layer.read_write[v]:
                     traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED])
             child = level
     return total_pj

@@ -49,7 +49,8 @@ class SearchResult:
     optimal
         Claimed only where the search was exhaustive or every pruned part had a bound no better than the result.
     stopped
-        What ended the search before it ended by itself: ``budget``, ``nodes``, ``seconds`` or ``interrupt``; else
+        What ended the search before it ended by itself: ``budget``, ``nodes``, ``seconds``, ``interrupt`` or
+        ``memory`` (too many parts); else
         nothing. Where it was ``seconds`` or ``interrupt``, another run may find something else.
     proof
         In words, what proves it.

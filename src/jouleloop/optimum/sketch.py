@@ -11,7 +11,6 @@ from jouleloop.optimum.arrays import (
     DISTINCT,
     DISTINCT_LINKED,
     FILL_LINKED,
-    PARENT,
     REST,
     Case,
 )
@@ -33,19 +32,13 @@ def _words_seen(case: Case, child: int, v: int) -> float:
 
 
 @njit
-def compulsory_pj(case: Case) -> float:
-    """Energy [pJ] of all boundaries of a prepared unrolling, at least."""
-    total_pj = 0.0
-    for child in range(case.keep.shape[0] - 1):
-        for v in range(case.keep.shape[1]):
-            edge = case.unrolled.edge[child, v]
-            if not case.keep[child, v] or edge[PARENT] < 0.0:
-                continue
-            words = _words_seen(case, child, v)
-            linked = case.unrolled.near[child + 1, v].any()
-            filled = words
-            if linked or edge[COINCIDE] != 0.0:
-                filled = math.floor(words * (edge[FILL_LINKED] if linked else 1.0) * (1.0 - 1e-12))
-            asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
-            total_pj += crossing_pj(case.unrolled.rate, child, v, asked, filled)
-    return total_pj
+def compulsory_pj(case: Case, child: int, v: int) -> float:
+    """Energy [pJ] of one data space through the boundary outside ``child``, at least; its edge is prepared."""
+    edge = case.unrolled.edge[child, v]
+    words = _words_seen(case, child, v)
+    linked = case.unrolled.near[child + 1, v].any()
+    filled = words
+    if linked or edge[COINCIDE] != 0.0:
+        filled = math.floor(words * (edge[FILL_LINKED] if linked else 1.0) * (1.0 - 1e-12))
+    asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
+    return float(crossing_pj(case.unrolled.rate, child, v, asked, filled))

@@ -1,14 +1,19 @@
 """One pass over all parts of a search, the cheapest bound first: its tables are filled, then it is descended into."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
+    BLOCK_WORDS,
     CAPACITY,
+    FANOUT_X,
+    FANOUT_Y,
     MAX_LOOPS,
     MIN_WORDS,
+    READ_PJ,
+    WRITE_PJ,
     Bools,
     Floats,
     Ints,
@@ -18,32 +23,38 @@ from jouleloop.model.arrays import (
     new_work,
 )
 from jouleloop.optimum.arrays import (
+    ARRANGED,
     BEGIN,
+    BY_PARTS,
     CANONICAL,
     CHILD_BOUND,
+    COUNT_PARTS,
     CURRENT,
     CUT_BOUND,
     CUT_CAPACITY,
     DELAY,
     DELAY_POWER,
     DIVES,
+    DIVING,
     EDGE,
     ENOUGH,
     ENTER,
     FILLED,
+    FINAL,
+    FIRST,
     HALO,
+    IDLE,
     LEFT,
     LEVEL,
+    NOTHING,
     PART_BOUND,
     PART_KEY,
-    PART_VALUES,
-    PASS,
     PAUSE,
     PHASE,
     POINTS,
-    PRODUCT,
     RATE,
-    REST,
+    ROOM,
+    SKETCHED,
     STEPS,
     STOPPED,
     TABLED,
@@ -51,6 +62,7 @@ from jouleloop.optimum.arrays import (
     TICKS,
     VISITED,
     WAITING,
+    WANTS,
     Arrangements,
     Case,
     Found,
@@ -65,80 +77,70 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.bounds import fill_bounds, further
 from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.descend import beaten, descend, start_descent
 from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
 from jouleloop.optimum.order import pop, push
-from jouleloop.optimum.prepare import prepare
-from jouleloop.optimum.sketch import compulsory_pj
+from jouleloop.optimum.parts import (
+    MOST_PARTS,
+    grown,
+    has_room,
+    key_of,
+    list_all,
+    new_parts,
+    open_part,
+    sketch_parts,
+    sorted_parts,
+    spread,
+)
 from jouleloop.signals import struck
 
 #: Work of a quick descent for a first mapping, and how many may fail.
 _DIVE_TICKS, _MOST_DIVES = 20_000, 8
 _NEVER = 1 << 62
-#: Parts that are sketched between two looks at whether to stop.
-_SKETCHED = 50_000
+#: Work of the parts that follow from one, and of a last descent when a search has to stop without any mapping.
+_SPREAD_TICKS, _LAST_TICKS = 100, 200_000
+#: Unrollings that are sketched between two looks at whether to stop.
+_SKETCHED_AT_ONCE = 8192
 #: Most entries of all tables together, 400 MB of them. Where it takes more, tables know less of where runs started:
 #: weaker bounds, the same optimum.
 MOST_CELLS = 50_000_000
 
 
 @njit
-def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
-    """Make a part the case at hand, without its tables; return the energy [pJ] that is certain in it."""
-    unrollings = parts.factors.shape[0]
-    u = part % unrollings
-    factors = parts.factors[u]
-    case.keep[:] = parts.keeps[part // unrollings]
-    macs = parts.steps[u]
-    for d in range(factors.shape[1]):
-        rest = case.layer.bounds[d]
-        for level in range(factors.shape[0]):
-            rest //= factors[level, d]
-            macs *= factors[level, d]
-        case.grid.axis[d, REST] = rest
-    top = factors.shape[0] - 1
-    path.certain_pj[top] = macs * compute_pj + prepare(
-        case.layer,
-        case.spec,
-        elided,
-        case.keep,
-        factors,
-        case.grid.axis,
-        parts.steps[u],
-        case.unrolled,
-        path.traffic[top],
-    )
-    return float(path.certain_pj[top])
+def _holds(case: Case, parts: Parts) -> bool:
+    """Whether the outermost level has room for what it keeps of the layer."""
+    top = case.keep.shape[0] - 1
+    words = 0.0
+    for v in range(case.keep.shape[1]):
+        if case.keep[top, v]:
+            words += parts.held[v]
+    return bool(case.spec[top, MIN_WORDS] <= words <= case.spec[top, CAPACITY])
 
 
 @njit
 def fill_tables(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
     """Fill the tables of a part; return its lower bound [pJ]."""
     stand = parts.stand
+    final = parts.stage[part] == FINAL
     if stand[TABLED] != part:
         open_part(case, path, compute_pj, elided, parts, part)
+        if not final and not _holds(case, parts):
+            parts.value[part, PART_BOUND] = np.inf
+            parts.stage[part] = FINAL
+            return np.inf
         stand[POINTS] = fill_grid(case.grid)
         fill_bounds(case, stand[POINTS])
         stand[TABLED] = part
         stand[FILLED] += 1
-    if not parts.tabled[part]:
+    if not final:
         top = case.keep.shape[0] - 1
         enter, ahead, axis = case.tables.enter, case.tables.ahead, case.grid.axis
         least_pj = further(enter, ahead, case.slots, axis, top, stand[POINTS] - 1, axis.shape[0], 0, 0)
         # Where loops of a window may cancel out, tables can know less than that every word comes in once.
         parts.value[part, PART_BOUND] = max(parts.value[part, PART_BOUND], path.certain_pj[top] + least_pj)
-        parts.tabled[part] = True
+        parts.stage[part] = FINAL
     return float(parts.value[part, PART_BOUND])
-
-
-@njit
-def sketch_parts(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, first: int, last: int) -> None:
-    """Write bounds [pJ] of some parts that take no tables: what is certain in each, and every word once."""
-    parts.stand[TABLED] = -1
-    for part in range(first, last):
-        if not parts.tabled[part]:
-            certain_pj = open_part(case, path, compute_pj, elided, parts, part)
-            parts.value[part, PART_BOUND] = certain_pj + compulsory_pj(case)
 
 
 @njit
@@ -159,28 +161,39 @@ def run_parts(
 ) -> tuple[bool, Ints, Floats, Ints]:
     """Search the parts that wait until none is left or it is time for a pause; return whether none is left.
 
-    And the arrays of the stack that may have grown. Not the stack: a signal that waits breaks the making of a named
-    tuple from compiled code.
+    It returns as well where it wants something: place `WANTS` of ``parts.stand``. And the arrays of the stack that may
+    have grown. Not the stack: a signal that waits breaks the making of a named tuple from compiled code.
     """
-    unrollings = parts.factors.shape[0]
     stand = parts.stand
     keys = parts.value[:, PART_KEY]
+    power = best[DELAY_POWER]
     table_ticks = case.tables.ahead.shape[1] * case.keep.shape[0]
     pause = counters[PAUSE]
-    diving = False
+    stand[WANTS] = NOTHING
     while stand[CURRENT] >= 0 or stand[LEFT] > 0:
         if counters[STOPPED] != 0 or counters[TICKS] >= counters[PAUSE]:
             return False, stack.child, stack.value, stack.heap
         if stand[CURRENT] < 0:
+            if not has_room(parts):
+                stand[WANTS] = ROOM
+                return False, stack.child, stack.value, stack.heap
             part = pop(parts.heap, 0, stand[LEFT], keys)
             stand[LEFT] -= 1
-            steps = parts.steps[part % unrollings]
+            steps = parts.steps[parts.unrolling[part]]
             if beaten(mode, best, parts.value[part, PART_BOUND], steps):
+                # So are all that follow from it.
                 counters[CUT_BOUND] += 1
                 continue
+            if parts.stage[part] == SKETCHED:
+                counters[TICKS] += _SPREAD_TICKS
+                for k in range(spread(case, compute_pj, elided, parts, part)):
+                    new = stand[COUNT_PARTS] - 1 - k
+                    keys[new] = key_of(mode, parts.value[new, PART_BOUND], steps, power)
+                    push(parts.heap, 0, stand[LEFT], keys, new)
+                    stand[LEFT] += 1
             if stand[TABLED] != part:
                 counters[TICKS] += table_ticks
-            fresh = not parts.tabled[part]
+            fresh = parts.stage[part] != FINAL
             bound_pj = fill_tables(case, path, compute_pj, elided, parts, part)
             if bound_pj == np.inf:
                 counters[CUT_CAPACITY] += 1
@@ -189,23 +202,25 @@ def run_parts(
                 counters[CUT_BOUND] += 1
                 continue
             if fresh and mode != CANONICAL and mode != DELAY:
-                keys[part] = bound_pj
-                if mode == PRODUCT:
-                    keys[part] = bound_pj * steps ** best[DELAY_POWER]
+                keys[part] = key_of(mode, bound_pj, steps, power)
                 if stand[LEFT] > 0 and keys[parts.heap[0]] < keys[part]:
                     # Another part is next. But a first mapping, of whichever part, saves tables.
-                    diving = found.arrangement[0] < 0 and stand[DIVES] < _MOST_DIVES
-                    if not diving:
+                    if found.arrangement[0] >= 0 or stand[DIVES] >= _MOST_DIVES:
                         push(parts.heap, 0, stand[LEFT], keys, part)
                         stand[LEFT] += 1
                         continue
                     stand[DIVES] += 1
-                    counters[PAUSE] = counters[TICKS] + _DIVE_TICKS
-                    counters[ENOUGH] = counters[VISITED] + 1
+                    stand[DIVING] = 1
             stand[CURRENT] = part
             start_descent(path, case.tables.passes, stand[POINTS], bound_pj, stack)
         part = stand[CURRENT]
-        u = part % unrollings
+        u = parts.unrolling[part]
+        if parts.runs[u, FIRST] < 0:
+            stand[WANTS] = ARRANGED
+            return False, stack.child, stack.value, stack.heap
+        if stand[DIVING] == 1:
+            counters[PAUSE] = counters[TICKS] + _DIVE_TICKS
+            counters[ENOUGH] = counters[VISITED] + 1
         ended, stack = descend(
             mode,
             elided,
@@ -222,8 +237,8 @@ def run_parts(
             log,
             stack,
         )
-        if diving:
-            diving = False
+        if stand[DIVING] == 1:
+            stand[DIVING] = 0
             counters[PAUSE], counters[ENOUGH] = pause, _NEVER
             if not ended:
                 push(parts.heap, 0, stand[LEFT], keys, part)
@@ -234,17 +249,31 @@ def run_parts(
     return True, stack.child, stack.value, stack.heap
 
 
+@njit
+def spread_all(mode: int, case: Case, compute_pj: float, elided: bool, parts: Parts, best: Floats, first: int) -> int:
+    """Add all parts that follow and are not beaten, from part ``first`` on, while there is room.
+
+    Returns the part that is next, after the last where none is left.
+    """
+    while first < parts.stand[COUNT_PARTS] and has_room(parts):
+        steps = parts.steps[parts.unrolling[first]]
+        if parts.stage[first] == SKETCHED and not beaten(mode, best, parts.value[first, PART_BOUND], steps):
+            spread(case, compute_pj, elided, parts, first)
+        first += 1
+    return first
+
+
 class Solver:
     """The search of one layer over all choices of what is kept and all unrollings.
 
     Parameters
     ----------
-    keeps
-        Choices of what is kept, shape (choices, levels, data spaces).
+    columns
+        See `MapSpace.columns`.
     side
         See `Unrolled.side`.
     stopped
-        Whether the search has to stop before it has begun.
+        Whether the search has to stop before it has begun. Some unrollings are sketched nevertheless.
     """
 
     def __init__(
@@ -253,32 +282,22 @@ class Solver:
         spec: Floats,
         compute_pj: float,
         elided: bool,
-        keeps: Bools,
+        columns: Sequence[Bools],
         slots: Ints,
         side: Ints,
         candidates: Candidates,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
-        choices, levels, spaces = keeps.shape
+        levels, spaces = columns[0].shape[1], len(columns)
         dims = len(layer.bounds)
         self.compute_pj = compute_pj
         self.elided = elided
-        self.arrangements = candidates.arrangements
-        factors = candidates.factors
-        steps = np.prod(layer.bounds.astype(float)) / factors.reshape(len(factors), -1).prod(axis=1)
-        count = choices * len(factors)
-        stand = np.zeros(PASS, np.int64)
-        stand[[CURRENT, TABLED]] = -1
-        self.parts = Parts(
-            keeps,
-            factors,
-            steps,
-            candidates.runs,
-            np.empty((count, PART_VALUES)),
-            np.zeros(count, np.bool_),
-            np.empty(count, np.int64),
-            stand,
+        self.columns = columns
+        self.candidates = candidates
+        self.arrangements = Arrangements(
+            np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS, 3), np.int64), np.zeros((0, levels, 2), np.int64)
         )
+        self.parts = new_parts(candidates, columns, layer.coef, layer.bounds)
         unrolled = Unrolled(
             np.empty((levels, dims), np.int64),
             np.empty(levels),
@@ -297,7 +316,7 @@ class Solver:
             np.empty((levels, 1 + points)),
             np.zeros((levels, points), np.bool_),
         )
-        keep = keeps[0].copy()
+        keep = np.zeros((levels, spaces), np.bool_)
         self.case = Case(layer, spec, keep, slots, unrolled, grid, tables)
         self.path = Path(
             np.empty((levels * MAX_LOOPS, 3), np.int64),
@@ -311,90 +330,133 @@ class Solver:
         )
         self.work = new_work(levels, spaces)
         self.stack = new_stack(levels, dims, points)
-        self._mark_impossible()
-        # No energy is negative, so 0 bounds a part that is not sketched before the search is stopped.
-        self.parts.value[~self.parts.tabled, PART_BOUND] = 0.0
-        for first in range(0, count, _SKETCHED):
-            if stopped():
+        count = len(candidates.ids)
+        for first in range(0, count, _SKETCHED_AT_ONCE):
+            if first and stopped():
                 break
-            sketch_parts(self.case, self.path, compute_pj, elided, self.parts, first, min(first + _SKETCHED, count))
+            sketch_parts(self.case, compute_pj, elided, self.parts, first, min(first + _SKETCHED_AT_ONCE, count))
+        #: Whether all unrollings are parts.
+        self.whole = candidates.whole and self.parts.stand[COUNT_PARTS] == count
+
+    @property
+    def count(self) -> int:
+        """Number of parts so far."""
+        return int(self.parts.stand[COUNT_PARTS])
 
     @property
     def bound_pj(self) -> Floats:
-        """Lower bounds [pJ] of all parts, infinite where no tile fits."""
-        return self.parts.value[:, PART_BOUND]
+        """Lower bounds [pJ] of all parts so far, infinite where no tile fits."""
+        return self.parts.value[: self.count, PART_BOUND]
 
-    @property
-    def steps(self) -> Floats:
-        """Temporal iterations of all parts."""
-        return np.tile(self.parts.steps, len(self.parts.keeps))
+    def keep_of(self, part: int) -> Bools:
+        """Return what a part keeps, shape (levels, data spaces)."""
+        levels, spaces = self.case.keep.shape
+        bits = np.arange(levels * spaces - 1, -1, -1).reshape(levels, spaces)
+        keep: Bools = (int(self.parts.choice[part]) >> bits) & 1 == 0
+        return keep
 
-    def _mark_impossible(self) -> None:
-        """Write the bounds of parts whose outermost level does not hold the layer."""
-        tensors = [
-            np.prod([1 + int(rank @ (self.case.layer.bounds - 1)) for rank in space], dtype=float)
-            for space in self.case.layer.coef
-        ]
-        top = self.case.spec[-1]
-        held = self.parts.keeps[:, -1] @ np.array(tensors)
-        wrong = np.repeat((held > top[CAPACITY]) | (held < top[MIN_WORDS]), len(self.parts.factors))
-        self.bound_pj[wrong] = np.inf
-        self.parts.tabled[wrong] = True
+    def list_all(self) -> None:
+        """Make all choices of what is kept parts, choices outermost, in their order."""
+        self.parts = list_all(self.case, self.compute_pj, self.elided, self.parts)
 
     def start(self, mode: int, best: Floats) -> None:
         """Let all parts wait that a tile may fit in, in the order of a mode."""
-        parts, steps = self.parts, self.steps
-        keys = self.bound_pj
-        if mode == DELAY:
-            keys = steps
-        elif mode == PRODUCT:
-            keys = keys * steps ** best[DELAY_POWER]
-        elif mode == CANONICAL:
-            choice = np.repeat(np.arange(len(parts.keeps)), len(parts.factors))
-            keys = np.empty(len(steps))
-            keys[np.lexsort((steps, choice))] = np.arange(len(steps))
-        parts.value[:, PART_KEY] = keys
-        order = np.argsort(keys, kind="stable")
-        order = order[np.isfinite(self.bound_pj[order])]
-        parts.heap[: len(order)] = order
-        parts.stand[LEFT] = len(order)
-        parts.stand[CURRENT] = -1
+        if mode == CANONICAL:
+            # All that may tie have to be known, so that they can be sorted.
+            at = 0
+            while (at := spread_all(mode, self.case, self.compute_pj, self.elided, self.parts, best, at)) < self.count:
+                self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
+        order = sorted_parts(mode, best, self.parts)
+        stand = self.parts.stand
+        self.parts.heap[: len(order)] = order
+        stand[LEFT] = len(order)
+        stand[CURRENT] = -1
+        stand[DIVING] = 0
 
     def run(self, mode: int, best: Floats, counters: Ints, found: Found, log: Log | None = None) -> bool:
         """Minimise over the parts that wait until none is left or it is time for a pause; return whether none is left.
 
         ``best``, ``counters`` and ``found`` are updated where something improves.
         """
-        try:
-            ended, child, value, heap = run_parts(
-                mode,
-                self.elided,
-                self.compute_pj,
-                self.case,
-                self.path,
-                self.parts,
-                self.arrangements,
-                self.work,
-                best,
-                counters,
-                found,
-                log or new_log(),
-                self.stack,
-            )
-        except SystemError as error:
-            raise struck(error) from None
-        self.stack = self.stack._replace(child=child, value=value, heap=heap)
-        return bool(ended)
+        log = log or new_log()
+        stand = self.parts.stand
+        while True:
+            try:
+                ended, child, value, heap = run_parts(
+                    mode,
+                    self.elided,
+                    self.compute_pj,
+                    self.case,
+                    self.path,
+                    self.parts,
+                    self.arrangements,
+                    self.work,
+                    best,
+                    counters,
+                    found,
+                    log,
+                    self.stack,
+                )
+            except SystemError as error:
+                raise struck(error) from None
+            self.stack = self.stack._replace(child=child, value=value, heap=heap)
+            if stand[WANTS] == ARRANGED:
+                self._arrange(int(self.parts.unrolling[stand[CURRENT]]))
+            elif stand[WANTS] == ROOM:
+                if len(self.parts.unrolling) >= MOST_PARTS:
+                    counters[STOPPED] = BY_PARTS
+                    return False
+                self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
+            else:
+                return bool(ended)
+
+    def _arrange(self, u: int) -> None:
+        """Find the arrangements of an unrolling."""
+        members, ordered = self.candidates.arrange(u)
+        known = self.arrangements
+        self.parts.runs[u] = len(known.members), len(known.members) + len(members), ordered
+        counts, loops = self.candidates.loops_after(known.counts, known.loops)
+        self.arrangements = Arrangements(counts, loops, np.concatenate([known.members, members]))
+
+    def dive(self, mode: int, best: Floats, counters: Ints, found: Found) -> None:
+        """Follow the first parts to a mapping, where that is quick, though the search has to stop."""
+        counters[PAUSE] = counters[TICKS] + _LAST_TICKS + 2 * self.case.tables.ahead.size
+        counters[ENOUGH] = counters[VISITED] + 1
+        self.run(mode, best, counters, found)
+        counters[ENOUGH] = _NEVER
 
     def open_bounds(self) -> tuple[Floats, Floats]:
         """Return the lower bounds [pJ] of all parts that are not searched to their end, and their iterations."""
         parts, stand = self.parts, self.parts.stand
         waiting = parts.heap[: stand[LEFT]]
-        bounds_pj, steps = self.bound_pj[waiting], parts.steps[waiting % len(parts.factors)]
+        bounds_pj, steps = self.bound_pj[waiting], parts.steps[parts.unrolling[waiting]]
+        if not self.whole:
+            bounds_pj, steps = np.append(bounds_pj, self._rest_pj()), np.append(steps, self._rest_steps())
         if stand[CURRENT] < 0:
             return bounds_pj, steps
-        current = stand[CURRENT] % len(parts.factors)
+        current = parts.unrolling[stand[CURRENT]]
         return np.append(bounds_pj, self._open_pj()), np.append(steps, parts.steps[current])
+
+    def _rest_steps(self) -> float:
+        """Fewest temporal iterations of any unrolling."""
+        layer, spec = self.case.layer, self.case.spec
+        units = spec[:, FANOUT_X] * spec[:, FANOUT_Y]
+        return float(np.prod(layer.bounds.astype(float)) / units.prod())
+
+    def _rest_pj(self) -> float:
+        """Energy [pJ] of any mapping, at least: operations, and every word once through the outermost level.
+
+        Only dimensions that share no rank count (lemma *unrollings that were not listed*).
+        """
+        layer, unrolled, top = self.case.layer, self.case.unrolled, self.case.spec[-1]
+        total = float(np.prod(layer.bounds.astype(float))) * self.compute_pj
+        for v, column in enumerate(self.columns):
+            if column[:, -1].all():
+                alone = (unrolled.side[v, :, IDLE] == 0) & (unrolled.side[v, :, HALO] < 0)
+                words = float(np.prod(layer.bounds[alone].astype(float)))
+                cost = top[WRITE_PJ if layer.read_write[v] else READ_PJ]
+                total += vectors(words, top[BLOCK_WORDS]) * cost
+        return total
 
     def _open_pj(self) -> float:
         """Least bound [pJ] of all that waits in the part that is searched."""
@@ -420,4 +482,5 @@ class Solver:
         self.parts.heap[0] = part
         self.parts.stand[LEFT] = 1
         self.parts.stand[CURRENT] = -1
+        self.parts.stand[DIVING] = 0
         self.run(mode, best, counters, found, log)

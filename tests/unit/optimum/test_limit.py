@@ -12,7 +12,8 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import JouleloopError
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.optimum.limit import BUDGET, INTERRUPT, NODE_COUNT, SECONDS, Limit, Progress, Watch
+from jouleloop.optimum import candidates
+from jouleloop.optimum.limit import BUDGET, INTERRUPT, MEMORY, NODE_COUNT, SECONDS, Limit, Progress, Watch
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -147,3 +148,26 @@ def test_a_profile_counts_by_level() -> None:
     assert sum(level["nodes"] for level in profile.levels.values()) == whole.pruned["nodes"]
     assert profile.tables > 0
     assert set(profile.seconds) == {"unrollings", "search", "ties", "tables, about"}
+
+
+def test_a_search_that_may_not_begin_has_a_mapping_a_bound_and_a_gap() -> None:
+    shown = 0
+    for _, problem, target, whole in cases("windows"):
+        found = NativeEngine().search(problem, target, SearchOptions(seconds=1e-9))
+        check(found, whole, "energy", problem.name)
+        if found.evaluation is not None:
+            assert found.lower_bound > 0
+            shown += 1
+    assert shown > 5
+
+
+def test_a_listing_that_is_cut_short_is_no_proof(monkeypatch: pytest.MonkeyPatch) -> None:
+    stops = 0
+    for seed, problem, target, whole in cases("general"):
+        with monkeypatch.context() as patch:
+            patch.setattr(candidates, "MOST_UNROLLINGS", 2)
+            found = NativeEngine().search(problem, target)
+        check(found, whole, "energy", seed)
+        assert found.optimal == (found.stopped == "")
+        stops += found.stopped == MEMORY
+    assert stops > 2

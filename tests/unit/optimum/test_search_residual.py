@@ -5,17 +5,20 @@ import itertools
 import numpy as np
 import pytest
 
+from jouleloop.api.hardware import Architecture
 from jouleloop.errors import InputError
-from jouleloop.mapspace.space import FREE
-from jouleloop.optimum.residual.descend import next_end
+from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapspace.space import FREE, build_mapspace
+from jouleloop.optimum.residual.descend import list_ends
+from jouleloop.optimum.residual.optimise import _mates, search_residuals
+from jouleloop.optimum.residual.padded import cut_short, sizes_of
 from jouleloop.optimum.residual.size import count_chains
+from jouleloop.workload.sizes import parse_layer
 
 
 def ends(passes: int, most_outside: int, factor: int, slot: tuple[int, int, int] = (FREE, 1000, 1)) -> list[int]:
-    found, end = [], 0
-    while end := next_end(np.array([*slot, 0]), passes, most_outside, factor, end):
-        found.append(end)
-    return found
+    found, largest = np.zeros(passes + 1, np.int64), np.zeros(passes + 1, np.int64)
+    return found[: list_ends(np.array([*slot, 0]), passes, 1000, most_outside, factor, found, largest)].tolist()
 
 
 @pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
@@ -48,17 +51,47 @@ def test_chains_are_counted(passes: int) -> None:
     assert count_chains(passes, limits) == number
 
 
-def test_windows_and_other_objectives_are_refused() -> None:
-    from jouleloop.api.hardware import Architecture
-    from jouleloop.mapspace.space import build_mapspace
-    from jouleloop.optimum.residual.optimise import search_residuals
-    from jouleloop.workload.sizes import parse_layer
+@pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
+def test_where_windows_slide_one_end_stands_for_all_that_leave_as_many_passes(passes: int) -> None:
+    found, largest = np.zeros(passes + 1, np.int64), np.zeros(passes + 1, np.int64)
+    number = list_ends(np.array([FREE, 1000, 1, 0]), passes, 1000, 1000, -2, found, largest)
+    covered = [end for low, high in zip(found[:number], largest[:number], strict=True) for end in range(low, high + 1)]
+    assert covered == list(range(1, passes + 1))
+    for low, high in zip(found[:number], largest[:number], strict=True):
+        assert -(-passes // low) == -(-passes // high)
 
+
+def _space(text: str):
     arch = Architecture.read("eyeriss", factors="imperfect")
-    for text, objective in (("conv:C3xM4xP5xQ5xR3xS3", "energy"), ("fc:5x7", "edp")):
-        problem = parse_layer(text).problem()
-        target = arch.target(problem)
-        assert target.constraints.factors == "imperfect"
-        space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
-        with pytest.raises(InputError, match="imperfect"):
-            search_residuals(space, target.costs, objective=(objective,))
+    problem = parse_layer(text).problem()
+    target = arch.target(problem)
+    assert target.constraints.factors == "imperfect"
+    return build_mapspace(problem, target.arch, target.constraints, imperfect=True), target.costs
+
+
+def test_other_objectives_and_ranks_of_three_dimensions_are_refused() -> None:
+    space, costs = _space("fc:5x7")
+    with pytest.raises(InputError, match="imperfect"):
+        search_residuals(space, costs, objective=("edp",))
+    with pytest.raises(InputError, match="more than two"):
+        _mates(np.ones((1, 1, 3), np.int64))
+
+
+def test_a_size_of_few_divisors_gives_way_to_one_of_many() -> None:
+    assert sizes_of(57, 1)[0] == 57
+    assert 60 in sizes_of(57, 1)
+    assert sizes_of(3, 4)[0] == 4
+
+
+def test_a_mapping_of_a_larger_layer_is_cut_short() -> None:
+    space, _ = _space("conv:C3xM7xP5xQ1xR1xS1")
+    larger = Mapping(
+        (
+            LevelMapping("DRAM", (("P", 3), ("M", 4)), (), frozenset()),
+            *(LevelMapping(name, (), (), frozenset()) for name in space.arch.level_names[1:-1]),
+            LevelMapping(space.arch.level_names[-1], (("M", 4), ("C", 3), ("P", 2)), (), frozenset()),
+        )
+    )
+    cut = cut_short(larger, space)
+    assert cut.levels[0].temporal == (("P", 3), ("M", 2))
+    assert cut.imperfect == (("M", 7), ("P", 5))

@@ -214,7 +214,7 @@ class AccelforgeEngine:
         Raises
         ------
         InputError
-            Where another objective than energy is asked for, a seed, or a budget.
+            Where another objective than energy is asked for, a seed, a budget, or factors that the options leave out.
         EngineError
             Where accelforge is missing.
         """
@@ -227,6 +227,10 @@ class AccelforgeEngine:
             faults.append(Fault("accelforge's search cannot be limited", field="budget", value=options.budget))
         if options.seconds is not None:
             faults.append(Fault("accelforge's search cannot be limited", field="seconds", value=options.seconds))
+        if target.constraints.factors == "imperfect" and not self.options.imperfect:
+            text = "accelforge is asked for perfect factors"
+            allowed = f"perfect, or imperfect=yes in {OPTIONS_VARIABLE}"
+            faults.append(Fault(text, field="factors", value="imperfect", allowed=allowed))
         raise_all(faults, InputError)
         _check_semantics(target)
         label = self.programs.label

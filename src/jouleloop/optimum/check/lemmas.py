@@ -327,8 +327,11 @@ class Bounds:
         shared = design.shared[v]
         if design.idle(v, j):
             # Lemma *trailing run*: its steps read nothing; loops of a window that may cancel out count for none.
-            open_ranks = [rank for rank, n in zip(shared, outside, strict=True) if rank is not None and n > 1]
-            firm = [n for rank, n in zip(shared, outside, strict=True) if rank is None or open_ranks.count(rank) < 2]
+            firm = [
+                n
+                for rank, n in zip(shared, outside, strict=True)
+                if rank is None or not self._may_cancel(level, v, tile, rank, outside)
+            ]
             trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
             return self.cross(level, v, Steps(full * math.prod(firm) // trailing, 0, 0))
         rank = shared[j]
@@ -349,14 +352,31 @@ class Bounds:
         rounds = math.prod(outside) // within
         new = min(full, full // length * step)
         words = rounds * (full + (within - 1) * new)
-        cancel = any(d != j and outside[d] > 1 for d in along)
+        several = any(d != j and outside[d] > 1 for d in along)
+        cancel = several and self._may_cancel(level, v, tile, rank, outside)
         unrolled = self.unrolled_ranks(level, v)
         far = sum(coef[d] * extent[d] * (self.factors[level][d] - 1) for d in along)
-        linked = bool(unrolled) if cancel else rank in unrolled and step <= far
+        linked = bool(unrolled) if several else rank in unrolled and step <= far
         if not cancel or not self.coincide(level, v):
             return self.cross(level, v, Steps(0, words, 0) if linked else Steps(words, 0, 0))
         # At least every second step is one of the innermost loop, which moves.
         return self._halved(level, v, words, linked)
+
+    def _may_cancel(self, level: int, v: int, tile: Factors, rank: int, outside: list[int]) -> bool:
+        """Whether the loops outside over a rank may leave it in place together (*windows that cannot stand*)."""
+        design = self.design
+        coef = design.ranks[v][rank]
+        moving = [d for d in coef if design.shared[v][d] == rank and outside[d] > 1]
+        if len(moving) != 2 or any(coef[d] <= 0 for d in moving):
+            return len(moving) > 1
+        near, far = zip(
+            *(
+                (coef[d] * span, coef[d] * (design.bounds[d] - span))
+                for d, span in ((d, tile[d] * self.inside[level][d]) for d in moving)
+            ),
+            strict=True,
+        )
+        return not (near[0] > far[1] or near[1] > far[0])
 
     def _halved(self, level: int, v: int, words: int, linked: bool) -> int:
         parent = self.parent(level - 1, v)

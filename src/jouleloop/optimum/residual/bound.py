@@ -1,7 +1,8 @@
 """What is sure of a nest before it is complete: energy of a boundary whatever stands outside.
 
 All bounds are for one unrolling and one choice of what is kept. Along a dimension an instance sees at least its bound
-over all units unrolled outside, rounded up: instance 0, which Timeloop executes, has the largest share.
+over all units unrolled outside, rounded up: instance 0, which Timeloop executes, has the largest share. Words that
+reach a level are averaged over the fan-out just outside of it.
 """
 
 import numpy as np
@@ -10,8 +11,29 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ, Bools, Floats, Ints
 
 #: Places of a crossing: child (-1: compute units), parent, words asked of a parent and filled into a child, both per
-#: instance and at least, and words of the parent and of the child that need no read before the first write.
-CHILD, PARENT, ASKED, FILLED, SPARED_PARENT, SPARED_CHILD, CROSSING = range(7)
+#: instance and at least, words of the parent and of the child that need no read before the first write; energy [pJ] of
+#: words that pass once, before any end is known and as far as ends are, and by how much it grows for every time more
+#: that they are asked for, and that they are filled.
+(
+    CHILD,
+    PARENT,
+    ASKED,
+    FILLED,
+    SPARED_PARENT,
+    SPARED_CHILD,
+    ROOT_PJ,
+    ONCE_PJ,
+    ASKED_PJ,
+    FILLED_PJ,
+    LOST_PJ,
+    CROSSING,
+) = range(12)
+#: Places of a halo, by dimension: how often the words of its rank pass if no window slides along it, all boxes that an
+#: instance, or all of a fan-out, hold at once, and what of it is still there when the dimension is through and begins
+#: again; as shares of all words along the rank.
+AGAIN, BOX, OVER, HALO = range(4)
+#: Places of a slot: the factor where it is fixed (0 where it is free), most, least, and rank of its loop.
+FIXED, MOST, LEAST, RANK, SLOT = range(5)
 
 
 @njit
@@ -48,18 +70,77 @@ def crossing_pj(
 
 
 @njit
-def _share(bounds: Ints, relevant: Bools, units: Ints) -> float:
-    """Return the words of a data space that an instance sees, of as many as are unrolled outside by dimension."""
-    words = 1.0
-    for d in range(bounds.shape[0]):
-        if relevant[d]:
-            words *= -(-bounds[d] // units[d])
+def union_words(share: Ints, step: Ints, units: Ints, a: int, b: int) -> float:
+    """Return the words along a rank that dimensions ``a`` and ``b`` move, of which so many values are seen, at least.
+
+    Sums of two sets are as many as both have values, less one. A whole dimension of step 1 has no gaps: every value of
+    the other adds as many words as it is apart from the next, at most the length.
+    """
+    words = float(share[a] + share[b] - 1)
+    if step[b] == 1 and units[b] == 1:
+        words = max(words, float((share[a] - 1) * min(step[a], share[b]) + share[b]))
+    if step[a] == 1 and units[a] == 1:
+        words = max(words, float((share[b] - 1) * min(step[b], share[a]) + share[a]))
     return words
 
 
 @njit
+def tiled_words(bounds: Ints, step: Ints, units: Ints, extent: Ints, a: int, b: int) -> float:
+    """Return what `union_words` does where tiles are known: a box has the words between its values as well.
+
+    They count where all of one dimension lies in every tile, and is shorter than a step of the other.
+    """
+    share = -(-bounds // units)
+    words = union_words(share, step, units, a, b)
+    for x, y in ((a, b), (b, a)):
+        whole = step[y] * (bounds[y] - 1) + 1
+        if extent[y] >= bounds[y] and whole < step[x]:
+            tiles = min(-(-bounds[x] // extent[x]), share[x])
+            words = max(words, float(step[x] * (share[x] - tiles) + tiles * whole))
+    return words
+
+
+@njit
+def _share(bounds: Ints, relevant: Bools, mate: Ints, step: Ints, units: Ints) -> float:
+    """Return the words of a data space that an instance sees, of as many as are unrolled outside by dimension."""
+    words = 1.0
+    share = -(-bounds // units[: bounds.shape[0]])
+    for d in range(bounds.shape[0]):
+        if relevant[d] and mate[d] < 0:
+            words *= share[d]
+        elif relevant[d] and mate[d] > d:
+            words *= union_words(share, step, units, d, mate[d])
+    return words
+
+
+@njit
+def spread_requests(relevant: Bools, mate: Ints, factors: Ints, first: int, last: int) -> float:
+    """Return by how much levels from ``first`` to before ``last``, which keep nothing, multiply what is asked of them.
+
+    That is the fan-out over the mean multicast: at least the units that no other can stand for.
+    """
+    times = 1.0
+    for level in range(first, last):
+        for d in range(relevant.shape[0]):
+            if relevant[d] and mate[d] < 0:
+                times *= factors[level, d]
+            elif relevant[d] and mate[d] > d:
+                times *= max(factors[level, d], factors[level, mate[d]])
+    return times
+
+
+@njit
+def slides(relevant: Bools, mate: Ints, factors: Ints) -> bool:
+    """Whether a rank that two dimensions move is unrolled: then units may hand words on to each other."""
+    found = False
+    for d in range(relevant.shape[0]):
+        found = found or (relevant[d] and mate[d] >= 0 and factors[d] > 1)
+    return found
+
+
+@njit
 def fill_crossings(
-    bounds: Ints, relevant: Bools, keep: Bools, factors: Ints, idle: Bools,
+    bounds: Ints, relevant: Bools, mate: Ints, step: Ints, keep: Bools, factors: Ints, idle: Bools,
     crossings: Floats, counts: Ints, instances: Floats,
 ) -> None:  # fmt: skip
     """Write the crossings of every data space, innermost first, their number, and the instances of every level.
@@ -68,7 +149,7 @@ def fill_crossings(
     """
     levels, spaces = keep.shape
     dims = bounds.shape[0]
-    outside = np.ones((levels + 1, dims), np.int64)
+    outside = np.ones((levels + 2, dims), np.int64)
     for level in range(levels - 1, -1, -1):
         for d in range(dims):
             outside[level, d] = outside[level + 1, d] * factors[level, d]
@@ -76,6 +157,9 @@ def fill_crossings(
     points = 1.0
     for d in range(dims):
         points *= -(-bounds[d] // outside[0, d])
+    alone = True
+    for d in range(dims):
+        alone = alone and factors[0, d] == 1
     for level in range(levels):
         instances[level] = np.prod(outside[level + 1].astype(np.float64))
     for v in range(spaces):
@@ -98,31 +182,34 @@ def fill_crossings(
             crossing = crossings[v, counts[v]]
             crossing[CHILD], crossing[PARENT] = child, level
             crossing[SPARED_PARENT] = spared[level]
-            crossing[ASKED] = _share(bounds, relevant[v], outside[level + 1])
+            crossing[ASKED] = _share(bounds, relevant[v], mate[v], step[v], outside[child + 2])
+            crossing[ASKED] *= spread_requests(relevant[v], mate[v], factors, child + 2, level + 1)
             if child >= 0:
-                crossing[FILLED] = _share(bounds, relevant[v], outside[child + 1])
-                crossing[SPARED_CHILD] = spared[child]
-            else:
-                alone = True
+                crossing[FILLED] = _share(bounds, relevant[v], mate[v], step[v], outside[child + 2])
                 for d in range(dims):
-                    alone = alone and factors[0, d] == 1
-                if alone:
-                    crossing[ASKED] = points
-                    for between in range(1, level + 1):
-                        for d in range(dims):
-                            if relevant[v, d]:
-                                crossing[ASKED] *= factors[between, d]
+                    if relevant[v, d]:
+                        crossing[FILLED] /= factors[child + 1, d]
+                    elif idle[child + 1, d]:
+                        # Two units have work, or the loop would not stand.
+                        crossing[FILLED] *= 2.0 / factors[child + 1, d]
+                if slides(relevant[v], mate[v], factors[child + 1]):
+                    for d in range(dims):
+                        if not relevant[v, d] and not idle[child + 1, d]:
+                            crossing[FILLED] /= factors[child + 1, d]
+                crossing[SPARED_CHILD] = spared[child]
+            elif alone:
+                crossing[ASKED] = points * spread_requests(relevant[v], mate[v], factors, 1, level + 1)
             counts[v] += 1
             child = level
 
 
 @njit
 def bound_unrolling(
-    bounds: Ints, relevant: Bools, read_write: Bools, spec: Floats, compute_pj: float, elided: bool, keep: Bools,
-    factors: Ints, idle: Bools, crossings: Floats, counts: Ints, instances: Floats,
+    bounds: Ints, relevant: Bools, mate: Ints, step: Ints, read_write: Bools, spec: Floats, compute_pj: float,
+    elided: bool, keep: Bools, factors: Ints, idle: Bools, crossings: Floats, counts: Ints, instances: Floats,
 ) -> float:  # fmt: skip
     """Return the energy [pJ] that every nest of an unrolling costs at least; write its crossings."""
-    fill_crossings(bounds, relevant, keep, factors, idle, crossings, counts, instances)
+    fill_crossings(bounds, relevant, mate, step, keep, factors, idle, crossings, counts, instances)
     units, points = 1.0, 1.0
     for d in range(bounds.shape[0]):
         outside = 1
@@ -134,5 +221,140 @@ def bound_unrolling(
     total = np.floor(points * units * (1.0 - 1e-12)) * compute_pj
     for v in range(keep.shape[1]):
         for i in range(counts[v]):
-            total += crossing_pj(spec, instances, crossings[v, i], read_write[v], elided, 1.0)
+            crossings[v, i, ROOT_PJ] = crossing_pj(spec, instances, crossings[v, i], read_write[v], elided, 1.0)
+            total += crossings[v, i, ROOT_PJ]
+            fill_line(spec, instances, crossings[v, i], read_write[v], elided)
     return float(total)
+
+
+@njit
+def fill_line(spec: Floats, instances: Floats, crossing: Floats, read_write: bool, elided: bool) -> None:
+    """Write a line below the energy [pJ] of a crossing, over how often its words are asked for and filled.
+
+    Rounding down loses at most what ``LOST_PJ`` says.
+    """
+    parent, child = int(crossing[PARENT]), int(crossing[CHILD])
+    sharing = min(instances[parent], spec[parent, CLUSTERS])
+    read_pj = spec[parent, READ_PJ] / spec[parent, BLOCK_WORDS] * sharing
+    write_pj = spec[parent, WRITE_PJ] / spec[parent, BLOCK_WORDS] * sharing
+    lost = 0.0
+    if read_write:
+        crossing[ASKED_PJ] = crossing[ASKED] * (read_pj + write_pj)
+        lost = (crossing[SPARED_PARENT] + 1.0) * read_pj
+    else:
+        crossing[ASKED_PJ] = crossing[ASKED] * read_pj
+    crossing[FILLED_PJ] = 0.0
+    if child >= 0:
+        fill_pj = spec[child, WRITE_PJ] / spec[child, BLOCK_WORDS] * min(instances[child], spec[child, CLUSTERS])
+        crossing[FILLED_PJ] = crossing[FILLED] * fill_pj
+        lost += fill_pj
+        if read_write and elided:
+            lost += (crossing[SPARED_CHILD] + 1.0) * fill_pj
+    # Vectors are rounded up, but for a billionth of a word.
+    crossing[LOST_PJ] = lost + 1e-8 * (read_pj + write_pj + lost)
+    crossing[ONCE_PJ] = crossing_pj(spec, instances, crossing, read_write, elided, 1.0)
+
+
+@njit
+def refine_crossing(
+    bounds: Ints, relevant: Bools, mate: Ints, step: Ints, read_write: bool, spec: Floats, elided: bool, factors: Ints,
+    idle: Bools, slots: Ints, extent: Ints, instances: Floats, crossing: Floats,
+) -> float:  # fmt: skip
+    """Renew a crossing whose child's ``extent`` is known; return by how much [pJ] it costs more than it did at first.
+
+    A unit that is not in the last place of its dimension gets a whole tile in every pass. Instance 0 stands for all; so
+    if several units work in the last pass, all of its tiles are whole.
+    """
+    levels, dims = factors.shape
+    parent, child = int(crossing[PARENT]), int(crossing[CHILD])
+    asked, filled, spared = 1.0, 1.0, 1.0
+    outside = np.ones(dims, np.int64)
+    for d in range(dims):
+        boxes = -(-bounds[d] // extent[d])
+        beyond = 1
+        for level in range(child + 2, levels):
+            beyond *= factors[level, d]
+        fan = factors[child + 1, d]
+        if not relevant[d]:
+            if boxes < fan:
+                filled *= boxes / fan
+            continue
+        if mate[d] >= 0:
+            outside[d] = beyond
+            continue
+        spared *= bounds[d]
+        last = (bounds[d] - 1) % extent[d] + 1
+        left, tile, known = boxes, extent[d], True
+        for level in range(child + 1, levels):
+            factor = factors[level, d]
+            if factor > 1:
+                if known and (left - 1) % factor > 0:
+                    last = extent[d]
+                if not idle[level, d]:
+                    # The box of all units against that of one; they are at least one tile short of their number.
+                    spared *= tile / min(factor * tile, bounds[d]) if known else 1.0 / (factor - 1)
+                left = -(-left // factor)
+                tile *= factor
+            slot = slots[level, d]
+            known = known and (slot[FIXED] == 1 or (slot[FIXED] == 0 and slot[MOST] == 1))
+        words = max((-(-boxes // beyond) - 1) * extent[d] + last, -(-bounds[d] // beyond))
+        asked *= words
+        filled *= words / fan
+    for d in range(dims):
+        if relevant[d] and mate[d] > d:
+            fan = factors[child + 1, d] * factors[child + 1, mate[d]]
+            union = tiled_words(bounds, step, outside, extent, d, mate[d])
+            asked *= union
+            filled *= union / fan
+    asked *= spread_requests(relevant, mate, factors, child + 2, parent + 1)
+    if slides(relevant, mate, factors[child + 1]):
+        for d in range(dims):
+            if not relevant[d] and not idle[child + 1, d]:
+                filled /= factors[child + 1, d]
+    crossing[ASKED], crossing[FILLED] = asked, filled
+    crossing[SPARED_CHILD] = min(crossing[SPARED_CHILD], spared)
+    fill_line(spec, instances, crossing, read_write, elided)
+    return max(0.0, float(crossing[ONCE_PJ] - crossing[ROOT_PJ]))
+
+
+@njit
+def fill_halos(
+    bounds: Ints, mate: Ints, step: Ints, factors: Ints, extent: Ints, largest: Ints, inner: Ints, crossing: Floats,
+    halos: Floats,
+) -> None:  # fmt: skip
+    """Write what is known of windows that slide over a data space, shape (dimensions, HALO), see `AGAIN`.
+
+    ``extent`` and ``largest`` are the child's tile and the largest that leaves as many passes, ``inner`` the tiles that
+    an instance sees.
+    """
+    levels, dims = factors.shape
+    child = int(crossing[CHILD])
+    units, spread = np.ones(dims, np.int64), np.ones(dims, np.int64)
+    for d in range(dims):
+        for level in range(child + 1, levels):
+            if level > child + 1:
+                units[d] *= factors[level, d]
+            else:
+                spread[d] *= factors[level, d]
+    share = -(-bounds // units)
+    for a in range(dims):
+        b = mate[a]
+        if b < a:
+            continue
+        words = tiled_words(bounds, step, units, extent, a, b)
+        side = 1.0 + step[a] * (spread[a] * largest[a] - 1) + step[b] * (spread[b] * largest[b] - 1)
+        again = 1.0
+        if spread[a] * spread[b] == 1:
+            again = np.inf
+            for most_a in range(2):
+                for most_b in range(2):
+                    n_a = float(share[a] if most_a else min(inner[a], share[a]))
+                    n_b = float(share[b] if most_b else min(inner[b], share[b]))
+                    sides = step[a] * (share[a] - n_a) * n_b + step[b] * (share[b] - n_b) * n_a + n_a * n_b
+                    again = min(again, sides / words)
+            again = max(1.0, again)
+        for d in (a, b):
+            halos[d, AGAIN] = again
+            halos[d, BOX] = min(1.0, side / words)
+            move = step[d] * extent[d] * spread[d] * (inner[d] - 1)
+            halos[d, OVER] = min(1.0, max(0.0, side - move) / words)

@@ -29,14 +29,23 @@ from jouleloop.model.arrays import (
 from jouleloop.model.evaluate import evaluate_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
-from jouleloop.optimum.residual.bound import CHILD, crossing_pj
+from jouleloop.optimum.residual.ahead import ahead_pj
+from jouleloop.optimum.residual.bound import (
+    CHILD,
+    CROSSING,
+    FIXED,
+    HALO,
+    LEAST,
+    MOST,
+    RANK,
+    bound_unrolling,
+    fill_halos,
+    refine_crossing,
+)
 from jouleloop.optimum.residual.counts import least_cost
 
-#: Places of a slot: the factor where it is fixed (0 where it is free), most, least, and rank of its loop.
-FIXED, MOST, LEAST, RANK, SLOT = range(5)
-#: Places of a search's counters: leaves bounded, nests evaluated, nodes left out by bound, by capacity, nodes; and the
-#: most nodes that may be walked (0 for any), and whether they were not enough.
-LEAVES, VISITED, CUT_BOUND, CUT_CAPACITY, NODES, MOST_NODES, STOPPED, COUNTERS = range(8)
+#: Places of a search's counters: leaves bounded, nests evaluated, nodes left out by bound, by capacity, and nodes.
+LEAVES, VISITED, CUT_BOUND, CUT_CAPACITY, NODES, COUNTERS = range(6)
 #: Relative slack: sums are added in another order.
 SLACK = 1e-11
 
@@ -46,14 +55,17 @@ class Design(NamedTuple):
 
     Attributes
     ----------
-    relevant
-        Whether a dimension moves a data space, shape (data spaces, dimensions).
+    relevant, mate, step
+        Whether a dimension moves a data space, which other dimension moves the same rank of it (-1: none), and by how
+        much it moves, each of shape (data spaces, dimensions).
     slots
         Temporal slots, shape (levels, dimensions, SLOT).
     """
 
     layer: LayerArrays
     relevant: Bools
+    mate: Ints
+    step: Ints
     spec: Floats
     compute_pj: float
     elided: bool
@@ -68,8 +80,8 @@ class Unrolled(NamedTuple):
     ----------
     factors, idle
         Spatial factors, and whether some of those units are never used, shape (levels, dimensions).
-    crossings, counts, instances
-        See `jouleloop.optimum.residual.bound.fill_crossings`.
+    crossings, counts, instances, halos
+        See `jouleloop.optimum.residual.bound`.
     loops
         Arrangements on the mesh by level, shape (levels, arrangements, MAX_LOOPS, 3); outermost first.
     numbers
@@ -81,6 +93,7 @@ class Unrolled(NamedTuple):
     crossings: Floats
     counts: Ints
     instances: Floats
+    halos: Floats
     loops: Ints
     numbers: Ints
 
@@ -127,42 +140,52 @@ def _next_factor(slots: Ints, factors: Ints) -> Ints:
 
 
 @njit
-def next_end(slot: Ints, passes: int, most_outside: int, factor: int, end: int) -> int:
-    """Return the next end after ``end`` (0 to start) that a loop with so many passes may have; 0 after the last.
+def list_ends(slot: Ints, passes: int, most: int, most_outside: int, factor: int, found: Ints, largest: Ints) -> int:
+    """Write the ends that a loop with so many passes may have, ascending; return their number.
 
     Ends above the passes change nothing but the cycles. A loop that leaves passes outside needs somebody who makes
     them. All that stands outside depends on the passes left alone; so of all ends that leave as many only the least
-    counts, and those whose last run is a single iteration. Not so where the last pass is done by one instance of those
-    unrolled next to the loop (``factor``, see `_next_factor`; -1 where every end counts).
+    counts, and the one whose last run is a single iteration. Not so where the last pass is done by one instance of
+    those unrolled next to the loop (``factor``, see `_next_factor`; -1 where every end counts).
+
+    ``most``: the largest for which there is room; ``largest``: beside each end the largest that leaves as many passes;
+    ``factor`` -2: only the least of them counts.
     """
+    idle = factor != 1 and factor >= 0
     if slot[FIXED] > 0:
-        if end > 0 or (slot[FIXED] > 1 and passes < 2):
-            return 0
         left = -(-passes // slot[FIXED])
-        return slot[FIXED] if left <= most_outside and (left > 1 or factor == 1 or factor < 0) else 0
-    high = min(slot[MOST], passes)
-    end = max(end + 1, slot[LEAST])
+        if (slot[FIXED] > 1 and passes < 2) or left > most_outside or (left == 1 and idle):
+            return 0
+        found[0], largest[0] = slot[FIXED], slot[FIXED]
+        return 1
+    high = min(slot[MOST], passes, most)
+    end = max(slot[LEAST], -(-passes // most_outside))
+    number = 0
     while end <= high:
         left = -(-passes // end)
-        if left == 1 and factor != 1 and factor >= 0:
-            return 0
-        if left > most_outside:
-            end = max(end + 1, -(-passes // most_outside))
-            continue
-        least = max(-(-passes // left), slot[LEAST])
-        alone = factor < 1 or (factor > 1 and (left - 1) % factor == 0)
-        if alone or end == least or (passes - 1) % end == 0:
-            return end
-        # The next end that leaves fewer passes, or one before it that divides passes - 1.
-        more = -(-passes // (left - 1)) if left > 1 else high + 1
-        end += 1
-        while end < more and (passes - 1) % end:
-            end += 1
-    return 0
+        if left == 1 and idle:
+            break
+        last = min(high, (passes - 1) // (left - 1)) if left > 1 else high
+        if factor == -2:
+            found[number], largest[number] = end, last
+            number += 1
+        elif factor < 1 or (factor > 1 and (left - 1) % factor == 0):
+            for one in range(end, last + 1):
+                found[number], largest[number] = one, one
+                number += 1
+        else:
+            found[number], largest[number] = end, end
+            number += 1
+            # Of these ends only the last can divide the passes but one.
+            if last > end and (passes - 1) % last == 0:
+                found[number], largest[number] = last, last
+                number += 1
+        end = last + 1
+    return number
 
 
 @njit
-def _tile_fits(design: Design, level: int, extent: Ints, size: Ints) -> bool:
+def _tile_words(design: Design, level: int, extent: Ints, size: Ints) -> int:
     bounds = design.layer.bounds
     for d in range(bounds.shape[0]):
         size[d] = min(extent[d], bounds[d])
@@ -170,65 +193,40 @@ def _tile_fits(design: Design, level: int, extent: Ints, size: Ints) -> bool:
     for v in range(design.relevant.shape[0]):
         if design.keep[level, v]:
             needed += box_words(design.layer.coef[v], size)
-    return bool(design.spec[level, MIN_WORDS] <= needed <= design.spec[level, CAPACITY])
+    return needed
 
 
 @njit
-def _times(relevant: Bools, j: int, ends: Ints, passes: Ints, inner: Ints, rest: Ints, complete: bool) -> float:
-    """Return how often a data space passes a boundary at least, if ``j`` is the innermost loop outside it.
+def _most_room(
+    design: Design, level: int, d: int, passes: int, factors: Ints, ends: Ints, extent: Ints, room: Ints, size: Ints
+) -> int:
+    """Return the largest end of a dimension for which a level has room, whatever ends the next dimensions have.
 
-    ``inner`` and ``rest`` hold how often an instance runs all loops from a level outward, and all outside of it. Where
-    the level is ``complete`` its ``ends`` and the ``passes`` at them are known.
+    ``extent`` are the tiles inside the level, ``ends`` those of the dimensions before; ``room`` and ``size`` are room
+    to work in.
     """
-    dims = relevant.shape[0]
-    again = 1.0
-    for d in range(dims):
-        if not relevant[d]:
-            again *= inner[d]
-    if not complete:
-        if not relevant[j]:
-            return 1.0
-        # In the last pass of j all may stand still, which is one box of all it visits.
-        return float(1.0 + (again - 1.0) * max(0.0, 1.0 - 1.0 / inner[j]))
-    if relevant[j] and (passes[j] - 1) % ends[j] > 0:
-        return again
-    times = 1.0
-    moves = False
-    for d in range(dims):
-        moves = moves or (relevant[d] and ends[d] > 1 and (passes[d] - 1) % ends[d] > 0)
-        if not relevant[d]:
-            times *= rest[d]
-    return float(times) if moves else 1.0
+    if design.spec[level, CAPACITY] == np.inf:
+        return passes
+    for e in range(ends.shape[0]):
+        least = max(design.slots[level, e, FIXED], design.slots[level, e, LEAST])
+        room[e] = extent[e] * factors[e] * (ends[e] if e < d else least)
+    low, high = 0, passes
+    while low < high:
+        middle = (low + high + 1) // 2
+        room[d] = extent[d] * factors[d] * middle
+        if _tile_words(design, level, room, size) <= design.spec[level, CAPACITY]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 @njit
-def _pending_pj(
-    design: Design, unrolled: Unrolled, pending: Bools, ends: Ints, passes: Ints, inner: Ints, rest: Ints,
-    complete: bool,
-) -> float:  # fmt: skip
-    """Return by how much [pJ] the boundaries that are not priced yet cost more than once through, at least.
-
-    All of them have the loops of one level next outside; a complete level has some.
-    """
-    least = np.inf
-    for j in range(inner.shape[0]):
-        if (ends[j] == 1) if complete else (inner[j] == 1):
-            continue
-        total = 0.0
-        for v in range(design.relevant.shape[0]):
-            times = 0.0
-            for i in range(unrolled.counts[v]):
-                if not pending[v, i]:
-                    continue
-                if times == 0.0:
-                    times = _times(design.relevant[v], j, ends, passes, inner, rest, complete)
-                if times > 1.0:
-                    crossing = unrolled.crossings[v, i]
-                    written = design.layer.read_write[v]
-                    total += crossing_pj(design.spec, unrolled.instances, crossing, written, design.elided, times)
-                    total -= crossing_pj(design.spec, unrolled.instances, crossing, written, design.elided, 1.0)
-        least = min(least, total)
-    return 0.0 if least == np.inf else float(least)
+def _tile_fits(design: Design, level: int, extent: Ints, size: Ints) -> bool:
+    needed = _tile_words(design, level, extent, size)
+    # Where one tile stands for several, a larger one may fill more.
+    enough = design.spec[level, MIN_WORDS] <= needed or design.mate.max() >= 0
+    return bool(enough and needed <= design.spec[level, CAPACITY])
 
 
 @njit
@@ -340,52 +338,62 @@ def _try_orders(
 
 @njit
 def descend(
-    design: Design, unrolled: Unrolled, root_pj: float, work: WorkArrays, nest: NestArrays, best: Best, counters: Ints
-) -> None:
-    """Search one unrolling, of which every nest costs ``root_pj`` at least, to its end."""
+    design: Design, unrolled: Unrolled, root_pj: float, last: int, most_nodes: int, work: WorkArrays, nest: NestArrays,
+    best: Best, counters: Ints,
+) -> bool:  # fmt: skip
+    """Search one unrolling, of which every nest costs ``root_pj`` at least; return whether it was searched to its end.
+
+    ``last`` is the level at which nests are complete: where it is not that outside all, ``best`` becomes the least
+    bound of what is open there. ``most_nodes``: where the search ends before it is done, 0 for never.
+    """
     bounds = design.layer.bounds
     levels, dims = unrolled.factors.shape
     slots, factors = design.slots, unrolled.factors
     most_outside = _most_outside(slots, factors, bounds)
     factor_outside = _next_factor(slots, factors)
+    windows = design.mate.max() >= 0
     for level in range(levels):
         if design.spec[level, MIN_WORDS] > 0:
             # Larger tiles may be asked for, so every end counts.
             for within in range(levels):
                 for e in range(dims):
                     factor_outside[within, e] = -1 if factor_outside[within, e] in (1, -1) else 0
-    share = np.empty(dims, np.int64)
-    for d in range(dims):
-        outside = 1
-        for level in range(levels):
-            outside *= factors[level, d]
-        share[d] = -(-bounds[d] // outside)
-    ends = np.ones((levels, dims), np.int64)
-    end_now = np.zeros((levels, dims), np.int64)
-    extent = np.ones((levels + 1, dims), np.int64)
-    inside = np.ones((levels + 1, dims), np.int64)
+    if windows:
+        factor_outside[:] = -2
+    # How often a level is unrolled outside its own fan-out.
+    beyond = np.ones((levels, dims), np.int64)
+    for level in range(levels - 2, -1, -1):
+        beyond[level] = beyond[level + 1] * factors[level + 1]
+    ends, ends_most = np.ones((levels, dims), np.int64), np.ones((levels, dims), np.int64)
+    listed = np.empty((levels, dims, bounds.max() + 1), np.int64)
+    listed_most = np.empty((levels, dims, bounds.max() + 1), np.int64)
+    open_ends = np.zeros((levels, dims), np.int64)
+    extent, extent_most = np.ones((levels + 1, dims), np.int64), np.ones((levels + 1, dims), np.int64)
     passes = np.ones((levels, dims), np.int64)
     inner, rest = np.empty(dims, np.int64), np.empty(dims, np.int64)
-    size = np.empty(dims, np.int64)
-    bound_pj = np.zeros(levels + 1)
+    size, room = np.empty(dims, np.int64), np.empty(dims, np.int64)
+    bound_pj, entered_pj = np.zeros(levels + 1), np.zeros(levels)
     bound_pj[0] = root_pj
     # By level: whose boundaries wait for a loop outside that moves them.
     spaces = design.relevant.shape[0]
     pending = np.zeros((levels + 1, spaces, levels), np.bool_)
-    level, d = 0, 0
+    counts, crossings = unrolled.counts, unrolled.crossings
+    has_choice = np.zeros(levels, np.bool_)
+    for level in range(levels):
+        for e in range(dims):
+            free = slots[level, e, FIXED] == 0 and slots[level, e, MOST] > 1
+            has_choice[level] = has_choice[level] or free
+    # The share of the units of a fan-out that the last pass needs.
+    used = np.ones((levels + 1, dims))
+    nodes, level, d = 0, 0, 0
     entering = True
     while True:
         if entering and d == 0:
             # Passes at the temporal loops of a level: what its unrolled loops leave.
+            nodes += 1
             counters[NODES] += 1
-            if counters[MOST_NODES] and counters[NODES] > counters[MOST_NODES]:
-                counters[STOPPED] = 1
-                return
-            for v in range(spaces):
-                for i in range(unrolled.counts[v]):
-                    child = int(unrolled.crossings[v, i, CHILD])
-                    if child >= 0 and child + 1 == level:
-                        pending[level, v, i] = True
+            if most_nodes and nodes > most_nodes:
+                return False
             sound = True
             for e in range(dims):
                 left = -(-bounds[e] // extent[level, e])
@@ -393,35 +401,66 @@ def descend(
                 if factor > 1 and (left < 2 or (left < factor) != unrolled.idle[level, e]):
                     sound = False
                 passes[level, e] = -(-left // factor)
-                inner[e] = max(1, -(-share[e] // inside[level, e]))
+                inner[e] = -(-passes[level, e] // beyond[level, e])
+                used[level, e] = ((left - 1) % factor + 1) / factor if left >= factor else 1.0
             if sound:
-                ahead_pj = _pending_pj(design, unrolled, pending[level], ends[level], passes[level], inner, rest, False)
-                sound = bound_pj[level] + ahead_pj < best.value[0] * (1.0 - SLACK)
+                entered_pj[level] = bound_pj[level]
+                for v in range(spaces):
+                    for i in range(counts[v]):
+                        if crossings[v, i, CHILD] == level - 1 and level > 0:
+                            pending[level, v, i] = True
+                            entered_pj[level] += refine_crossing(
+                                bounds, design.relevant[v], design.mate[v], design.step[v],
+                                design.layer.read_write[v], design.spec, design.elided,
+                                factors, unrolled.idle, slots, extent[level], unrolled.instances, crossings[v, i],
+                            )  # fmt: skip
+                            if windows:
+                                fill_halos(
+                                    bounds, design.mate[v], design.step[v], factors, extent[level], extent_most[level],
+                                    inner, crossings[v, i], unrolled.halos[v, i],
+                                )  # fmt: skip
+                least_pj = entered_pj[level]
+                # Where no loop can stand nothing is to be decided.
+                if level == last or has_choice[level]:
+                    least_pj += ahead_pj(
+                    design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
+                    ends[level], passes[level],
+                    inner, rest, used, False,
+                )  # fmt: skip
+                sound = least_pj < best.value[0] * (1.0 - SLACK)
                 if not sound:
                     counters[CUT_BOUND] += 1
+                elif level == last:
+                    best.value[0] = least_pj
+                    sound = False
             if not sound:
                 level -= 1
                 d = dims - 1
                 entering = False
                 if level < 0:
-                    return
+                    return True
                 continue
         if entering:
-            end_now[level, d] = 0
-        end = next_end(
-            slots[level, d], passes[level, d], most_outside[level, d], factor_outside[level, d], end_now[level, d]
-        )  # fmt: skip
-        if end == 0:
+            most = _most_room(
+                design, level, d, passes[level, d], factors[level], ends[level], extent[level], room, size
+            )
+            open_ends[level, d] = list_ends(
+                slots[level, d], passes[level, d], most, most_outside[level, d], factor_outside[level, d],
+                listed[level, d], listed_most[level, d],
+            )  # fmt: skip
+        if open_ends[level, d] == 0:
             d -= 1
             entering = False
             if d < 0:
                 level -= 1
                 d = dims - 1
                 if level < 0:
-                    return
+                    return True
             continue
-        end_now[level, d] = end
-        ends[level, d] = end
+        # The largest first: they are used again most.
+        open_ends[level, d] -= 1
+        ends[level, d] = listed[level, d, open_ends[level, d]]
+        ends_most[level, d] = listed_most[level, d, open_ends[level, d]]
         entering = True
         if d + 1 < dims:
             d += 1
@@ -430,20 +469,22 @@ def descend(
         empty = True
         for e in range(dims):
             extent[level + 1, e] = extent[level, e] * factors[level, e] * ends[level, e]
-            inner[e] = max(1, -(-share[e] // inside[level, e]))
-            inside[level + 1, e] = inside[level, e] * ends[level, e]
-            rest[e] = max(1, -(-share[e] // inside[level + 1, e]))
+            inner[e] = -(-passes[level, e] // beyond[level, e])
+            rest[e] = -(-passes[level, e] // (ends[level, e] * beyond[level, e]))
+            extent_most[level + 1, e] = extent_most[level, e] * factors[level, e] * ends_most[level, e]
             empty = empty and ends[level, e] == 1
         if not _tile_fits(design, level, extent[level + 1], size):
             counters[CUT_CAPACITY] += 1
             entering = False
             continue
-        bound_pj[level + 1] = bound_pj[level]
+        bound_pj[level + 1] = entered_pj[level]
         pending[level + 1] = pending[level]
         if not empty:
-            bound_pj[level + 1] += _pending_pj(
-                design, unrolled, pending[level], ends[level], passes[level], inner, rest, True
-            )
+            bound_pj[level + 1] += ahead_pj(
+                design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
+                    ends[level], passes[level], inner,
+                rest, used, True,
+            )  # fmt: skip
             for v in range(spaces):
                 moved = False
                 for e in range(dims):
@@ -452,13 +493,50 @@ def descend(
                     pending[level + 1, v] = False
         if level + 1 == levels:
             entering = False
-            if bound_pj[levels] < best.value[0] * (1.0 - SLACK):
+            if windows:
+                best.value[0] = min(best.value[0], bound_pj[levels])
+            elif bound_pj[levels] < best.value[0] * (1.0 - SLACK):
                 _try_orders(design, unrolled, ends, nest, work, best, counters)
             else:
                 counters[CUT_BOUND] += 1
             continue
         level += 1
         d = 0
+
+
+@njit
+def bound_part(design: Design, unrolled: Unrolled) -> float:
+    """Write the crossings of an unrolling; return the energy [pJ] that its nests cost at least, before any end."""
+    layer = design.layer
+    return bound_unrolling(
+        layer.bounds, design.relevant, design.mate, design.step, layer.read_write, design.spec, design.compute_pj,
+        design.elided, design.keep,
+        unrolled.factors, unrolled.idle, unrolled.crossings, unrolled.counts, unrolled.instances,
+    )  # fmt: skip
+
+
+@njit
+def bound_parts(
+    design: Design, last: int, most_nodes: int, factors: Ints, idle: Bools, unrolled: Unrolled, work: WorkArrays,
+    nest: NestArrays, best: Best, counters: Ints, bounds_pj: Floats,
+) -> None:  # fmt: skip
+    """Write what every unrolling costs at least [pJ], (unrollings,), once the levels inside ``last`` are chosen.
+
+    ``factors`` and ``idle`` have shape (unrollings, levels, dimensions); all else is room to work in.
+    """
+    for n in range(factors.shape[0]):
+        unrolled.factors[:] = factors[n]
+        unrolled.idle[:] = idle[n]
+        root_pj = bound_part(design, unrolled)
+        best.value[0] = np.inf
+        done = descend(design, unrolled, root_pj, last, most_nodes, work, nest, best, counters)
+        bounds_pj[n] = best.value[0] if done else root_pj
+
+
+def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Bools, loops: Ints, numbers: Ints) -> Unrolled:
+    """Return an unrolling whose crossings are not written yet."""
+    room = np.zeros((spaces, levels, CROSSING)), np.zeros(spaces, np.int64), np.zeros(levels)
+    return Unrolled(factors, idle, *room, np.zeros((spaces, levels, factors.shape[1], HALO)), loops, numbers)
 
 
 def new_best(levels: int, spaces: int) -> Best:

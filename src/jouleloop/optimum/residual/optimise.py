@@ -1,6 +1,5 @@
 """Search all mappings whose loops need not divide for the one of least energy, and state what is proven."""
 
-import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import replace
@@ -20,35 +19,38 @@ from jouleloop.model.arrays import (
     Ints,
     LayerArrays,
     NestArrays,
-    WorkArrays,
     new_work,
 )
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
-from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.limit import Watch
-from jouleloop.optimum.residual.bound import CROSSING, bound_unrolling
 from jouleloop.optimum.residual.counts import MOST_DIMS
 from jouleloop.optimum.residual.descend import (
     COUNTERS,
     CUT_BOUND,
     CUT_CAPACITY,
-    MOST_NODES,
     NODES,
     SLACK,
-    STOPPED,
     VISITED,
     Best,
     Design,
     Unrolled,
+    bound_part,
+    bound_parts,
     descend,
     new_best,
+    new_unrolled,
 )
+from jouleloop.optimum.residual.padded import best_padded
 from jouleloop.optimum.residual.size import factorizations
 from jouleloop.optimum.result import SearchResult
 
-#: Between two looks at the clock a search walks so many nodes more.
-_NODES_AT_ONCE = 2_000_000
+#: Between two looks at the clock a search walks so many nodes more, and before any end of an unrolling is searched.
+_NODES_AT_ONCE, _MOST_AHEAD = 2_000_000, 20_000
+#: Nodes that a lower bound may take where windows slide.
+_MOST_SLIDING = 1_000_000
+#: How far above the lower bound the optimum is looked for, relatively: at first, and before it may be anywhere.
+_FIRST_SHARE, _LAST_SHARE = 1e-4, 10.0
 
 
 class ResidualSearch:
@@ -57,7 +59,7 @@ class ResidualSearch:
     Raises
     ------
     InputError
-        Where two open dimensions move one rank: the bounds hold for boxes that are equal or apart.
+        Where a problem or mapspace is none that the bounds hold for; docs/search-residual.md says which are.
     """
 
     def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str) -> None:
@@ -79,8 +81,13 @@ class ResidualSearch:
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
         coef = np.ascontiguousarray(whole.coef[:, :, self.dims])
-        if ((coef != 0).sum(axis=2) > 1).any() or len(self.dims) > MOST_DIMS:
-            text = "no proven search of imperfect factors over sliding windows"
+        if len(self.dims) > MOST_DIMS:
+            text = "too many dimensions for a search of imperfect factors"
+            raise InputError(Fault(text, field="factors", value=problem.name, allowed="perfect"))
+        self.mate, self.step = _mates(coef)
+        self.windows = bool(self.mate.max() >= 0)
+        if (self.mate[whole.read_write] >= 0).any():
+            text = "no search of imperfect factors where windows of outputs overlap"
             raise InputError(Fault(text, field="factors", value=problem.name, allowed="perfect"))
         self.layer = LayerArrays(coef, whole.read_write, whole.bounds[self.dims], whole.reuse)
         self.relevant = (coef != 0).any(axis=1)
@@ -89,20 +96,20 @@ class ResidualSearch:
         self.elided = first_fills_elided(semantics)
         self.slots = np.ascontiguousarray(slot_array(space.temporal, len(problem.bounds))[:, self.dims])
         self.levels = len(space.temporal)
+        self.fixed = np.array(
+            [[0] * len(self.dims) if s is None else [s.fixed[d] > 1 for d in self.dims] for s in space.spatial],
+            np.bool_,
+        )
+        #: Outside this level nothing is unrolled.
+        self.waist = max((level for level, slot in enumerate(space.spatial) if slot is not None), default=0)
         self.counters = np.zeros(COUNTERS, np.int64)
-        self._unlimited = new_counters(None)
+        self.work = new_work(self.levels, len(self.relevant), residual=True)
 
     def design(self, keep: Bools) -> Design:
         """Return what is searched under one choice of what is kept."""
-        return Design(self.layer, self.relevant, self.spec, self.compute_pj, self.elided, keep, self.slots)
-
-    def unrollings(self) -> Iterator[tuple[tuple[tuple[int, ...], ...], tuple[tuple[Arrangement, ...], ...]]]:
-        """Yield spatial factors by level and dimension, and the arrangements of every level on its mesh."""
-        options = []
-        for slot, fanout in zip(self.space.spatial, self.space.arch.fanout[::-1], strict=True):
-            options.append(list(self._level_factors(slot, fanout)))
-        for chosen in itertools.product(*options):
-            yield tuple(factors for factors, _ in chosen), tuple(arrangements for _, arrangements in chosen)
+        return Design(
+            self.layer, self.relevant, self.mate, self.step, self.spec, self.compute_pj, self.elided, keep, self.slots
+        )
 
     def _level_factors(
         self, slot: Slot | None, fanout: tuple[int, int]
@@ -120,69 +127,111 @@ class ResidualSearch:
             if found:
                 yield factors, found
 
-    def run(self, best: Best, watch: Watch, keep: Bools) -> float:
-        """Search one choice of what is kept; return a lower bound on the energy [pJ] of its mappings."""
-        design = self.design(keep)
-        spaces = len(self.relevant)
-        fixed = np.array(
-            [[0] * len(self.dims) if s is None else [s.fixed[d] > 1 for d in self.dims] for s in self.space.spatial],
-            np.bool_,
-        )
-        roots: list[tuple[float, int, Unrolled]] = []
-        for factors, arrangements in self.unrollings():
-            table = np.ascontiguousarray(np.array(factors, np.int64)[:, self.dims])
-            for idle in _idle(table, fixed):
-                unrolled = self._unrolled(table, idle, arrangements, spaces)
-                root_pj = bound_unrolling(
-                    self.layer.bounds, self.relevant, self.layer.read_write, self.spec, self.compute_pj, self.elided,
-                    keep, table, idle, unrolled.crossings, unrolled.counts, unrolled.instances,
-                )  # fmt: skip
-                roots.append((root_pj, len(roots), unrolled))
-        roots.sort(key=lambda one: one[:2])
-        work = new_work(self.levels, spaces, residual=True)
-        least_pj = np.inf
-        for root_pj, _, unrolled in roots:
-            if root_pj >= best.value[0] * (1 - SLACK):
-                self.counters[CUT_BOUND] += 1
-                continue
-            if watch.stopped(self._unlimited):
-                self.counters[STOPPED] = 1
-            if self.counters[STOPPED]:
-                least_pj = min(least_pj, root_pj)
-                continue
-            self._descend(design, unrolled, root_pj, work, best, limited=watch.limit.seconds is not None)
-            if self.counters[STOPPED]:
-                least_pj = min(least_pj, root_pj)
-        return least_pj
+    def fill_parts(self, watch: Watch) -> None:
+        """List all parts, an unrolling under a choice of what is kept each, and bound them; the cheapest first."""
+        options = [
+            list(self._level_factors(slot, fanout))
+            for slot, fanout in zip(self.space.spatial, self.space.arch.fanout[::-1], strict=True)
+        ]
+        chosen = np.indices([len(found) for found in options]).reshape(self.levels, -1).T
+        tables = [
+            np.array([one for one, _ in found], np.int64).reshape(-1, len(self.problem.bounds)) for found in options
+        ]
+        factors = np.stack([table[chosen[:, k]] for k, table in enumerate(tables)], axis=1)[:, :, self.dims]
+        which, idle = _idle(factors, self.fixed)
+        factors, chosen = np.ascontiguousarray(factors[which]), chosen[which]
+        self.arrangements = [[found for _, found in level] for level in options]
+        self.factors, self.idle, self.chosen = factors, idle, chosen
+        self.parts, self.bounds_pj = np.zeros((0, 2), np.int64), np.zeros(0)
+        if not len(factors):
+            return
+        bounds_pj = np.full((len(self.space.keeps), len(factors)), np.inf)
+        room = self._unrolled(0)
+        for n, keep in enumerate(self.space.keeps):
+            if watch.asked():
+                # Nothing is known of these but that energy is spent.
+                bounds_pj[n:] = 0.0
+                break
+            bound_parts(
+                self.design(keep), self.waist, _MOST_AHEAD, factors, idle, room, self.work, self._nest(keep),
+                new_best(self.levels, len(self.relevant)), self.counters, bounds_pj[n],
+            )  # fmt: skip
+        order = np.argsort(bounds_pj, axis=None, kind="stable")
+        order = order[bounds_pj.ravel()[order] < np.inf]
+        self.parts = np.stack(np.unravel_index(order, bounds_pj.shape), axis=1)
+        self.bounds_pj = bounds_pj.ravel()[order]
 
-    def _descend(
-        self, design: Design, unrolled: Unrolled, root_pj: float, work: WorkArrays, best: Best, *, limited: bool
-    ) -> None:
-        nest = NestArrays(
-            np.zeros((self.levels, 2), np.int64), np.zeros((self.levels, 2, MAX_LOOPS, 3), np.int64), design.keep
-        )
+    def run(self, best: Best, watch: Watch) -> tuple[float, bool]:
+        """Search all parts; return a lower bound on the energy [pJ] of all mappings, and whether it is proven.
+
+        The search looks for a mapping within some share of the bound, and for one within three times as much where
+        there is none: so parts and nodes are followed no further than the optimum asks for.
+        """
+        self.fill_parts(watch)
+        if not len(self.parts):
+            return np.inf, True
+        least_pj, share = float(self.bounds_pj[0]), _FIRST_SHARE
+        self._follow(0, best, _MOST_AHEAD)
+        known_pj = least_pj
+        while True:
+            found, before_pj = int(best.found[0]), float(best.value[0])
+            limit_pj = least_pj * (1 + share) if share < _LAST_SHARE else np.inf
+            best.value[0] = min(before_pj, limit_pj)
+            for n, bound_pj in enumerate(self.bounds_pj):
+                if bound_pj >= best.value[0] * (1 - SLACK):
+                    self.counters[CUT_BOUND] += len(self.parts) - n
+                    break
+                done = not watch.asked() and self._follow(n, best, 0 if watch.limit.seconds is None else _NODES_AT_ONCE)
+                if not done:
+                    if best.found[0] == found:
+                        best.value[0] = before_pj
+                    return max(known_pj, min(float(bound_pj), limit_pj)), False
+            if best.found[0] > found or best.value[0] == before_pj:
+                return float(best.value[0]), True
+            best.value[0] = before_pj
+            known_pj = limit_pj
+            share *= 3
+
+    def bound_windows(self, most_pj: float, watch: Watch) -> float:
+        """Return a lower bound on the energy [pJ] of all mappings where windows slide, at most ``most_pj``."""
+        self.fill_parts(watch)
+        best = new_best(self.levels, len(self.relevant))
+        best.value[0] = most_pj
+        for n, bound_pj in enumerate(self.bounds_pj):
+            if bound_pj >= best.value[0] * (1 - SLACK):
+                break
+            if watch.asked() or self.counters[NODES] > _MOST_SLIDING or not self._follow(n, best, _MOST_SLIDING):
+                return float(bound_pj)
+        return float(best.value[0])
+
+    def _follow(self, n: int, best: Best, most_nodes: int) -> bool:
+        """Search part ``n`` to its end, or to a number of nodes; return whether it was the former."""
+        place, index = self.parts[n]
+        keep = self.space.keeps[place]
+        design, unrolled, nest = self.design(keep), self._unrolled(int(index)), self._nest(keep)
         nest.counts[:, SPATIAL] = unrolled.numbers[:, 0]
         nest.loops[:, SPATIAL] = unrolled.loops[:, 0]
-        if limited:
-            # The clock is looked at between unrollings; so none of them may take long.
-            self.counters[MOST_NODES] = self.counters[NODES] + _NODES_AT_ONCE
-        descend(design, unrolled, root_pj, work, nest, best, self.counters)
+        root_pj = bound_part(design, unrolled)
+        return bool(descend(design, unrolled, root_pj, self.levels, most_nodes, self.work, nest, best, self.counters))
 
-    def _unrolled(
-        self, factors: Ints, idle: Bools, arrangements: tuple[tuple[Arrangement, ...], ...], spaces: int
-    ) -> Unrolled:
+    def _nest(self, keep: Bools) -> NestArrays:
+        return NestArrays(
+            np.zeros((self.levels, 2), np.int64), np.zeros((self.levels, 2, MAX_LOOPS, 3), np.int64), keep
+        )
+
+    def _unrolled(self, index: int) -> Unrolled:
         place = {int(d): i for i, d in enumerate(self.dims)}
-        most = max(len(found) for found in arrangements)
+        found = [self.arrangements[level][n] for level, n in enumerate(self.chosen[index])]
+        most = max(len(one) for one in found)
         loops = np.zeros((self.levels, most, MAX_LOOPS, 3), np.int64)
         numbers = np.zeros((self.levels, 2), np.int64)
-        for level, found in enumerate(arrangements):
-            numbers[level] = len(found[0]), len(found)
-            for n, arrangement in enumerate(found):
+        for level, several in enumerate(found):
+            numbers[level] = len(several[0]), len(several)
+            for n, arrangement in enumerate(several):
                 for i, (d, bound, axis) in enumerate(arrangement):
                     loops[level, n, i] = place[d], bound, axis
-        crossings = np.zeros((spaces, self.levels, CROSSING))
-        counts, instances = np.zeros(spaces, np.int64), np.zeros(self.levels)
-        return Unrolled(factors, idle, crossings, counts, instances, loops, numbers)
+        factors, idle = self.factors[index].copy(), self.idle[index].copy()
+        return new_unrolled(self.levels, len(self.relevant), factors, idle, loops, numbers)
 
     def mapping(self, best: Best) -> Mapping:
         """Return the best nest as a mapping."""
@@ -213,7 +262,7 @@ def search_residuals(
     semantics: str = "timeloop-3.0.3",
     watch: Watch | None = None,
 ) -> SearchResult:
-    """Return the mapping of least energy among all whose loops need not divide.
+    """Return the mapping of least energy among all whose loops need not divide; where windows slide, a good one.
 
     Parameters
     ----------
@@ -232,8 +281,12 @@ def search_residuals(
     watch.begin(None)
     search = ResidualSearch(space, costs, semantics)
     best = new_best(search.levels, len(space.problem.data_spaces))
-    least_pj = min((search.run(best, watch, keep) for keep in space.keeps), default=np.inf)
-    stopped = bool(search.counters[STOPPED])
+    padded = best_padded(space, costs, semantics, watch) if search.windows else None
+    if search.windows:
+        least_pj = search.bound_windows(padded[0] if padded else np.inf, watch)
+        proven = padded is not None and least_pj >= padded[0] * (1 - SLACK)
+    else:
+        least_pj, proven = search.run(best, watch)
     chains = factorizations(space)
     result = SearchResult(
         "ok",
@@ -248,23 +301,27 @@ def search_residuals(
         "nodes": int(search.counters[NODES]),
     }
     result = replace(result, visited=int(search.counters[VISITED]), pruned=pruned)
-    if not best.found[0]:
+    if not best.found[0] and padded is None:
         reason = "no tiles satisfy constraints and capacities together"
-        if stopped:
-            reason = "the limit was reached before a mapping was found"
+        if not proven:
+            reason = "no mapping was found, though there may be one"
+            result = replace(result, lower_bound=least_pj)
         return replace(result, status="no_mapping", reason=reason)
-    mapping = search.mapping(best)
+    mapping = padded[1] if padded else search.mapping(best)
     evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
     value = evaluation.energy_pj
     proof = "branch and bound over all ends and orders: every part left out has a lower bound no better than this"
-    if stopped:
+    if not proven:
         proof = "the limit ended the search; the bound is that of what was not searched"
+        if search.windows:
+            proof = "the best of layers slightly larger, their loops ended early; no mapping is below the bound"
     return replace(
         result,
         mapping=mapping,
         evaluation=evaluation,
-        lower_bound=min(value, least_pj) if stopped else value,
-        optimal=not stopped,
+        lower_bound=value if proven else min(value, least_pj),
+        optimal=proven,
+        stopped="" if proven else watch.asked(),
         proof=proof,
     )
 
@@ -281,11 +338,37 @@ def _products(options: list[tuple[int, ...]], most_units: int) -> Iterator[tuple
             yield (factor, *more)
 
 
-def _idle(factors: Ints, fixed: Bools) -> Iterator[Bools]:
-    """Yield which unrolled dimensions leave units without work in every step: only fixed factors may."""
-    places = np.argwhere(fixed & (factors > 1))
-    for choice in itertools.product((False, True), repeat=len(places)):
-        idle = np.zeros(factors.shape, np.bool_)
-        for place, unused in zip(places, choice, strict=True):
-            idle[tuple(place)] = unused
-        yield idle
+def _mates(coef: Ints) -> tuple[Ints, Ints]:
+    """Return which other dimension moves the same rank of a data space, -1 for none, and by how much each moves it.
+
+    ``coef`` has shape (data spaces, ranks, dimensions), as have both that are returned without the ranks.
+
+    Raises
+    ------
+    InputError
+        Where more than two dimensions move a rank, or one moves two.
+    """
+    mate = np.full((coef.shape[0], coef.shape[2]), -1)
+    for v, r in np.ndindex(coef.shape[:2]):
+        found = np.flatnonzero(coef[v, r])
+        if len(found) == 2:
+            mate[v, found] = found[::-1]
+        if len(found) > 2 or (coef[v][:, found] != 0).sum() > len(found):
+            text = "no search of imperfect factors where a rank is moved by more than two dimensions"
+            raise InputError(Fault(text, field="factors", allowed="perfect"))
+    return mate, coef.sum(axis=1)
+
+
+def _idle(factors: Ints, fixed: Bools) -> tuple[Ints, Bools]:
+    """Return all choices of which unrolled dimensions leave units without work in every step: only fixed factors may.
+
+    ``factors`` has shape (unrollings, levels, dimensions); returned are the unrolling of each choice, and the choice.
+    """
+    which, chosen = [np.arange(len(factors))], [np.zeros(factors.shape, np.bool_)]
+    for level, d in np.argwhere(fixed):
+        index, idle = np.concatenate(which), np.concatenate(chosen)
+        may = factors[index, level, d] > 1
+        unused = idle[may]
+        unused[:, level, d] = True
+        which, chosen = [index, index[may]], [idle, unused]
+    return np.concatenate(which), np.concatenate(chosen)

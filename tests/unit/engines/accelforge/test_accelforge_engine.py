@@ -232,6 +232,16 @@ def test_options_that_are_none_are_input_errors(text):
         options_from_environment({accelforge_engine.OPTIONS_VARIABLE: text})
 
 
+def test_imperfect_factors_are_searched_only_where_the_options_say_so(fake):
+    target = TARGETS["eyeriss"]
+    target = replace(target, constraints=replace(target.constraints, factors="imperfect"))
+    engine = fake("(folder / 'answer.json').write_text(json.dumps(answer))")
+    with pytest.raises(InputError, match="factors"):
+        engine.search(LAYER.problem(), target)
+    engine.options = replace(engine.options, imperfect=True)
+    assert engine.search(LAYER.problem(), target).status == "ok"
+
+
 @pytest.mark.parametrize("options", [{"objective": ("delay",)}, {"seed": 1}, {"budget": 5}])
 def test_what_accelforge_cannot_be_asked_is_an_input_error(options, fake):
     with pytest.raises(InputError):

@@ -1,0 +1,306 @@
+"""The parts of a search: unrollings, each under a choice of what is kept, made as their turn comes.
+
+A bound that takes no tables is a sum over data spaces, since what one costs between two levels depends on nothing else
+that is kept. So an unrolling first waits with the least bound over all choices. When its turn comes, those follow that
+take the next column of one data space: every choice follows from exactly one other, whose bound is no higher.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from jouleloop.errors import Fault, InputError
+from jouleloop.jit import njit
+from jouleloop.model.arrays import Bools, Floats, Ints
+from jouleloop.model.kernel import box_words
+from jouleloop.optimum.arrays import (
+    CANONICAL,
+    COUNT_PARTS,
+    CURRENT,
+    DELAY,
+    DELAY_POWER,
+    PART_BOUND,
+    PART_KEY,
+    PART_VALUES,
+    PASS,
+    PRODUCT,
+    REST,
+    RUN,
+    SKETCHED,
+    SPREAD,
+    TABLED,
+    Case,
+    Parts,
+    Path,
+)
+from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.costs import crossing_pj
+from jouleloop.optimum.prepare import connect, open_unrolling, prepare
+from jouleloop.optimum.sketch import compulsory_pj
+
+#: Most parts that may wait at once (about 50 bytes each).
+MOST_PARTS = 12_000_000
+#: Bits of a number that says what is kept.
+_MOST_BITS = 62
+_Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
+
+
+def new_parts(candidates: Candidates, columns: Sequence[Bools], coef: Ints, bounds: Ints) -> Parts:
+    """Return the parts of a search, none so far.
+
+    Parameters
+    ----------
+    columns
+        See `MapSpace.columns`.
+    coef, bounds
+        Of the layer.
+
+    Raises
+    ------
+    InputError
+        Where levels and data spaces are too many.
+    """
+    levels, spaces = columns[0].shape[1], len(columns)
+    if levels * spaces > _MOST_BITS:
+        allowed = f"at most {_MOST_BITS} levels times data spaces"
+        raise InputError(Fault("too many levels for a search", value=levels * spaces, allowed=allowed))
+    # One layout, or numba compiles the kernels for each.
+    row, ids = candidates.row, np.ascontiguousarray(candidates.ids)
+    count = len(ids)
+    used = np.ones(count)
+    for level, own in enumerate(ids.T):
+        used *= row[level].prod(axis=1).astype(float)[own]
+    most = max(map(len, columns))
+    numbers = np.zeros((spaces, most), np.int64)
+    for v, column in enumerate(columns):
+        bits = levels * spaces - 1 - (np.arange(levels) * spaces + v)
+        numbers[v, : len(column)] = (~column * (1 << bits)).sum(axis=1)
+    stand = np.zeros(PASS, np.int64)
+    stand[[CURRENT, TABLED]] = -1
+    room = count + spaces
+    return Parts(
+        row,
+        ids,
+        np.prod(bounds.astype(float)) / used,
+        np.full((count, RUN), -1, np.int64),
+        numbers,
+        np.array([len(column) for column in columns], np.int64),
+        np.array([box_words(own, bounds) for own in coef], np.float64),
+        np.empty(room, np.int64),
+        np.empty(room, np.int64),
+        np.zeros((room, spaces), np.int16),
+        np.empty((room, PART_VALUES)),
+        np.zeros(room, np.int8),
+        np.empty(room, np.int64),
+        stand,
+        np.ones((levels, len(bounds)), np.int64),
+        np.empty((levels + 1, levels)),
+        np.zeros((spaces, most)),
+        np.zeros((spaces, most), np.int64),
+    )
+
+
+def grown(parts: Parts, room: int) -> Parts:
+    """Return the parts with room for more."""
+    more = room - len(parts.unrolling)
+    return parts._replace(
+        unrolling=_longer(parts.unrolling, more),
+        choice=_longer(parts.choice, more),
+        rank=_longer(parts.rank, more),
+        value=_longer(parts.value, more),
+        stage=_longer(parts.stage, more),
+        heap=_longer(parts.heap, more),
+    )
+
+
+def _longer(array: _Array, more: int) -> _Array:
+    return np.concatenate([array, np.empty((more, *array.shape[1:]), array.dtype)])  # type: ignore[return-value]
+
+
+@njit
+def _open(case: Case, parts: Parts, u: int) -> float:
+    """Make an unrolling the case at hand, whatever is kept; return the operations."""
+    factors = parts.factors
+    macs = parts.steps[u]
+    for d in range(factors.shape[1]):
+        rest = case.layer.bounds[d]
+        for level in range(factors.shape[0]):
+            factors[level, d] = parts.row[level, parts.ids[u, level], d]
+            rest //= factors[level, d]
+            macs *= factors[level, d]
+        case.grid.axis[d, REST] = rest
+    open_unrolling(case.layer, factors, case.unrolled)
+    return float(macs)
+
+
+@njit
+def is_kept(choice: int, level: int, v: int, levels: int, spaces: int) -> bool:
+    """Whether a level keeps a data space under a choice, see `Parts`."""
+    return (choice >> (levels * spaces - 1 - level * spaces - v)) & 1 == 0
+
+
+@njit
+def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
+    """Make a part the case at hand, without its tables; return the energy [pJ] that is certain in it."""
+    u = parts.unrolling[part]
+    macs = _open(case, parts, u)
+    levels, spaces = case.keep.shape
+    for level in range(levels):
+        for v in range(spaces):
+            case.keep[level, v] = is_kept(parts.choice[part], level, v, levels, spaces)
+    top = levels - 1
+    path.certain_pj[top] = macs * compute_pj + prepare(
+        case.layer,
+        case.spec,
+        elided,
+        case.keep,
+        parts.factors,
+        case.grid.axis,
+        parts.steps[u],
+        case.unrolled,
+        path.traffic[top],
+    )
+    return float(path.certain_pj[top])
+
+
+@njit
+def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -> float:
+    """Bound all columns of all data spaces under an unrolling, and sort them; return what the operations cost [pJ]."""
+    parts.stand[TABLED] = -1
+    macs = _open(case, parts, u)
+    levels, spaces = case.keep.shape
+    for v in range(spaces):
+        parts.pair_pj[:] = -1.0
+        for c in range(parts.column_counts[v]):
+            total_pj = 0.0
+            child = -1
+            for level in range(levels):
+                if not is_kept(parts.columns[v, c], level, v, levels, spaces):
+                    continue
+                if parts.pair_pj[child + 1, level] < 0.0:
+                    words = connect(
+                        case.layer,
+                        case.spec,
+                        elided,
+                        parts.factors,
+                        case.grid.axis,
+                        parts.steps[u],
+                        case.unrolled,
+                        child,
+                        level,
+                        v,
+                    )
+                    if child < 0:
+                        parts.pair_pj[0, level] = crossing_pj(case.unrolled.rate, -1, v, words, 0.0)
+                    else:
+                        parts.pair_pj[child + 1, level] = compulsory_pj(case, child, v)
+                total_pj += parts.pair_pj[child + 1, level]
+                child = level
+            parts.column_pj[v, c] = total_pj
+            at = c
+            while at > 0 and parts.column_pj[v, parts.order[v, at - 1]] > total_pj:
+                parts.order[v, at] = parts.order[v, at - 1]
+                at -= 1
+            parts.order[v, at] = c
+    return macs * compute_pj
+
+
+@njit
+def _add(parts: Parts, u: int, base_pj: float, part: int, stage: int) -> None:
+    """Write unrolling, choice and bound of a part whose ranks stand; its unrolling was the last that was sketched."""
+    bound_pj = base_pj
+    choice = 0
+    for v in range(parts.columns.shape[0]):
+        c = parts.order[v, parts.rank[part, v]]
+        bound_pj += parts.column_pj[v, c]
+        choice += parts.columns[v, c]
+    parts.unrolling[part] = u
+    parts.choice[part] = choice
+    parts.value[part, PART_BOUND] = bound_pj
+    parts.stage[part] = stage
+
+
+@njit
+def sketch_parts(case: Case, compute_pj: float, elided: bool, parts: Parts, first: int, last: int) -> None:
+    """Let some unrollings be parts, each under the choice of the least bound that takes no tables."""
+    stage = SPREAD
+    for v in range(parts.columns.shape[0]):
+        if parts.column_counts[v] > 1:
+            stage = SKETCHED
+    for u in range(first, last):
+        parts.rank[u] = 0
+        _add(parts, u, _sketch(case, compute_pj, elided, parts, u), u, stage)
+    parts.stand[COUNT_PARTS] = last
+
+
+@njit
+def has_room(parts: Parts) -> bool:
+    """Whether there is room for all parts that follow from one."""
+    return bool(parts.stand[COUNT_PARTS] + parts.columns.shape[0] <= parts.unrolling.shape[0])
+
+
+@njit
+def spread(case: Case, compute_pj: float, elided: bool, parts: Parts, part: int) -> int:
+    """Add the parts that follow from a part; return how many. There must be room."""
+    parts.stage[part] = SPREAD
+    u = parts.unrolling[part]
+    base_pj = _sketch(case, compute_pj, elided, parts, u)
+    spaces = parts.columns.shape[0]
+    first = spaces - 1
+    while first > 0 and parts.rank[part, first] == 0:
+        first -= 1
+    added = 0
+    for v in range(first, spaces):
+        if parts.rank[part, v] + 1 < parts.column_counts[v]:
+            new = parts.stand[COUNT_PARTS] + added
+            parts.rank[new] = parts.rank[part]
+            parts.rank[new, v] += 1
+            _add(parts, u, base_pj, new, SKETCHED)
+            added += 1
+    parts.stand[COUNT_PARTS] += added
+    return added
+
+
+@njit
+def key_of(mode: int, bound_pj: float, steps: float, power: float) -> float:
+    """What a part is sorted by while it waits; the power is that of the cycles in the product."""
+    if mode == DELAY:
+        return steps
+    return bound_pj * steps**power if mode == PRODUCT else bound_pj
+
+
+def sorted_parts(mode: int, best: Floats, parts: Parts) -> Ints:
+    """Write what all parts are sorted by in a mode; return those that a tile may fit in, sorted."""
+    count = int(parts.stand[COUNT_PARTS])
+    bound_pj, unrolling = parts.value[:count, PART_BOUND], parts.unrolling[:count]
+    steps = parts.steps[unrolling]
+    keys = parts.value[:count, PART_KEY]
+    if mode == CANONICAL:
+        keys[np.lexsort((unrolling, steps, parts.choice[:count]))] = np.arange(count)
+    elif mode == DELAY:
+        keys[:] = steps
+    else:
+        keys[:] = bound_pj * steps ** best[DELAY_POWER] if mode == PRODUCT else bound_pj
+    order = np.argsort(keys, kind="stable")
+    found: Ints = order[np.isfinite(bound_pj[order])]
+    return found
+
+
+def list_all(case: Case, compute_pj: float, elided: bool, parts: Parts) -> Parts:
+    """Return all parts, choices of what is kept outermost, in their order; the unrollings were sketched."""
+    spaces = len(parts.column_counts)
+    count = len(parts.ids) * math.prod(parts.column_counts.tolist())
+    if count > MOST_PARTS:
+        raise InputError(Fault("too many parts to be listed", value=count, allowed=f"at most {MOST_PARTS}"))
+    parts = grown(parts, max(count + spaces, len(parts.unrolling)))
+    part = 0
+    while part < parts.stand[COUNT_PARTS]:
+        if parts.stage[part] == SKETCHED:
+            spread(case, compute_pj, elided, parts, part)
+        part += 1
+    order = np.lexsort((parts.unrolling[:count], parts.choice[:count]))
+    for array in (parts.unrolling, parts.choice, parts.rank, parts.value, parts.stage):
+        array[:count] = array[order]
+    return parts

@@ -1,0 +1,83 @@
+"""The bounds of the search against stored runs of the real ``timeloop-model`` on mappings whose loops end early.
+
+A mapspace that holds one mapping, or all whose loops leave as many passes as its own, has no bound above its energy.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from differential.imperfect import load_mapping, load_record
+from differential.runs import read_records
+from jouleloop.errors import InputError
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapping.reuse import Reuse
+from jouleloop.mapspace.space import FREE, MapSpace, Slot
+from jouleloop.optimum.limit import Watch
+from jouleloop.optimum.residual.optimise import ResidualSearch
+from jouleloop.workload.problem import Problem
+
+FOLDER = Path(__file__).parent / "imperfect_runs"
+FILES = sorted(FOLDER.glob("*.jsonl.xz"))
+
+
+def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace | None:
+    """Return the mapspace of a mapping; ``wide``: of all whose temporal loops leave as many passes.
+
+    None where a loop is longer than what is left to it, which no search does.
+    """
+    dims = problem.shape.dimensions
+    passes = dict(problem.bound)
+    zeros = (0,) * len(dims)
+    temporal, spatial = [], []
+    for level in reversed(mapping.levels):
+        ends = {d: end for d, end, _ in level.spatial}
+        if any(passes[d] < 2 for d in ends):
+            return None
+        passes |= {d: -(-passes[d] // end) for d, end in ends.items()}
+        fixed = tuple(ends.get(d, 1) for d in dims)
+        spatial.append(Slot(fixed, fixed, fixed, zeros) if ends else None)
+        ends = dict(level.temporal)
+        if any(end > passes[d] for d, end in ends.items()):
+            return None
+        left = {d: -(-passes[d] // ends.get(d, 1)) for d in dims}
+        low = tuple(-(-passes[d] // left[d]) for d in dims)
+        high = tuple((passes[d] - 1) // (left[d] - 1) if left[d] > 1 else passes[d] for d in dims)
+        fixed = tuple(ends.get(d, 1) for d in dims)
+        temporal.append(Slot((FREE,) * len(dims), high, low, zeros) if wide else Slot(fixed, fixed, fixed, zeros))
+        passes = left
+    keep = np.array([[space.name in level.keep for space in problem.data_spaces] for level in mapping.levels[::-1]])
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), (keep,), (Reuse(),) * len(temporal))
+
+
+@pytest.mark.parametrize("wide", [False, True], ids=["one", "all of as many passes"])
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+def test_no_bound_is_above_what_timeloop_counts(path: Path, wide: bool) -> None:
+    compared, wrong, shares = 0, [], []
+    for record in read_records(path):
+        problem, target = load_record(record)
+        mapping = load_mapping(record, problem, target)
+        space = around(mapping, problem, target.arch, wide=wide)
+        if space is None:
+            continue
+        try:
+            search = ResidualSearch(space, target.costs, target.semantics)
+        except InputError:
+            continue
+        watch = Watch()
+        watch.begin(None)
+        if search.windows:
+            bound_pj = search.bound_windows(np.inf, watch)
+        else:
+            search.fill_parts(watch)
+            bound_pj = float(search.bounds_pj.min())
+        compared += 1
+        # Some designs cost nothing at all.
+        shares.append((bound_pj + 1e-9) / (record["real"]["energy_pj"] + 1e-9))
+        if shares[-1] > 1 + 1e-9:
+            wrong.append((record["seed"], shares[-1], mapping.compact()))
+    assert wrong == []
+    assert compared >= 40
+    # The bound says something.
+    assert np.median(shares) >= 0.5
