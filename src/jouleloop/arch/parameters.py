@@ -81,12 +81,12 @@ def kind_of(klass: str) -> str | None:
 def pass_by(name: str, klass: object, kind: str | None) -> None:
     """Warn that a component takes no part in any count, as in Timeloop.
 
-    A network counts only where storage names it, which is refused there (``network_read`` and its kin).
+    A network that storage names (``network_read`` and its kin) is checked by `jouleloop.arch.networks`.
 
     Source: Timeloop ``src/model/topology.cpp``, ``ParseTreeSpecs``, which neglects classes that it does not know.
     """
     if kind == "network":
-        why = "where storage names it by network_read or its kin its traffic is counted, and it takes no energy"
+        why = "it takes no energy; its traffic is counted where storage names it by network_read or its kin"
     else:
         why = f"Timeloop knows what has {', '.join((*STORAGE_CLASSES, 'mac'))} or compute in its name"
     _LOG.warning("%s: class %s passed by; %s", name, klass, why)
