@@ -116,11 +116,11 @@ def load_study(
 
 
 def typed(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Return ``data`` with true, false, null and numbers inside nested keys as such.
+    """Return ``data`` with true, false, null and numbers as such.
 
-    Snakemake hands over whatever stands in braces on its command line (``--config 'outputs={specs: true}'``) as text.
+    Snakemake hands over most of what stands on its command line (``--config replace=true``) as text.
     """
-    return {key: _typed(value) if isinstance(value, Mapping) else value for key, value in data.items()}
+    return {key: _typed(value) for key, value in data.items()}
 
 
 def _typed(value: Any) -> Any:

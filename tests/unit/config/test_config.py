@@ -68,12 +68,13 @@ def test_faults_of_all_files_at_once(tmp_path: Path) -> None:
 
 
 def test_what_stands_in_braces_on_the_command_line_of_snakemake() -> None:
-    # Snakemake reads nested values as text.
+    # Snakemake reads nested values as text, and truth values wherever they stand.
     statistics = {"margin": "0.02", "minimum_points": "6"}
     data = config(outputs={"specs": "true", "search_noise": "False"}, chunks={"most": "7"}, statistics=statistics)
     read = load_study(data, ROOT).config
     assert (read.outputs.specs, read.outputs.search_noise) == (True, False)
     assert read.chunks.most == 7
+    assert load_study(config(replace="true"), ROOT).config.replace
     assert (read.statistics.margin, read.statistics.minimum_points) == (0.02, 6)
     with pytest.raises(InputError, match="must be true or false"):
         load_study(data | {"outputs": {"specs": "perhaps"}}, ROOT)
