@@ -32,6 +32,8 @@ MAX_NESTING = 60
 MAX_NODES = 200_000
 MAX_DIGITS = 1000
 _DAY_SECONDS = 86_400
+#: The key of the digest in a sealed file.
+_SEAL = "seal"
 #: Who writes a temporary file, in its name: the machine, and the process there.
 _WRITER = re.compile(r"\.([0-9a-f]{8})-(\d+)\.[^.]*\.part")
 
@@ -262,6 +264,10 @@ def _machine() -> str:
     return _short_digest(socket.gethostname())
 
 
+def _digest(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
+
+
 def _short_digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -285,6 +291,20 @@ def write_text(path: Path, text: str) -> None:
 def write_json(path: Path, value: Any, *, indent: int | None = 1) -> None:
     """Write ``value`` as JSON with sorted keys to ``path`` whole or not at all."""
     write_text(path, json.dumps(value, indent=indent, sort_keys=True, allow_nan=False) + "\n")
+
+
+def write_sealed_json(path: Path, value: dict[str, Any]) -> None:
+    """Write ``value`` as `write_json` does, with a digest of it."""
+    write_json(path, {**value, _SEAL: _digest(value)})
+
+
+def read_sealed_json(path: Path) -> dict[str, Any]:
+    """Return what `write_sealed_json` wrote; raise `InputError` where the file holds anything else."""
+    found = read_json(path)
+    seal = found.pop(_SEAL, None) if isinstance(found, dict) else None
+    if seal is None or seal != _digest(found):
+        raise InputError(Fault("the file is damaged: remove it, and it is made again", str(path)))
+    return dict(found)
 
 
 def write_yaml(path: Path, value: Any, *, header: str = "") -> None:

@@ -136,6 +136,12 @@ def leave_when_told() -> None:
             signal.signal(number, leave)
 
 
+def ignore_interrupts() -> None:
+    """Leave SIGINT to the process that started this one, here and in what this one starts."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 def give_up_when_told(first: Callable[[], None], last: Callable[[], None]) -> None:
     """Let signals call ``first`` and raise `Ended`, and ``last`` where the process has to be left; for good."""
     if threading.current_thread() is not threading.main_thread():
@@ -167,10 +173,13 @@ def _leave_soon(number: int, last: Callable[[], None] = lambda: None) -> None:
 
 
 def _later(seconds: float, what: Callable[[], None]) -> None:
-    timer = threading.Timer(seconds, what)
-    timer.daemon = True
+    def wait() -> None:
+        time.sleep(seconds)
+        what()
+
+    # Not `threading`: a handler may run while the main thread holds the lock that it takes for a new thread.
     with contextlib.suppress(RuntimeError, MemoryError):  # no room for a thread
-        timer.start()
+        _thread.start_new_thread(wait, ())
 
 
 def leave(number: int, frame: FrameType | None = None) -> None:

@@ -176,13 +176,15 @@ def full_disk(bench: Bench, chance: random.Random) -> Counter[str]:
 
 
 def limits(bench: Bench, chance: random.Random) -> Counter[str]:
-    """Take away open files, the size of files or processor time."""
+    """Take away open files, the size of files, processor time or memory."""
     output = bench.fresh("limited")
     what, amounts, ends = chance.choice(
         (
             (resource.RLIMIT_FSIZE, (512, 120_000), (0, 2)),
             (resource.RLIMIT_NOFILE, (24, 120), (0, 2)),
             (resource.RLIMIT_CPU, (1, 12), (0, -signal.SIGKILL, -signal.SIGXCPU)),
+            (resource.RLIMIT_AS, (100 * 10**6, 2000 * 10**6), (0, 2)),
+            (resource.RLIMIT_DATA, (100 * 10**6, 1000 * 10**6), (0, 2)),
         )
     )
     code, text = bench.run(output.name, ((what, chance.randrange(*amounts)),))

@@ -20,6 +20,9 @@ def checked(make):
 checked(memory.prepare)
 if workflow.is_main_process:
     signals.leave_when_told()
+else:
+    # A job is told by the run, whatever it does just then.
+    signals.ignore_interrupts()
 
 from jouleloop.study.lock import free_stale_locks
 from jouleloop.study.runlog import VERBOSE

@@ -9,7 +9,7 @@ from jouleloop.config.load import Study, load_study
 from jouleloop.config.model import ArchitectureEntry, Config
 from jouleloop.engines.protocol import SearchOptions
 from jouleloop.errors import InputError
-from jouleloop.files import write_json
+from jouleloop.files import write_sealed_json
 from jouleloop.optimum.limit import Tell
 from jouleloop.study.chunks import chunk_count, chunk_digest, cut, distinct_layers, read_layers
 from jouleloop.study.compute import ChunkReport, Job, run_chunk
@@ -140,7 +140,7 @@ def write_chunk(path: Path, report: ChunkReport, options: Mapping[str, Any] | No
         "options": digest(options or {})[:16],
         "run": run,
     }
-    write_json(path, note)
+    write_sealed_json(path, note)
 
 
 def expected_chunks(options: Mapping[str, Mapping[str, Any]], layers: Mapping[str, int]) -> dict[str, dict[str, Any]]:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from jouleloop.columns import write_csv, write_table
 from jouleloop.config.load import Study
-from jouleloop.files import read_json
+from jouleloop.files import read_sealed_json
 from jouleloop.study.compute import Job
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.provenance import provenance
@@ -73,4 +73,4 @@ def summary_of(
 def study_summary(table: pd.DataFrame, timings: pd.DataFrame, chunks: Iterable[Path], logs: Path) -> RunSummary:
     """Return the summary of the run that is noted in ``logs``, from the notes of its finished ``chunks``."""
     run = current_run(logs)["run"]
-    return summary_of(table, timings, searches_of(map(read_json, chunks), run), run=run, used=usages(logs, run))
+    return summary_of(table, timings, searches_of(map(read_sealed_json, chunks), run), run=run, used=usages(logs, run))

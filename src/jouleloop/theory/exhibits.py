@@ -1,5 +1,6 @@
 """An exhibit: a table or figure of a paper as a file, the function that makes it and the files that it is made from."""
 
+import hashlib
 import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,7 +8,8 @@ from pathlib import Path
 from typing import Any, cast
 
 from jouleloop.columns import Layout, write_csv
-from jouleloop.files import write_json, write_text
+from jouleloop.errors import Fault, InputError
+from jouleloop.files import is_file, read_bytes, read_text, write_json, write_text
 from jouleloop.theory.papers import PAPERS
 
 
@@ -35,13 +37,23 @@ class Exhibit:
     digits: int | None = None
 
     def make(self, path: Path, needs: tuple[Path, ...] = ()) -> None:
-        """Make the exhibit at ``path`` from the files ``needs``."""
+        """Make the exhibit at ``path`` from the files ``needs``.
+
+        Raises
+        ------
+        InputError
+            Where one of them is not what was written.
+        """
+        for need in needs:
+            _check(need)
         made = self.function()(*needs)
         if path.suffix == ".csv":
             if isinstance(made, str):
                 write_text(path, made)
             else:
                 write_csv(path, made, self.layout(), digits=self.digits)
+            # Exhibits are made from it, and no bit of a text tells that it is wrong.
+            write_text(_seal(path), hashlib.sha256(path.read_bytes()).hexdigest())
         elif path.suffix == ".json":
             write_json(path, made)
         else:
@@ -59,6 +71,17 @@ class Exhibit:
         """Return what defines the columns of the paper's tables."""
         module = importlib.import_module(f"jouleloop.theory.{self.made_by.partition('.')[0]}.columns")
         return cast("Layout", module.COLUMNS)
+
+
+def _seal(path: Path) -> Path:
+    return path.with_name(f".{path.name}.sha256")
+
+
+def _check(path: Path) -> None:
+    """Raise `InputError` where a table was changed since it was made; one from elsewhere is taken as it is."""
+    seal = _seal(path)
+    if is_file(seal) and read_text(seal) != hashlib.sha256(read_bytes(path)).hexdigest():
+        raise InputError(Fault("the file is damaged: remove it, and it is made again", str(path)))
 
 
 def exhibits() -> dict[str, Exhibit]:

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from jouleloop.errors import InputError
 from jouleloop.theory.drawing import write_figure
-from jouleloop.theory.exhibits import exhibits
+from jouleloop.theory.exhibits import Exhibit, exhibits
 from jouleloop.theory.papers import PAPERS
 from paths import ROOT
 
@@ -35,3 +35,16 @@ def test_figures_are_the_same_bytes_and_of_known_formats(tmp_path: Path) -> None
     assert (tmp_path / "first.svg").read_bytes() == (tmp_path / "second.svg").read_bytes()
     with pytest.raises(InputError, match=r"\.svg, \.png"):
         write_figure(Figure(), tmp_path / "figure.gif")
+
+
+def test_a_table_with_a_flipped_bit_is_not_drawn(tmp_path: Path) -> None:
+    table = tmp_path / "crossings.csv"
+    exhibits()["conv/crossings.csv"].make(table)
+    drawn = Exhibit("conv/copy.json", "convolution.tables.crossing_table", ("conv/crossings.csv",))
+    sound = table.read_bytes()
+    for place in range(0, 8 * len(sound), 97):
+        damaged = bytearray(sound)
+        damaged[place // 8] ^= 1 << place % 8
+        table.write_bytes(damaged)
+        with pytest.raises(InputError, match="damaged"):
+            drawn.make(tmp_path / "copy.json", (table,))
