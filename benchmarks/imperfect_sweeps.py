@@ -11,8 +11,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SearchOptions
+from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.growth import fit_growth
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
@@ -77,7 +80,8 @@ def _targets(design: str, factors: Any) -> TargetSet:
 
 
 def _size(layer: Layer, variable: str, point: Any) -> float:
-    return float(point.input_size if variable == "input_size" else layer.sizes[variable])
+    table = pd.DataFrame([{**layer.sizes, "input_size": point.input_size}])
+    return float(evaluate_variable(variable, table)[0])
 
 
 def _print(rows: list[dict[str, Any]], expected: dict[str, str]) -> None:

@@ -8,6 +8,7 @@ both refuse agrees. Left out is the sum of spatial reductions where Timeloop's u
 
 import argparse
 import collections
+import itertools
 import json
 import lzma
 import os
@@ -88,6 +89,7 @@ class Draw:
         keywords: dict[str, tuple[str, ...]] | None = None,
         *,
         wired: bool = False,
+        named: bool = False,
     ) -> None:
         self.random = random.Random(number)
         self.left: dict[str, int] = {}
@@ -115,11 +117,28 @@ class Draw:
                 drawn["network_word_bits"] = drawn.pop("network-word-bits")
             drawn |= {"tile-width": 50} if "wire-energy" in drawn and "tile-width" not in drawn else {}
             item["attributes"] |= drawn
+        if named:
+            self.name_networks(local, tables)
         for directive in self.documents["mapping"]["mapping"] if keywords else ():
             for key in (keywords or {})[directive["type"]]:
                 named = [space for space in self.spaces if self.maybe(0.3)]
                 if self.maybe(0.6):
                     directive[key] = named
+
+    def name_networks(self, local: list[dict[str, Any]], tables: list[dict[str, Any]]) -> None:
+        """Put networks of their own between levels: one that multicasts into the next, one that brings back."""
+        nodes = list(local)
+        for index, (outer, inner) in enumerate(itertools.pairwise(nodes)):
+            if self.maybe(0.5):
+                into, back = (
+                    ("network_operand", "network_result") if inner is nodes[-1] else ("network_fill", "network_drain")
+                )
+                outer["attributes"] |= {"network_read": f"in{index}", "network_update": f"out{index}"}
+                inner["attributes"] |= {into: f"in{index}", back: f"out{index}"}
+                for name in (f"in{index}", f"out{index}"):
+                    attributes = {"action_name": "transfer", "datawidth": 16}
+                    local.append({"name": name, "class": "SimpleMulticast", "attributes": attributes})
+                    tables.append({"name": f"system.{name}", "actions": [{"name": "transfer", "energy": 0}]})
 
     def problem(self) -> dict[str, Any]:
         """Return shape and instance of a random layer; its dimensions, bounds and data spaces are noted."""
@@ -268,6 +287,7 @@ def main() -> int:
     parser.add_argument("--semantics", choices=RULES, default="timeloop-3.0.3", help="rules of the Timeloop that runs")
     parser.add_argument("--keywords", action="store_true", help="tell levels at random what not to reuse")
     parser.add_argument("--wired", action="store_true", help="let networks take energy")
+    parser.add_argument("--named", action="store_true", help="let levels name networks")
     parser.add_argument("--store", type=Path, help="JSON file (.xz) for what Timeloop says of every design")
     given = parser.parse_args()
     stored: dict[int, Any] = {}
@@ -278,7 +298,7 @@ def main() -> int:
     tally: collections.Counter[str] = collections.Counter()
     fields = 0
     for number in range(given.first, given.first + given.count):
-        documents = Draw(number, tables, keywords, wired=given.wired).documents
+        documents = Draw(number, tables, keywords, wired=given.wired, named=given.named).documents
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for file, data in documents.items():

@@ -26,7 +26,8 @@ from jouleloop.workload.timeloop_problem import problem_from
 from paths import REFERENCE
 
 FOLDER = REFERENCE / "keywords"
-WIRED = 3000
+#: From these numbers on networks take energy, or levels name them.
+WIRED, NAMED = 3000, 5000
 VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
@@ -35,11 +36,13 @@ PARTS = 4
 def documents(number: str, semantics: str) -> dict[str, Any]:
     module = drawn()
     names = (getattr(module, name) for name in VERSIONS[semantics])
-    found: dict[str, Any] = module.Draw(int(number), *names, wired=int(number) >= WIRED).documents
+    found: dict[str, Any] = module.Draw(
+        int(number), *names, wired=WIRED <= int(number) < NAMED, named=int(number) >= NAMED
+    ).documents
     return found
 
 
-@pytest.mark.parametrize("kind", ["", "wired-"])
+@pytest.mark.parametrize("kind", ["", "wired-", "named-"])
 @pytest.mark.parametrize("semantics", VERSIONS)
 def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Path) -> None:
     wrong, told, fields = [], 0, 0
@@ -60,13 +63,14 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
         before = ours(design, tmp_path, semantics)
         told += before is None or before.levels != mine.levels or before.networks != mine.networks
     assert wrong == []
-    assert fields > 5_000
-    assert told > 40
+    assert fields > 2_000
+    assert told > 15
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_search_finds_the_optimum_of_the_real_mapper(part: int) -> None:
-    records = [r for kind in ("", "wired-") for r in read_records(FOLDER / f"{kind}searches.jsonl.xz")[part::PARTS]]
+    kinds = ("", "wired-", "outermost-")
+    records = [r for kind in kinds for r in read_records(FOLDER / f"{kind}searches.jsonl.xz")[part::PARTS]]
     found = [compare(*from_record(record)) for record in records]
     assert [one.line() for one in found if one.verdict not in ("equal", "refused")] == []
     assert sum(one.verdict == "equal" for one in found) > 0.6 * len(found)

@@ -117,6 +117,8 @@ class Architecture:
         Constraints that stood on the nodes of the file, each with its ``target`` and ``type``.
     fanout_names
         Storage level that carries the fan-out of each container of a v0.4 file, by the container's name.
+    networks
+        Names of the networks that levels name; the model takes them for free.
     components
         Definitions of compound components that stood in the same file, for energy estimators.
     plain
@@ -135,6 +137,7 @@ class Architecture:
     constraints: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
     fanout_names: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     components: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
+    networks: tuple[str, ...] = field(default=(), hash=False, compare=False)
     plain: bool = field(default=False, hash=False, compare=False)
 
     def __post_init__(self) -> None:

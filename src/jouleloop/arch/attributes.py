@@ -64,7 +64,6 @@ def canonical(attributes: Mapping[str, Any]) -> dict[str, Any]:
 
 _BOTH = (STORAGE, COMPUTE)
 _SPARSE = "sparse tensors are not supported by the model"
-_WIRED = "networks of their own are not supported by the model"
 
 #: Counted as Timeloop counts them.
 _COUNTED = (
@@ -101,12 +100,6 @@ _REFUSED = (
     Known(("addr-gen-energy",), refused="energy of address generation is not counted", harmless=(0,)),
     Known(("network_fill_latency",), refused="latency of networks is not counted", harmless=(0,)),
     Known(("network_drain_latency",), refused="latency of networks is not counted", harmless=(0,)),
-    Known(("network_read",), refused=_WIRED),
-    Known(("network_fill",), refused=_WIRED),
-    Known(("network_drain",), refused=_WIRED),
-    Known(("network_update",), refused=_WIRED),
-    Known(("network_operand",), (COMPUTE,), refused=_WIRED),
-    Known(("network_result",), (COMPUTE,), refused=_WIRED),
     Known(("allow_overbooking",), refused="overbooking is not supported by the model", harmless=(False, 0)),
     Known(("metadata_storage_width",), refused=_SPARSE, harmless=(0,)),
     Known(("metadata_storage_depth",), refused=_SPARSE, harmless=(0,)),
@@ -119,8 +112,15 @@ _REFUSED = (
     Known(("num-ports", "n_ports"), refused="Timeloop ends with an error", harmless=(1, 2)),
 )
 
-#: Read by Timeloop, with no effect on any count, energy or cycle once energies are given.
+#: Read by Timeloop, with no effect on any count, energy or cycle once energies are given; networks that levels name are
+#: checked in `jouleloop.arch.networks`.
 _NEUTRAL = (
+    Known(("network_read",)),
+    Known(("network_fill",)),
+    Known(("network_drain",)),
+    Known(("network_update",)),
+    Known(("network_operand",), (COMPUTE,)),
+    Known(("network_result",), (COMPUTE,)),
     Known(("fill_latency",)),
     Known(("drain_latency",)),
     Known(("num-banks", "n_banks")),

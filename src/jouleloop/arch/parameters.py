@@ -81,12 +81,12 @@ def kind_of(klass: str) -> str | None:
 def pass_by(name: str, klass: object, kind: str | None) -> None:
     """Warn that a component takes no part in any count, as in Timeloop.
 
-    A network counts only where storage names it, which is refused there (``network_read`` and its kin).
+    A network that storage names (``network_read`` and its kin) is checked by `jouleloop.arch.networks`.
 
     Source: Timeloop ``src/model/topology.cpp``, ``ParseTreeSpecs``, which neglects classes that it does not know.
     """
     if kind == "network":
-        why = "a network counts only where storage names it by network_read or its kin"
+        why = "it takes no energy; its traffic is counted where storage names it by network_read or its kin"
     else:
         why = f"Timeloop knows what has {', '.join((*STORAGE_CLASSES, 'mac'))} or compute in its name"
     _LOG.warning("%s: class %s passed by; %s", name, klass, why)
@@ -264,7 +264,8 @@ def _block_and_cluster(read: _Reader, word_bits: int) -> tuple[int, int]:
 
 
 def _capacity_words(read: _Reader, component: Component, word_bits: int, block: int) -> int | None:
-    entries, depth, kilobytes = read.whole(("entries",)), read.whole(_DEPTH), read.whole(("sizeKB",))
+    # A level of no size may stand for a fan-out; no mapping stores anything there.
+    entries, depth, kilobytes = read.whole(("entries",), 0), read.whole(_DEPTH, 0), read.whole(("sizeKB",))
     if kilobytes is not None and (entries is not None or depth is not None):
         other = next(k for k in ("entries", *_DEPTH) if read.attributes.get(k) is not None)
         text = f"the size is given twice, here and by {other}: Timeloop ends with an error"

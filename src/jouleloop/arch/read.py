@@ -6,6 +6,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.change import change
+from jouleloop.arch.networks import check_networks, named_networks
 from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
 from jouleloop.documents.load import load_document
@@ -120,6 +121,8 @@ def architecture_from(
     compute = [node for node in found_nodes.levels if isinstance(node, ComputeLevel)]
     if not faults:
         faults += _check(levels, compute)
+    if not faults:
+        faults += check_networks(levels, compute[0], found_nodes.networks)
     raise_all(faults)
     for level in levels:  # so that a front end's own output knows its containers too
         if level.name.startswith("inter_") and level.name.endswith("_spatial"):
@@ -132,6 +135,7 @@ def architecture_from(
         constraints=tuple(found_nodes.constraints),
         fanout_names=found_nodes.fanout_names,
         components=component_classes(data) or (),
+        networks=named_networks(levels),
         plain=plain,
     )
 

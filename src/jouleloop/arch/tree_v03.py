@@ -120,6 +120,8 @@ def _local(
     else:
         own = attributes
     if kind not in ("storage", "compute"):
+        if kind == "network":
+            nodes.networks[name] = {"class": klass, "attributes": own}
         pass_by(name, klass, kind)
         return
     mesh = _mesh(name, canonical(own), instances, faults)

@@ -37,6 +37,7 @@ class Nodes:
     constraints: list[dict[str, Any]] = field(default_factory=list)
     fanout_names: dict[str, str] = field(default_factory=dict)
     plain: bool = False
+    networks: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def read_nodes(
@@ -280,6 +281,8 @@ class _Walk:
         if kind == "nothing":
             return
         if kind not in ("storage", "compute"):
+            if kind == "network":
+                self.nodes.networks[name] = {"class": klass, "attributes": attributes}
             pass_by(name, klass, kind)
             return
         build = storage_level if kind == "storage" else compute_level

@@ -159,6 +159,7 @@ def estimate_costs(
         found = _level(level, estimators, faults, tell, answered)
         if found is not None:
             levels.append(found)
+    faults += _network_faults(arch, estimators)
     compute_pj, compute_source, compute_kind = 0.0, "", ""
     answer = _ask(arch.compute, estimators, faults, tell, answered, COMPUTE_ACTIONS)
     if answer is not None:
@@ -170,6 +171,21 @@ def estimate_costs(
     name = "+".join(e.name for e in estimators if e.name in answered) or "+".join(e.name for e in estimators)
     asked = tuple((e.kind, e.name, e.digest()) for e in estimators)
     return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked)
+
+
+def _network_faults(arch: Architecture, estimators: Sequence[Estimator]) -> list[Fault]:
+    """Return a fault for every network that a level names and a table charges: they are taken for free."""
+    faults = []
+    for estimator in (one for one in estimators if isinstance(one, ErtEstimator)):
+        for name in arch.networks:
+            found = estimator.energy_pj.get(name)
+            if found is None:
+                text = "has no table of a network that levels name, where Timeloop ends"
+                faults.append(Fault(text, estimator.file or None, name))
+            elif any(found.values()):
+                text = "energy of a network that levels name is not counted"
+                faults.append(Fault(text, estimator.file or None, name, max(found.values()), "0"))
+    return faults
 
 
 def load_costs(arch: Architecture, table_path: Path) -> EnergyCosts:

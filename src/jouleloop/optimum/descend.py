@@ -85,7 +85,16 @@ from jouleloop.optimum.bounds import admits, further
 from jouleloop.optimum.closure import whole_state
 from jouleloop.optimum.lattice import digit, index_of
 from jouleloop.optimum.order import decode_order, encode_order, free_group, order_after, pop, push, sort_by_rank
-from jouleloop.optimum.path import cross, floor_pj_of, least_cycles, next_cut, place_loops, read_tile, state_of
+from jouleloop.optimum.path import (
+    cross,
+    enter_pj,
+    floor_pj_of,
+    least_cycles,
+    next_cut,
+    place_loops,
+    read_tile,
+    state_of,
+)
 
 #: Work of one evaluation and of one order, where listing a tile is 1 (measured).
 _EVALUATION_TICKS, _ORDER_TICKS = 30, 4
@@ -435,11 +444,14 @@ def _list_orders(
     moving = np.empty(dims, np.int64)
     extent = np.empty(dims, np.int64)
     ahead = np.empty((3, dims), np.int64)
+    index = np.empty(dims, np.int64)
     profile = stack.profile[level]
+    innermost = -1
     n = 0
     for d in range(dims):
         target[d] = digit(axis, point, d)
-        if target[d] != digit(axis, path.node[level, POINT], d):
+        index[d] = digit(axis, path.node[level, POINT], d)
+        if target[d] != index[d]:
             moving[n] = d
             n += 1
     sort_by_rank(slots, level, moving, n)
@@ -449,6 +461,16 @@ def _list_orders(
     while more:
         counters[TICKS] += _ORDER_TICKS
         profile[ORDERS] += 1
+        if log.used[0] < 0 and start == 0 and stop > 1 and moving[0] != innermost:
+            # All orders of one innermost loop follow each other, and the tables bound them together.
+            innermost = moving[0]
+            inward_pj = enter_pj(case, path, level, index, target, moving, n, innermost)
+            if beaten(mode, best, path.certain_pj[level] + inward_pj, steps):
+                counters[CUT_BOUND] += 1
+                profile[ORDERS_OUT] += 1
+                moving[1:stop] = moving[1:stop][::-1].copy()
+                more = order_after(moving, start, stop)
+                continue
         certain_pj, bound_pj = _bound_order(case, path, elided, level, point, target, moving, n, extent)
         cycles = steps
         if log.used[0] < 0:

@@ -129,33 +129,42 @@ def state_of(case: Case, path: Path, inner_point: int, total: int) -> int:
 
 
 @njit
-def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int) -> float:
-    """Least energy [pJ] below a cut of the tile over all orders of its loops, from the tables alone."""
+def enter_pj(
+    case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int, innermost: int
+) -> float:
+    """Least energy [pJ] below a cut of the tile ``index`` over all orders of its loops with this one innermost."""
     axis = case.grid.axis
     pair_of = case.grid.pair_of
     weight = case.grid.state
-    enter = case.tables.enter
+    loops = path.node[level, LOOPS]
+    kind = axis[innermost, KIND]
+    alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1, DIM], KIND] == kind
+    for b in range(n):
+        if axis[moving[b], KIND] != kind:
+            alone = False
+    state = 0
+    for d in range(axis.shape[0]):
+        now = target[d]
+        if kind >= 0 and axis[d, KIND] == kind:
+            start = _run_start(case, path, loops, kind, d, index[d]) if alone else index[d]
+            now = pair_of[d, start, now]
+        state += now * weight[kind, d]
+    return float(case.tables.enter[level, innermost, state])
+
+
+@njit
+def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int) -> float:
+    """Least energy [pJ] below a cut of the tile over all orders of its loops, from the tables alone."""
     loops = path.node[level, LOOPS]
     if n == 0:
         if loops == 0:
             return float(case.tables.ahead[level, 0])
-        return float(enter[level, path.loops[loops - 1, DIM], state_of(case, path, path.node[level, POINT], loops)])
+        return float(
+            case.tables.enter[level, path.loops[loops - 1, DIM], state_of(case, path, path.node[level, POINT], loops)]
+        )
     least_pj = np.inf
     for a in range(n):
-        j = moving[a]
-        kind = axis[j, KIND]
-        alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1, DIM], KIND] == kind
-        for b in range(n):
-            if axis[moving[b], KIND] != kind:
-                alone = False
-        state = 0
-        for d in range(axis.shape[0]):
-            now = target[d]
-            if kind >= 0 and axis[d, KIND] == kind:
-                start = _run_start(case, path, loops, kind, d, index[d]) if alone else index[d]
-                now = pair_of[d, start, now]
-            state += now * weight[kind, d]
-        least_pj = min(least_pj, enter[level, j, state])
+        least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, n, moving[a]))
     return least_pj
 
 

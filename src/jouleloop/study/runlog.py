@@ -38,11 +38,11 @@ class Usage:
     run
         Identity of the run.
     seconds, cpu_seconds
-        Wall clock and processor time from the start of the process.
+        Wall clock and processor time from the start of the process, processes that it started included.
     start_cpu_seconds
         Processor time until the job began its work: starting Python and importing.
     peak_memory_mb
-        Greatest resident memory of the process.
+        Greatest resident memory of the process, or of one that it started.
     """
 
     stage: str
@@ -157,12 +157,14 @@ def _note_usage(log: Path, seconds: float, start_cpu_seconds: float) -> None:
     parts = log.parts
     inside = parts[parts.index(LOGS.name) + 1 :] if LOGS.name in parts else (log.name,)
     folder = Path(*parts[: len(parts) - len(inside)])
-    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / _MEMORY_UNIT_MB
+    # Processes that it has waited for belong to it: figures are drawn by some.
+    others = resource.getrusage(resource.RUSAGE_CHILDREN)
+    memory = max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, others.ru_maxrss) / _MEMORY_UNIT_MB
     usage = Usage(
         stage=Path(inside[0]).stem,
         run=current_run(folder)["run"],
         seconds=round(seconds, 3),
-        cpu_seconds=round(time.process_time(), 3),
+        cpu_seconds=round(time.process_time() + others.ru_utime + others.ru_stime, 3),
         start_cpu_seconds=round(start_cpu_seconds, 3),
         peak_memory_mb=round(memory, 1),
     )

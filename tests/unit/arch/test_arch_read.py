@@ -169,7 +169,7 @@ def test_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
 
 
 def test_all_faults_are_reported(tmp_path: Path) -> None:
-    text = (MINIMAL % "0").replace("class: intmac}", "class: intmac, attributes: {datawidth: 0}}")
+    text = (MINIMAL % "-1").replace("class: intmac}", "class: intmac, attributes: {datawidth: 0}}")
     with pytest.raises(InputError) as caught:
         read(text, tmp_path)
     assert len(caught.value.faults) == 2

@@ -10,6 +10,7 @@ _BANNER = re.compile(r"=== (.*) ===\s*")
 _SPACE = re.compile(r"    (\w+):\s*")
 _NUMBER = re.compile(r" {4,}([^:]+?) *: *(-?[\d.]+(?:[eE][+-]?\d+)?)%?(?:\s.*)?")
 _INGRESS = re.compile(r"\s*@multicast (\d+) @scatter (\d+): ([-\d.eE+]+)\s*")
+_NUMBERED = re.compile(r"Network \d+")
 _NETWORK = re.compile(r"(\S.*) <==> (\S.*?)\s*")
 _SECTIONS = re.compile(r"^(Networks|Operational Intensity Stats|Summary Stats)\n-+\n", re.MULTILINE)
 
@@ -108,6 +109,10 @@ def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
             space, numbers, ingress = "", {}, []
             if match:
                 current = networks.setdefault(f"{match[1]}<==>{match[2]}", {})
+        elif _NUMBERED.fullmatch(line):
+            # A network that the design names has no ends in its name: what follows belongs to no boundary.
+            close()
+            current, space = {}, ""
         elif match := _SPACE.fullmatch(line):
             close()
             space, numbers, ingress = match[1], {}, []
