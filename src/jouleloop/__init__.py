@@ -9,6 +9,7 @@ before it does. Modules below are the project's own and may change at any time.
 """
 
 import importlib
+import os
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ __all__ = [
     "search",
     "sweep",
 ]
+
+# A job of a run is told to end by the run; Ctrl-C, which reaches both, must not break its imports.
+if os.environ.get("JOULELOOP_JOB"):
+    importlib.import_module("jouleloop.signals").ignore_interrupts()
 
 #: Where each name comes from.
 _HOMES = {

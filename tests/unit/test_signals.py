@@ -127,3 +127,17 @@ def test_what_a_search_is_asked_by_a_signal() -> None:
         assert signal.getsignal(signal.SIGINT) is before
     assert asked == [True]
     assert signals.exit_code() == 130
+
+
+def test_a_job_of_a_run_is_not_interrupted_among_its_imports(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JOULELOOP_JOB", "1")
+    code, text = outcome("""
+        os.kill(os.getpid(), signal.SIGINT)
+        print("imports", flush=True)
+        with signals.ended_by_signals():
+            try:
+                os.kill(os.getpid(), signal.SIGINT)
+            except signals.Ended:
+                print("told", flush=True)
+        """)
+    assert (code, text) == (0, "imports\ntold\n")

@@ -20,9 +20,8 @@ def checked(make):
 checked(memory.prepare)
 if workflow.is_main_process:
     signals.leave_when_told()
-else:
-    # A job is told by the run, whatever it does just then.
-    signals.ignore_interrupts()
+# Jobs leave Ctrl-C to this process, which tells them (see jouleloop/__init__.py).
+os.environ["JOULELOOP_JOB"] = "1"
 
 from jouleloop.study.lock import free_stale_locks
 from jouleloop.study.runlog import VERBOSE
