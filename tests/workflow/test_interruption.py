@@ -103,7 +103,8 @@ def test_snakemake_is_told_to_end(study: Make, undisturbed: Any, tmp_path: Path,
     jobs = children(run.process.pid)
     os.kill(run.process.pid, number)
     code, text = run.wait()
-    assert code == 1, text
+    # Snakemake's own end, or ours where it takes too long.
+    assert code in (1, 128 + number), text
     assert clean(text), text
     assert "SIGSEGV" not in text, text
     until(lambda: not any((Path("/proc") / str(job) / "exe").exists() for job in jobs))
