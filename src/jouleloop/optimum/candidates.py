@@ -158,7 +158,7 @@ class Candidates:
             ids[:, k : k + 2] = moved[first]
         code = np.zeros(len(ids), np.int64)
         for level, own in enumerate(rows):
-            if code.max(initial=0) > np.iinfo(np.int64).max // (2 * len(own)):
+            if code.max(initial=0) > np.iinfo(np.int64).max // (2 * max(1, len(own))):
                 code = np.unique(code, return_inverse=True)[1]
             code = code * len(own) + ids[:, level]
         _, first, group = np.unique(code, return_index=True, return_inverse=True)
