@@ -48,7 +48,8 @@ def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace 
         temporal.append(Slot((FREE,) * len(dims), high, low, zeros) if wide else Slot(fixed, fixed, fixed, zeros))
         passes = left
     keep = np.array([[space.name in level.keep for space in problem.data_spaces] for level in mapping.levels[::-1]])
-    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), (keep,), (Reuse(),) * len(temporal))
+    columns = tuple(keep[None, :, v] for v in range(keep.shape[1]))
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, (Reuse(),) * len(temporal))
 
 
 @pytest.mark.parametrize("wide", [False, True], ids=["one", "all of as many passes"])
