@@ -136,6 +136,11 @@ def leave_when_told() -> None:
             signal.signal(number, leave)
 
 
+def leave_interrupts_to_this() -> None:
+    """Let this process alone take Ctrl-C, of those that it starts; it tells them (see ``jouleloop/__init__.py``)."""
+    os.environ["JOULELOOP_JOB"] = "1"
+
+
 def ignore_interrupts() -> None:
     """Leave SIGINT to the process that started this one, here and in what this one starts."""
     if threading.current_thread() is threading.main_thread():

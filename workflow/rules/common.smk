@@ -20,8 +20,7 @@ def checked(make):
 checked(memory.prepare)
 if workflow.is_main_process:
     signals.leave_when_told()
-# Jobs leave Ctrl-C to this process, which tells them (see jouleloop/__init__.py).
-os.environ["JOULELOOP_JOB"] = "1"
+signals.leave_interrupts_to_this()
 
 from jouleloop.study.lock import free_stale_locks
 from jouleloop.study.runlog import VERBOSE
