@@ -24,7 +24,7 @@ def frames(frame: FrameType | None) -> Iterator[str]:
     """Yield the functions of this package on the stack, the innermost first, without what Typer needs."""
     while frame is not None:
         module = frame.f_globals.get("__name__", "")
-        if module.startswith("jouleloop.") and not module.startswith("jouleloop.terminal"):
+        if module.startswith("jouleloop.") and not module.startswith(("jouleloop.terminal", "jouleloop.cli.app")):
             yield f"{module.removeprefix('jouleloop.')}.{frame.f_code.co_qualname}"
         frame = frame.f_back
 

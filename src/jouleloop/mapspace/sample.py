@@ -1,5 +1,6 @@
 """Mappings drawn at random from a mapspace, as a random search draws them."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 import numpy as np
@@ -7,7 +8,7 @@ import numpy as np
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import FREE, MOST_LISTED, MapSpace, divisors
-from jouleloop.mapspace.spatial import Unrolling, unrollings
+from jouleloop.mapspace.spatial import Arrangement, Unrolling, unrollings
 
 Limits = tuple[tuple[int, int, int], ...]
 
@@ -32,7 +33,6 @@ def sample_mappings(space: MapSpace, count: int, *, seed: int = 0) -> list[Mappi
 
 def _draw(space: MapSpace, place: Unrolling, generator: np.random.Generator) -> Mapping:
     names = space.problem.shape.dimensions
-    spaces = [s.name for s in space.problem.data_spaces]
     keep = _draw_keep(space, generator)
     times = []
     for d, bound in enumerate(space.problem.bounds):
@@ -41,19 +41,43 @@ def _draw(space: MapSpace, place: Unrolling, generator: np.random.Generator) -> 
         if not options:
             raise InputError(Fault("no temporal factors satisfy the constraints", field=names[d], value=rest))
         times.append(options[int(generator.integers(len(options)))])
+    ties = [generator.permutation(len(names)) for _ in space.temporal]
+    loops = [choices[int(generator.integers(len(choices)))] for choices in place.arrangements]
+    return assembled(space, times, loops, keep, ties)
+
+
+def assembled(
+    space: MapSpace,
+    times: Sequence[Sequence[int]],
+    loops: Sequence[Arrangement],
+    keep: np.typing.NDArray[np.bool_],
+    ties: Sequence[Sequence[int] | np.typing.NDArray[np.int64]],
+) -> Mapping:
+    """Return a mapping of a mapspace in the words of the problem.
+
+    Parameters
+    ----------
+    times
+        Temporal factors by dimension and level, innermost level first, as everything here.
+    loops
+        Spatial loops by level, outermost loop first.
+    keep
+        Shape (levels, data spaces).
+    ties
+        By level, what orders the loops that the constraints leave in any order: a number for each dimension.
+    """
+    names = space.problem.shape.dimensions
+    spaces = [s.name for s in space.problem.data_spaces]
     levels = []
     for position, name in enumerate(space.arch.level_names):
         k = len(space.temporal) - 1 - position
-        tie = generator.permutation(len(names))
-        rank = space.temporal[k].rank
+        tie, rank = ties[k], space.temporal[k].rank
         order = sorted((d for d in range(len(names)) if times[d][k] > 1), key=lambda d: (rank[d], tie[d]), reverse=True)
-        choices = place.arrangements[k]
-        loops = choices[int(generator.integers(len(choices)))]
         levels.append(
             LevelMapping(
                 name,
                 tuple((names[d], times[d][k]) for d in order),
-                tuple((names[d], factor, "XY"[axis]) for d, factor, axis in loops),
+                tuple((names[d], factor, "XY"[axis]) for d, factor, axis in loops[k]),
                 frozenset(s for v, s in enumerate(spaces) if keep[k, v]),
                 space.reuse[k],
             )

@@ -46,6 +46,10 @@ class Slot:
     rank: tuple[int, ...]
     split: int | None = None
 
+    def is_open(self, d: int) -> bool:
+        """Whether the constraints leave the factor of a dimension open."""
+        return self.fixed[d] == FREE
+
     def may_loop(self, d: int) -> bool:
         """Whether a dimension may have a factor above 1 here."""
         return self.fixed[d] > 1 or (self.fixed[d] == FREE and self.most[d] > 1)

@@ -10,7 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
-from jouleloop.mapspace.space import FREE, MapSpace, Slot
+from jouleloop.mapspace.space import MapSpace, Slot
 from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, factor_choices, fits_mesh
 from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
 from jouleloop.optimum.arrays import HALO, IDLE
@@ -217,14 +217,14 @@ class _Listing:
     def __init__(self, space: MapSpace, stopped: Callable[[], bool]) -> None:
         self.space, self.stopped, self.whole = space, stopped, True
         bounds, time = space.problem.bounds, space.temporal
-        fixed = [math.prod(slot.fixed[d] for slot in time if slot.fixed[d] != FREE) for d in range(len(bounds))]
+        fixed = [math.prod(slot.fixed[d] for slot in time if not slot.is_open(d)) for d in range(len(bounds))]
         lefts: list[Factors] = [tuple([bound // f for bound, f in zip(bounds, fixed, strict=True)])]
         ones = (1,) * len(bounds)
         #: What is left of every unrolling so far: its place in ``lefts``.
         left: Ints = np.zeros(1, np.int64)
         ids: list[Ints] = []
         self.rows: list[list[Factors]] = []
-        closed = [d for d in range(len(bounds)) if all(slot.fixed[d] != FREE for slot in time)]
+        closed = [d for d in range(len(bounds)) if not any(slot.is_open(d) for slot in time)]
         for level, slot in enumerate(space.spatial):
             if slot is None:
                 self.rows.append([ones])

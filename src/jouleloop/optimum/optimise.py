@@ -14,6 +14,7 @@ from jouleloop.mapspace.space import MapSpace, slot_array
 from jouleloop.model.arrays import CAPACITY, SPATIAL, TEMPORAL, Floats, Ints, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
+from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.optimum.arrays import (
     BEST_CYCLES,
@@ -33,7 +34,6 @@ from jouleloop.optimum.arrays import (
     LIMIT_PRODUCT,
     NODES,
     PRODUCT,
-    STOPPED,
     TABLED,
     VISITED,
     Found,
@@ -42,6 +42,7 @@ from jouleloop.optimum.arrays import (
     new_found,
 )
 from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.climb import climb
 from jouleloop.optimum.limit import MEMORY, Progress, Watch
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.result import Profile, SearchResult
@@ -153,8 +154,6 @@ class Search:
 
         solver.start(mode, best)
         stopped = self.watch.run(lambda: solver.run(mode, best, counters, found), counters, progress)
-        if found.arrangement[0] < 0 and not counters[STOPPED] and mode != CANONICAL and stopped:
-            solver.dive(mode, best, counters, found)
         if not stopped and not solver.whole:
             stopped = self.watch.asked() or MEMORY
         return (found if found.arrangement[0] >= 0 else None), stopped
@@ -238,25 +237,26 @@ def search_mapspace(
     result = SearchResult(
         "ok", objective=objective, mapspace_size=space.size, index_factorizations=space.index_factorizations
     )
-    if not len(search.candidates.ids):
+    if not len(search.candidates.ids) and search.candidates.whole:
         spent = time.perf_counter() - started
-        if not search.candidates.whole:
-            stopped = watch.asked() or MEMORY
-            reason = f"stopped ({stopped}) before a mapping was found"
-            return replace(result, status="no_mapping", reason=reason, stopped=stopped, seconds=spent)
         return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=spent)
     first = OBJECTIVES[objective[0]]
     mode = mode_of(first)
     clock.append(time.process_time())
     best = new_best(delay_power=delay_power_of(first))
-    winner, stopped = search.run(mode, best, counters, first)
-    open_bound = search.lower_bound(first)
+    if not len(search.candidates.ids):
+        winner, stopped, open_bound = None, watch.asked() or MEMORY, 0.0
+    else:
+        winner, stopped = search.run(mode, best, counters, first)
+        open_bound = search.lower_bound(first)
     clock.append(time.process_time())
     if winner is None:
-        reason = f"stopped ({stopped}) before a mapping was found" if stopped else _no_tile(search)
-        lower = open_bound if stopped else 0.0
-        spent = time.perf_counter() - started
-        return replace(result, status="no_mapping", reason=reason, lower_bound=lower, stopped=stopped, seconds=spent)
+        if stopped:
+            known = replace(result, stopped=stopped, visited=int(counters[VISITED]), lower_bound=open_bound)
+            found = _climbed(known, space, costs, first, semantics)
+        else:
+            found = replace(result, status="no_mapping", reason=_no_tile(search))
+        return replace(found, seconds=time.perf_counter() - started)
     proven = not stopped
     if not stopped and objective == _NEXT:
         best = new_best(limit_pj=best[BEST_PJ] * (1 + NEXT_METRIC))
@@ -278,7 +278,7 @@ def search_mapspace(
         if stopped:
             proof += f"; stopped ({stopped}) before all ties were compared"
     else:
-        proof = f"stopped ({stopped}) before it ended; no mapping is below the bound"
+        proof = _stopped_proof(stopped)
     return replace(
         result,
         mapping=mapping,
@@ -296,6 +296,29 @@ def search_mapspace(
         seconds=time.perf_counter() - started,
         profile=search.profile(dict(zip(_STAGES, np.diff(clock).tolist(), strict=True))) if watch.profile else None,
     )
+
+
+def _climbed(stopped: SearchResult, space: MapSpace, costs: EnergyCosts, by: Objective, semantics: str) -> SearchResult:
+    """Return what is known where a search had to stop before it had a mapping: one that was found another way."""
+
+    def evaluate(mapping: Mapping) -> Evaluation:
+        return evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
+
+    found = climb(space, evaluate, by.value)
+    if found is None:
+        reason = f"stopped ({stopped.stopped}) before a mapping was found"
+        return replace(stopped, status="no_mapping", reason=reason)
+    return replace(
+        stopped,
+        mapping=found.mapping,
+        evaluation=found.evaluation,
+        lower_bound=min(found.value, stopped.lower_bound),
+        proof=_stopped_proof(stopped.stopped),
+    )
+
+
+def _stopped_proof(stopped: str) -> str:
+    return f"stopped ({stopped}) before it ended; no mapping is below the bound"
 
 
 def _ties(mode: int, best: Floats, several: bool) -> Floats:

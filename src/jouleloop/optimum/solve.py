@@ -55,7 +55,6 @@ from jouleloop.optimum.arrays import (
     RATE,
     ROOM,
     SKETCHED,
-    SPREAD,
     STEPS,
     STOPPED,
     TABLED,
@@ -100,7 +99,7 @@ from jouleloop.signals import struck
 _DIVE_TICKS, _MOST_DIVES = 20_000, 8
 _NEVER = 1 << 62
 #: Work of the parts that follow from one, and of a last descent when a search has to stop without any mapping.
-_SPREAD_TICKS, _LAST_TICKS = 100, 200_000
+_SPREAD_TICKS = 100
 #: Unrollings that are sketched between two looks at whether to stop.
 _SKETCHED_AT_ONCE = 8192
 #: Most entries of all tables together, 400 MB of them. Where it takes more, tables know less of where runs started:
@@ -418,33 +417,6 @@ class Solver:
         self.parts.runs[u] = len(known.members), len(known.members) + len(members), ordered
         counts, loops = self.candidates.loops_after(known.counts, known.loops)
         self.arrangements = Arrangements(counts, loops, np.concatenate([known.members, members]))
-
-    def dive(self, mode: int, best: Floats, counters: Ints, found: Found) -> None:
-        """Follow some parts to a mapping, where that is quick, though the search has to stop."""
-        for bare in (False, True):
-            if bare:
-                self._add_barest()
-            counters[PAUSE] = counters[TICKS] + _LAST_TICKS + 2 * self.case.tables.ahead.size
-            counters[ENOUGH] = counters[VISITED] + 1
-            self.run(mode, best, counters, found)
-            counters[ENOUGH] = _NEVER
-            if found.arrangement[0] >= 0:
-                return
-
-    def _add_barest(self) -> None:
-        """Let the first unrolling be the next part, under the choice that keeps least: small tiles fit it."""
-        if not has_room(self.parts):
-            self.parts = grown(self.parts, len(self.parts.unrolling) + len(self.columns))
-        parts, stand = self.parts, self.parts.stand
-        part = self.count
-        parts.unrolling[part] = 0
-        parts.choice[part] = sum(parts.columns[v, len(column) - 1] for v, column in enumerate(self.columns))
-        # No energy is negative; it is taken before all that wait.
-        parts.value[part, PART_BOUND], parts.value[part, PART_KEY] = 0.0, -1.0
-        parts.stage[part] = SPREAD
-        stand[COUNT_PARTS] += 1
-        push(parts.heap, 0, stand[LEFT], parts.value[:, PART_KEY], part)
-        stand[LEFT] += 1
 
     def open_bounds(self) -> tuple[Floats, Floats]:
         """Return the lower bounds [pJ] of all parts that are not searched to their end, and their iterations."""

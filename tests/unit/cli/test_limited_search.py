@@ -65,7 +65,7 @@ def test_an_interrupted_sweep_says_where_it_stood_and_goes_on(
     monkeypatch.setattr(Watch, "stopped", lambda w, c: INTERRUPT if w.subject == second else before(w, c))
     assert sweep() == 130
     told = capsys.readouterr().err
-    assert "interrupted; fc:32x16: no mapping yet, at least" in told
+    assert "interrupted; fc:32x16: best " in told
     assert "the same command goes on" in told
     assert not (tmp_path / "out" / "energies.csv").exists()
     monkeypatch.setattr(Watch, "stopped", before)

@@ -71,7 +71,7 @@ def only(level: str = "DRAM", kind: str = "temporal", **more: Any) -> list[Any]:
         (only(factors="C=0 M=0") + only(factors="C=1"), "second time"),
         (only(factors="C=0 M<=128"), "states exact factors"),
         (only(factors="C=0 M=43,42"), "loops of M end at 42, the layer has 128"),
-        (only(factors="C=0 M=0", no_temporal_reuse=["Inputs"]), "unknown key"),
+        (only(factors="C=0 M=0", no_spatial_reuse=["Inputs"]), "unknown key"),
         (only(factors="C=0 M=0") + only(kind="skew"), "skewed mappings are not supported"),
         (only(factors="C=0 M=0") + only("shared_glb", "bypass", keep=["Inputs"], bypass=["Inputs"]), "both keeps"),
         ("text", "is no mapping"),

@@ -53,7 +53,7 @@ def test_what_was_found_before_an_interrupt_is_stored(monkeypatch: pytest.Monkey
     monkeypatch.setattr(Watch, "stopped", stopped)
     store = ResultStore(tmp_path)
     layers = [parse_layer(text) for text in LAYERS]
-    with pytest.raises(SearchInterrupted, match="interrupted; fc:48x32: no mapping yet, at least"):
+    with pytest.raises(SearchInterrupted, match="interrupted; fc:48x32: best "):
         run_chunk(searching, layers, store)
     monkeypatch.undo()
     report = run_chunk(job(), layers, ResultStore(tmp_path))
