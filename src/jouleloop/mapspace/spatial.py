@@ -66,6 +66,11 @@ def factor_choices(slot: Slot, left: Factors, most_units: int) -> tuple[Factors,
     return _factor_choices(_options(slot, left, most_units), most_units)
 
 
+def fitting_choices(slot: Slot, left: Factors, fanout: tuple[int, int]) -> tuple[Factors, ...]:
+    """Return every choice of factors that a slot admits of what is left and that fits the mesh."""
+    return _fitting(slot.rank, slot.split, _options(slot, left, math.prod(fanout)), fanout)
+
+
 def parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...]) -> float:
     """Return the share of all units that an unrolling uses, added up as Timeloop does (``uber.cpp``)."""
     share = 1.0
@@ -98,6 +103,15 @@ def _factor_choices(options: tuple[Factors, ...], most_units: int) -> tuple[Fact
             break
         found += [(factor, *more) for more in _factor_choices(options[1:], most_units // factor)]
     return tuple(found)
+
+
+@lru_cache(maxsize=1024)
+def _fitting(
+    rank: tuple[int, ...], split: int | None, options: tuple[Factors, ...], fanout: tuple[int, int]
+) -> tuple[Factors, ...]:
+    """Return every choice of one option a dimension that fits the mesh."""
+    choices = _factor_choices(options, math.prod(fanout))
+    return tuple([factors for factors in choices if fits_mesh(rank, split, factors, fanout)])
 
 
 @lru_cache(maxsize=65536)

@@ -7,11 +7,12 @@ spatial loops are made when it is searched. `docs/search.md` states the lemmas: 
 import math
 from collections.abc import Callable
 from functools import cached_property
+from operator import floordiv
 
 import numpy as np
 
 from jouleloop.mapspace.space import MapSpace, Slot
-from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, factor_choices, fits_mesh
+from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, fitting_choices
 from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
 from jouleloop.optimum.arrays import HALO, IDLE
 
@@ -52,10 +53,10 @@ class _Merging:
             self.origin[k] = self.origin[k + 1]
         self.linking = [self._linking(level) for level in range(levels)]
 
-    def move_out(self, inside: Factors, outside: Factors) -> tuple[Factors, Factors]:
-        """Return the factors of a level and of the next outside, those that share no rank moved outward."""
-        moved = list(zip(inside, outside, self.is_free, strict=True))
-        return tuple([1 if f else a for a, _, f in moved]), tuple([a * b if f else b for a, b, f in moved])
+    def move_out(self, inside: Ints, outside: Ints) -> tuple[list[Factors], list[Factors]]:
+        """Return the factors of a level and of the next outside, row by row, those that share no rank moved outward."""
+        stay = np.where(self.is_free, 1, inside)
+        return [tuple(own) for own in stay.tolist()], [tuple(own) for own in (outside * (inside // stay)).tolist()]
 
     def matters(self, factors: list[Factors]) -> list[bool]:
         """Whether the order of spatial loops may matter at each level, whatever the temporal loops.
@@ -123,7 +124,7 @@ class Candidates:
         self.ids = listed.ids
         self.group = np.arange(len(self.ids))
         self.group_end = self.group + 1
-        if self.merging.empty:
+        if self.merging.empty and len(self.ids):
             self._merge()
         self._tables: dict[tuple[int, int, bool], tuple[int, int]] = {}
         self._loops: list[Arrangement] = []
@@ -150,10 +151,10 @@ class Candidates:
             number = [{factors: n for n, factors in enumerate(own)} for own in rows[k : k + 2]]
             pairs, first = np.unique(ids[:, k] * np.int64(len(rows[k + 1])) + ids[:, k + 1], return_inverse=True)
             moved = np.empty((len(pairs), 2), np.int64)
-            for n, pair in enumerate(pairs.tolist()):
-                a, b = divmod(pair, len(rows[k + 1]))
-                for side, factors in enumerate(self.merging.move_out(rows[k][a], rows[k + 1][b])):
-                    moved[n, side] = number[side].setdefault(factors, len(number[side]))
+            inside, outside = np.divmod(pairs, len(rows[k + 1]))
+            given = np.array(rows[k], np.int64)[inside], np.array(rows[k + 1], np.int64)[outside]
+            for side, own in enumerate(self.merging.move_out(*given)):
+                moved[:, side] = [number[side].setdefault(factors, len(number[side])) for factors in own]
             rows[k], rows[k + 1] = list(number[0]), list(number[1])
             ids[:, k : k + 2] = moved[first]
         code = np.zeros(len(ids), np.int64)
@@ -253,11 +254,10 @@ class _Listing:
         counts = np.zeros(len(lefts), np.int64)
         for n, left in enumerate(lefts):
             before = len(row)
-            for factors in factor_choices(slot, left, math.prod(fanout)):
-                if fits_mesh(slot.rank, slot.split, factors, fanout):
-                    row.append(number.setdefault(factors, len(number)))
-                    rest = tuple([a // b for a, b in zip(left, factors, strict=True)])
-                    after.append(rests.setdefault(rest, len(rests)))
+            for factors in fitting_choices(slot, left, fanout):
+                row.append(number.setdefault(factors, len(number)))
+                rest = tuple(map(floordiv, left, factors))
+                after.append(rests.setdefault(rest, len(rests)))
             counts[n] = len(row) - before
             if len(row) > _FEW and self.stopped():
                 self.whole = False
