@@ -10,6 +10,7 @@ from functools import lru_cache
 from jouleloop.arch.architecture import Architecture
 from jouleloop.errors import Fault, raise_all
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
+from jouleloop.mapspace.division import primes
 from jouleloop.workload.problem import Problem
 
 #: (dimension, factor of the last run, factor) in the order of their choice.
@@ -96,7 +97,7 @@ def _greedy(sizes: tuple[tuple[str, int], ...], capacity: int) -> tuple[_Choice,
             if found > fill:
                 best, fill = ((dimension, rest, factor),), found
         # The first of equal choices wins, so they are tried in the order of the front end's set.
-        for prime in set(_primes(size)):
+        for prime in set(primes(size)):
             if prime > capacity:
                 continue
             smaller = (*sizes[:at], (dimension, size // prime), *sizes[at + 1 :])
@@ -104,15 +105,3 @@ def _greedy(sizes: tuple[tuple[str, int], ...], capacity: int) -> tuple[_Choice,
             if share * prime > fill:
                 best, fill = ((dimension, prime, prime), *more), share * prime
     return best, fill
-
-
-def _primes(number: int) -> list[int]:
-    found = []
-    divisor = 2
-    while number > 1:
-        if number % divisor:
-            divisor += 1
-        else:
-            found.append(divisor)
-            number //= divisor
-    return found

@@ -15,6 +15,7 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.mapspace.division import divisors
 from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.workload.problem import IntArray, Problem
 
@@ -144,13 +145,6 @@ class MapSpace:
     def size(self) -> int:
         """Number of points, as Timeloop counts: factorizations x permutations x splits x bypasses."""
         return self.index_factorizations * self.permutations * self.spatial_splits * self.keep_choices
-
-
-@lru_cache(maxsize=4096)
-def divisors(number: int) -> tuple[int, ...]:
-    """Return the divisors of a positive number in ascending order."""
-    small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]
-    return tuple(sorted({*small, *(number // k for k in small)}))
 
 
 @lru_cache(maxsize=65536)
