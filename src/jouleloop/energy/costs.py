@@ -33,6 +33,10 @@ class LevelEnergy:
     estimator: str = ""
     later_pj: tuple[float, ...] | None = None
 
+    def charged_pj(self, *, later: bool = False) -> tuple[float, ...]:
+        """Return what is charged per read, fill and update, ``later`` by Timeloop 4."""
+        return self.later_pj if later and self.later_pj else (self.read_pj, self.write_pj, self.write_pj)
+
 
 @dataclass(frozen=True)
 class EnergyCosts:

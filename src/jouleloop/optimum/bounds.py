@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints
+from jouleloop.model.arrays import CAPACITY, MIN_WORDS, RESTING, Bools, Floats, Ints
 from jouleloop.optimum.arrays import (
     COINCIDE,
     COUNT,
@@ -77,6 +77,7 @@ def _sliding_pj(
     bounds: Ints,
     reach: int,
     iterations: float,
+    resting: bool,
     j: int,
 ) -> float:
     """Energy [pJ] of one data space through a boundary, the innermost loop outside it sliding along a shared rank.
@@ -95,6 +96,8 @@ def _sliding_pj(
         Unrolled indices of the innermost dimension ``j`` inside the level of its loop, at least.
     iterations
         Product of all temporal iterations outside.
+    resting
+        Whether steps that stand fetch nothing, as in Timeloop 4.
     """
     rank = side[j, HALO]
     length = 1
@@ -122,13 +125,46 @@ def _sliding_pj(
         linked = step <= far
     asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
     share = edge[FILL_LINKED] if linked else 1.0
-    if others and edge[COINCIDE] != 0.0 and _may_cancel(coef, side, place, bounds, j):
+    if others and (resting or edge[COINCIDE] != 0.0) and _may_cancel(coef, side, place, bounds, j):
         # A step that stands is one of another loop of the rank: at least every second is not.
         asked = math.floor(0.5 * asked)
-        share = 0.5 * (share + edge[FILL_STANDING])
+        share = 0.5 * (share + (0.0 if resting else edge[FILL_STANDING]))
         linked = True
     filled = math.floor(words * share * (1.0 - 1e-12)) if linked else words
     return float(crossing_pj(rate, child, v, asked, filled))
+
+
+@njit
+def _resumed_pj(
+    coef: Ints,
+    side: Ints,
+    edge: Floats,
+    rate: Floats,
+    child: int,
+    v: int,
+    full: float,
+    place: Ints,
+    bounds: Ints,
+    inside: Ints,
+    iterations: float,
+    least_pj: float,
+) -> float:
+    """Energy [pJ] of one data space through a boundary, the innermost loops outside it leaving it in place.
+
+    In Timeloop 4 a window goes on sliding after such a run (*windows that rest*): any loop over a shared rank may be
+    the innermost that moves. ``least_pj`` is the energy where there is none.
+    """
+    near = np.zeros(side.shape[0], np.int64)
+    first = True
+    for j in range(side.shape[0]):
+        if side[j, HALO] >= 0 and place[j, OUTSIDE] > 1:
+            reach = inside[j]
+            slid_pj = _sliding_pj(
+                coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, True, j
+            )
+            least_pj = slid_pj if first else min(least_pj, slid_pj)
+            first = False
+    return least_pj
 
 
 @njit
@@ -358,7 +394,11 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     sure = np.empty(spaces)
     idle = np.empty(spaces, np.int64)
     crossed = np.empty(spaces, np.bool_)
+    sliding = np.zeros(spaces, np.bool_)
+    resting = case.layer.reuse[child, 0, RESTING]
     for v in range(spaces):
+        for d in range(dims):
+            sliding[v] = sliding[v] or side[v, d, HALO] >= 0
         crossed[v] = kept[v] and edge[v, PARENT] >= 0.0
     outermost = level == case.keep.shape[0] - 1
     most_words = case.spec[child, CAPACITY]
@@ -423,6 +463,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                         bounds,
                         reach,
                         iterations,
+                        resting,
                         j,
                     )
             state = _first_start(axis, pair_of, weight, index, kind, whole, start)
@@ -442,7 +483,23 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                             if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
-                        value += crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
+                        least_pj = crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
+                        if resting and sliding[v]:
+                            least_pj = _resumed_pj(
+                                coef[v],
+                                side[v],
+                                edge[v],
+                                rate,
+                                child,
+                                v,
+                                full[v],
+                                place,
+                                bounds,
+                                inside[level],
+                                iterations / trailing,
+                                least_pj,
+                            )
+                        value += least_pj
                 enter[level, j, state] = value
                 if whole:
                     break

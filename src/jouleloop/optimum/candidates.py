@@ -29,9 +29,11 @@ class _Merging:
     ----------
     side
         See `Unrolled.side`, over all dimensions of the problem.
+    leaks
+        Whether instances that are used leak.
     """
 
-    def __init__(self, space: MapSpace, side: Ints) -> None:
+    def __init__(self, space: MapSpace, side: Ints, leaks: bool) -> None:
         self.space = space
         #: By data space: which dimensions leave it in place, and the rank that each shares, or -1.
         self.sides = [
@@ -40,9 +42,9 @@ class _Merging:
         levels = len(space.temporal)
         #: Dimensions that share no rank.
         self.is_free = tuple(map(bool, np.all(side[..., HALO] < 0, axis=0)))
-        # Where a level does not reuse all, or networks take energy, it counts at which level a loop is unrolled.
+        # Where a level does not reuse all or leaks, or networks take energy, it counts where a loop is unrolled.
         self.wired = any(level.wired for level in space.arch.levels)
-        fixed = self.wired or any(space.reuse)
+        fixed = self.wired or leaks or any(space.reuse)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
@@ -111,12 +113,14 @@ class Candidates:
         Whether these are all: there are not too many, and the listing was not stopped.
     """
 
-    def __init__(self, space: MapSpace, kept_dims: Ints, side: Ints, stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self, space: MapSpace, kept_dims: Ints, side: Ints, stopped: Callable[[], bool], *, leaks: bool = False
+    ) -> None:
         self.space = space
         self.dims = kept_dims
         self.place = np.zeros(len(space.problem.bounds), np.int64)
         self.place[kept_dims] = np.arange(len(kept_dims))
-        self.merging = _Merging(space, side)
+        self.merging = _Merging(space, side, leaks)
         self.origin = np.array(self.merging.origin, np.int64)
         listed = _Listing(space, stopped)
         self.whole = listed.whole
