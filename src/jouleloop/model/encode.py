@@ -46,8 +46,7 @@ def encode_layer(problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES[
     """
     faults = []
     for space in problem.data_spaces:
-        ranks = [{term.dimension for term in rank} for rank in space.projection]
-        for dimension in sorted({d for rank in ranks for d in rank if sum(d in other for other in ranks) > 1}):
+        for dimension in space.crossing:
             if problem.bound[dimension] > 1:
                 text = "a dimension in two ranks of one data space is not supported by the model"
                 faults.append(Fault(text, problem.name, f"{space.name}.projection", dimension, "one rank a dimension"))

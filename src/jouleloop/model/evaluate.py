@@ -173,6 +173,8 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
     Source: Timeloop ``src/loop-analysis/tiling.cpp``, ``ComputeReadUpdateReductionAccesses_Legacy``: it ends where
     reads would fall below 0, and its fills then wrap around.
     """
+    if work.access[..., (READS, FILLS)].min() >= 0:
+        return
     raise_all(
         [
             Fault(
@@ -189,14 +191,13 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
 
 def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> None:
     faults = []
-    for index, level in enumerate(reversed(arch.levels)):
-        limit = spec[index, CAPACITY]
-        needed = int(work.access[index, nest.keep[index], TILE].sum())
+    held = (work.access[..., TILE] * nest.keep).sum(axis=1).tolist()
+    limits = spec[:, (CAPACITY, MIN_WORDS)].tolist()
+    for level, needed, (limit, least) in zip(reversed(arch.levels), held, limits, strict=True):
         if needed > limit:
             faults.append(
                 Fault(f"tiles of {needed} words do not fit", field=level.name, allowed=f"at most {limit:.0f} words")
             )
-        least = spec[index, MIN_WORDS]
         if needed < least:
             text = f"tiles of {needed} words fill too little"
             allowed = f"at least {least:g} words, min-utilization {level.min_utilization:g}"
@@ -222,30 +223,31 @@ def _evaluation(
     networks: dict[str, dict[str, NetworkStats]] = {}
     names = [*arch.level_names, arch.compute.name]
     count = len(arch.levels)
+    status, access, flow, kept = (array.tolist() for array in (work.status, work.access, work.flow, nest.keep))
     for position, level in enumerate(arch.levels):
         index = count - 1 - position
-        instances = int(work.status[index, INSTANCES])
+        instances = status[index][INSTANCES]
         clusters = min(instances, max(1, level.instances // level.cluster_size))
         data = {}
         for v, space in enumerate(spaces):
-            if not nest.keep[index, v]:
+            if not kept[index][v]:
                 continue
-            record = work.access[index, v]
+            record = access[index][v]
             data[space] = DataStats(
-                tile_words=int(record[TILE]),
-                partition_words=int(record[PARTITION]),
+                tile_words=record[TILE],
+                partition_words=record[PARTITION],
                 instances=instances,
                 clusters=clusters,
-                reads=int(record[READS]),
-                updates=int(record[UPDATES]),
-                fills=int(record[FILLS]),
-                reductions=int(record[REDUCTIONS]),
-                energy_pj=float(work.flow[index, v, ENERGY_PJ]),
+                reads=record[READS],
+                updates=record[UPDATES],
+                fills=record[FILLS],
+                reductions=record[REDUCTIONS],
+                energy_pj=flow[index][v][ENERGY_PJ],
             )
-        levels.append(LevelStats(level.name, int(work.status[index, CYCLES]), float(work.throttle[index]), data))
-        if work.status[index, FANOUT] > 1 or work.flow[index, :, NETWORK_PJ].any():
+        levels.append(LevelStats(level.name, status[index][CYCLES], float(work.throttle[index]), data))
+        if status[index][FANOUT] > 1 or any(one[NETWORK_PJ] for one in flow[index]):
             networks[f"{names[position]}<==>{names[position + 1]}"] = {
-                space: _network(problem, level, work, index, v, kept=bool(nest.keep[index:, v].any()))
+                space: _network(problem, level, work, index, v, kept=any(one[v] for one in kept[index:]))
                 for v, space in enumerate(spaces)
             }
     return Evaluation(
