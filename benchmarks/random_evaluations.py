@@ -30,7 +30,7 @@ from jouleloop.engines.timeloop.outputs import parse_evaluation
 from jouleloop.engines.timeloop.programs import locate
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.formats import read_timeloop_mapping
-from jouleloop.mapspace.space import divisors
+from jouleloop.mapspace.division import divisors
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import RULES

@@ -6,8 +6,10 @@ from functools import lru_cache
 import numpy as np
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.mapspace.space import FREE, MOST_LISTED, MapSpace, divisors
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapspace.division import divisors
+from jouleloop.mapspace.nest import mapping_of
+from jouleloop.mapspace.space import FREE, MOST_LISTED, MapSpace
 from jouleloop.mapspace.spatial import Arrangement, Unrolling, unrollings
 
 Limits = tuple[tuple[int, int, int], ...]
@@ -53,7 +55,7 @@ def assembled(
     keep: np.typing.NDArray[np.bool_],
     ties: Sequence[Sequence[int] | np.typing.NDArray[np.int64]],
 ) -> Mapping:
-    """Return a mapping of a mapspace in the words of the problem.
+    """Return the mapping of these factors, its loops in an order that the constraints allow.
 
     Parameters
     ----------
@@ -66,23 +68,12 @@ def assembled(
     ties
         By level, what orders the loops that the constraints leave in any order: a number for each dimension.
     """
-    names = space.problem.shape.dimensions
-    spaces = [s.name for s in space.problem.data_spaces]
-    levels = []
-    for position, name in enumerate(space.arch.level_names):
-        k = len(space.temporal) - 1 - position
-        tie, rank = ties[k], space.temporal[k].rank
-        order = sorted((d for d in range(len(names)) if times[d][k] > 1), key=lambda d: (rank[d], tie[d]), reverse=True)
-        levels.append(
-            LevelMapping(
-                name,
-                tuple((names[d], times[d][k]) for d in order),
-                tuple((names[d], factor, "XY"[axis]) for d, factor, axis in loops[k]),
-                frozenset(s for v, s in enumerate(spaces) if keep[k, v]),
-                space.reuse[k],
-            )
-        )
-    return Mapping(tuple(levels))
+    temporal = []
+    for k, (slot, tie) in enumerate(zip(space.temporal, ties, strict=True)):
+        moving = [d for d in range(len(times)) if times[d][k] > 1]
+        order = sorted(moving, key=lambda d: (slot.rank[d], tie[d]), reverse=True)
+        temporal.append([(d, times[d][k]) for d in order])
+    return mapping_of(space, temporal, loops, keep)
 
 
 def _draw_keep(space: MapSpace, generator: np.random.Generator) -> np.typing.NDArray[np.bool_]:

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from jouleloop.mapspace.space import FREE, MapSpace, Slot, divisors
+from jouleloop.mapspace.division import divisors
+from jouleloop.mapspace.space import FREE, MapSpace, Slot
 
 #: One arrangement of a level's spatial loops, outermost first: (dimension index, factor, axis index).
 Arrangement = tuple[tuple[int, int, int], ...]
@@ -67,8 +68,8 @@ def factor_choices(slot: Slot, left: Factors, most_units: int) -> tuple[Factors,
 
 
 def fitting_choices(slot: Slot, left: Factors, fanout: tuple[int, int]) -> tuple[Factors, ...]:
-    """Return every choice of factors that a slot admits of what is left and that fits the mesh."""
-    return _fitting(slot.rank, slot.split, _options(slot, left, math.prod(fanout)), fanout)
+    """Return those of `factor_choices` that fit a mesh in some arrangement."""
+    return _fitting_choices(_options(slot, left, math.prod(fanout)), slot.rank, slot.split, fanout)
 
 
 def parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...]) -> float:
@@ -105,11 +106,10 @@ def _factor_choices(options: tuple[Factors, ...], most_units: int) -> tuple[Fact
     return tuple(found)
 
 
-@lru_cache(maxsize=1024)
-def _fitting(
-    rank: tuple[int, ...], split: int | None, options: tuple[Factors, ...], fanout: tuple[int, int]
+@lru_cache(maxsize=16384)
+def _fitting_choices(
+    options: tuple[Factors, ...], rank: tuple[int, ...], split: int | None, fanout: tuple[int, int]
 ) -> tuple[Factors, ...]:
-    """Return every choice of one option a dimension that fits the mesh."""
     choices = _factor_choices(options, math.prod(fanout))
     return tuple([factors for factors in choices if fits_mesh(rank, split, factors, fanout)])
 
@@ -145,7 +145,6 @@ def arrangements_of(
     return tuple(found)
 
 
-@lru_cache(maxsize=65536)
 def fits_mesh(rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]) -> bool:
     """Whether any arrangement of these factors fits the mesh: whether `arrangements_of` returns one."""
     most_x, most_y = fanout

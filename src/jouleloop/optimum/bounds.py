@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints
+from jouleloop.model.arrays import CAPACITY, MIN_WORDS, RESTING, Bools, Floats, Ints
 from jouleloop.optimum.arrays import (
     COINCIDE,
     COUNT,
@@ -78,6 +78,7 @@ def _sliding_pj(
     bounds: Ints,
     reach: int,
     iterations: float,
+    resting: bool,
     j: int,
     beyond: int,
 ) -> float:
@@ -97,6 +98,8 @@ def _sliding_pj(
         Unrolled indices of the innermost dimension ``j`` inside the level of its loop, at least.
     iterations
         Product of all temporal iterations outside.
+    resting
+        Whether steps that stand fetch nothing, as in Timeloop 4.
     beyond
         Iterations of dimension ``j`` outside that do not belong to the run that ends in the innermost loop, at least.
     """
@@ -132,10 +135,10 @@ def _sliding_pj(
         linked = step <= far
     asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
     share = edge[FILL_LINKED] if linked else 1.0
-    if others and edge[COINCIDE] != 0.0 and _may_cancel(coef, side, place, bounds, j):
+    if others and (resting or edge[COINCIDE] != 0.0) and _may_cancel(coef, side, place, bounds, j):
         # A step that stands is one of another loop of the rank: at least every second is not.
         asked = math.floor(0.5 * asked)
-        share = 0.5 * (share + edge[FILL_STANDING])
+        share = 0.5 * (share + (0.0 if resting else edge[FILL_STANDING]))
         linked = True
     filled = math.floor(words * share * (1.0 - 1e-12)) if linked else words
     return float(crossing_pj(rate, child, v, asked, filled))
@@ -155,6 +158,7 @@ def _slide(
     bounds: Ints,
     reach: int,
     iterations: float,
+    resting: bool,
     j: int,
     first: int,
     axis: Ints,
@@ -163,10 +167,45 @@ def _slide(
 ) -> None:
     """Add to ``slide_pj`` what `_sliding_pj` says for every start of the run along ``j``, from ``first`` outward."""
     for start in range(first, axis[j, COUNT]):
-        beyond = axis[j, REST] // divisor[j, start, VALUE]
+        if divisor[j, start, VALUE] % place[j, TILE_SIZE] != 0:
+            continue
+        beyond = divisor[j, axis[j, COUNT] - 1 - start, VALUE]
         slide_pj[start] += _sliding_pj(
-            coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, j, beyond
+            coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, resting, j, beyond
         )
+
+
+@njit
+def _resumed_pj(
+    coef: Ints,
+    side: Ints,
+    edge: Floats,
+    rate: Floats,
+    child: int,
+    v: int,
+    full: float,
+    place: Ints,
+    bounds: Ints,
+    inside: Ints,
+    iterations: float,
+    least_pj: float,
+) -> float:
+    """Energy [pJ] of one data space through a boundary, the innermost loops outside it leaving it in place.
+
+    In Timeloop 4 a window goes on sliding after such a run (*windows that rest*): any loop over a shared rank may be
+    the innermost that moves. ``least_pj`` is the energy where there is none.
+    """
+    near = np.zeros(side.shape[0], np.int64)
+    first = True
+    for j in range(side.shape[0]):
+        if side[j, HALO] >= 0 and place[j, OUTSIDE] > 1:
+            reach = inside[j]
+            slid_pj = _sliding_pj(
+                coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, True, j, 1
+            )
+            least_pj = slid_pj if first else min(least_pj, slid_pj)
+            first = False
+    return least_pj
 
 
 @njit
@@ -410,7 +449,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     spaces = case.keep.shape[1]
     place = np.empty((dims, PLACES), np.int64)
     tile = np.empty((2, dims), np.int64)
-    of_space = np.empty((3, spaces), np.int64)
+    of_space = np.empty((4, spaces), np.int64)
     pj_of = np.empty((3, spaces))
     _price_tiles(case, points, level, open_tile, place, tile, of_space, pj_of, np.zeros(case.grid.divisor.shape[1]))
 
@@ -457,9 +496,14 @@ def _price_tiles(
     kept = case.keep[child]
     index, start = tile[0], tile[1]
     full, moving_pj, sure = pj_of[0], pj_of[1], pj_of[2]
-    idle, sliding, crossed = of_space[0], of_space[1], of_space[2]
+    idle, slid, crossed, shares = of_space[0], of_space[1], of_space[2], of_space[3]
+    resting = case.layer.reuse[child, 0, RESTING]
     for v in range(spaces):
         crossed[v] = 1 if kept[v] and edge[v, PARENT] >= 0.0 else 0
+        shares[v] = 0
+        for d in range(dims):
+            if side[v, d, HALO] >= 0:
+                shares[v] = 1
     outermost = level == case.keep.shape[0] - 1
     most_words = case.spec[child, CAPACITY]
     least_words = case.spec[child, MIN_WORDS]
@@ -511,12 +555,12 @@ def _price_tiles(
                 elif side[v, j, HALO] < 0:
                     base_pj += moving_pj[v]
                 else:
-                    sliding[slides] = v
+                    slid[slides] = v
                     slides += 1
             if slides > 0:
                 slide_pj[:] = 0.0
                 for i in range(slides):
-                    v = sliding[i]
+                    v = slid[i]
                     first = axis[j, COUNT] - 1 if whole or kind < 0 else index[j]
                     _slide(
                         coef[v],
@@ -531,6 +575,7 @@ def _price_tiles(
                         bounds,
                         inside[level, j],
                         iterations,
+                        resting,
                         j,
                         first,
                         axis,
@@ -564,7 +609,23 @@ def _price_tiles(
                             if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
-                        value += crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
+                        least_pj = crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
+                        if resting and shares[v] == 1:
+                            least_pj = _resumed_pj(
+                                coef[v],
+                                side[v],
+                                edge[v],
+                                rate,
+                                child,
+                                v,
+                                full[v],
+                                place,
+                                bounds,
+                                inside[level],
+                                iterations / trailing,
+                                least_pj,
+                            )
+                        value += least_pj
                 enter[base[level, j] + state] = value
                 if whole:
                     break

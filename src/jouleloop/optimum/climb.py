@@ -2,17 +2,18 @@
 
 import itertools
 import math
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
 from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapspace.division import divisors, primes
 from jouleloop.mapspace.sample import assembled
-from jouleloop.mapspace.space import MapSpace, Slot, divisors
-from jouleloop.mapspace.spatial import arrangements_of, parallelism
+from jouleloop.mapspace.space import MapSpace
+from jouleloop.mapspace.spatial import arrangements_of, fits_mesh, parallelism
 from jouleloop.model.evaluation import Evaluation
 
 #: Most mappings to look at on a way up, a fraction of a millisecond each.
@@ -50,12 +51,15 @@ class Climbed:
 
 
 def climb(
-    space: MapSpace, evaluate: Callable[[Mapping], Evaluation], value: Callable[[Evaluation], float]
+    space: MapSpace,
+    evaluate: Callable[[Mapping], Evaluation],
+    value: Callable[[Evaluation], float],
+    seconds: float | None = None,
 ) -> Climbed | None:
     """Return a mapping of the mapspace, no better than the optimum; none where the simplest ones are not allowed.
 
     All loops are as far outside as the constraints let them be; then prime factors move from slot to slot, and data
-    spaces to other levels, while that helps. Equal inputs give equal mappings.
+    spaces to other levels, while that helps. Equal inputs give equal mappings where the seconds do not end it.
 
     Parameters
     ----------
@@ -63,23 +67,34 @@ def climb(
         Counts a mapping, or raises `MappingError` where it is none.
     value
         What is to be least.
+    seconds
+        Time after which it ends with the best so far, though not before the first mapping is counted.
     """
     factors = _outermost(space)
     if factors is None:
         return None
+    end = math.inf if seconds is None else time.monotonic() + seconds
     starts = [_Point(factors, kept, (0,) * len(space.temporal)) for kept in _extremes(space)]
-    found = [best for start in starts if (best := _climbed(space, start, evaluate, value)) is not None]
+    found: list[Climbed] = []
+    for start in starts:
+        if not found or time.monotonic() < end:
+            found += _climbed(space, start, evaluate, value, end)
     return min(found, key=lambda one: one.value, default=None)
 
 
 def _climbed(
-    space: MapSpace, point: _Point, evaluate: Callable[[Mapping], Evaluation], value: Callable[[Evaluation], float]
-) -> Climbed | None:
-    """Return the best mapping on the way up from a point."""
+    space: MapSpace,
+    point: _Point,
+    evaluate: Callable[[Mapping], Evaluation],
+    value: Callable[[Evaluation], float],
+    end: float,
+) -> list[Climbed]:
+    """Return the best mapping on the way up from a point; nothing where that point is none."""
     left = iter(range(_MOST_TRIED))
 
     def look(point: _Point) -> Climbed | None:
-        mapping = _mapping(space, point) if next(left, None) is not None else None
+        more = next(left, None)
+        mapping = _mapping(space, point) if more == 0 or (more and time.monotonic() < end) else None
         if mapping is None:
             return None
         try:
@@ -96,7 +111,7 @@ def _climbed(
             # Again and again the same way, while it helps.
             while (near := _moved(space, point, *step)) and (found := look(near)) and best and found.value < best.value:
                 point, best, better = near, found, True
-    return best
+    return [best] if best else []
 
 
 def _outermost(space: MapSpace) -> tuple[tuple[int, ...], ...] | None:
@@ -126,7 +141,7 @@ def _steps(space: MapSpace) -> Iterator[tuple[int, int, int, int]]:
     """Yield all ways to go: what changes (a dimension's factors, what is kept, an order), and how; see `_moved`."""
     slots = range(len(space.slots))
     for d, bound in enumerate(space.problem.bounds):
-        for prime in _primes(bound):
+        for prime in primes(bound):
             for source, target in itertools.permutations(slots, 2):
                 if space.slots[source].is_open(d) and space.slots[target].is_open(d):
                     yield d, source, target, prime
@@ -156,11 +171,6 @@ def _moved(space: MapSpace, point: _Point, what: int, place: int, target: int, p
     return replace(point, factors=tuple(map(tuple, factors)))
 
 
-@lru_cache(maxsize=4096)
-def _primes(number: int) -> tuple[int, ...]:
-    return tuple(p for p in divisors(number) if len(divisors(p)) == 2)
-
-
 def _mapping(space: MapSpace, point: _Point) -> Mapping | None:
     """Return the mapping of a point; none where its spatial factors fit no mesh or use too few units."""
     rows = iter(point.factors)
@@ -168,20 +178,13 @@ def _mapping(space: MapSpace, point: _Point) -> Mapping | None:
     inside, loops, times = [], [], []
     for slot, fan in zip(space.spatial, fanout, strict=True):
         factors = (1,) * len(space.problem.bounds) if slot is None else next(rows)
-        arranged = ((),) if slot is None else _arranged(slot, factors, fan)
-        if not arranged:
+        if slot is not None and not fits_mesh(slot.rank, slot.split, factors, fan):
             return None
         inside.append(factors)
-        loops.append(arranged[0])
+        loops.append(() if slot is None else arrangements_of(slot.rank, slot.split, factors, fan)[0])
         times.append(next(rows))
     if parallelism(tuple(inside), fanout) < space.min_parallelism:
         return None
     keep = np.stack([column[n] for column, n in zip(space.columns, point.kept, strict=True)], axis=1)
     ties = [[int(d != first) for d in range(len(space.problem.bounds))] for first in point.inner]
     return assembled(space, list(zip(*times, strict=True)), loops, keep, ties)
-
-
-def _arranged(
-    slot: Slot, factors: tuple[int, ...], fan: tuple[int, int]
-) -> tuple[tuple[tuple[int, int, int], ...], ...]:
-    return arrangements_of(slot.rank, slot.split, factors, fan) if math.prod(factors) <= fan[0] * fan[1] else ()

@@ -10,7 +10,7 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Bools, Floats, Ints, WorkArrays
-from jouleloop.model.evaluate import evaluate_nest
+from jouleloop.model.evaluate import count_nest
 from jouleloop.optimum.arrays import (
     BEGIN,
     BEST_CYCLES,
@@ -200,7 +200,7 @@ def _evaluate_leaf(
                 for s in range(spatials):
                     for place in range(3):
                         nest.loops[level, SPATIAL, s, place] = arrangements.loops[chosen[level], s, place]
-            total_pj, cycles, _, _ = evaluate_nest(case.layer, case.spec, compute_pj, elided, nest, work)
+            total_pj, cycles, _, _ = count_nest(case.layer, case.spec, compute_pj, elided, nest, work)
             least_pj = min(least_pj, total_pj)
             if total_pj == np.inf or beaten(mode, best, total_pj, float(cycles)):
                 continue

@@ -9,13 +9,15 @@ import numpy as np
 
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
-from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import CAPACITY, SPATIAL, TEMPORAL, Floats, Ints, LayerArrays
+from jouleloop.model.arrays import CAPACITY, LEAK_PJ, Floats, Ints, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
-from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
+from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
+from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -43,7 +45,7 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.climb import climb
-from jouleloop.optimum.limit import MEMORY, Progress, Watch
+from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.optimum.reuse import check_reuse
@@ -59,6 +61,8 @@ NEXT_METRIC = 1e-3
 _NEXT = ("energy", "delay")
 #: Stages of a search, and what is counted by level (places `ENTERED` and on of `jouleloop.optimum.arrays`).
 _STAGES = ("unrollings", "search", "ties")
+#: Time for a mapping outside the tree where somebody waits for the end; what stops at a count has all it needs.
+_CLIMB_SECONDS = 0.5
 _COUNTED = ("nodes", "tiles", "no room", "tiles out", "orders", "orders out", "out later")
 
 
@@ -82,16 +86,17 @@ class Search:
         self.space = space
         self.problem = problem
         self.watch = watch or Watch()
-        self.spec = encode_hardware(space.arch, costs)
+        rules = rules_of(semantics)
+        self.spec = encode_hardware(space.arch, costs, rules)
         self.compute_pj = costs.compute_pj
-        self.elided = first_fills_elided(semantics)
+        self.elided = rules.first_fills_elided
         # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search. One of which a
         # level has to hold more stays in, so that no mapping is found.
         slots = slot_array(space.temporal, len(problem.bounds))
         self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots[..., LEAST] > 1).any(axis=0))
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
-        whole = encode_layer(problem, space.reuse)
+        whole = encode_layer(problem, space.reuse, rules)
         self.layer = LayerArrays(
             np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims], whole.reuse
         )
@@ -99,7 +104,7 @@ class Search:
         side = find_sides(whole.coef, whole.bounds)
         check_reuse(space, side)
         self.side = np.ascontiguousarray(side[:, self.dims])
-        self.candidates = Candidates(space, self.dims, side, self._asked)
+        self.candidates = Candidates(space, self.dims, side, self._asked, leaks=bool(self.spec[:, LEAK_PJ].any()))
         self.levels = len(space.temporal)
 
     @cached_property
@@ -183,24 +188,7 @@ class Search:
 
     def mapping(self, found: Found) -> Mapping:
         """Return the nest found as a mapping."""
-        names = [self.problem.shape.dimensions[d] for d in self.dims]
-        spaces = [s.name for s in self.problem.data_spaces]
-        levels = []
-        for position, name in enumerate(self.space.arch.level_names):
-            k = self.levels - 1 - position
-            times, places = (found.loops[k, kind, : found.counts[k, kind]] for kind in (TEMPORAL, SPATIAL))
-            temporal = tuple((names[d], int(bound)) for d, bound, _ in times)
-            spatial = tuple((names[d], int(bound), "XY"[axis]) for d, bound, axis in places)
-            levels.append(
-                LevelMapping(
-                    name,
-                    temporal,
-                    spatial,
-                    frozenset(s for v, s in enumerate(spaces) if found.keep[k, v]),
-                    self.space.reuse[k],
-                )
-            )
-        return Mapping(tuple(levels))
+        return mapping_found(self.space, self.dims, found.counts, found.loops, found.keep)
 
 
 def search_mapspace(
@@ -304,7 +292,8 @@ def _climbed(stopped: SearchResult, space: MapSpace, costs: EnergyCosts, by: Obj
     def evaluate(mapping: Mapping) -> Evaluation:
         return evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
 
-    found = climb(space, evaluate, by.value)
+    hurried = stopped.stopped in (INTERRUPT, SECONDS)
+    found = climb(space, evaluate, by.value, _CLIMB_SECONDS if hurried else None)
     if found is None:
         reason = f"stopped ({stopped.stopped}) before a mapping was found"
         return replace(stopped, status="no_mapping", reason=reason)

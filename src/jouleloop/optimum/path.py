@@ -7,6 +7,7 @@ from jouleloop.model.arrays import (
     BOUND,
     DIM,
     READ_BANDWIDTH,
+    RESTING,
     SHARED_BANDWIDTH,
     STEP,
     TEMPORAL,
@@ -207,7 +208,8 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
             words[MOVED] = words[STANDING] = 0.0
         else:
             find_reach(coef, unrolled.side[v], extent, unrolled.inside, level, reach)
-            count_steps(coef, extent, reach, path.loops, total, at, move, words)
+            resting = case.layer.reuse[child, v, RESTING]
+            count_steps(coef, extent, reach, path.loops, total, resting, at, move, words)
             settle(words, edge)
         asked = asked_words(words, edge)
         filled = filled_words(words, edge)

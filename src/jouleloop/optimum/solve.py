@@ -13,7 +13,7 @@ from jouleloop.model.arrays import (
     MAX_LOOPS,
     MIN_WORDS,
     READ_PJ,
-    WRITE_PJ,
+    UPDATE_PJ,
     Bools,
     Floats,
     Ints,
@@ -447,7 +447,7 @@ class Solver:
             if column[:, -1].all():
                 alone = (unrolled.side[v, :, IDLE] == 0) & (unrolled.side[v, :, HALO] < 0)
                 words = float(np.prod(layer.bounds[alone].astype(float)))
-                cost = top[WRITE_PJ if layer.read_write[v] else READ_PJ]
+                cost = top[UPDATE_PJ if layer.read_write[v] else READ_PJ]
                 total += vectors(words, top[BLOCK_WORDS]) * cost
         return total
 

@@ -58,5 +58,9 @@ def test_it_is_allowed_and_no_better_than_the_optimum(kind: str) -> None:
         assert found.value >= optimum.energy_pj * (1 - 1e-9), seed
         again = climb(space, evaluate, lambda evaluation: evaluation.energy_pj)
         assert again == found
+        hurried = climb(space, evaluate, lambda evaluation: evaluation.energy_pj, 0.0)
+        assert hurried is not None
+        assert allowed(space, hurried.mapping), seed
+        assert hurried.value >= found.value, seed
         shown += 1
     assert shown > 10

@@ -8,13 +8,13 @@ import numpy as np
 
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
-from jouleloop.mapping.mapping import LevelMapping, Mapping, factor_faults
+from jouleloop.mapping.mapping import Mapping, factor_faults
+from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, MapSpace, Slot, slot_array
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of
 from jouleloop.model.arrays import (
     MAX_LOOPS,
     SPATIAL,
-    TEMPORAL,
     Bools,
     Ints,
     LayerArrays,
@@ -235,21 +235,7 @@ class ResidualSearch:
 
     def mapping(self, best: Best) -> Mapping:
         """Return the best nest as a mapping."""
-        names = [self.problem.shape.dimensions[d] for d in self.dims]
-        spaces = [s.name for s in self.problem.data_spaces]
-        levels = []
-        for position, name in enumerate(self.space.arch.level_names):
-            k = self.levels - 1 - position
-            times, places = (best.loops[k, kind, : best.counts[k, kind]] for kind in (TEMPORAL, SPATIAL))
-            levels.append(
-                LevelMapping(
-                    name,
-                    tuple((names[d], int(bound)) for d, bound, _ in times),
-                    tuple((names[d], int(bound), "XY"[axis]) for d, bound, axis in places),
-                    frozenset(s for v, s in enumerate(spaces) if best.keep[k, v]),
-                )
-            )
-        perfect = Mapping(tuple(levels))
+        perfect = mapping_found(self.space, self.dims, best.counts, best.loops, best.keep)
         early = {fault.field for fault in factor_faults(perfect, self.problem)}
         return Mapping(perfect.levels, tuple(sorted((d, self.problem.bound[d]) for d in early if d)))
 

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from jouleloop.mapspace.division import divisors
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.layer import (
     Precisions,
@@ -223,12 +224,12 @@ def _counts(processors: int, lengths: Sequence[int]) -> list[int]:
 
 def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
     """Count `_grids` without listing them: ways to write ``count`` as a product of one divisor a length."""
-    divisors = _divisors(count)
+    whole = divisors(count)
     ways = {count: 1}
     for length in lengths[1:]:
         after: dict[int, int] = {}
         for rest, number in ways.items():
-            for divisor in divisors:
+            for divisor in whole:
                 if divisor > length:
                     break
                 if rest % divisor == 0:
@@ -239,7 +240,7 @@ def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
 
 def _grids(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield every way to write ``count`` as a product of one factor for each length, none larger than its length."""
-    divisors = _divisors(count)
+    whole = divisors(count)
     # What the first so many lengths can take at most: a larger rest leads nowhere.
     most = list(itertools.accumulate(lengths, operator.mul))
 
@@ -248,7 +249,7 @@ def _grids(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
             if rest <= lengths[0]:
                 yield (rest,)
             return
-        for divisor in divisors:
+        for divisor in whole:
             if divisor > lengths[position]:
                 break
             if rest % divisor == 0 and rest // divisor <= most[position - 1]:
@@ -256,8 +257,3 @@ def _grids(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
                     yield (*before, divisor)
 
     yield from choose(len(lengths) - 1, count)
-
-
-def _divisors(number: int) -> list[int]:
-    small = [d for d in range(1, math.isqrt(number) + 1) if number % d == 0]
-    return sorted({*small, *(number // d for d in small)})
