@@ -1,5 +1,5 @@
-# One rule for all figures drawn from the same tables; what there is and what it is drawn from says
-# jouleloop/report/registry.py.
+# One rule for the figures of every run and one for all others; what there is and what it is drawn from says
+# jouleloop/report/registry.py. Files that show the same already are left as they are.
 
 
 localrules:
@@ -30,6 +30,6 @@ for _name, _kinds in PLAN.figure_jobs().items():
             captions=PLAN.captions(_kinds),
             statistics=PLAN.statistics,
         message:
-            f"Drawing {_name}"
+            f"Drawing {_name} figures"
         script:
             "../../analysis/draw_figures.py"
