@@ -24,8 +24,8 @@ for _name, _kinds in PLAN.figure_jobs().items():
             f"results/logs/{_name}_figures.log",
         conda:
             "../envs/jouleloop.yaml"
-        # One a sweep: more have nothing to do.
-        threads: max(1, len(PLAN.sources))
+        # One a sweep, and one core left to what runs beside it.
+        threads: max(1, min(len(PLAN.sources), (workflow.cores or 1) - 1))
         params:
             captions=PLAN.captions(_kinds),
             statistics=PLAN.statistics,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -89,6 +90,7 @@ def draw_all(kinds: Iterable[FigureKind], run: RunTables, folder: Path, formats:
     _GROUPS[:] = [partial(_draw_group, run, folder, formats, group) for group in groups.values()]
     if processes > 1 and len(_GROUPS) > 1 and sys.platform == "linux":
         # Forked: what was imported is there. Tables are read after the fork, since Arrow has threads.
+        import_module("jouleloop.report.study_figures")
         with ProcessPoolExecutor(min(processes, len(_GROUPS)), get_context("fork")) as pool:
             list(pool.map(_draw_number, range(len(_GROUPS))))
     else:
