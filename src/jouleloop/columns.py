@@ -62,8 +62,10 @@ def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | 
     safe = table[[name for name in table.columns if _defined(layout, str(name)).exported]].copy()
     for name in safe.columns:
         if pd.api.types.is_object_dtype(safe[name].dtype) or pd.api.types.is_string_dtype(safe[name].dtype):
-            unsafe = {cell: safe_cell(cell) for cell in safe[name].unique() if safe_cell(cell) != cell}
-            safe[name] = safe[name].replace(unsafe) if unsafe else safe[name]
+            # Text repeats: most columns need not be looked at cell by cell.
+            cells = safe[name].unique()
+            if not all(isinstance(cell, str) and safe_cell(cell) == cell for cell in cells):
+                safe[name] = safe[name].map(safe_cell)
     safe.columns = pd.Index([safe_cell(str(name)) for name in safe.columns])
     with replacing(path) as temporary:
         form = None if digits is None else f"%.{digits}g"
