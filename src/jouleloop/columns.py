@@ -59,7 +59,7 @@ def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | 
     ValueError
         For a column that the layout does not define.
     """
-    safe = table[[name for name in table.columns if _defined(layout, str(name)).exported]].copy()
+    safe = table[[name for name in table.columns if _defined(layout, str(name)).exported]].copy(deep=False)
     for name in safe.columns:
         if pd.api.types.is_object_dtype(safe[name].dtype) or pd.api.types.is_string_dtype(safe[name].dtype):
             # Text repeats: most columns need not be looked at cell by cell.
