@@ -8,92 +8,21 @@ cell is text, a number or nothing.
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pandas as pd
 import pyarrow as pa
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
+from jouleloop.layouts import Column, Kind, Layout
 from jouleloop.names import plain_cell, safe_cell
 from jouleloop.parquet import read_sealed, write_sealed
-
-Kind = Literal["text", "whole", "number", "truth", "any"]
 
 _VERSION = b"table_version"
 _PROVENANCE = b"provenance"
 _TRUTH = {"True": True, "False": False, "": None}
-
-
-@dataclass(frozen=True)
-class Column:
-    """One column, or a family of columns.
-
-    Attributes
-    ----------
-    name
-        As in the table; ``<…>`` stands for any text, so that ``<level>_<data space>_pj`` is a family.
-    kind
-        ``text``, ``whole`` (numbers that may be missing), ``number``, ``truth``; ``any`` is decided by the values.
-    unit
-        Such as ``pJ``, ``words``; empty for text and shares.
-    meaning
-        One sentence for the reader of the table.
-    exported
-        Whether the CSV has it; Parquet has all.
-    """
-
-    name: str
-    kind: Kind
-    unit: str
-    meaning: str
-    exported: bool = True
-
-    @property
-    def is_family(self) -> bool:
-        """Whether it stands for several columns."""
-        return "<" in self.name
-
-    @cached_property
-    def _pattern(self) -> re.Pattern[str]:
-        return re.compile(".+".join(map(re.escape, re.split(r"<[^>]+>", self.name))), re.DOTALL)
-
-    def covers(self, name: str) -> bool:
-        """Whether ``name`` is this column or one of the family."""
-        return self._pattern.fullmatch(name) is not None
-
-
-@dataclass(frozen=True)
-class Layout:
-    """The columns of one table.
-
-    Attributes
-    ----------
-    file
-        Its file below ``results/`` without ending; ``<…>`` where there are several.
-    meaning
-        What a row is.
-    open
-        Whether it may hold columns that nothing defines; their values decide what they are.
-    """
-
-    file: str
-    meaning: str
-    columns: tuple[Column, ...]
-    open: bool = False
-
-    @cached_property
-    def _known(self) -> dict[str, Column]:
-        return {column.name: column for column in self.columns if not column.is_family}
-
-    def column(self, name: str) -> Column | None:
-        """Return what defines the column ``name``: itself before any family; None where nothing does."""
-        families = (column for column in self.columns if column.is_family and column.covers(name))
-        found = self._known.get(name) or next(families, None)
-        return Column(name, "any", "", "") if found is None and self.open else found
 
 
 def write_table(stem: Path, table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None = None) -> None:

@@ -9,9 +9,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from jouleloop.columns import Layout
 from jouleloop.config.load import Study, load_study, published_sweeps
 from jouleloop.files import remove_left_over
+from jouleloop.layouts import Layout
 from jouleloop.memory import group_kills, group_limit
 from jouleloop.report.registry import FIGURES, FigureKind, is_published
 from jouleloop.signals import give_up_when_told

@@ -8,14 +8,14 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from differential.case import Case
+from differential.case import SEMANTICS, Case
 from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.workload.timeloop_problem import problem_from
 
 #: Where the programs of each semantics are: folders below, or the environment variable of the engine.
-HOMES = {"timeloop-3.0.3": "timeloop-3.0.3/bin", "timeloop-2023-04": "timeloop-2023-04/bin"}
+HOMES = {name: f"{name}/bin" for name in SEMANTICS}
 _SIZE = re.compile(r"Mapspace Dimension \[(\w+)\] Size: (\d+)")
 _VALID = re.compile(r"\[\d+\] INVALID (\d+) (\d+) ")
 #: Files of a moment are written here.

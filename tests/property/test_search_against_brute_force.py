@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
+from jouleloop.engines.protocol import SEMANTICS
 from jouleloop.errors import InputError
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.space import FREE, MapSpace, Slot, build_mapspace
@@ -155,7 +156,12 @@ def toy(draw: st.DrawFn) -> tuple[Architecture, EnergyCosts, Constraints]:
         )
         energies.append(
             LevelEnergy(
-                f"L{k}", draw(st.integers(0, 200)) / 10 + 100 / (1 + 9 * k), draw(st.integers(1, 200)) / 10, "toy"
+                f"L{k}",
+                draw(st.integers(0, 200)) / 10 + 100 / (1 + 9 * k),
+                draw(st.integers(1, 200)) / 10,
+                "toy",
+                draw(st.sampled_from([0.0, 0.0, 0.5, 20.0])),
+                later_pj=draw(st.sampled_from([None, None, (3.0, 40.0, 0.5), (30.0, 1.0, 20.0)])),
             )
         )
         x *= draw(st.sampled_from([1, 1, 2, 3])) if k < count else 1
@@ -247,9 +253,9 @@ def compare_drawn(problem: Problem, arch: Architecture, costs: EnergyCosts, cons
 
 
 def compare(space: MapSpace, nests: NestArrays, costs: EnergyCosts) -> None:
-    """Compare every objective and both semantics with the enumeration."""
+    """Compare every objective and all semantics with the enumeration."""
     problem, arch = space.problem, space.arch
-    for semantics in ("timeloop-3.0.3", "timeloop-2023-04"):
+    for semantics in SEMANTICS:
         result = search_mapspace(space, costs, semantics=semantics)
         if not len(nests.counts):
             assert result.status == "no_mapping"

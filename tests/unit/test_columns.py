@@ -5,8 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from jouleloop.columns import Column, Layout, read_table, write_csv, write_parquet, write_table
+from jouleloop.columns import read_table, write_csv, write_parquet, write_table
 from jouleloop.errors import InputError
+from jouleloop.layouts import Column, Layout
 from jouleloop.tables.growth import with_theory
 from jouleloop.tables.layouts import ANY, ENERGIES, LAYOUTS, THEORY_RATIO
 

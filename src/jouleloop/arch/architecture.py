@@ -72,7 +72,7 @@ class StorageLevel:
         """Whether Timeloop takes it for a DRAM."""
         return "DRAM" in (self.timeloop_class or self.klass) or self.attributes.get("technology") == "DRAM"
 
-    @property
+    @cached_property
     def reduces(self) -> bool:
         """Whether it adds up what it receives; where not, outputs travel twice (``HardwareReductionSupported``)."""
         stated = canonical(self.attributes).get("reduction_supported")

@@ -19,8 +19,8 @@ class LevelEnergy:
     leak_pj
         Leakage of one instance in one cycle; versions of Timeloop before 2024 leave it out.
     estimator
-        What answered: ``tables``, ``interpolated``, ``accelergy``, ``built-in``, ``architecture`` for an energy stated
-        there, empty for a level that stores nothing.
+        What answered: ``tables``, ``interpolated``, ``accelergy``, ``built-in``, ``counts``, ``architecture`` for
+        an energy stated there, empty for a level that stores nothing.
     later_pj
         What Timeloop 4 charges per read, fill and update, where that is not the same.
     """
@@ -32,6 +32,10 @@ class LevelEnergy:
     leak_pj: float = 0.0
     estimator: str = ""
     later_pj: tuple[float, ...] | None = None
+
+    def charged_pj(self, *, later: bool = False) -> tuple[float, ...]:
+        """Return what is charged per read, fill and update, ``later`` by Timeloop 4."""
+        return self.later_pj if later and self.later_pj else (self.read_pj, self.write_pj, self.write_pj)
 
 
 @dataclass(frozen=True)
@@ -62,6 +66,11 @@ class EnergyCosts:
         """Kinds of the estimators that answered, in the order of the components, such as ``tables+interpolated``."""
         found = [level.estimator for level in self.levels] + [self.compute_estimator]
         return "+".join(dict.fromkeys(kind for kind in found if kind))
+
+    @property
+    def unit(self) -> str:
+        """Unit of all energies: words where none are known and accesses are counted."""
+        return "words" if self.estimator == "counts" else "pJ"
 
     def rows(self, compute_name: str = "compute") -> list[dict[str, Any]]:
         """Return every energy that is charged, and the estimator that produced it: a record a component and action."""

@@ -155,6 +155,8 @@ def estimate_costs(
     levels: list[LevelEnergy] = []
     answered: list[str] = []
     tell = warn or logging.getLogger("jouleloop.energy").warning
+    if _counted(estimators):
+        faults += _uncounted(arch, estimators)
     for level in arch.levels:
         found = _level(level, estimators, faults, tell, answered)
         if found is not None:
@@ -171,6 +173,21 @@ def estimate_costs(
     name = "+".join(e.name for e in estimators if e.name in answered) or "+".join(e.name for e in estimators)
     asked = tuple((e.kind, e.name, e.digest()) for e in estimators)
     return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked)
+
+
+def _counted(estimators: Sequence[Estimator]) -> bool:
+    """Whether accesses are counted, in words instead of pJ."""
+    return any(estimator.kind == "counts" for estimator in estimators)
+
+
+def _uncounted(arch: Architecture, estimators: Sequence[Estimator]) -> list[Fault]:
+    """Return a fault for all that takes energy in pJ beside accesses that are counted in words."""
+    text = "accesses are counted in words, so nothing may take energy in pJ"
+    faults = [
+        Fault(text, field="energy", value=e.name, allowed="counts alone") for e in estimators if e.kind != "counts"
+    ]
+    wired = [level.name for level in arch.levels if level.wired]
+    return faults + [Fault(text, arch.name, f"{name}: its network", allowed="no energy of wires") for name in wired]
 
 
 def _network_faults(arch: Architecture, estimators: Sequence[Estimator]) -> list[Fault]:
@@ -236,7 +253,7 @@ def _level(
     answered: list[str],
 ) -> LevelEnergy | None:
     stated = stated_energy(level)
-    if stated is not None:
+    if stated is not None and not _counted(estimators):
         return stated
     answer = _ask(level, estimators, faults, tell, answered)
     if answer is None:

@@ -7,7 +7,6 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.model.semantics import searched_as
 from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.optimum.residual.optimise import search_residuals
@@ -27,20 +26,18 @@ class NativeEngine:
         return evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
 
     def search(self, problem: Problem, target: Target, options: SearchOptions = PROVEN) -> SearchResult:
-        """Return the proven optimum of the mapspace; a layer that constraints or semantics do not fit is ``invalid``.
+        """Return the proven optimum of the mapspace; a layer that constraints do not fit is ``invalid``.
 
         The search is exact and takes no random decision, so the seed changes nothing.
         """
         if target.constraints.factors == "imperfect":
             return self._search_residuals(problem, target, options)
         try:
-            semantics = searched_as(problem, target.costs, target.semantics)
             space = build_mapspace(problem, target.arch, target.constraints)
+            return self._search(space, target.costs, target.semantics, options)
         except InputError as error:
             reason = "; ".join(str(fault) for fault in error.faults)
             return SearchResult("invalid", reason, objective=options.objective)
-        try:
-            return self._search(space, target.costs, semantics, options)
         except MemoryError:
             reason = "not enough memory for the tables of this layer; constraints that fix factors make them smaller"
             return SearchResult("failed", reason, objective=options.objective)

@@ -12,7 +12,7 @@ from jouleloop.model.semantics import RULES
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
-#: Semantics of the model by Timeloop version; see docs/validation.md. Searches are proven for all but timeloop-4.
+#: Semantics of the model by Timeloop version; see docs/validation.md.
 SEMANTICS = tuple(RULES)
 
 

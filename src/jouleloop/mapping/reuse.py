@@ -40,7 +40,7 @@ class Reuse:
 
     def __bool__(self) -> bool:
         """Whether any data space is treated otherwise."""
-        return any(getattr(self, rule.name) for rule in fields(self))
+        return any(vars(self).values())
 
     @property
     def later(self) -> bool:

@@ -8,6 +8,7 @@ import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -232,25 +233,27 @@ def _slot(
     canonical: bool,
     split: int | None = None,
 ) -> Slot:
-    dims = problem.shape.dimensions
-    for key in {*given.factors, *given.max_factors, *given.min_factors, *given.permutation, *given.outer_permutation}:
-        if key not in dims:
-            faults.append(unknown(key, dims, "dimension in constraints", source=source, field=field))
-    for key in sorted({d for d in given.permutation if given.permutation.count(d) > 1}):
-        faults.append(Fault("dimension stands twice in a permutation", source, field, key))
-    fixed, most, least = [], [], []
-    for d in dims:
-        bound = problem.bound[d]
-        factor = given.factors.get(d)
-        if factor == 0:
-            factor = bound
-        fixed.append(FREE if factor is None or factor > bound else factor)
-        most.append(min(bound, given.max_factors.get(d, bound)))
-        least.append(given.min_factors.get(d, 1))
-        if least[-1] > given.max_factors.get(d, least[-1]):
-            faults.append(
-                Fault("smallest factor is above the largest", source, f"{field}.{d}", least[-1], str(most[-1]))
-            )
+    stated = _stated(given, problem.shape.dimensions, canonical)
+    if stated.wrong:
+        faults += _wrong(given, problem.shape.dimensions, field, source)
+    bounds = problem.bounds
+    fixed = [FREE if f is None or f > bound else f or bound for f, bound in zip(stated.factors, bounds, strict=True)]
+    most = [bound if m is None else min(bound, m) for m, bound in zip(stated.most, bounds, strict=True)]
+    return Slot(tuple(fixed), tuple(most), stated.least, stated.rank, split)
+
+
+class _Stated(NamedTuple):
+    """What constraints state of one slot whatever the layer's sizes, by dimension."""
+
+    factors: tuple[int | None, ...]
+    most: tuple[int | None, ...]
+    least: tuple[int, ...]
+    rank: tuple[int, ...]
+    wrong: bool
+
+
+@lru_cache(maxsize=1024)
+def _stated(given: LoopConstraint, dims: tuple[str, ...], canonical: bool) -> _Stated:
     if canonical:
         rank = tuple(range(len(dims)))
     else:
@@ -263,7 +266,30 @@ def _slot(
             else prefix
             for d in dims
         )
-    return Slot(tuple(fixed), tuple(most), tuple(least), rank, split)
+    return _Stated(
+        tuple(map(given.factors.get, dims)),
+        tuple(map(given.max_factors.get, dims)),
+        tuple(given.min_factors.get(d, 1) for d in dims),
+        rank,
+        bool(_wrong(given, dims, "", "")),
+    )
+
+
+def _wrong(given: LoopConstraint, dims: tuple[str, ...], field: str, source: str) -> list[Fault]:
+    """Return what is wrong with constraints whatever the layer's sizes."""
+    faults = []
+    for key in {*given.factors, *given.max_factors, *given.min_factors, *given.permutation, *given.outer_permutation}:
+        if key not in dims:
+            faults.append(unknown(key, dims, "dimension in constraints", source=source, field=field))
+    for key in sorted({d for d in given.permutation if given.permutation.count(d) > 1}):
+        faults.append(Fault("dimension stands twice in a permutation", source, field, key))
+    for d in dims:
+        least = given.min_factors.get(d, 1)
+        most = given.max_factors.get(d, least)
+        if least > most:
+            text = "smallest factor is above the largest"
+            faults.append(Fault(text, source, f"{field}.{d}", least, str(most)))
+    return faults
 
 
 def _check_divisible(

@@ -67,6 +67,11 @@ def factor_choices(slot: Slot, left: Factors, most_units: int) -> tuple[Factors,
     return _factor_choices(_options(slot, left, most_units), most_units)
 
 
+def fitting_choices(slot: Slot, left: Factors, fanout: tuple[int, int]) -> tuple[Factors, ...]:
+    """Return those of `factor_choices` that fit a mesh in some arrangement."""
+    return _fitting_choices(_options(slot, left, math.prod(fanout)), slot.rank, slot.split, fanout)
+
+
 def parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...]) -> float:
     """Return the share of all units that an unrolling uses, added up as Timeloop does (``uber.cpp``)."""
     share = 1.0
@@ -101,6 +106,14 @@ def _factor_choices(options: tuple[Factors, ...], most_units: int) -> tuple[Fact
     return tuple(found)
 
 
+@lru_cache(maxsize=16384)
+def _fitting_choices(
+    options: tuple[Factors, ...], rank: tuple[int, ...], split: int | None, fanout: tuple[int, int]
+) -> tuple[Factors, ...]:
+    choices = _factor_choices(options, math.prod(fanout))
+    return tuple([factors for factors in choices if fits_mesh(rank, split, factors, fanout)])
+
+
 @lru_cache(maxsize=65536)
 def arrangements_of(
     rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]
@@ -132,7 +145,6 @@ def arrangements_of(
     return tuple(found)
 
 
-@lru_cache(maxsize=65536)
 def fits_mesh(rank: tuple[int, ...], split: int | None, factors: Factors, fanout: tuple[int, int]) -> bool:
     """Whether any arrangement of these factors fits the mesh: whether `arrangements_of` returns one."""
     most_x, most_y = fanout

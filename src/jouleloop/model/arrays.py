@@ -23,14 +23,14 @@ MULTICAST, SCATTER, WORDS, HOPS, GROUP = range(5)
 #: Places of an access record: counts of one level and data space, per instance; the box that all instances below span
 #: together (0 without spatial loops); and the number of transfer groups.
 TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = range(9)
-#: Places of a level's specification: energy per vector read and write [pJ], words per vector, number of clusters,
-#: read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a mapping
-#: has
-#: to fill at least, the physical fan-out below along X and Y, energy of a word's hop, router and entry into the network
-#: below [pJ], and whether the level adds up what it receives.
+#: Places of a level's specification: energy per vector read, fill and update [pJ], words per vector, number of
+#: clusters, read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a
+#: mapping has to fill at least, the physical fan-out below along X and Y, energy of a word's hop, router and entry into
+#: the network below [pJ], whether the level adds up what it receives, and leakage of an instance in a cycle [pJ].
 (
     READ_PJ,
     WRITE_PJ,
+    UPDATE_PJ,
     BLOCK_WORDS,
     CLUSTERS,
     READ_BANDWIDTH,
@@ -44,10 +44,12 @@ TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = ra
     ROUTER_PJ,
     INGRESS_PJ,
     REDUCES,
+    LEAK_PJ,
     SPEC,
-) = range(16)
-#: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`.
-NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, REUSE = range(6)
+) = range(18)
+#: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`; the last but one says that steps without a move
+#: leave the last move alone, as in Timeloop 4.
+NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, RESTING, REUSE = range(7)
 #: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
 TEMPORAL, SPATIAL = 0, 1
 DIM, BOUND, AXIS = range(3)

@@ -10,7 +10,19 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import Reuse
-from jouleloop.model.arrays import MAX_LOOPS, REUSE, SPATIAL, SPEC, TEMPORAL, Bools, Floats, LayerArrays, NestArrays
+from jouleloop.model.arrays import (
+    MAX_LOOPS,
+    RESTING,
+    REUSE,
+    SPATIAL,
+    SPEC,
+    TEMPORAL,
+    Bools,
+    Floats,
+    LayerArrays,
+    NestArrays,
+)
+from jouleloop.model.semantics import RULES, Rules
 from jouleloop.workload.problem import Problem
 
 
@@ -23,7 +35,7 @@ def encode_reuse(problem: Problem, reuse: Sequence[Reuse]) -> Bools:
     return found
 
 
-def encode_layer(problem: Problem, reuse: Sequence[Reuse]) -> LayerArrays:
+def encode_layer(problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES["timeloop-3.0.3"]) -> LayerArrays:
     """Return the arrays of a problem, and of what every level does not reuse, innermost level first.
 
     Raises
@@ -34,21 +46,22 @@ def encode_layer(problem: Problem, reuse: Sequence[Reuse]) -> LayerArrays:
     """
     faults = []
     for space in problem.data_spaces:
-        ranks = [{term.dimension for term in rank} for rank in space.projection]
-        for dimension in sorted({d for rank in ranks for d in rank if sum(d in other for other in ranks) > 1}):
+        for dimension in space.crossing:
             if problem.bound[dimension] > 1:
                 text = "a dimension in two ranks of one data space is not supported by the model"
                 faults.append(Fault(text, problem.name, f"{space.name}.projection", dimension, "one rank a dimension"))
     raise_all(faults, InputError)
+    reused = encode_reuse(problem, reuse)
+    reused[..., RESTING] = rules.rests_keep_stride
     return LayerArrays(
         problem.projection_array,
         np.array([space.read_write for space in problem.data_spaces], np.bool_),
         np.array(problem.bounds, np.int64),
-        encode_reuse(problem, reuse),
+        reused,
     )
 
 
-def encode_hardware(arch: Architecture, costs: EnergyCosts) -> Floats:
+def encode_hardware(arch: Architecture, costs: EnergyCosts, rules: Rules = RULES["timeloop-3.0.3"]) -> Floats:
     """Return the specification of every level, shape (levels, SPEC); energies are matched to levels by name."""
     spec = np.empty((len(arch.levels), SPEC))
     by_name = {entry.level: entry for entry in costs.levels}
@@ -61,8 +74,7 @@ def encode_hardware(arch: Architecture, costs: EnergyCosts) -> Floats:
             level.effective_words,
         )
         spec[index] = (
-            entry.read_pj,
-            entry.write_pj,
+            *entry.charged_pj(later=rules.later_actions),
             level.block_words,
             max(1, level.instances // level.cluster_size),
             *(np.inf if value is None else value for value in limits),
@@ -72,6 +84,7 @@ def encode_hardware(arch: Architecture, costs: EnergyCosts) -> Floats:
             level.router_pj,
             level.ingress_pj,
             level.reduces,
+            entry.leak_pj * rules.leakage,
         )
     return spec
 

@@ -1,7 +1,6 @@
 """Evaluate mappings: one with everything that is known of it, or many of one layer in bulk."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 
@@ -39,33 +38,32 @@ from jouleloop.model.collapse import collapse
 from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping, encode_mappings
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
 from jouleloop.model.kernel import count_transfers
-from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.network import is_wired, price_networks
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers
-from jouleloop.model.semantics import FIRST_FILLS_ELIDED, RULES, Rules, rules_of
+from jouleloop.model.semantics import FIRST_FILLS_ELIDED, RULES, rules_of
 from jouleloop.workload.problem import Problem
 
 
 def first_fills_elided(semantics: str) -> bool:
-    """Return whether ``semantics``, which a search is proven for, leaves the first fills of outputs out."""
+    """Return whether ``semantics`` leaves the first fills of outputs out, where all else is as in Timeloop 3.0.3."""
     rules_of(semantics)
     if semantics not in FIRST_FILLS_ELIDED:
-        text = "mappings are evaluated by these rules, but no search is proven for them"
+        text = "these rules are followed for loops that run to their ends, and without certificates"
         raise MappingError(Fault(text, field="semantics", value=semantics, allowed=", ".join(FIRST_FILLS_ELIDED)))
     return FIRST_FILLS_ELIDED[semantics]
 
 
 @njit
 def count_nest(
-    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, resting: bool, nest: NestArrays, work: WorkArrays
+    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int]:
     """Run the whole model on one nest; return energy [pJ], cycles, utilized units and operations of one unit.
 
-    The energy is without leakage, and infinite where the counts of an overlapping output make no sense, see `collapse`.
+    The energy is infinite where the counts of an overlapping output make no sense, see `collapse`.
     """
     units, steps = utilize(spec, nest, work)
-    count_transfers(layer, nest, work, resting, is_wired(spec))
+    count_transfers(layer, nest, work, is_wired(spec))
     sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
     total_pj, cycles = price(spec, compute_pj, nest.keep, steps, steps * units, work)
     total_pj += price_networks(spec, layer.read_write, work)
@@ -75,18 +73,10 @@ def count_nest(
 
 
 @njit
-def evaluate_nest(
-    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
-) -> tuple[float, int, int, int]:
-    """Run the model on one nest by the rules that searches are proven for; see `count_nest`."""
-    return count_nest(layer, spec, compute_pj, elided, False, nest, work)
-
-
-@njit
 def evaluate_residual_nest(
     layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int, int]:
-    """Run the whole model on one nest of which a loop ends early, as `evaluate_nest`; also return all operations.
+    """Run the whole model on one nest of which a loop ends early, as `count_nest`; also return all operations.
 
     All units count that any step uses: what is idle in the last run is paid for (``CollectWorkingSets``). The steps are
     those of loops that run to their ends (``max_temporal_iterations``).
@@ -124,44 +114,26 @@ def evaluate_mapping(
         Where it is no mapping of this problem onto this architecture.
     """
     rules = rules_of(semantics)
-    _check_costs(costs, rules)
     nest = encode_mapping(problem, arch, mapping)
-    spec = encode_hardware(arch, costs)
+    spec = encode_hardware(arch, costs, rules)
     work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
     _check_reuse(mapping, semantics)
     _check_wires(arch, mapping)
     reuse = [level.reuse for level in reversed(mapping.levels)]
-    layer, elided = encode_layer(problem, reuse), rules.first_fills_elided
+    layer, elided = encode_layer(problem, reuse, rules), rules.first_fills_elided
     if mapping.imperfect:
         first_fills_elided(semantics)  # the rules of Timeloop 4 are known for loops that run to their ends alone
         residual = evaluate_residual_nest(layer, spec, costs.compute_pj, elided, nest, work)
         total_pj, cycles, units, steps, computes = residual
     else:
-        resting = rules.rests_keep_stride
-        total_pj, cycles, units, steps = count_nest(layer, spec, costs.compute_pj, elided, resting, nest, work)
+        total_pj, cycles, units, steps = count_nest(layer, spec, costs.compute_pj, elided, nest, work)
         computes = steps * units
     _check_gaps(problem, arch, work)
     if check_capacity:
         _check_capacity(arch, nest, spec, work)
     if total_pj == np.inf:
         raise MappingError(Fault("outputs overlap: fewer words move than a level sees, where Timeloop stops"))
-    found = _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps, computes)
-    if rules.leakage:
-        found = replace(found, energy_pj=found.energy_pj + sum(leakage_pj(costs, found).values()))
-    return found
-
-
-def _check_costs(costs: EnergyCosts, rules: Rules) -> None:
-    """Refuse energies that Timeloop 4 charges otherwise, by other names of actions, where its rules are asked for."""
-    text = "Timeloop 4 charges other actions of this table than 3.0.3, [read, fill, update] in pJ"
-    raise_all(
-        [
-            Fault(text, costs.table, level.level, list(level.later_pj), str([level.read_pj, *[level.write_pj] * 2]))
-            for level in costs.levels
-            if rules.leakage and level.later_pj is not None
-        ],
-        MappingError,
-    )
+    return _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps, computes)
 
 
 def _check_reuse(mapping: Mapping, semantics: str) -> None:
@@ -201,6 +173,8 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
     Source: Timeloop ``src/loop-analysis/tiling.cpp``, ``ComputeReadUpdateReductionAccesses_Legacy``: it ends where
     reads would fall below 0, and its fills then wrap around.
     """
+    if work.access[..., (READS, FILLS)].min() >= 0:
+        return
     raise_all(
         [
             Fault(
@@ -217,14 +191,13 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
 
 def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> None:
     faults = []
-    for index, level in enumerate(reversed(arch.levels)):
-        limit = spec[index, CAPACITY]
-        needed = int(work.access[index, nest.keep[index], TILE].sum())
+    held = (work.access[..., TILE] * nest.keep).sum(axis=1).tolist()
+    limits = spec[:, (CAPACITY, MIN_WORDS)].tolist()
+    for level, needed, (limit, least) in zip(reversed(arch.levels), held, limits, strict=True):
         if needed > limit:
             faults.append(
                 Fault(f"tiles of {needed} words do not fit", field=level.name, allowed=f"at most {limit:.0f} words")
             )
-        least = spec[index, MIN_WORDS]
         if needed < least:
             text = f"tiles of {needed} words fill too little"
             allowed = f"at least {least:g} words, min-utilization {level.min_utilization:g}"
@@ -250,30 +223,31 @@ def _evaluation(
     networks: dict[str, dict[str, NetworkStats]] = {}
     names = [*arch.level_names, arch.compute.name]
     count = len(arch.levels)
+    status, access, flow, kept = (array.tolist() for array in (work.status, work.access, work.flow, nest.keep))
     for position, level in enumerate(arch.levels):
         index = count - 1 - position
-        instances = int(work.status[index, INSTANCES])
+        instances = status[index][INSTANCES]
         clusters = min(instances, max(1, level.instances // level.cluster_size))
         data = {}
         for v, space in enumerate(spaces):
-            if not nest.keep[index, v]:
+            if not kept[index][v]:
                 continue
-            record = work.access[index, v]
+            record = access[index][v]
             data[space] = DataStats(
-                tile_words=int(record[TILE]),
-                partition_words=int(record[PARTITION]),
+                tile_words=record[TILE],
+                partition_words=record[PARTITION],
                 instances=instances,
                 clusters=clusters,
-                reads=int(record[READS]),
-                updates=int(record[UPDATES]),
-                fills=int(record[FILLS]),
-                reductions=int(record[REDUCTIONS]),
-                energy_pj=float(work.flow[index, v, ENERGY_PJ]),
+                reads=record[READS],
+                updates=record[UPDATES],
+                fills=record[FILLS],
+                reductions=record[REDUCTIONS],
+                energy_pj=flow[index][v][ENERGY_PJ],
             )
-        levels.append(LevelStats(level.name, int(work.status[index, CYCLES]), float(work.throttle[index]), data))
-        if work.status[index, FANOUT] > 1 or work.flow[index, :, NETWORK_PJ].any():
+        levels.append(LevelStats(level.name, status[index][CYCLES], float(work.throttle[index]), data))
+        if status[index][FANOUT] > 1 or any(one[NETWORK_PJ] for one in flow[index]):
             networks[f"{names[position]}<==>{names[position + 1]}"] = {
-                space: _network(problem, level, work, index, v, kept=bool(nest.keep[index:, v].any()))
+                space: _network(problem, level, work, index, v, kept=any(one[v] for one in kept[index:]))
                 for v, space in enumerate(spaces)
             }
     return Evaluation(
@@ -319,8 +293,7 @@ def _evaluate_bulk(
     layer: LayerArrays,
     spec: Floats,
     compute_pj: float,
-    rules: Rules,
-    leak_pj: Floats,
+    elided: bool,
     nests: NestArrays,
     work: WorkArrays,
     energies_pj: Floats,
@@ -328,10 +301,7 @@ def _evaluate_bulk(
 ) -> None:
     for n in range(nests.counts.shape[0]):
         nest = NestArrays(nests.counts[n], nests.loops[n], nests.keep[n])
-        elided, resting = rules.first_fills_elided, rules.rests_keep_stride
-        energies_pj[n], cycles[n], _, _ = count_nest(layer, spec, compute_pj, elided, resting, nest, work)
-        for level in range(leak_pj.shape[0]):
-            energies_pj[n] += leak_pj[level] * work.status[level, INSTANCES] * cycles[n]
+        energies_pj[n], cycles[n], _, _ = count_nest(layer, spec, compute_pj, elided, nest, work)
 
 
 def evaluate_nests(
@@ -339,16 +309,13 @@ def evaluate_nests(
 ) -> tuple[Floats, Ints]:
     """Return total energy [pJ] and cycles, both of shape (nests,), of stacked nests of one layer."""
     rules, number = rules_of(semantics), nests.counts.shape[0]
-    _check_costs(costs, rules)
-    leak_pj = np.array([level.leak_pj * rules.leakage for level in reversed(costs.levels)])
     energies_pj, cycles = np.empty(number), np.empty(number, np.int64)
     work = new_work(len(arch.levels), len(problem.data_spaces))
     _evaluate_bulk(
-        encode_layer(problem, [ALL_REUSE] * len(arch.levels)),
-        encode_hardware(arch, costs),
+        encode_layer(problem, [ALL_REUSE] * len(arch.levels), rules),
+        encode_hardware(arch, costs, rules),
         costs.compute_pj,
-        rules,
-        leak_pj,
+        rules.first_fills_elided,
         nests,
         work,
         energies_pj,

@@ -28,6 +28,7 @@ from jouleloop.model.arrays import (
     NO_LINK_TRANSFER,
     NO_MULTICAST,
     NO_TEMPORAL_REUSE,
+    RESTING,
     ROWS,
     SIBLING,
     SPATIAL,
@@ -332,15 +333,11 @@ def _boundary(
 
 
 @njit
-def count_transfers(
-    layer: LayerArrays, nest: NestArrays, work: WorkArrays, resting: bool = False, wired: bool = False
-) -> None:
+def count_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, wired: bool = False) -> None:
     """Count the transfers of every data space below every level.
 
-    ``resting`` follows Timeloop 4, where steps without a move leave the last move alone; ``wired`` counts hops, too.
-    Reads the mesh of
-    ``work.status``; writes ``work.groups``, the words that links carry, and of ``work.access`` tiles, sibling boxes
-    and numbers of groups.
+    ``wired`` counts hops, too. Reads the mesh of ``work.status``; writes ``work.groups``, the words that links carry,
+    and of ``work.access`` tiles, sibling boxes and numbers of groups.
     """
     coef = layer.coef
     levels = nest.counts.shape[0]
@@ -387,7 +384,7 @@ def count_transfers(
                 work.status[level, COLUMNS],
                 work.status[level, ROWS],
                 level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE],
-                resting,
+                layer.reuse[level, v, RESTING],
                 not layer.reuse[level, v, NO_MULTICAST],
                 not layer.reuse[level, v, NO_LINK_TRANSFER],
                 wired,

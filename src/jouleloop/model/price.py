@@ -20,6 +20,7 @@ from jouleloop.model.arrays import (
     FANOUT_Y,
     FILLS,
     INSTANCES,
+    LEAK_PJ,
     READ_BANDWIDTH,
     READ_PJ,
     READS,
@@ -27,6 +28,7 @@ from jouleloop.model.arrays import (
     SHARED_BANDWIDTH,
     SPATIAL,
     TEMPORAL,
+    UPDATE_PJ,
     UPDATES,
     WRITE_BANDWIDTH,
     WRITE_PJ,
@@ -96,6 +98,7 @@ def price(
             updates = work.access[level, v, UPDATES]
             cluster_pj = _vectors(reads, block) * spec[level, READ_PJ]
             cluster_pj += (_vectors(fills, block) + _vectors(updates, block)) * spec[level, WRITE_PJ]
+            cluster_pj += _vectors(updates, block) * (spec[level, UPDATE_PJ] - spec[level, WRITE_PJ])
             work.flow[level, v, ENERGY_PJ] = cluster_pj * clusters
             total_pj += cluster_pj * clusters
             # Each data space is divided by the cycles before they are added, as Timeloop does: the sum of quotients can
@@ -112,4 +115,6 @@ def price(
         work.throttle[level] = slowdown
         work.status[level, CYCLES] = math.ceil(compute_cycles / slowdown)
         cycles = max(cycles, work.status[level, CYCLES])
+    for level in range(spec.shape[0]):
+        total_pj += spec[level, LEAK_PJ] * work.status[level, INSTANCES] * cycles
     return total_pj, cycles

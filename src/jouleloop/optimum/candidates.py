@@ -6,12 +6,13 @@ spatial loops are made when it is searched. `docs/search.md` states the lemmas: 
 
 import math
 from collections.abc import Callable
-from functools import cached_property
+from functools import cached_property, lru_cache
+from operator import floordiv
 
 import numpy as np
 
 from jouleloop.mapspace.space import MapSpace, Slot
-from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, factor_choices, fits_mesh
+from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, fitting_choices
 from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
 from jouleloop.optimum.arrays import HALO, IDLE
 
@@ -28,9 +29,11 @@ class _Merging:
     ----------
     side
         See `Unrolled.side`, over all dimensions of the problem.
+    leaks
+        Whether instances that are used leak.
     """
 
-    def __init__(self, space: MapSpace, side: Ints) -> None:
+    def __init__(self, space: MapSpace, side: Ints, leaks: bool) -> None:
         self.space = space
         #: By data space: which dimensions leave it in place, and the rank that each shares, or -1.
         self.sides = [
@@ -38,10 +41,10 @@ class _Merging:
         ]
         levels = len(space.temporal)
         #: Dimensions that share no rank.
-        self.is_free = [bool((side[:, d, HALO] < 0).all()) for d in range(side.shape[1])]
-        # Where a level does not reuse all, or networks take energy, it counts at which level a loop is unrolled.
+        self.is_free = tuple(map(bool, np.all(side[..., HALO] < 0, axis=0)))
+        # Where a level does not reuse all or leaks, or networks take energy, it counts where a loop is unrolled.
         self.wired = any(level.wired for level in space.arch.levels)
-        fixed = self.wired or any(space.reuse)
+        fixed = self.wired or leaks or any(space.reuse)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
@@ -50,12 +53,11 @@ class _Merging:
         self.origin = list(range(levels))
         for k in reversed(self.empty):
             self.origin[k] = self.origin[k + 1]
+        #: By level, whether each dimension may have a temporal loop there or outside.
+        self.loops_outside = np.logical_or.accumulate(
+            [list(map(slot.may_loop, range(side.shape[1]))) for slot in reversed(space.temporal)]
+        )[::-1].tolist()
         self.linking = [self._linking(level) for level in range(levels)]
-
-    def move_out(self, inside: Factors, outside: Factors) -> tuple[Factors, Factors]:
-        """Return the factors of a level and of the next outside, those that share no rank moved outward."""
-        moved = list(zip(inside, outside, self.is_free, strict=True))
-        return tuple([1 if f else a for a, _, f in moved]), tuple([a * b if f else b for a, b, f in moved])
 
     def matters(self, factors: list[Factors]) -> list[bool]:
         """Whether the order of spatial loops may matter at each level, whatever the temporal loops.
@@ -81,15 +83,18 @@ class _Merging:
         for idle, halo in self.sides:
             shared = [d for d, rank in enumerate(halo) if rank >= 0]
             here.update(shared)
-            looping = [halo[d] for d in shared if self._loops_outside(level, d)]
+            looping = [halo[d] for d in shared if self.loops_outside[level][d]]
             stateless = level == 0 or bool(self.space.reuse[level - 1].no_temporal_reuse)
             if stateless or len(looping) > len(set(looping)):
                 anywhere.update(d for d, rank in enumerate(halo) if idle[d] and rank < 0)
         return sorted(here), sorted(anywhere)
 
-    def _loops_outside(self, level: int, d: int) -> bool:
-        """Whether a dimension may have a temporal loop at a level or outside it."""
-        return any(slot.may_loop(d) for slot in self.space.temporal[level:])
+
+@lru_cache(maxsize=65536)
+def _moved_out(inside: Factors, outside: Factors, is_free: tuple[bool, ...]) -> tuple[Factors, Factors]:
+    """Return the factors of a level and of the next outside, those that share no rank moved outward."""
+    moved = list(zip(inside, outside, is_free, strict=True))
+    return tuple([1 if f else a for a, _, f in moved]), tuple([a * b if f else b for a, b, f in moved])
 
 
 class Candidates:
@@ -108,12 +113,14 @@ class Candidates:
         Whether these are all: there are not too many, and the listing was not stopped.
     """
 
-    def __init__(self, space: MapSpace, kept_dims: Ints, side: Ints, stopped: Callable[[], bool]) -> None:
+    def __init__(
+        self, space: MapSpace, kept_dims: Ints, side: Ints, stopped: Callable[[], bool], *, leaks: bool = False
+    ) -> None:
         self.space = space
         self.dims = kept_dims
         self.place = np.zeros(len(space.problem.bounds), np.int64)
         self.place[kept_dims] = np.arange(len(kept_dims))
-        self.merging = _Merging(space, side)
+        self.merging = _Merging(space, side, leaks)
         self.origin = np.array(self.merging.origin, np.int64)
         listed = _Listing(space, stopped)
         self.whole = listed.whole
@@ -152,7 +159,7 @@ class Candidates:
             moved = np.empty((len(pairs), 2), np.int64)
             for n, pair in enumerate(pairs.tolist()):
                 a, b = divmod(pair, len(rows[k + 1]))
-                for side, factors in enumerate(self.merging.move_out(rows[k][a], rows[k + 1][b])):
+                for side, factors in enumerate(_moved_out(rows[k][a], rows[k + 1][b], self.merging.is_free)):
                     moved[n, side] = number[side].setdefault(factors, len(number[side]))
             rows[k], rows[k + 1] = list(number[0]), list(number[1])
             ids[:, k : k + 2] = moved[first]
@@ -253,11 +260,10 @@ class _Listing:
         counts = np.zeros(len(lefts), np.int64)
         for n, left in enumerate(lefts):
             before = len(row)
-            for factors in factor_choices(slot, left, math.prod(fanout)):
-                if fits_mesh(slot.rank, slot.split, factors, fanout):
-                    row.append(number.setdefault(factors, len(number)))
-                    rest = tuple([a // b for a, b in zip(left, factors, strict=True)])
-                    after.append(rests.setdefault(rest, len(rests)))
+            for factors in fitting_choices(slot, left, fanout):
+                row.append(number.setdefault(factors, len(number)))
+                rest = tuple(map(floordiv, left, factors))
+                after.append(rests.setdefault(rest, len(rests)))
             counts[n] = len(row) - before
             if len(row) > _FEW and self.stopped():
                 self.whole = False

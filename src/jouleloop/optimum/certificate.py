@@ -70,6 +70,7 @@ def certify(
         raise InputError(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
         )
+    about = subject(space, constraints, costs, semantics)
     search = Search(space, costs, semantics)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)
@@ -92,7 +93,7 @@ def certify(
         "certificate": FORMAT,
         "objective": objective.name,
         "value": objective.value(result.evaluation),
-        **subject(space, constraints, costs, semantics),
+        **about,
         "mapping": result.mapping.as_json(),
         "parts": parts,
     }

@@ -3,7 +3,7 @@
 import math
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ, Floats
+from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, UPDATE_PJ, WRITE_PJ, Floats
 from jouleloop.optimum.arrays import (
     AGAIN_PJ,
     ASK_BLOCK,
@@ -61,7 +61,7 @@ def fill_rate(
     rate[child, v, ASK_BLOCK] = spec[parent, BLOCK_WORDS]
     rate[child, v, ASK_FREE] = unrolled.edge[parent, v, PARTITIONED]
     if read_write:
-        rate[child, v, ASK_PJ] = spec[parent, WRITE_PJ] * sharing
+        rate[child, v, ASK_PJ] = spec[parent, UPDATE_PJ] * sharing
         rate[child, v, AGAIN_PJ] = spec[parent, READ_PJ] * sharing
     else:
         rate[child, v, ASK_PJ] = spec[parent, READ_PJ] * sharing

@@ -12,11 +12,12 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import CAPACITY, Floats, Ints, LayerArrays
+from jouleloop.model.arrays import CAPACITY, LEAK_PJ, Floats, Ints, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
-from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
+from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
+from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -85,16 +86,17 @@ class Search:
         self.space = space
         self.problem = problem
         self.watch = watch or Watch()
-        self.spec = encode_hardware(space.arch, costs)
+        rules = rules_of(semantics)
+        self.spec = encode_hardware(space.arch, costs, rules)
         self.compute_pj = costs.compute_pj
-        self.elided = first_fills_elided(semantics)
+        self.elided = rules.first_fills_elided
         # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search. One of which a
         # level has to hold more stays in, so that no mapping is found.
         slots = slot_array(space.temporal, len(problem.bounds))
         self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots[..., LEAST] > 1).any(axis=0))
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
-        whole = encode_layer(problem, space.reuse)
+        whole = encode_layer(problem, space.reuse, rules)
         self.layer = LayerArrays(
             np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims], whole.reuse
         )
@@ -102,7 +104,7 @@ class Search:
         side = find_sides(whole.coef, whole.bounds)
         check_reuse(space, side)
         self.side = np.ascontiguousarray(side[:, self.dims])
-        self.candidates = Candidates(space, self.dims, side, self._asked)
+        self.candidates = Candidates(space, self.dims, side, self._asked, leaks=bool(self.spec[:, LEAK_PJ].any()))
         self.levels = len(space.temporal)
 
     @cached_property

@@ -13,7 +13,7 @@ import numpy as np
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Floats, Ints
+from jouleloop.model.arrays import LEAK_PJ, Bools, Floats, Ints
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
     CANONICAL,
@@ -136,6 +136,15 @@ def _open(case: Case, parts: Parts, u: int) -> float:
 
 
 @njit
+def _leaked_pj(case: Case, steps: float) -> float:
+    """Energy [pJ] that leaks while all steps are done, at one cycle a step; the unrolling is open."""
+    total_pj = 0.0
+    for level in range(case.spec.shape[0]):
+        total_pj += case.spec[level, LEAK_PJ] * case.unrolled.instances[level] * steps
+    return total_pj
+
+
+@njit
 def is_kept(choice: int, level: int, v: int, levels: int, spaces: int) -> bool:
     """Whether a level keeps a data space under a choice, see `Parts`."""
     return (choice >> (levels * spaces - 1 - level * spaces - v)) & 1 == 0
@@ -151,16 +160,20 @@ def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Pa
         for v in range(spaces):
             case.keep[level, v] = is_kept(parts.choice[part], level, v, levels, spaces)
     top = levels - 1
-    path.certain_pj[top] = macs * compute_pj + prepare(
-        case.layer,
-        case.spec,
-        elided,
-        case.keep,
-        parts.factors,
-        case.grid.axis,
-        parts.steps[u],
-        case.unrolled,
-        path.traffic[top],
+    path.certain_pj[top] = (
+        macs * compute_pj
+        + _leaked_pj(case, parts.steps[u])
+        + prepare(
+            case.layer,
+            case.spec,
+            elided,
+            case.keep,
+            parts.factors,
+            case.grid.axis,
+            parts.steps[u],
+            case.unrolled,
+            path.traffic[top],
+        )
     )
     return float(path.certain_pj[top])
 
@@ -204,7 +217,7 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                 parts.order[v, at] = parts.order[v, at - 1]
                 at -= 1
             parts.order[v, at] = c
-    return macs * compute_pj
+    return macs * compute_pj + _leaked_pj(case, parts.steps[u])
 
 
 @njit

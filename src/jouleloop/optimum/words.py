@@ -59,8 +59,14 @@ def words_of_plain_ranks(coef: Ints, full: float, loop: Ints, loops: int) -> flo
 
 
 @njit
+def _leaves(coef: Ints, d: int) -> bool:
+    """Whether a dimension leaves a data space in place."""
+    return not coef[:, d].any()
+
+
+@njit
 def count_steps(
-    coef: Ints, extent: Ints, reach: Ints, loop: Ints, loops: int, at: Ints, move: Ints, words: Floats
+    coef: Ints, extent: Ints, reach: Ints, loop: Ints, loops: int, resting: bool, at: Ints, move: Ints, words: Floats
 ) -> None:
     """Write the words of all steps into one instance: those that no link serves, those one may, those that stand.
 
@@ -72,6 +78,9 @@ def count_steps(
     ----------
     loop
         Temporal loops outside the boundary, outermost first: dimension, bound, index step.
+    resting
+        Whether steps that stand are none, as in Timeloop 4: loops further in than the first that moves do not count,
+        and let nothing be handed on.
     at, move
         Work space by rank: what all loops further in fall back by; the move of a step.
     words
@@ -84,7 +93,11 @@ def count_steps(
     moved = 0
     apart = False
     first = loops - 1
-    near = True
+    while resting and first >= 0 and _leaves(coef, loop[first, DIM]):
+        first -= 1
+    near = not resting or first == loops - 1
+    loops = first + 1
+    may_link = near
     for r in range(ranks):
         side = 1
         for d in range(coef.shape[1]):
@@ -117,7 +130,7 @@ def count_steps(
         calls = (loop[j, BOUND] - 1) * outer
         same = True
         stands = True
-        within = True
+        within = may_link
         for r in range(ranks):
             step = coef[r, loop[j, DIM]] * loop[j, STEP]
             value = step - at[r]
@@ -126,6 +139,8 @@ def count_steps(
             if value != 0:
                 stands = False
                 within = within and abs(value) <= reach[r]
+        if resting and stands:
+            continue
         if same:
             # A step as the innermost loop's: the part that is new.
             words[MOVED if near and moved > 0 else PLAIN] += calls * part

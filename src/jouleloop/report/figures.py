@@ -16,6 +16,7 @@ from jouleloop.report.style import (
     PUBLISHED,
     SERIES,
     ReportFigure,
+    draw_bars,
     new_figure,
     response_axis,
     size_axis,
@@ -173,7 +174,7 @@ def _draw_growth(
         panel.vlines(x, 0, y, color=BAR, lw=max(0.3, min(2.0, 250 / x.size)), alpha=0.8, label=f"{x.size} layers")
     elif x.size:
         width = 0.8 * float(np.diff(sizes).min()) if sizes.size > 1 else 1.0
-        panel.bar(x, y, width=width, color=BAR, label=f"{x.size} layers")
+        draw_bars(panel, x, y, width, fc=BAR, label=f"{x.size} layers")
     if not pd.isna(fit["c1"]):
         dense = np.geomspace(sizes[0], sizes[-1], 200) if spread else np.linspace(sizes[0], sizes[-1], 200)
         line = fitted_line(fit, dense)

@@ -14,6 +14,7 @@ from jouleloop.report.style import (
     SEQUENTIAL,
     SERIES,
     ReportFigure,
+    draw_bars,
     hatches,
     legend_below,
     log_ticks,
@@ -121,8 +122,8 @@ def stack_bars(
     base = np.zeros(place.size)
     hatch = hatches(dict.fromkeys(space for _, space in parts if space != "compute")) | {"compute": ""}
     for (level, space), height in parts.items():
-        panel.bar(place, height, width, base, color=colours[level], hatch=hatch[space], edgecolor="white", lw=0)
-        base += height
+        draw_bars(panel, place, height, width, base, fc=colours[level], hatch=hatch[space], ec="white")
+        base = base + height
     handles = [Patch(facecolor=colours[level], label=level.replace("_", " ")) for level in reversed(levels)]
     spaces = [space for space in hatch if space != "compute"]
     return handles + [Patch(facecolor="#dddddd", hatch=hatch[s], edgecolor="#444444", label=s) for s in spaces]

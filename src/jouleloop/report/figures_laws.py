@@ -17,6 +17,7 @@ from jouleloop.report.style import (
     PANEL_WIDTH_IN,
     SERIES,
     ReportFigure,
+    draw_bars,
     letter_panels,
     response_axis,
     spans_decades,
@@ -135,7 +136,10 @@ def _bars(panel: Axes, rows: pd.DataFrame, colours: dict[str, str], label: str) 
     elif len(x) > MANY_LAYERS or len(np.unique(x)) < len(x):
         panel.vlines(x, 0, rows["data_pj"], colors=shades, lw=max(0.3, min(2.0, 250 / len(x))))
     else:
-        panel.bar(x, rows["data_pj"], width, color=shades)
+        data_pj = rows["data_pj"].to_numpy(dtype=np.float64)
+        for shade in dict.fromkeys(shades):
+            own = np.array([one == shade for one in shades])
+            draw_bars(panel, x[own], data_pj[own], width, fc=shade)
     variable_axis(panel, label, x)
     response_axis(panel.yaxis, "pJ", "data energy", float(rows["data_pj"].max()))
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import TYPE_CHECKING, cast
 
-from jouleloop.columns import Layout
 from jouleloop.config.load import LAYERS, Study
+from jouleloop.layouts import Layout
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
     ENERGIES,

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from jouleloop.columns import Layout, read_table
+from jouleloop.columns import read_table
 from jouleloop.config.load import Study
+from jouleloop.layouts import Layout
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import analyse, rows_of
 from jouleloop.tables.layouts import ENERGIES

@@ -10,13 +10,15 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path as Outline
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
@@ -112,6 +114,26 @@ def letter_panels(panels: Sequence[Axes]) -> None:
     if len(panels) > 1:
         for letter, panel in zip(string.ascii_lowercase, panels, strict=False):
             panel.set_title(letter, loc="left", fontweight="bold")
+
+
+def draw_bars(
+    panel: Axes,
+    place: FloatArray,
+    height: FloatArray,
+    width: float | FloatArray,
+    base: float | FloatArray = 0.0,
+    **look: Any,
+) -> None:
+    """Draw bars of one look as one shape: an artist a bar takes ten times as long, most of it for hatches."""
+    left, low = np.broadcast_arrays(place - np.asarray(width) / 2, base)
+    right, high = left + width, low + height
+    corners = np.array([(left, low), (right, low), (right, high), (left, high), (left, low)])
+    codes = [Outline.MOVETO, Outline.LINETO, Outline.LINETO, Outline.LINETO, Outline.CLOSEPOLY]
+    outline = Outline(corners.transpose(2, 0, 1).reshape(-1, 2), codes * len(left))
+    shape = panel.add_patch(PathPatch(outline, linewidth=0, **look))
+    # No room between the bars and the axis that they stand on.
+    shape.sticky_edges.y.append(0)
+    panel.autoscale_view()
 
 
 _PREFIXES = {-12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k"}
@@ -231,9 +253,10 @@ def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FOR
     }
     paths = []
     with styled():
-        if figure.figure.get_layout_engine() is not None:
+        engine = figure.figure.get_layout_engine()
+        if engine is not None:
             # The layout is solved once: solving again starts from the last solution and moves things by a hair.
-            figure.figure.draw_without_rendering()
+            engine.execute(figure.figure)
             figure.figure.set_layout_engine("none")
         for name in formats:
             path = folder / f"{figure.name}.{name}"

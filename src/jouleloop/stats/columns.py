@@ -1,6 +1,6 @@
 """The columns of the tables that the statistics make: a new statistic needs its line here, and one in `rows`."""
 
-from jouleloop.columns import Column, Layout
+from jouleloop.layouts import Column, Layout
 
 SWEEP = Column("sweep", "text", "", "Sweep.")
 ARCHITECTURE = Column("architecture", "text", "", "Architecture.")

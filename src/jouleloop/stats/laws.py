@@ -9,22 +9,25 @@ point; it is chosen so that the fewest laws hold for all points of a sweep.
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from jouleloop.model.polynomial import Polynomial, exponents
 from jouleloop.model.symbolic import LevelCosts, SymbolicEnergies
 
 #: A product of sizes: (name, exponent) of each, by name; empty for the constant.
 Monomial = tuple[tuple[str, int], ...]
-Terms = tuple[tuple[Monomial, Fraction], ...]
+#: A whole number is an integer, which is ten times as fast.
+Exact = int | Fraction
+Terms = tuple[tuple[Monomial, Exact], ...]
 #: Place of a term: level and data space, or ('', '') for the compute units.
 Place = tuple[str, str]
 
 COMPUTE: Place = ("", "")
 
-_Powers = tuple[tuple[tuple[int, int], ...], Fraction]
+_Powers = tuple[tuple[tuple[int, int], ...], Exact]
 
 
 @dataclass(frozen=True)
@@ -43,8 +46,8 @@ class Law:
 
     def energy_terms(self, levels: Mapping[str, LevelCosts], compute_pj: Fraction) -> "EnergyLaw":
         """Return the law in pJ."""
-        data: dict[Monomial, Fraction] = {}
-        compute: dict[Monomial, Fraction] = {}
+        data: dict[Monomial, Exact] = {}
+        compute: dict[Monomial, Exact] = {}
         for place, reads, writes in self.counts:
             costs = action_pj(levels, place, compute_pj)
             total = compute if place == COMPUTE else data
@@ -108,12 +111,9 @@ class LawBook:
         return self._numbers[law]
 
 
-def evaluate(terms: Terms, sizes: Mapping[str, int]) -> Fraction:
+def evaluate(terms: Terms, sizes: Mapping[str, int]) -> Exact:
     """Return the value of a polynomial at these sizes."""
-    total = Fraction(0)
-    for monomial, coefficient in terms:
-        total += coefficient * math.prod((Fraction(sizes[name]) ** exponent for name, exponent in monomial), start=1)
-    return total
+    return _counted(terms, sizes)
 
 
 class NestLaws:
@@ -150,9 +150,7 @@ class NestLaws:
         """Return the energies by level and data space on a nest of these loop bounds."""
         result = {}
         for level, place, clusters, parts in self._words:
-            vectors = sum(
-                (math.ceil(_counted(terms, values) / level.block_words) * cost for terms, cost in parts), Fraction(0)
-            )
+            vectors = sum(-(-_counted(terms, values) // level.block_words) * cost for terms, cost in parts)
             result[place] = float(vectors * _counted(clusters, values))
         return result
 
@@ -161,9 +159,9 @@ class NestLaws:
         total = Fraction(0)
         for level, _, clusters, parts in self._words:
             for terms, cost in parts:
-                vectors = _counted(terms, values) / level.block_words
-                if vectors.denominator > 1:
-                    total += (math.ceil(vectors) - vectors) * cost * _counted(clusters, values)
+                short = -_counted(terms, values) % level.block_words
+                if short:
+                    total += Fraction(short) / level.block_words * cost * _counted(clusters, values)
         return total
 
     def laws(self, values: Sequence[int], most: int = 64) -> list[LawPoint]:
@@ -190,7 +188,7 @@ class NestLaws:
         }
 
         def substituted(terms: list[_Powers]) -> Terms:
-            total: dict[Monomial, Fraction] = {}
+            total: dict[Monomial, Exact] = {}
             for powers, coefficient in terms:
                 monomial = []
                 over = under = 1
@@ -204,7 +202,7 @@ class NestLaws:
                     else:
                         under *= factor**-power
                 key = tuple(sorted(monomial))
-                total[key] = total.get(key, Fraction(0)) + coefficient * Fraction(over, under)
+                total[key] = total.get(key, 0) + coefficient * _ratio(over, under)
             return _sorted(total)
 
         return Law(tuple((place, substituted(reads), substituted(writes)) for place, reads, writes in self._terms))
@@ -232,8 +230,9 @@ def fewest_laws(candidates: Sequence[Sequence[LawPoint]]) -> list[LawPoint | Non
     return chosen
 
 
-def _counted(terms: list[_Powers], values: Sequence[int]) -> Fraction:
-    total = Fraction(0)
+def _counted(terms: Iterable[tuple[Iterable[tuple[Any, int]], Exact]], values: Any) -> Exact:
+    """Return the value of a sum of products of powers, ``values`` by what stands for a factor."""
+    total: Exact = 0
     for powers, coefficient in terms:
         over = under = 1
         for index, exponent in powers:
@@ -241,15 +240,19 @@ def _counted(terms: list[_Powers], values: Sequence[int]) -> Fraction:
                 over *= values[index] ** exponent
             else:
                 under *= values[index] ** -exponent
-        total += coefficient * (over if under == 1 else Fraction(over, under))
+        total += coefficient * _ratio(over, under)
     return total
 
 
+def _ratio(over: int, under: int) -> Exact:
+    return Fraction(over, under) if over % under else over // under
+
+
 def _apart(polynomial: Polynomial) -> list[_Powers]:
-    return [(tuple(exponents(key)), coefficient) for key, coefficient in polynomial.terms.items()]
+    return [(tuple(exponents(key)), _ratio(*value.as_integer_ratio())) for key, value in polynomial.terms.items()]
 
 
-def _sorted(total: Mapping[Monomial, Fraction]) -> Terms:
+def _sorted(total: Mapping[Monomial, Exact]) -> Terms:
     """Sort by falling degree, then by name; drop zeros."""
     kept = [(monomial, coefficient) for monomial, coefficient in total.items() if coefficient]
     return tuple(sorted(kept, key=lambda term: (-sum(e for _, e in term[0]), term[0])))

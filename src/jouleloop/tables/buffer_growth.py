@@ -6,7 +6,6 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from jouleloop.stats.growth import fit_growth
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.regression import FloatArray
 from jouleloop.tables.layouts import BUFFER_GROWTH
@@ -50,6 +49,8 @@ def buffer_growth_table(bounds: pd.DataFrame, options: StatisticsOptions) -> pd.
     rows = []
     varied = bounds[bounds["variant"].fillna("") != ""]
     for (architecture, sweep, variant), points in varied.groupby(["architecture", "sweep", "variant"], sort=False):
+        from jouleloop.stats.growth import fit_growth  # noqa: PLC0415 - slow to import, and most runs vary no buffer
+
         common = {"architecture": architecture, "sweep": sweep, "variant": variant} | _beside_bounds(points)
         for (grown, series), response in product(_series(points).items(), _RESPONSES):
             test = fit_growth(series["C"] * series["M"], _RESPONSES[response](series), "linear", options)

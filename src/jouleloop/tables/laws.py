@@ -172,6 +172,7 @@ class _Group:
         bounds = [b for level in mapping.levels for b in (*_bounds(level.temporal), *_bounds(level.spatial))]
         values = [*problem.coefficients, *bounds]
         skeleton = re.sub(r"\d+", "", str(row["mapping"])) + problem.shape.name
+        obeyed = True
         for nest in self.nests[skeleton]:
             if _reproduced(nest, values, row, _SAME):
                 break
@@ -180,10 +181,11 @@ class _Group:
                 symbolic_energies(problem, target.arch, target.costs, mapping, target.semantics), self.sizes, self.book
             )
             self.nests[skeleton].append(nest)
+            obeyed = _reproduced(nest, values, row, _REPRODUCED)
         symbols = tuple(
             Symbol(s.dimension, s.level, value) for s, value in zip(nest.symbolic.symbols, values, strict=True)
         )
-        if not _reproduced(nest, values, row, _REPRODUCED):
+        if not obeyed:
             return _Point(sweep, row, problem, symbols, None, [], math.nan)
         return _Point(sweep, row, problem, symbols, nest, nest.laws(values), float(nest.partial_pj(values)))
 

@@ -1,6 +1,6 @@
 """The columns of every table that a study makes: type, unit and meaning; docs/tables.md is generated from them."""
 
-from jouleloop.columns import Column, Layout
+from jouleloop.layouts import Column, Layout
 from jouleloop.stats.columns import (
     ARCHITECTURE,
     ENERGY_TABLE,

@@ -1,11 +1,13 @@
 """A transformer's parts side by side: projections, feed-forward and attention over the size that its sweeps vary."""
 
 from collections.abc import Sequence
-
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from jouleloop.workload.sweep import Sweep
 from jouleloop.workload.transformer import ATTENTION
+
+if TYPE_CHECKING:  # slow to import, and who asks for the parts alone does without
+    import pandas as pd
 
 #: The parts of a block, each the sum of these matrix products.
 PARTS = {"projections": ("query", "key_value", "output"), "feed_forward": ("up", "down"), "attention": ATTENTION}
@@ -28,12 +30,14 @@ def has_parts(sweeps: Sequence[Sweep], name: str) -> bool:
     return len(family_of(sweeps, name)) == sum(map(len, PARTS.values()))
 
 
-def parts_table(energies: pd.DataFrame, sweeps: Sequence[Sweep], name: str, architecture: str) -> pd.DataFrame:
+def parts_table(energies: "pd.DataFrame", sweeps: Sequence[Sweep], name: str, architecture: str) -> "pd.DataFrame":
     """Return the energy of each part of all blocks [pJ], a row a value of what varies.
 
     Columns: ``variable``; ``projections_pj``, ``feed_forward_pj``, ``attention_pj``; and ``proven``, whether every
     optimum that the row adds up is one. A row with a product that has no mapping is left out.
     """
+    import pandas as pd  # noqa: PLC0415 - see above
+
     family = family_of(sweeps, name)
     rows = energies[energies["architecture"] == architecture]
     found: dict[str, pd.DataFrame] = {}
@@ -47,7 +51,7 @@ def parts_table(energies: pd.DataFrame, sweeps: Sequence[Sweep], name: str, arch
     return table.assign(proven=proven).dropna().rename_axis("variable").reset_index()
 
 
-def crossover(table: pd.DataFrame, *parts: str) -> int | None:
+def crossover(table: "pd.DataFrame", *parts: str) -> int | None:
     """Return the least value from which on attention costs more than ``parts`` together, None where it never does.
 
     "From which on" is among the values of the table: nothing is said of those between them.

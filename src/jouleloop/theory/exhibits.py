@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from jouleloop.columns import Layout, write_csv
+from jouleloop.columns import write_csv
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import is_file, read_bytes, read_text, write_json, write_text
+from jouleloop.layouts import Layout
 from jouleloop.theory.papers import PAPERS
 
 

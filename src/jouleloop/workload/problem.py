@@ -45,6 +45,12 @@ class DataSpace:
         """The dimensions that move the data space: its relevant dimensions."""
         return frozenset(term.dimension for rank in self.projection for term in rank)
 
+    @cached_property
+    def crossing(self) -> tuple[str, ...]:
+        """The dimensions that move two of its ranks, in alphabetical order."""
+        ranks = [{term.dimension for term in rank} for rank in self.projection]
+        return tuple(sorted(d for d in self.dimensions if sum(d in rank for rank in ranks) > 1))
+
 
 @dataclass(frozen=True)
 class ProblemShape:

@@ -38,8 +38,9 @@ def test_bars_are_layers_times_their_count() -> None:
     figure = network_figure(network_table(energies(), [NETWORK]), "net", "one")
     (panel,) = figure.figure.axes
     heights = np.zeros(3)
-    for bars in panel.containers:
-        heights += [bar.get_height() for bar in bars]  # type: ignore[attr-defined]
+    for bars in panel.patches:
+        corners = np.asarray(bars.get_path().vertices).reshape(-1, 5, 2)
+        heights += corners[:, 2, 1] - corners[:, 0, 1]
     macs = [point.layer.macs for point in NETWORK.points]
     assert heights == pytest.approx([6 * macs[0], 18 * macs[1], 6 * macs[2]])
     assert [text.get_text() for text in panel.get_xticklabels()] == list(LAYERS)

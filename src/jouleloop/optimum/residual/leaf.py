@@ -15,7 +15,7 @@ from jouleloop.model.arrays import (
     NestArrays,
     WorkArrays,
 )
-from jouleloop.model.evaluate import evaluate_nest, evaluate_residual_nest
+from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.residual import has_residuals
 from jouleloop.optimum.residual.bound import (
@@ -106,7 +106,7 @@ def _try_nest(
                 layer, design.spec, design.compute_pj, design.elided, nest, work
             )
         else:
-            total_pj, cycles, _, _ = evaluate_nest(layer, design.spec, design.compute_pj, design.elided, nest, work)
+            total_pj, cycles, _, _ = count_nest(layer, design.spec, design.compute_pj, design.elided, nest, work)
         if total_pj < best.value[0] * (1.0 - SLACK):
             best.value[0], best.value[1] = total_pj, cycles
             best.found[0] += 1

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jouleloop.columns import Layout, read_table
+from jouleloop.columns import read_table
 from jouleloop.config.load import load_all
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json
+from jouleloop.layouts import Layout
 from jouleloop.report.html.other import OtherRun, read_other
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions

@@ -1,6 +1,6 @@
 """The columns of the tables of this paper: type, unit and meaning."""
 
-from jouleloop.columns import Column, Layout
+from jouleloop.layouts import Column, Layout
 
 COLUMNS = Layout(
     "theory/fc/<table>",

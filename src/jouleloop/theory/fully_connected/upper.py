@@ -86,10 +86,8 @@ def best_fixed(layer: FcLayer, *, reversed_roles: bool = False) -> Dataflow:
     candidates = {beta - size for size in _distinct_ceilings(grouped) if size <= beta - 1} | {1}
     # A partition that holds all of the streamed side is as good with a smaller d; the smallest such d is that size.
     candidates |= {min(streamed, beta - 1)}
-    return min(
-        (fixed_dataflow(layer, kept, reversed_roles=reversed_roles) for kept in sorted(candidates)),
-        key=lambda flow: (flow.accesses, flow.parameter),
-    )
+    kept = min(sorted(candidates), key=lambda kept: fixed_reads(streamed, grouped, beta, kept))
+    return fixed_dataflow(layer, kept, reversed_roles=reversed_roles)
 
 
 def best_upper(layer: FcLayer) -> Dataflow:
