@@ -198,6 +198,7 @@ def _short(record: Record, job: Job) -> Record:
         "engine": record["engine"],
         "energy_table": job.target.costs.table,
         "estimator": job.target.costs.estimator,
+        "area_um2": job.target.costs.area_um2,
         "objective": "+".join(record["objective"]),
         "semantics": job.target.semantics,
         "constraints": job.target.files.which,
@@ -261,6 +262,7 @@ def _ordered(
             "engine",
             "energy_table",
             "estimator",
+            "area_um2",
             "objective",
             "semantics",
             "constraints",
@@ -279,6 +281,7 @@ def _ordered(
         "lower_bound_pj",
         "gap",
         "mapspace_size",
+        "area_um2",
     ):
         table[name] = table[name].astype("float64")
     if attributes:
