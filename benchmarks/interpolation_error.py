@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from jouleloop.energy.cacti import CactiGrid
+from jouleloop.energy.cacti import CactiGrid, OutsideGrid
 
 ROOT = Path(__file__).parents[1]
 
@@ -30,6 +30,26 @@ def between(grid: CactiGrid, file: Path) -> dict[str, list[float]]:
     return found
 
 
+def other_nodes(grid: CactiGrid) -> dict[str, list[float]]:
+    """Errors of every grid point from the same memory at other nodes, its own left out."""
+    found: dict[str, list[float]] = {}
+    nodes = sorted({key[0] for key in grid.points})
+    for nm in nodes[:-1]:
+        rest = CactiGrid({key: plane for key, plane in grid.points.items() if key[0] != nm})
+        for (node, banks, ports), plane in grid.points.items():
+            if node != nm:
+                continue
+            for (depth, width), energies in plane.items():
+                try:
+                    ours = rest.energy(depth, width, banks, ports, nm)
+                except OutsideGrid:
+                    continue
+                pairs = zip((ours.read_pj, ours.write_pj), energies, strict=False)
+                rule = "finer than all" if nm == nodes[0] else "between two"
+                found.setdefault(f"{nm} nm, {rule}", []).extend(mine / real - 1 for mine, real in pairs)
+    return found
+
+
 def main() -> None:
     grid = CactiGrid.read(ROOT / "arch/energy/cacti")
     head = "| technology | predictions | median | 90 % | 95 % | largest |\n|---|---|---|---|---|---|"
@@ -42,6 +62,8 @@ def main() -> None:
         part = CactiGrid({key: plane for key, plane in grid.points.items() if key[0] == nm})
         lines.append(row(f"{nm} nm", part.held_out_errors()))
     lines.append(row("all", grid.held_out_errors()))
+    lines += ["", "Nodes left out, from the same memory at others:", "", head]
+    lines += [row(name, np.array(errors)) for name, errors in other_nodes(grid).items()]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

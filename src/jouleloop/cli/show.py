@@ -5,6 +5,7 @@ from rich.table import Table
 
 from jouleloop.api.hardware import energy_rows
 from jouleloop.api.results import Result
+from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
@@ -22,14 +23,15 @@ def show_result(result: Result) -> None:
         return
     if result.mapping is not None:
         print_text(result.nest())
-    _show_energy(counts)
+    unit = target.costs.unit
+    _show_energy(counts, unit)
     _show_words(counts)
-    _show_totals(counts, result.problem.macs)
+    _show_totals(counts, result.problem.macs, target.costs)
     if result.engine == "native":
         _show_leakage(counts, target)
     _show_energies(target)
     if result.search is not None:
-        _show_certificate(result.search)
+        _show_certificate(result.search, unit)
 
 
 def _table(title: str, *left: str, right: tuple[str, ...]) -> Table:
@@ -41,8 +43,10 @@ def _table(title: str, *left: str, right: tuple[str, ...]) -> Table:
     return table
 
 
-def _show_energy(counts: Evaluation) -> None:
-    table = _table("Energy, all instances", "level", "data space", right=("energy [pJ]", "share", "instances"))
+def _show_energy(counts: Evaluation, unit: str) -> None:
+    what = "Accesses" if unit == "words" else "Energy"
+    right = (f"{what.lower()} [{unit}]", "share", "instances")
+    table = _table(f"{what}, all instances", "level", "data space", right=right)
     total = counts.energy_pj or 1.0
     for level in counts.levels:
         for position, (space, stats) in enumerate(level.data.items()):
@@ -69,13 +73,17 @@ def _show_words(counts: Evaluation) -> None:
     print_table(table)
 
 
-def _show_totals(counts: Evaluation, operations: int) -> None:
+def _show_totals(counts: Evaluation, operations: int, costs: EnergyCosts) -> None:
+    unit = costs.unit
+    each = f"{counts.energy_pj / operations:.4f} {unit} per operation"
+    energies = f"total energy  {counts.energy_pj:,.2f} {unit}  ({each})\n"
+    energies += f"data energy   {counts.data_energy_pj:,.2f} {unit}\n"
     print_text(
-        f"total energy  {counts.energy_pj:,.2f} pJ  ({counts.energy_pj / operations:.4f} pJ per operation)\n"
-        f"data energy   {counts.data_energy_pj:,.2f} pJ\n"
-        f"cycles        {counts.cycles:,}\n"
+        (f"accesses      {counts.energy_pj:,.0f} {unit}  ({each})\n" if unit == "words" else energies)
+        + f"cycles        {counts.cycles:,}\n"
         f"utilization   {counts.utilization:.4f}\n"
         f"operations    {counts.computes:,}\n"
+        + ("" if costs.area_um2 is None else f"area          {costs.area_um2 / 1e6:,.4f} mm2, all instances\n")
     )
 
 
@@ -93,7 +101,7 @@ def _show_leakage(counts: Evaluation, target: Target) -> None:
 
 def _show_energies(target: Target) -> None:
     """Print every energy per action, an access of several words and one word of it, and what says so."""
-    right = ("words", "pJ an access", "pJ a word")
+    right = ("words", f"{target.costs.unit} an access", f"{target.costs.unit} a word")
     table = _table("Energy per action", "component", "action", right=right)
     table.add_column("estimator")
     sources: dict[str, str] = {}
@@ -122,9 +130,9 @@ def show_profile(profile: Profile) -> None:
     print_text("CPU seconds: " + "; ".join(f"{name} {spent:.3f}" for name, spent in profile.seconds.items()))
 
 
-def _show_certificate(result: SearchResult) -> None:
+def _show_certificate(result: SearchResult, unit: str) -> None:
     """Print what the search proves and what it looked at."""
-    unit = OBJECTIVES[result.objective[0]].unit
+    unit = OBJECTIVES[result.objective[0]].unit.replace("pJ", unit)
     # Nodes are what was opened, not what was left out.
     reasons = [f"{count:,} by {name}" for name, count in result.pruned.items() if name != "nodes"]
     opened = f"; {result.pruned['nodes']:,} nodes opened" if "nodes" in result.pruned else ""

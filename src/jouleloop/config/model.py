@@ -22,8 +22,8 @@ class EnergyEntry(Strict):
     """One estimator of energies and the files it needs."""
 
     estimator: Literal[ESTIMATORS] = Field(  # type: ignore[valid-type]
-        description="A reference table (tables), the CACTI grid and scaling rules (interpolated), real Accelergy, or "
-        "Timeloop's own technology model (built-in).",
+        description="A reference table (tables), the CACTI grid and scaling rules (interpolated), real Accelergy, "
+        "Timeloop's own technology model (built-in), or words instead of energies (counts).",
         json_schema_extra=unit("choice"),
     )
     table: str | None = Field(

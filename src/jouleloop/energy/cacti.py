@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from jouleloop.energy.scaling import bracket, sram_scale
 from jouleloop.errors import EnergyTableError, Fault
 from jouleloop.files import read_text
 
@@ -28,6 +29,16 @@ class SramEnergy:
     write_pj: float
     idle_pj: float
     exact: bool
+
+    def times(self, factor: float) -> "SramEnergy":
+        """Return the energies times a factor."""
+        return SramEnergy(self.read_pj * factor, self.write_pj * factor, self.idle_pj * factor, exact=False)
+
+    def plus(self, other: "SramEnergy") -> "SramEnergy":
+        """Return the sums of the energies."""
+        return SramEnergy(
+            self.read_pj + other.read_pj, self.write_pj + other.write_pj, self.idle_pj + other.idle_pj, exact=False
+        )
 
 
 @dataclass(frozen=True)
@@ -60,13 +71,25 @@ class CactiGrid:
         """Return the energies of one memory.
 
         Between grid points the logarithms of the energies are interpolated linearly in the logarithms of depth and
-        width. Banks that are no power of two are rounded up, as Accelergy's CACTI plug-in does.
+        width. Banks that are no power of two are rounded up, as Accelergy's CACTI plug-in does. So are nodes between
+        those of the grid, and finer ones, treated as there (`jouleloop.energy.scaling`).
 
         Raises
         ------
         OutsideGrid
             Where the memory is not within the grid.
         """
+        nodes = sorted({key[0] for key in self.points})
+        if nm < nodes[0]:
+            return self._at(depth, width, banks, ports, nodes[0]).times(sram_scale(nodes[0], nm))
+        if nm in nodes or nm > nodes[-1]:
+            return self._at(depth, width, banks, ports, nm)
+        low, high, share = bracket(nm, nodes)
+        finer, coarser = (self._at(depth, width, banks, ports, node) for node in (low, high))
+        return finer.times(1 - share).plus(coarser.times(share))
+
+    def _at(self, depth: int, width: int, banks: int, ports: int, nm: int) -> SramEnergy:
+        """Return the energies at a node of the grid; raise `OutsideGrid` where the memory is not within it."""
         plane = self.points.get((nm, 1 << max(banks - 1, 0).bit_length(), ports))
         if plane is None:
             for what, value, index in (("technology", nm, 0), ("number of ports", ports, 2)):

@@ -9,16 +9,21 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.accelergy import AccelergyEstimator
 from jouleloop.energy.built_in import BuiltInEstimator
 from jouleloop.energy.costs import EnergyCosts
+from jouleloop.energy.counts import CountsEstimator
 from jouleloop.energy.estimator import Estimator, estimate_costs, read_estimator
 from jouleloop.energy.interpolated import InterpolatedEstimator, data_files
 from jouleloop.errors import EnergyTableError, Fault, unknown
 
 #: Names of the estimators.
-ESTIMATORS = ("tables", "interpolated", "accelergy", "built-in")
+ESTIMATORS = ("tables", "interpolated", "accelergy", "built-in", "counts")
 
 #: Where the numbers of `interpolated` lie in a project.
 DATA = Path("arch/energy")
 
+_WITHOUT_FILES: dict[str, type[BuiltInEstimator | CountsEstimator]] = {
+    "built-in": BuiltInEstimator,
+    "counts": CountsEstimator,
+}
 _TABLE_ENDINGS = (".yaml", ".yml")
 
 
@@ -48,7 +53,7 @@ class EnergySource:
         """Return the files whose content decides about the energies."""
         if self.estimator == "tables":
             return () if self.table is None else (self.table,)
-        if self.estimator == "built-in":
+        if self.estimator in _WITHOUT_FILES:
             return ()
         if self.estimator == "interpolated":
             return (*data_files(self.data), *self.components)
@@ -68,8 +73,8 @@ class EnergySource:
             return InterpolatedEstimator.read(self.data, self.components, design)
         if self.estimator == "accelergy":
             return AccelergyEstimator(self.program, self.components, own=self.data, design=tuple(design))
-        if self.estimator == "built-in":
-            return BuiltInEstimator()
+        if self.estimator in _WITHOUT_FILES:
+            return _WITHOUT_FILES[self.estimator]()
         if self.table is None:
             raise EnergyTableError(Fault("the estimator 'tables' needs a table", allowed="the path of a YAML file"))
         return read_estimator(self.table)
@@ -88,7 +93,7 @@ def source_of(text: str, root: Path = Path(), *, components: Sequence[Path] = ()
     if text in ESTIMATORS and text != "tables":
         return EnergySource(text, components=tuple(components), data=root / DATA)
     fault = unknown(text, ESTIMATORS, "energy estimator")
-    allowed = "the path of an energy table (.yaml), interpolated, accelergy or built-in"
+    allowed = "the path of an energy table (.yaml), interpolated, accelergy, built-in or counts"
     raise EnergyTableError(Fault(fault.message, fault.source, fault.field, text, allowed, fault.nearest))
 
 

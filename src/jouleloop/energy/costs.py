@@ -19,10 +19,12 @@ class LevelEnergy:
     leak_pj
         Leakage of one instance in one cycle; versions of Timeloop before 2024 leave it out.
     estimator
-        What answered: ``tables``, ``interpolated``, ``accelergy``, ``built-in``, ``architecture`` for an energy stated
-        there, empty for a level that stores nothing.
+        What answered: ``tables``, ``interpolated``, ``accelergy``, ``built-in``, ``counts``, ``architecture`` for
+        an energy stated there, empty for a level that stores nothing.
     later_pj
         What Timeloop 4 charges per read, fill and update, where that is not the same.
+    area_um2
+        Area of one instance; None where it is not known.
     """
 
     level: str
@@ -32,6 +34,7 @@ class LevelEnergy:
     leak_pj: float = 0.0
     estimator: str = ""
     later_pj: tuple[float, ...] | None = None
+    area_um2: float | None = None
 
     def charged_pj(self, *, later: bool = False) -> tuple[float, ...]:
         """Return what is charged per read, fill and update, ``later`` by Timeloop 4."""
@@ -52,6 +55,8 @@ class EnergyCosts:
         Energy of one multiply-accumulate operation in pJ.
     asked
         Estimators that were asked, in turn: kind, name and digest of the data behind it.
+    area_um2
+        Area of all instances of all components; None where one of them is not known.
     """
 
     table: str
@@ -60,12 +65,18 @@ class EnergyCosts:
     compute_source: str
     compute_estimator: str = ""
     asked: tuple[tuple[str, str, str], ...] = ()
+    area_um2: float | None = None
 
     @property
     def estimator(self) -> str:
         """Kinds of the estimators that answered, in the order of the components, such as ``tables+interpolated``."""
         found = [level.estimator for level in self.levels] + [self.compute_estimator]
         return "+".join(dict.fromkeys(kind for kind in found if kind))
+
+    @property
+    def unit(self) -> str:
+        """Unit of all energies: words where none are known and accesses are counted."""
+        return "words" if self.estimator == "counts" else "pJ"
 
     def rows(self, compute_name: str = "compute") -> list[dict[str, Any]]:
         """Return every energy that is charged, and the estimator that produced it: a record a component and action."""

@@ -1,8 +1,10 @@
 """Primitive components: registers, register files, arithmetic and DRAM by Accelergy's scaling rules, SRAM from CACTI.
 
-The rules restate those of Accelergy 0.3's Aladdin and CACTI plug-ins (commits 7fe4102 and 643e6fc): a register file of
-depth d and width w is w registers and d comparators of ceil(log2 d) bits, a multiply-accumulate unit an adder and a
-multiplier, DRAM costs per bit by its type. Energies are rounded to 5 decimals as Accelergy does.
+Units measured at 40 and 45 nm are scaled to other nodes
+by `jouleloop.energy.scaling`. The rules restate those of Accelergy 0.3's Aladdin and CACTI plug-ins (commits 7fe4102
+and 643e6fc): a register file of depth d and width w is w registers and d comparators of ceil(log2 d) bits, a
+multiply-accumulate unit an adder and a multiplier, DRAM costs per bit by its type. Energies are rounded to 5 decimals
+as Accelergy does.
 """
 
 import math
@@ -13,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.energy.cacti import CactiGrid, OutsideGrid
+from jouleloop.energy.scaling import covers, logic_scale
 from jouleloop.errors import EnergyTableError, Fault
 from jouleloop.files import is_whole, read_yaml
 
@@ -35,6 +38,8 @@ DEFAULTS: dict[str, dict[str, Any]] = {
     "counter": {"width": 16},
     "bitwise": {"datawidth": 16},
     "crossbar": {"n_inputs": 1, "n_outputs": 1, "datawidth": 16},
+    "dummy_storage": {},
+    "dummy_compute": {},
     "aladdin_register": {"width": 1},
     "aladdin_comparator": {"width": 32},
     "aladdin_counter": {"width": 32},
@@ -62,6 +67,8 @@ ACTIONS: dict[str, tuple[str, ...]] = {
     "counter": ("count", "idle"),
     "bitwise": ("process", "idle"),
     "crossbar": ("transfer_random", "transfer_repeated", "idle"),
+    "dummy_storage": ("read", "write"),
+    "dummy_compute": ("compute",),
     "aladdin_register": ("read", "write"),
     "aladdin_comparator": ("compare", "read", "write"),
     "aladdin_counter": ("count", "read", "write"),
@@ -78,6 +85,7 @@ _LIBRARY: dict[str, tuple[str, tuple[str, ...]]] = {
     "aladdin_adder": ("adder", ("width",)),
     "aladdin_multiplier": ("multiplier", ("width_a", "width_b")),
 }
+#: The node of the numbers, from which others are scaled; version 0.3 takes them at 40 nm, too.
 _LIBRARY_NM = 45
 
 _PARTS = ("adder", "multiplier")
@@ -147,6 +155,8 @@ class Primitives:
             if new in stated and new not in DEFAULTS[klass] and old in DEFAULTS[klass]:
                 stated.setdefault(old, stated[new])
         given = {**DEFAULTS[klass], **stated}
+        if klass.startswith("dummy_"):
+            return 0.0
         if klass == "DRAM":
             return self._dram(given, action)
         nm = _nanometres(given.get("technology"))
@@ -154,10 +164,15 @@ class Primitives:
             return self._sram(given, action, arguments, nm)
         if klass in _LIBRARY:
             return self._library(klass, stated, action, nm)
-        if nm not in self.technology_nm:
-            known = ", ".join(map(str, sorted(self.technology_nm)))
-            raise NoEstimate(f"{klass} at technology {given.get('technology')}, known are {known} nm")
-        return round(self._aladdin(klass, given, action, arguments), DECIMALS)
+        return round(self._scale(klass, given, nm) * self._aladdin(klass, given, action, arguments), DECIMALS)
+
+    def _scale(self, klass: str, given: Mapping[str, Any], nm: int | None) -> float:
+        """Return what a unit costs at a node over what it costs where it was measured."""
+        if nm in self.technology_nm:
+            return 1.0
+        if nm is None or not covers(nm):
+            raise NoEstimate(f"{klass} at technology {given.get('technology')}, known are 7 to 130 nm")
+        return logic_scale(_LIBRARY_NM, nm)
 
     def _dram(self, given: Mapping[str, Any], action: str) -> float:
         kind = str(given.get("type"))
@@ -166,12 +181,11 @@ class Primitives:
         return 0.0 if action == "idle" else round(self.dram_pj_per_bit[kind] * _number(given, "width"), DECIMALS)
 
     def _library(self, klass: str, stated: Mapping[str, Any], action: str, nm: int | None) -> float:
-        if nm != _LIBRARY_NM:
-            raise NoEstimate(f"{klass} at technology {stated.get('technology')}, known is {_LIBRARY_NM} nm")
+        scale = self._scale(klass, stated, nm)
         if action == "write":
             return 0.0
         name, scaled = _LIBRARY[klass]
-        energy = self.units[name].energy(1, False, self.units[name].reference_bits)
+        energy = scale * self.units[name].energy(1, False, self.units[name].reference_bits)
         for key in scaled:
             width = {key: stated.get(key, stated.get(f"data{key}", DEFAULTS[klass][key]))}
             energy *= _number(width, key) / DEFAULTS[klass][key]
@@ -187,8 +201,9 @@ class Primitives:
         try:
             found = self.grid.energy(depth, width, banks, max(ports, 1), nm)
         except OutsideGrid as error:
-            if depth <= 128 and width <= 32 and nm in self.technology_nm:
-                return round(self._aladdin("regfile", given, action, arguments), DECIMALS)
+            if depth <= 128 and width <= 32:
+                scale = self._scale("SRAM", given, nm)
+                return round(scale * self._aladdin("regfile", given, action, arguments), DECIMALS)
             raise NoEstimate(f"SRAM with {error}") from error
         if action == "idle":
             return round(found.idle_pj, DECIMALS)

@@ -5,6 +5,9 @@ from typing import Any, Literal
 
 from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 
+#: What a layer's sizes decide; no part of the identity of constraints that have none of it.
+_LATER = ("maximize", "capacity", "stated")
+
 
 @dataclass(frozen=True)
 class LoopConstraint:
@@ -25,6 +28,8 @@ class LoopConstraint:
     maximize, capacity
         Groups of dimensions whose factors the sizes of a layer decide, and what they are to fill, the fan-out if None.
         See `jouleloop.mapspace.maximize`.
+    stated
+        Factors and a split by expressions over the sizes of a layer; see `jouleloop.mapspace.stated`.
     """
 
     factors: dict[str, int] = field(default_factory=dict, hash=False)
@@ -35,6 +40,7 @@ class LoopConstraint:
     split: int | None = None
     maximize: tuple[tuple[str, ...], ...] = ()
     capacity: int | None = None
+    stated: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -90,7 +96,7 @@ class Constraints:
             return value
 
         def loops(given: LoopConstraint) -> dict[str, Any]:
-            return {key: value for key, value in asdict(given).items() if value or key not in ("maximize", "capacity")}
+            return {key: value for key, value in asdict(given).items() if value or key not in _LATER}
 
         def level(given: LevelConstraints) -> dict[str, Any]:
             stated = asdict(given) | {"temporal": loops(given.temporal), "spatial": loops(given.spatial)}

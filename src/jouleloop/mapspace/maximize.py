@@ -11,6 +11,7 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.errors import Fault, raise_all
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.division import primes
+from jouleloop.mapspace.stated import evaluate_stated
 from jouleloop.workload.problem import Problem
 
 #: (dimension, factor of the last run, factor) in the order of their choice.
@@ -18,15 +19,18 @@ _Choice = tuple[tuple[str, int, int], ...]
 
 
 def resolve_sizes(constraints: Constraints, problem: Problem, arch: Architecture) -> Constraints:
-    """Return the constraints of one layer, where they say which dimensions to maximize: with the factors chosen.
+    """Return the constraints of one layer, with what expressions say and the factors that are to be maximized.
 
     Spatial loops come before temporal ones, and inner levels before outer ones.
 
     Raises
     ------
     InputError
-        Where a dimension is to be maximized that the same loops constrain, or temporal loops have no capacity.
+        Where an expression has no value, a dimension is to be maximized that the same loops constrain, or temporal
+        loops have no capacity.
     """
+    if any(loops.stated for level in constraints.levels.values() for loops in (level.spatial, level.temporal)):
+        constraints = evaluate_stated(constraints, problem, arch)
     if not any(loops.maximize for level in constraints.levels.values() for loops in (level.spatial, level.temporal)):
         return constraints
     levels = dict(constraints.levels)

@@ -71,9 +71,13 @@ def play(constraints: Constraints, roles: Roles, shape: ProblemShape, written_fo
     levels = {}
     raise_all(
         [
-            Fault("maximize_dims is read for the shape it is written for alone", constraints.name, name)
+            Fault(
+                "maximize_dims and expressions are read for the shape they are written for alone",
+                constraints.name,
+                name,
+            )
             for name, given in constraints.levels.items()
-            if given.temporal.maximize or given.spatial.maximize
+            if any(loops.maximize or loops.stated for loops in (given.temporal, given.spatial))
         ]
     )
     for name, given in constraints.levels.items():

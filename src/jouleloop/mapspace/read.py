@@ -1,6 +1,5 @@
 """Reading mapspace constraints and mapper settings: Timeloop's files, v0.3 and v0.4, and constraints on nodes."""
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from jouleloop.mapping.directives import (
 from jouleloop.mapping.reuse import REUSE_KEYS, Reuse, parse_reuse
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.plays import play, read_roles
+from jouleloop.mapspace.stated import Stated, take_stated
 from jouleloop.workload.kinds import CONV, GROUPED_CONV
 from jouleloop.workload.problem import ProblemShape
 
@@ -73,8 +73,6 @@ UNSUPPORTED = (
     "remainders",
     "keep_except_factor",
 )
-#: How designs of the front end say "all loops along X".
-_EVERY_KEY = re.compile(r"\s*len\(\s*spec\.problem\.instance\s*\)\s*")
 _UNSUPPORTED_TYPES = ("skew", "max_overbooked_proportion")
 _TYPES = {"datatype": "bypass", "dataspace": "bypass", "bypass": "bypass", "temporal": "temporal", "spatial": "spatial"}
 
@@ -177,7 +175,7 @@ def _by_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemS
     try:
         return build_constraints(targets, arch, shape, name=name)
     except InputError as error:
-        if shape in (CONV, GROUPED_CONV):
+        if shape in (CONV, GROUPED_CONV) or not any(fault.message.startswith("unknown ") for fault in error.faults):
             raise
         text = f"the constraints are not written for the shape {shape.name!r}, and no rule says how to read them for it"
         allowed = f"a rule in {SHAPES}.{shape.name}, constraints of its own, or none"
@@ -221,12 +219,13 @@ class _Loops:
     split: int | None = None
     maximize: tuple[tuple[str, ...], ...] = ()
     capacity: int | None = None
+    stated: Stated = ()
 
     def finished(self) -> LoopConstraint:
         inner, outer = self.permutation or ((), ())
         factors = self.factors
         exact, most, least = dict(factors.exact), dict(factors.at_most), dict(factors.at_least)
-        return LoopConstraint(exact, most, least, inner, outer, self.split, self.maximize, self.capacity)
+        return LoopConstraint(exact, most, least, inner, outer, self.split, self.maximize, self.capacity, self.stated)
 
 
 @dataclass
@@ -340,6 +339,9 @@ def _one(
         _data_spaces(target, where, level, spaces, faults)
         return
     loops = level.spatial if kind == "spatial" else level.temporal
+    if not arch.plain:
+        target, stated = take_stated(target)
+        loops.stated += stated
     _merge_factors(target, where, loops, shape, faults)
     if target.get("permutation") not in (None, "", []):
         permutation = parse_permutation(target["permutation"], shape.dimensions, f"{where}.permutation", faults)
@@ -347,11 +349,7 @@ def _one(
             faults.append(Fault("gives a second, different permutation", None, where, target["permutation"]))
         loops.permutation = permutation
     _maximize(target, where, loops, shape, faults)
-    stated = target.get("split")
-    if isinstance(stated, str) and _EVERY_KEY.fullmatch(stated):
-        # An instance states at least every dimension, and a split beyond the last one leaves all of them along X.
-        stated = len(shape.dimensions)
-    split = parse_split(stated, f"{where}.split", faults)
+    split = parse_split(target.get("split"), f"{where}.split", faults)
     if split is not None:
         if loops.split not in (None, split):
             faults.append(Fault("gives a second, different split", None, where, split))

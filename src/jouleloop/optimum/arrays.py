@@ -100,17 +100,27 @@ class Grid(NamedTuple):
         Index of the pair of two divisors, or -1.
     pair
         Shape (dimensions, pairs, PAIR_DOWN + MAX_PRIMES).
+    fixed, sole
+        By level and dimension: the factor that all levels inside have together where constraints fix it, else 0; and
+        the divisor index of the only tile that may stand there, or -1. Shape (levels, dimensions).
     state
-        By kind and dimension: weight in the state index of that kind, of a pair where the dimension is of the kind,
-        else of
-        a divisor; the last column is the number of states, the last row is for dimensions of no kind.
+        By level, kind and dimension: weight in the index of the states of that kind at the boundary inside the level;
+        the last column is the number of states, the last row is for dimensions of no kind. See `digit_of`.
+    same
+        By level and kind: whether the boundary further in has the same states.
+    base
+        By level and row: where the row starts in `Tables.enter`.
     """
 
     axis: Ints
     divisor: Ints
     pair_of: Ints
     pair: Ints
+    fixed: Ints
+    sole: Ints
     state: Ints
+    same: Bools
+    base: Ints
 
 
 class Unrolled(NamedTuple):
@@ -149,12 +159,11 @@ class Tables(NamedTuple):
     Attributes
     ----------
     enter
-        Shape (levels, dimensions + kinds, states). First by dimension: least energy from the boundary below a level
-        inward,
-        given the innermost loop outside it, the tile there and where the trailing run of that loop started; infinite
-        where
-        nothing fits. Then by kind: least energy from a level's loops inward where all of them go on with the run that
-        trails outside. Row (0, 0) is work space.
+        By level a row a dimension and kind, one after another. First by dimension: least energy from the boundary
+        below a level inward, given the innermost loop outside it, the tile there and where the trailing run of that
+        loop started; infinite where nothing fits. Then by kind: least energy from a level's loops inward where all of
+        them go on with the run that trails outside; its states are those of the boundary outside. What comes before
+        the rows is work space.
     ahead
         Shape (levels, 1 + points): least energy from a level's loops inward, given its tile, where its innermost run
         starts

@@ -25,6 +25,7 @@ from jouleloop.optimum.arrays import (
     IDLE,
     KIND,
     LEAST,
+    MAX_PRIMES,
     MOST,
     PARENT,
     REST,
@@ -34,7 +35,7 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj
-from jouleloop.optimum.lattice import advance
+from jouleloop.optimum.lattice import first_tile, next_tile
 
 #: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, iterations outside, and
 #: indices of all tiles below one instance of the level outside.
@@ -79,6 +80,7 @@ def _sliding_pj(
     iterations: float,
     resting: bool,
     j: int,
+    beyond: int,
 ) -> float:
     """Energy [pJ] of one data space through a boundary, the innermost loop outside it sliding along a shared rank.
 
@@ -98,21 +100,29 @@ def _sliding_pj(
         Product of all temporal iterations outside.
     resting
         Whether steps that stand fetch nothing, as in Timeloop 4.
+    beyond
+        Iterations of dimension ``j`` outside that do not belong to the run that ends in the innermost loop, at least.
     """
     rank = side[j, HALO]
     length = 1
     along = 1.0
     others = False
+    idle = False
     for d in range(coef.shape[1]):
         length += coef[rank, d] * (place[d, EXTENT] - 1)
+        idle = idle or (side[d, IDLE] == 1 and place[d, OUTSIDE] > 1)
         if side[d, HALO] == rank:
             along *= place[d, OUTSIDE]
             others = others or (d != j and place[d, OUTSIDE] > 1)
     step = coef[rank, j] * place[j, TILE_SIZE] * reach
-    # All steps but those of loops outside the rank may fetch what is new only.
     words = full * iterations
     if step < length:
-        words = iterations / along * (full + full / length * step * (along - 1.0))
+        # All steps but those of loops outside the rank may fetch what is new only.
+        whole = iterations / along
+        if not others and beyond > 1:
+            # Beyond the run at most those that have no loop inside but over the rank and idle ones.
+            whole *= 0.5 * (beyond + 1) if idle else beyond
+        words = full * whole + full / length * step * (iterations - whole)
     linked = False
     if others:
         for d in range(coef.shape[1]):
@@ -132,6 +142,37 @@ def _sliding_pj(
         linked = True
     filled = math.floor(words * share * (1.0 - 1e-12)) if linked else words
     return float(crossing_pj(rate, child, v, asked, filled))
+
+
+@njit
+def _slide(
+    coef: Ints,
+    side: Ints,
+    near: Ints,
+    edge: Floats,
+    rate: Floats,
+    child: int,
+    v: int,
+    full: float,
+    place: Ints,
+    bounds: Ints,
+    reach: int,
+    iterations: float,
+    resting: bool,
+    j: int,
+    first: int,
+    axis: Ints,
+    divisor: Ints,
+    slide_pj: Floats,
+) -> None:
+    """Add to ``slide_pj`` what `_sliding_pj` says for every start of the run along ``j``, from ``first`` outward."""
+    for start in range(first, axis[j, COUNT]):
+        if divisor[j, start, VALUE] % place[j, TILE_SIZE] != 0:
+            continue
+        beyond = divisor[j, axis[j, COUNT] - 1 - start, VALUE]
+        slide_pj[start] += _sliding_pj(
+            coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, resting, j, beyond
+        )
 
 
 @njit
@@ -160,7 +201,7 @@ def _resumed_pj(
         if side[j, HALO] >= 0 and place[j, OUTSIDE] > 1:
             reach = inside[j]
             slid_pj = _sliding_pj(
-                coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, True, j
+                coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, True, j, 1
             )
             least_pj = slid_pj if first else min(least_pj, slid_pj)
             first = False
@@ -201,19 +242,21 @@ def admits(slots: Ints, level: int, d: int, factor: int) -> bool:
 def further(
     enter: Floats,
     ahead: Floats,
+    base: Ints,
     slots: Ints,
     axis: Ints,
     level: int,
     point: int,
     innermost: int,
-    state: int,
     run_state: int,
+    state: int,
 ) -> float:
     """Least energy [pJ] from the loops of a level inward, given its tile and what is outside it.
 
-    ``innermost`` is the innermost loop outside, the number of dimensions where there is none, and ``state`` its state.
-    ``run_state`` is its state where the run goes on. Below the outermost level the tables know only runs that start
-    with the whole; a longer run costs no more, so that one bounds all others.
+    ``innermost`` is the innermost loop outside, the number of dimensions where there is none; ``run_state`` its state
+    at the boundary outside the level, ``state`` that at the boundary inside (-1: no such tile stands there). Below the
+    outermost level the tables know only runs that start with the whole; a longer run costs no more, so that one bounds
+    all others.
     """
     least_pj = ahead[level, 1 + point]
     if level == 0:
@@ -225,9 +268,9 @@ def further(
         return float(least_pj)
     kind = axis[innermost, KIND]
     if kind >= 0:
-        least_pj = min(least_pj, enter[level, dims + kind, run_state])
-    if passable(slots, level):
-        least_pj = min(least_pj, enter[level, innermost, state])
+        least_pj = min(least_pj, enter[base[level, dims + kind] + run_state])
+    if state >= 0 and passable(slots, level):
+        least_pj = min(least_pj, enter[base[level, innermost] + state])
     return float(least_pj)
 
 
@@ -240,32 +283,39 @@ def fill_bounds(case: Case, points: int) -> None:
     slots = case.slots
     levels = case.keep.shape[0]
     dims = grid.axis.shape[0]
-    kinds = grid.state.shape[0] - 1
-    index = np.zeros(dims, np.int64)
+    kinds = grid.state.shape[1] - 1
+    index = np.empty(dims, np.int64)
+    anything = np.full(dims, -1, np.int64)
+    digits = max(grid.divisor.shape[1], grid.pair.shape[1])
+    line = np.empty((3, dims), np.int64)
+    places = np.empty((dims, digits), np.int64)
+    several = np.empty((digits + 1, MAX_PRIMES), np.int64)
     # Whether anything fits inside a tile: most tiles are too large for the inner levels, and nothing is priced there.
     open_tile = np.empty(points, np.bool_)
-    for point in range(points):
+    point = first_tile(anything, grid.axis, index)
+    while point >= 0:
         fits = True
         for d in range(dims):
             if not admits(slots, 0, d, grid.divisor[d, index[d], VALUE]):
                 fits = False
         ahead[0, 1 + point] = 0.0 if fits else np.inf
         open_tile[point] = fits
-        advance(index, grid.axis)
+        point = next_tile(anything, grid.axis, index, point)
     for level in range(1, levels):
         if 1 < level < levels - 1 and _passes_on(case, level - 1):
             _pass_on(case, points, level, open_tile)
         else:
             _price_boundary(case, points, level, open_tile)
         ahead[level, 1 : 1 + points] = np.inf
-        for k in range(kinds):
-            enter[level, dims + k, : grid.state[k, dims]] = np.inf
+        for k in range(kinds if level < levels - 1 else 0):
+            first = grid.base[level, dims + k]
+            enter[first : first + grid.state[level + 1, k, dims]] = np.inf
         for j in range(dims):
             if grid.axis[j, REST] > 1 and slots[level, j, FIXED] != 1:
-                close(slots, grid, points, case.tables, level, j, True)
+                close(slots, grid, points, case.tables, level, j, True, line, places, several)
                 # Nothing is outside the outermost level, so no run goes on there.
                 if grid.axis[j, KIND] >= 0 and level < levels - 1:
-                    close(slots, grid, points, case.tables, level, j, False)
+                    close(slots, grid, points, case.tables, level, j, False, line, places, several)
         stay = passable(slots, level)
         for point in range(points):
             open_tile[point] = (stay and open_tile[point]) or ahead[level, 1 + point] < np.inf
@@ -277,7 +327,8 @@ def _place_tile(axis: Ints, divisor: Ints, inside: Ints, level: int, index: Ints
     iterations = 1.0
     for d in range(axis.shape[0]):
         place[d, TILE_SIZE] = divisor[d, index[d], VALUE]
-        place[d, OUTSIDE] = axis[d, REST] // place[d, TILE_SIZE]
+        # Divisors ascend, so this one is the quotient; a division takes longer.
+        place[d, OUTSIDE] = divisor[d, axis[d, COUNT] - 1 - index[d], VALUE]
         place[d, EXTENT] = place[d, TILE_SIZE] * inside[level - 1, d]
         place[d, ACROSS] = place[d, TILE_SIZE] * inside[level, d]
         iterations *= place[d, OUTSIDE]
@@ -304,38 +355,65 @@ def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
 
 
 @njit(inline="always")
-def _first_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, whole: bool, start: Ints) -> int:
+def _first_start(
+    axis: Ints, sole: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, whole: bool, start: Ints
+) -> int:
     """Write the first start of a run of a kind that ends in a tile; return its state.
 
     Where all runs count as whole ones there is one start only. Kind -1 has no runs, its weights are in the last row.
     """
     state = 0
     for d in range(axis.shape[0]):
-        start[d] = index[d]
         own = kind >= 0 and axis[d, KIND] == kind
-        if own and whole:
-            start[d] = axis[d, COUNT] - 1
-        state += (pair_of[d, start[d], index[d]] if own else index[d]) * weight[kind, d]
+        start[d] = axis[d, COUNT] - 1 if own and whole else index[d]
+        place = index[d]
+        if sole[d] >= 0:
+            place = start[d] if own and not whole else 0
+        elif own and not whole:
+            place = pair_of[d, start[d], index[d]]
+        state += place * weight[kind, d]
     return state
 
 
 @njit(inline="always")
-def _next_start(axis: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, start: Ints, state: int) -> int:
+def _next_start(
+    axis: Ints, sole: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, start: Ints, state: int
+) -> int:
     """Advance to the next start that the tile divides, like an odometer; return its state, -1 after the last."""
     if kind < 0:
         return -1
     for d in range(axis.shape[0]):
         if axis[d, KIND] != kind:
             continue
-        before = pair_of[d, start[d], index[d]]
+        now = index[d]
+        before = pair_of[d, start[d], now] if sole[d] < 0 else start[d]
         start[d] += 1
-        while start[d] < axis[d, COUNT] and pair_of[d, start[d], index[d]] < 0:
+        while start[d] < axis[d, COUNT] and pair_of[d, start[d], now] < 0:
             start[d] += 1
-        if start[d] < axis[d, COUNT]:
-            return int(state + (pair_of[d, start[d], index[d]] - before) * weight[kind, d])
-        start[d] = index[d]
-        state += (pair_of[d, index[d], index[d]] - before) * weight[kind, d]
+        ended = start[d] == axis[d, COUNT]
+        if ended:
+            start[d] = now
+        after = pair_of[d, start[d], now] if sole[d] < 0 else start[d]
+        state += (after - before) * weight[kind, d]
+        if not ended:
+            return int(state)
     return -1
+
+
+@njit
+def _state_inside(axis: Ints, sole: Ints, pair_of: Ints, weight: Ints, index: Ints, kind: int, start: Ints) -> int:
+    """Return the state of a tile at another boundary than the outermost one, -1 where no such tile stands there."""
+    state = 0
+    for d in range(axis.shape[0]):
+        now = index[d]
+        started = kind >= 0 and axis[d, KIND] == kind and axis[d, WHOLE] == 0
+        if sole[d] < 0:
+            state += (pair_of[d, start[d], now] if started else now) * weight[kind, d]
+        elif now != sole[d]:
+            return -1
+        elif started:
+            state += start[d] * weight[kind, d]
+    return state
 
 
 @njit
@@ -353,24 +431,54 @@ def _passes_on(case: Case, child: int) -> bool:
 @njit
 def _pass_on(case: Case, points: int, level: int, open_tile: Bools) -> None:
     """Take over the bounds of the level inside, where it has no loop and nothing is filled into it."""
-    enter, ahead, weight, axis = case.tables.enter, case.tables.ahead, case.grid.state, case.grid.axis
+    enter, ahead, base, axis = case.tables.enter, case.tables.ahead, case.grid.base, case.grid.axis
     dims = axis.shape[0]
     ahead[level, 0] = ahead[level - 1, 0]
     for j in range(dims):
         if axis[j, REST] > 1:
-            states = weight[axis[j, KIND], dims]
-            enter[level, j, :states] = enter[level - 1, j, :states]
+            states = case.grid.state[level, axis[j, KIND], dims]
+            first, inner = base[level, j], base[level - 1, j]
+            enter[first : first + states] = enter[inner : inner + states]
     case.tables.passes[level, :points] = open_tile
 
 
 @njit
 def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> None:
     """Price the boundary below ``level`` and all further in, for every state; close the tiles that do not fit."""
-    # Arrays are taken out of their tuples once: each time costs a count of references for every one of them.
+    dims = case.grid.axis.shape[0]
+    spaces = case.keep.shape[1]
+    place = np.empty((dims, PLACES), np.int64)
+    tile = np.empty((2, dims), np.int64)
+    of_space = np.empty((4, spaces), np.int64)
+    pj_of = np.empty((3, spaces))
+    _price_tiles(case, points, level, open_tile, place, tile, of_space, pj_of, np.zeros(case.grid.divisor.shape[1]))
+
+
+@njit
+def _price_tiles(
+    case: Case,
+    points: int,
+    level: int,
+    open_tile: Bools,
+    place: Ints,
+    tile: Ints,
+    of_space: Ints,
+    pj_of: Floats,
+    slide_pj: Floats,
+) -> None:
+    """Price a boundary, see `_price_boundary`; what comes after ``open_tile`` is work space.
+
+    A part that makes no array counts no references, which would take most of the time here.
+    """
     axis = case.grid.axis
     divisor = case.grid.divisor
     pair_of = case.grid.pair_of
-    weight = case.grid.state
+    weight = case.grid.state[level]
+    sole = case.grid.sole[level]
+    inner_weight = case.grid.state[level - 1]
+    inner_sole = case.grid.sole[level - 1]
+    base = case.grid.base
+    same = case.grid.same[level]
     enter = case.tables.enter
     ahead = case.tables.ahead
     passes = case.tables.passes
@@ -386,20 +494,16 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     child = level - 1
     edge = case.unrolled.edge[child]
     kept = case.keep[child]
-    place = np.empty((dims, PLACES), np.int64)
-    index = np.zeros(dims, np.int64)
-    start = np.empty(dims, np.int64)
-    full = np.empty(spaces)
-    moving_pj = np.empty(spaces)
-    sure = np.empty(spaces)
-    idle = np.empty(spaces, np.int64)
-    crossed = np.empty(spaces, np.bool_)
-    sliding = np.zeros(spaces, np.bool_)
+    index, start = tile[0], tile[1]
+    full, moving_pj, sure = pj_of[0], pj_of[1], pj_of[2]
+    idle, slid, crossed, shares = of_space[0], of_space[1], of_space[2], of_space[3]
     resting = case.layer.reuse[child, 0, RESTING]
     for v in range(spaces):
+        crossed[v] = 1 if kept[v] and edge[v, PARENT] >= 0.0 else 0
+        shares[v] = 0
         for d in range(dims):
-            sliding[v] = sliding[v] or side[v, d, HALO] >= 0
-        crossed[v] = kept[v] and edge[v, PARENT] >= 0.0
+            if side[v, d, HALO] >= 0:
+                shares[v] = 1
     outermost = level == case.keep.shape[0] - 1
     most_words = case.spec[child, CAPACITY]
     least_words = case.spec[child, MIN_WORDS]
@@ -407,11 +511,12 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
     passes[level, :points] = False
     for j in range(dims):
         if axis[j, REST] > 1:
-            enter[level, j, : weight[axis[j, KIND], dims]] = np.inf
+            enter[base[level, j] : base[level, j] + weight[axis[j, KIND], dims]] = np.inf
     stay = child > 0 and passable(slots, child)
-    for point in range(points):
-        if point > 0:
-            advance(index, axis)
+    point = first_tile(sole, axis, index)
+    for n in range(weight[-1, dims]):
+        if n > 0:
+            point = next_tile(sole, axis, index, point)
         if not open_tile[point]:
             continue
         iterations = _place_tile(axis, divisor, inside, level, index, place)
@@ -421,15 +526,15 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
             continue
         passes[level, point] = True
         for v in range(spaces):
-            if crossed[v]:
+            if crossed[v] == 1:
                 words = full[v] * iterations
                 moving_pj[v] = crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
                 sure[v] = full[v] * _sure_moves(coef[v], side[v], place, bounds, iterations)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
-            ahead[level, 0] = further(enter, ahead, slots, axis, child, point, dims, 0, 0)
+            ahead[level, 0] = further(enter, ahead, base, slots, axis, child, point, dims, 0, 0)
             for v in range(spaces):
-                if crossed[v]:
+                if crossed[v] == 1:
                     ahead[level, 0] += moving_pj[v]
             continue
         for j in range(dims):
@@ -440,8 +545,9 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
             # Only what the innermost loop leaves in place depends on where its run started.
             base_pj = 0.0
             idles = 0
+            slides = 0
             for v in range(spaces):
-                if not crossed[v]:
+                if crossed[v] == 0:
                     continue
                 if side[v, j, IDLE] == 1:
                     idle[idles] = v
@@ -449,8 +555,14 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                 elif side[v, j, HALO] < 0:
                     base_pj += moving_pj[v]
                 else:
-                    reach = inside[level, j]
-                    base_pj += _sliding_pj(
+                    slid[slides] = v
+                    slides += 1
+            if slides > 0:
+                slide_pj[:] = 0.0
+                for i in range(slides):
+                    v = slid[i]
+                    first = axis[j, COUNT] - 1 if whole or kind < 0 else index[j]
+                    _slide(
                         coef[v],
                         side[v],
                         near[v],
@@ -461,20 +573,34 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                         full[v],
                         place,
                         bounds,
-                        reach,
+                        inside[level, j],
                         iterations,
                         resting,
                         j,
+                        first,
+                        axis,
+                        divisor,
+                        slide_pj,
                     )
-            state = _first_start(axis, pair_of, weight, index, kind, whole, start)
+                if kind < 0:
+                    base_pj += slide_pj[axis[j, COUNT] - 1]
+            state = _first_start(axis, sole, pair_of, weight, index, kind, whole, start)
             while state >= 0:
                 value = inner_pj
                 if child > 0 and kind >= 0:
-                    value = min(value, enter[child, dims + kind, state])
+                    value = min(value, enter[base[child, dims + kind] + state])
                 if stay:
-                    value = min(value, enter[child, j, state])
+                    inner = (
+                        state
+                        if same[kind]
+                        else _state_inside(axis, inner_sole, pair_of, inner_weight, index, kind, start)
+                    )
+                    if inner >= 0:
+                        value = min(value, enter[base[child, j] + inner])
                 if value < np.inf:
                     value += base_pj
+                    if slides > 0 and kind >= 0:
+                        value += slide_pj[start[j]]
                     for i in range(idles):
                         v = idle[i]
                         # Divided once, so that words stay whole numbers.
@@ -484,7 +610,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
                         least_pj = crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
-                        if resting and sliding[v]:
+                        if resting and shares[v] == 1:
                             least_pj = _resumed_pj(
                                 coef[v],
                                 side[v],
@@ -500,7 +626,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> No
                                 least_pj,
                             )
                         value += least_pj
-                enter[level, j, state] = value
+                enter[base[level, j] + state] = value
                 if whole:
                     break
-                state = _next_start(axis, pair_of, weight, index, kind, start, state)
+                state = _next_start(axis, sole, pair_of, weight, index, kind, start, state)

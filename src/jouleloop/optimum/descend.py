@@ -82,7 +82,6 @@ from jouleloop.optimum.arrays import (
     Stack,
 )
 from jouleloop.optimum.bounds import admits, further
-from jouleloop.optimum.closure import whole_state
 from jouleloop.optimum.lattice import digit, index_of
 from jouleloop.optimum.order import decode_order, encode_order, free_group, order_after, pop, push, sort_by_rank
 from jouleloop.optimum.path import (
@@ -227,19 +226,22 @@ def _extents(case: Case, level: int, point: int, extent: Ints) -> None:
 
 @njit
 def _bound_order(
-    case: Case, path: Path, elided: bool, level: int, point: int, target: Ints, moving: Ints, n: int, extent: Ints
+    case: Case, path: Path, elided: bool, level: int, point: int, moving: Ints, n: int, extent: Ints
 ) -> tuple[float, float]:
     """Place the loops of a cut in one order; return the energy [pJ] that is certain then, and the bound."""
     axis = case.grid.axis
     innermost = place_loops(case, path, level, point, moving, n)
     total = path.node[level, LOOPS] + n
     certain_pj = path.certain_pj[level] + cross(case, path, elided, level, total, extent)
-    state = state_of(case, path, point, total)
-    run_state = state
-    if level == case.keep.shape[0] - 1 and innermost < axis.shape[0] and axis[innermost, KIND] >= 0:
-        run_state = whole_state(axis, case.grid.pair_of, case.grid.state, target, axis[innermost, KIND])
-    tables = case.tables
-    inward_pj = further(tables.enter, tables.ahead, case.slots, axis, level - 1, point, innermost, state, run_state)
+    run_state = state = state_of(case, path, level, point, total)
+    grid, tables = case.grid, case.tables
+    if level > 1 and innermost < axis.shape[0] and not grid.same[level, axis[innermost, KIND]]:
+        state = state_of(case, path, level - 1, point, total)
+    if run_state < 0:
+        return certain_pj, np.inf
+    inward_pj = further(
+        tables.enter, tables.ahead, grid.base, case.slots, axis, level - 1, point, innermost, run_state, state
+    )
     return certain_pj, certain_pj + inward_pj
 
 
@@ -315,7 +317,7 @@ def _look_ahead(
         path.certain_pj[level] = certain_pj
         point = inner
         _extents(case, level, point, extent)
-        certain_pj, further_pj = _bound_order(case, path, elided, level, point, tile, moving, n, extent)
+        certain_pj, further_pj = _bound_order(case, path, elided, level, point, moving, n, extent)
         bound_pj = max(bound_pj, further_pj)
         cycles = max(cycles, least_cycles(case.spec, path.traffic[level - 1], steps))
     return bound_pj, cycles
@@ -471,7 +473,7 @@ def _list_orders(
                 moving[1:stop] = moving[1:stop][::-1].copy()
                 more = order_after(moving, start, stop)
                 continue
-        certain_pj, bound_pj = _bound_order(case, path, elided, level, point, target, moving, n, extent)
+        certain_pj, bound_pj = _bound_order(case, path, elided, level, point, moving, n, extent)
         cycles = steps
         if log.used[0] < 0:
             bound_pj, cycles = _look_ahead(

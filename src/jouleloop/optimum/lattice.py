@@ -10,6 +10,7 @@ from jouleloop.optimum.arrays import (
     AXIS_PLACES,
     COUNT,
     DOWN,
+    FIXED,
     IDLE,
     KIND,
     MAX_PRIMES,
@@ -50,9 +51,12 @@ def find_kinds(side: Ints) -> Ints:
     return kind
 
 
-def new_grid(bounds: Ints, kind: Ints, most_states: int) -> Grid:
-    """Return a grid for a layer of these bounds; kinds of more states than that take all runs for whole ones."""
-    dims = len(bounds)
+def new_grid(bounds: Ints, kind: Ints, slots: Ints, most_cells: int) -> tuple[Grid, int]:
+    """Return a grid for a layer of these bounds, and how many cells the tables of any of its unrollings take at most.
+
+    Where that would be more than ``most_cells``, kinds of many states take all runs for whole ones.
+    """
+    levels, dims = slots.shape[:2]
     kinds = int(kind.max()) + 1
     most = max(_count(int(bound), lambda k: k + 1) for bound in bounds)
     # A prime power p^k has (k + 1)(k + 2) / 2 pairs of divisors, the second dividing the first.
@@ -62,16 +66,20 @@ def new_grid(bounds: Ints, kind: Ints, most_states: int) -> Grid:
         np.empty((dims, most, DOWN + MAX_PRIMES), np.int64),
         np.empty((dims, most, most), np.int64),
         np.empty((dims, most_pairs, PAIR_DOWN + MAX_PRIMES), np.int64),
-        np.empty((kinds + 1, dims + 1), np.int64),
+        np.ones((levels, dims), np.int64),
+        np.empty((levels, dims), np.int64),
+        np.zeros((levels, kinds + 1, dims + 1), np.int64),
+        np.zeros((levels, kinds + 1), np.bool_),
+        np.zeros((levels, dims + kinds), np.int64),
     )
+    for level in range(1, levels):
+        grid.fixed[level] = grid.fixed[level - 1] * slots[level - 1, :, FIXED]
     grid.axis[:, REST] = bounds
     grid.axis[:, KIND] = kind
+    fill_grid(grid, 0)
+    least = _lay_out(grid)
     grid.axis[:, WHOLE] = 0
-    fill_grid(grid)
-    for k in range(kinds):
-        if grid.state[k, dims] > most_states:
-            grid.axis[kind == k, WHOLE] = 1
-    return grid
+    return grid, min(_lay_out(grid), max(least, most_cells))
 
 
 def _count(number: int, of_power: Callable[[int], int]) -> int:
@@ -90,8 +98,11 @@ def _count(number: int, of_power: Callable[[int], int]) -> int:
 
 
 @njit
-def fill_grid(grid: Grid) -> int:
-    """Fill the tables of a lattice from its rests and kinds; return its number of points."""
+def fill_grid(grid: Grid, most_cells: int) -> int:
+    """Fill the tables of a lattice from its rests, kinds and fixed factors; return its number of points.
+
+    Where tables would take more cells than that, kinds of many states take all runs for whole ones.
+    """
     dims = grid.axis.shape[0]
     points = 1
     primes = np.empty(MAX_PRIMES, np.int64)
@@ -136,42 +147,125 @@ def fill_grid(grid: Grid) -> int:
                     steps += 1
             divisor[k, PRIMES] = steps
         pairs = 0
-        whole = grid.axis[d, WHOLE] == 1
         for start in range(n):
-            for now in range(start + 1):
-                grid.pair_of[d, start, now] = now if whole else -1
-                if divisor[start, VALUE] % divisor[now, VALUE] == 0 and (start == n - 1 or not whole):
+            for now in range(n):
+                grid.pair_of[d, start, now] = -1
+                if now <= start and divisor[start, VALUE] % divisor[now, VALUE] == 0:
                     grid.pair_of[d, start, now] = pairs
                     grid.pair[d, pairs, START] = start
                     grid.pair[d, pairs, NOW] = now
                     for t in range(divisor[now, PRIMES]):
-                        down = divisor[now, DOWN + t]
-                        grid.pair[d, pairs, PAIR_DOWN + t] = down if whole else grid.pair_of[d, start, down]
+                        grid.pair[d, pairs, PAIR_DOWN + t] = grid.pair_of[d, start, divisor[now, DOWN + t]]
                     pairs += 1
         grid.axis[d, PAIRS] = pairs
-    for k in range(grid.state.shape[0]):
-        states = 1
+        grid.axis[d, WHOLE] = 0
+        for level in range(grid.sole.shape[0]):
+            only = grid.fixed[level, d]
+            grid.sole[level, d] = -1
+            if level > 0 and only > 0:
+                # A factor that does not divide leaves no tile, whichever stands for it.
+                grid.sole[level, d] = index_of(divisor, n, only) if number % only == 0 else 0
+    while _lay_out(grid) > most_cells:
+        widest = -1
+        most = -1
         for d in range(dims):
-            grid.state[k, d] = states
-            states *= grid.axis[d, PAIRS] if grid.axis[d, KIND] == k else grid.axis[d, COUNT]
-        grid.state[k, dims] = states
+            kind = grid.axis[d, KIND]
+            if kind >= 0 and grid.axis[d, WHOLE] == 0 and grid.state[:, kind, dims].max() > most:
+                most = grid.state[:, kind, dims].max()
+                widest = kind
+        if widest < 0:
+            break
+        for d in range(dims):
+            if grid.axis[d, KIND] == widest:
+                grid.axis[d, WHOLE] = 1
     return points
+
+
+@njit
+def _lay_out(grid: Grid) -> int:
+    """Fill the states of a lattice and where the rows of its tables start; return how many cells those take."""
+    axis = grid.axis
+    dims = axis.shape[0]
+    kinds = grid.state.shape[1] - 1
+    top = grid.state.shape[0] - 1
+    widest = 1
+    for d in range(dims):
+        widest *= axis[d, COUNT]
+    for level in range(1, top + 1):
+        for k in range(kinds + 1):
+            states = 1
+            same = level > 1
+            for d in range(dims):
+                started = axis[d, KIND] == k and axis[d, WHOLE] == 0 and level < top
+                grid.state[level, k, d] = states
+                if grid.sole[level, d] < 0:
+                    states *= axis[d, PAIRS] if started else axis[d, COUNT]
+                elif started:
+                    states *= axis[d, COUNT]
+                inner = axis[d, KIND] == k and axis[d, WHOLE] == 0
+                same = same and grid.sole[level, d] == grid.sole[level - 1, d] and started == inner
+            grid.state[level, k, dims] = states
+            grid.same[level, k] = same
+            widest = max(widest, states)
+    cells = widest
+    for level in range(1, top + 1):
+        for j in range(dims):
+            grid.base[level, j] = cells
+            cells += grid.state[level, axis[j, KIND], dims] if axis[j, REST] > 1 else 0
+        for k in range(kinds):
+            grid.base[level, dims + k] = cells
+            cells += grid.state[level + 1, k, dims] if level < top else 0
+    return int(cells)
+
+
+@njit
+def digit_of(sole: Ints, pair_of: Ints, d: int, started: bool, start: int, now: int) -> int:
+    """Digit of a dimension in a state of a boundary, -1 where no such tile stands there.
+
+    Where the run may have started anywhere (``started``) that is the pair of divisors, or the start where there is one
+    tile only; else the divisor of the tile, or 0.
+
+    Parameters
+    ----------
+    sole
+        By dimension, of `Grid.sole` at the level outside the boundary.
+    """
+    if sole[d] >= 0:
+        if now != sole[d]:
+            return -1
+        return start if started else 0
+    return int(pair_of[d, start, now]) if started else now
+
+
+@njit
+def first_tile(sole: Ints, axis: Ints, index: Ints) -> int:
+    """Write the divisor indices of the first tile of a boundary (``sole`` as in `digit_of`); return its point."""
+    point = 0
+    for d in range(axis.shape[0]):
+        index[d] = max(sole[d], 0)
+        point += index[d] * axis[d, RADIX]
+    return int(point)
+
+
+@njit
+def next_tile(sole: Ints, axis: Ints, index: Ints, point: int) -> int:
+    """Advance to the next tile of a boundary; return its point, -1 after the last."""
+    for d in range(axis.shape[0]):
+        if sole[d] >= 0:
+            continue
+        index[d] += 1
+        point += axis[d, RADIX]
+        if index[d] < axis[d, COUNT]:
+            return int(point)
+        point -= index[d] * axis[d, RADIX]
+        index[d] = 0
+    return -1
 
 
 @njit
 def digit(axis: Ints, point: int, d: int) -> int:
     """Divisor index of a dimension at a lattice point; ``axis`` is that of the grid."""
     return int((point // axis[d, RADIX]) % axis[d, COUNT])
-
-
-@njit
-def advance(index: Ints, axis: Ints) -> None:
-    """Advance the divisor indices of a lattice point to those of the next; after the last to those of the first."""
-    for d in range(axis.shape[0]):
-        index[d] += 1
-        if index[d] < axis[d, COUNT]:
-            return
-        index[d] = 0
 
 
 @njit

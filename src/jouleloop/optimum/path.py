@@ -28,12 +28,13 @@ from jouleloop.optimum.arrays import (
     RADIX,
     STANDING,
     VALUE,
+    WHOLE,
     Case,
     Path,
 )
 from jouleloop.optimum.bounds import admits
 from jouleloop.optimum.costs import crossing_pj
-from jouleloop.optimum.lattice import digit, index_of
+from jouleloop.optimum.lattice import digit, digit_of, index_of
 from jouleloop.optimum.words import asked_words, count_steps, filled_words, find_reach, settle, words_of_plain_ranks
 
 
@@ -112,20 +113,28 @@ def _run_start(case: Case, path: Path, total: int, kind: int, d: int, now: int) 
 
 
 @njit
-def state_of(case: Case, path: Path, inner_point: int, total: int) -> int:
-    """Return the state of the bound tables that the first ``total`` loops of the path lead to."""
-    axis = case.grid.axis
-    pair_of = case.grid.pair_of
-    weight = case.grid.state
+def state_of(case: Case, path: Path, level: int, inner_point: int, total: int) -> int:
+    """Return the state of the bound tables that the first ``total`` loops of the path lead to, inside a level.
+
+    It is -1 where no such tile stands there.
+    """
+    grid = case.grid
+    axis = grid.axis
     if total == 0:
         return 0
     kind = axis[path.loops[total - 1, DIM], KIND]
+    top = grid.state.shape[0] - 1
     state = 0
     for d in range(axis.shape[0]):
         now = digit(axis, inner_point, d)
-        if kind >= 0 and axis[d, KIND] == kind:
-            now = pair_of[d, _run_start(case, path, total, kind, d, now), now]
-        state += now * weight[kind, d]
+        start = now
+        started = kind >= 0 and axis[d, KIND] == kind and axis[d, WHOLE] == 0 and level < top
+        if started:
+            start = _run_start(case, path, total, kind, d, now)
+        place = digit_of(grid.sole[level], grid.pair_of, d, started, start, now)
+        if place < 0:
+            return -1
+        state += place * grid.state[level, kind, d]
     return state
 
 
@@ -134,23 +143,26 @@ def enter_pj(
     case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int, innermost: int
 ) -> float:
     """Least energy [pJ] below a cut of the tile ``index`` over all orders of its loops with this one innermost."""
-    axis = case.grid.axis
-    pair_of = case.grid.pair_of
-    weight = case.grid.state
+    grid = case.grid
+    axis = grid.axis
     loops = path.node[level, LOOPS]
     kind = axis[innermost, KIND]
     alone = kind >= 0 and loops > 0 and axis[path.loops[loops - 1, DIM], KIND] == kind
     for b in range(n):
         if axis[moving[b], KIND] != kind:
             alone = False
+    top = grid.state.shape[0] - 1
     state = 0
     for d in range(axis.shape[0]):
-        now = target[d]
-        if kind >= 0 and axis[d, KIND] == kind:
-            start = _run_start(case, path, loops, kind, d, index[d]) if alone else index[d]
-            now = pair_of[d, start, now]
-        state += now * weight[kind, d]
-    return float(case.tables.enter[level, innermost, state])
+        start = index[d]
+        started = kind >= 0 and axis[d, KIND] == kind and axis[d, WHOLE] == 0 and level < top
+        if started and alone:
+            start = _run_start(case, path, loops, kind, d, index[d])
+        place = digit_of(grid.sole[level], grid.pair_of, d, started, start, target[d])
+        if place < 0:
+            return np.inf
+        state += place * grid.state[level, kind, d]
+    return float(case.tables.enter[grid.base[level, innermost] + state])
 
 
 @njit
@@ -160,9 +172,10 @@ def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, m
     if n == 0:
         if loops == 0:
             return float(case.tables.ahead[level, 0])
-        return float(
-            case.tables.enter[level, path.loops[loops - 1, DIM], state_of(case, path, path.node[level, POINT], loops)]
-        )
+        state = state_of(case, path, level, path.node[level, POINT], loops)
+        if state < 0:
+            return np.inf
+        return float(case.tables.enter[case.grid.base[level, path.loops[loops - 1, DIM]] + state])
     least_pj = np.inf
     for a in range(n):
         least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, n, moving[a]))

@@ -129,14 +129,15 @@ def fill_tables(case: Case, path: Path, compute_pj: float, elided: bool, parts: 
             parts.value[part, PART_BOUND] = np.inf
             parts.stage[part] = FINAL
             return np.inf
-        stand[POINTS] = fill_grid(case.grid)
+        stand[POINTS] = fill_grid(case.grid, case.tables.enter.shape[0])
         fill_bounds(case, stand[POINTS])
         stand[TABLED] = part
         stand[FILLED] += 1
     if not final:
         top = case.keep.shape[0] - 1
         enter, ahead, axis = case.tables.enter, case.tables.ahead, case.grid.axis
-        least_pj = further(enter, ahead, case.slots, axis, top, stand[POINTS] - 1, axis.shape[0], 0, 0)
+        points, base = stand[POINTS], case.grid.base
+        least_pj = further(enter, ahead, base, case.slots, axis, top, points - 1, axis.shape[0], 0, 0)
         # Where loops of a window may cancel out, tables can know less than that every word comes in once.
         parts.value[part, PART_BOUND] = max(parts.value[part, PART_BOUND], path.certain_pj[top] + least_pj)
         parts.stage[part] = FINAL
@@ -308,11 +309,10 @@ class Solver:
             np.zeros((levels + 1, spaces, RATE)),
         )
         kind = find_kinds(unrolled.side)
-        rows = dims + int(kind.max()) + 1
-        grid = new_grid(layer.bounds, kind, MOST_CELLS // (levels * rows))
-        points = fill_grid(grid)
+        grid, cells = new_grid(layer.bounds, kind, slots, MOST_CELLS)
+        points = fill_grid(grid, cells)
         tables = Tables(
-            np.empty((levels, rows, int(grid.state[:, dims].max()))),
+            np.empty(cells),
             np.empty((levels, 1 + points)),
             np.zeros((levels, points), np.bool_),
         )

@@ -200,6 +200,7 @@ def _short(record: Record, job: Job) -> Record:
         "engine": record["engine"],
         "energy_table": job.target.costs.table,
         "estimator": job.target.costs.estimator,
+        "area_um2": job.target.costs.area_um2,
         "objective": "+".join(record["objective"]),
         "semantics": job.target.semantics,
         "constraints": job.target.files.which,
@@ -263,6 +264,7 @@ def _ordered(
             "engine",
             "energy_table",
             "estimator",
+            "area_um2",
             "objective",
             "semantics",
             "constraints",
@@ -281,6 +283,7 @@ def _ordered(
         "lower_bound_pj",
         "gap",
         "mapspace_size",
+        "area_um2",
     ):
         table[name] = table[name].astype("float64")
     if attributes:

@@ -10,7 +10,9 @@ import yaml
 
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.read import read_architecture
+from jouleloop.energy.built_in import BuiltInEstimator
 from jouleloop.energy.cacti import CactiGrid, OutsideGrid
+from jouleloop.energy.counts import CountsEstimator
 from jouleloop.energy.ert import built_in_energy_pj, read_ert, to_ert
 from jouleloop.energy.estimator import Estimate, Refusal, TableEstimator, estimate_costs, load_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
@@ -104,7 +106,7 @@ def test_held_out_errors_are_what_the_documentation_says(interpolated: Interpola
         ({"depth": 32, "width": 512}, "depth 32, the grid has 64 to"),
         ({"depth": 2**20}, "depth 1048576"),
         ({"width": 8, "depth": 1024}, "width 8"),
-        ({"technology": "28nm"}, "technology 28 nm, the grid has 22, 32, 45, 65 nm"),
+        ({"technology": "90nm"}, "technology 90 nm, the grid has 22, 32, 45, 65 nm"),
         ({"technology": "fast"}, "technology fast"),
         ({"n_banks": 64}, "64 banks, the grid has 1 to 32"),
         ({"n_rdwr_ports": 4}, "number of ports 4, the grid has 1, 2"),
@@ -145,9 +147,49 @@ def test_arithmetic_scales_with_bits(interpolated: InterpolatedEstimator) -> Non
     assert energy("intmac", "mac_reused", datawidth=32) == pytest.approx(0.0857 + 0.85 * 8.63, abs=1e-5)
     assert energy("fpmac", "mac_random") == pytest.approx(7.928 + 24.4)
     assert energy("intmac", "mac_random", datawidth=32, latency="1ns") == pytest.approx(0.21 + 12.68)
-    refused = interpolated.estimate(unit("intmac", technology="22nm"))
+    refused = interpolated.estimate(unit("intmac", technology="180nm"))
     assert isinstance(refused, Refusal)
-    assert "known are 40, 45 nm" in refused.reason
+    assert "known are 7 to 130 nm" in refused.reason
+
+
+#: What ``get_tech_node_energy_scale`` of Accelergy's library plug-in (commit ba4e9da) makes of 1 pJ at 45 nm.
+LOGIC = {65: 1.240657, 32: 0.65934, 16: 0.173548, 14: 0.138844, 10: 0.117766, 7: 0.094309}
+
+
+@pytest.mark.parametrize(("nm", "factor"), LOGIC.items())
+def test_units_at_other_nodes(nm: int, factor: float, interpolated: InterpolatedEstimator) -> None:
+    for klass, action in (("intmac", "mac_random"), ("regfile", "read"), ("aladdin_adder", "add")):
+        given = [unit(klass, technology=node, depth=64, width=32) for node in (f"{nm}nm", "45nm")]
+        here, there = map(interpolated.estimate, given)
+        assert isinstance(here, Estimate)
+        assert isinstance(there, Estimate)
+        assert here.energy_pj[action] == pytest.approx(factor * there.energy_pj[action], rel=1e-3)
+
+
+def test_sram_at_other_nodes(interpolated: InterpolatedEstimator) -> None:
+    def read_pj(nm: int) -> float:
+        answer = interpolated.estimate(sram(technology=f"{nm}nm"))
+        assert isinstance(answer, Estimate)
+        return answer.energy_pj["read"]
+
+    assert read_pj(28) == pytest.approx(0.4 * read_pj(22) + 0.6 * read_pj(32), abs=1e-5)
+    assert read_pj(40) == pytest.approx((5 * read_pj(32) + 8 * read_pj(45)) / 13, abs=1e-5)
+    assert read_pj(7) == pytest.approx(math.sqrt(7 / 22) * read_pj(22), abs=1e-5)
+    # Published with the exercises (Accelergy 0.4, 40 nm): a buffer between grid points and between nodes.
+    found = interpolated.estimate(sram(technology="40nm", depth=32768, width=64))
+    assert isinstance(found, Estimate)
+    assert found.energy_pj["read"] == pytest.approx(43.353054, rel=0.15)
+    assert found.energy_pj["write"] == pytest.approx(30.878292, rel=0.05)
+
+
+def test_words_instead_of_energies() -> None:
+    arch = read_architecture(ROOT / "arch" / "simba.yaml")
+    costs = estimate_costs(arch, [CountsEstimator()])
+    assert costs.unit == "words"
+    assert [level.read_pj for level in costs.levels] == [level.block_words for level in arch.levels]
+    assert costs.compute_pj == 0
+    with pytest.raises(EnergyTableError, match="counts alone"):
+        estimate_costs(arch, [CountsEstimator(), BuiltInEstimator()])
 
 
 @pytest.mark.parametrize(

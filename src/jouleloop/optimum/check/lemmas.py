@@ -337,9 +337,11 @@ class Bounds:
         rank = shared[j]
         if rank is None:
             return self.cross(level, v, Steps(full * math.prod(outside), 0, 0))
-        return self._sliding(level, v, tile, (j, rank), full, outside)
+        return self._sliding(level, v, tile, (j, rank), full, outside, start[j])
 
-    def _sliding(self, level: int, v: int, tile: Factors, slide: tuple[int, int], full: int, outside: list[int]) -> int:
+    def _sliding(
+        self, level: int, v: int, tile: Factors, slide: tuple[int, int], full: int, outside: list[int], start: int
+    ) -> int:
         """Lemma *sliding window*: steps of the rank may fetch what is new only, links may serve all but the ends."""
         design = self.design
         extent = self.extent(level, tile)
@@ -351,8 +353,13 @@ class Bounds:
         within = math.prod(outside[d] for d in along)
         rounds = math.prod(outside) // within
         new = min(full, full // length * step)
-        words = rounds * (full + (within - 1) * new)
         several = any(d != j and outside[d] > 1 for d in along)
+        beyond = outside[j] * tile[j] // start if start else 1
+        if not several and beyond > 1:
+            # Loops beyond the run slide only past loops that leave the box in place, one of which is the innermost.
+            stays = any(n > 1 and design.idle(v, d) for d, n in enumerate(outside))
+            rounds = -(-rounds * (beyond + 1) // 2) if stays else rounds * beyond
+        words = rounds * full + (math.prod(outside) - rounds) * new
         cancel = several and self._may_cancel(level, v, tile, rank, outside)
         unrolled = self.unrolled_ranks(level, v)
         far = sum(coef[d] * extent[d] * (self.factors[level][d] - 1) for d in along)

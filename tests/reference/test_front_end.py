@@ -1,0 +1,39 @@
+"""Architectures and problems through Timeloop's front end and back; see front_end/README.md."""
+
+import lzma
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from jouleloop.arch.read import read_architecture
+from jouleloop.arch.write import write_architecture_v04
+from jouleloop.workload.sizes import parse_layer
+from jouleloop.workload.timeloop_problem import read_problem
+from paths import REFERENCE, ROOT
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+def test_what_the_front_end_writes_is_what_it_was_given(name: str, tmp_path: Path) -> None:
+    processed = tmp_path / "processed.yaml"
+    processed.write_bytes(lzma.decompress((REFERENCE / "front_end" / f"{name}.yaml.xz").read_bytes()))
+    ours, theirs = read_architecture(ROOT / "arch" / f"{name}.yaml", spatial_levels=True), read_architecture(processed)
+    assert theirs.level_names == ours.level_names
+    assert theirs.fanout == ours.fanout
+    for mine, back in zip(ours.levels, theirs.levels, strict=True):
+        # The front end states of every memory, a DRAM too, that it adds what it receives.
+        assert replace(back, attributes=mine.attributes, path=mine.path) == mine
+        assert back.reduces
+    units = ours.compute
+    assert replace(theirs.compute, attributes=units.attributes, path=units.path) == units
+    problem, layer = read_problem(processed), parse_layer("conv:C8xM16xP12xQ12xR3xS3").problem()
+    assert (problem.bound, problem.coefficient) == (layer.bound, layer.coefficient)
+    assert [space.projection for space in problem.data_spaces] == [space.projection for space in layer.data_spaces]
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+def test_what_is_written_for_the_front_end_reads_back(name: str, tmp_path: Path) -> None:
+    arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
+    path = tmp_path / "arch.yaml"
+    path.write_text(write_architecture_v04(arch))
+    assert read_architecture(path).fanout == arch.fanout
