@@ -36,6 +36,11 @@ class LevelEnergy:
     later_pj: tuple[float, ...] | None = None
     area_um2: float | None = None
 
+    def actions(self, *, later: bool = False) -> list[tuple[str, float]]:
+        """Return actions of an energy reference table by which Timeloop charges this, ``later`` Timeloop 4."""
+        read_pj, fill_pj, update_pj = self.charged_pj(later=later)
+        return [("read", read_pj), ("write", fill_pj), ("update", update_pj), ("leak", self.leak_pj)]
+
     def charged_pj(self, *, later: bool = False) -> tuple[float, ...]:
         """Return what is charged per read, fill and update, ``later`` by Timeloop 4."""
         return self.later_pj if later and self.later_pj else (self.read_pj, self.write_pj, self.write_pj)

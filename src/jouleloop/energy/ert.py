@@ -164,12 +164,14 @@ def built_in_energy_pj(level: StorageLevel) -> float:
     return ((6 - 1) / (100 - 0.5) * (kilobytes - 0.5) + 1) * (width / 16) / level.cluster_size
 
 
-def to_ert(arch: Architecture, costs: EnergyCosts) -> dict[str, Any]:
-    """Return data of an ERT and an ART with which Timeloop charges ``costs`` and calls no estimator; areas are 0."""
+def to_ert(arch: Architecture, costs: EnergyCosts, *, later: bool = False) -> dict[str, Any]:
+    """Return data of an ERT and an ART with which Timeloop charges ``costs`` and calls no estimator; areas are 0.
+
+    ``later``: whether it is Timeloop 4 that is to read it.
+    """
     tables = []
     for level, energy in zip(arch.levels, costs.levels, strict=True):
-        actions = [("read", energy.read_pj), ("write", energy.write_pj), ("update", energy.write_pj)]
-        tables.append((level.name, level.instances, [*actions, ("leak", energy.leak_pj)]))
+        tables.append((level.name, level.instances, energy.actions(later=later)))
     tables.append((arch.compute.name, arch.compute.instances, [("compute", costs.compute_pj), ("leak", 0.0)]))
     names = [f"system.{name}[0..{count - 1}]" for name, count, _ in tables]
     return {
