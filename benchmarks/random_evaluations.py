@@ -90,6 +90,7 @@ class Draw:
         *,
         wired: bool = False,
         named: bool = False,
+        meshes: bool = False,
     ) -> None:
         self.random = random.Random(number)
         self.left: dict[str, int] = {}
@@ -119,6 +120,8 @@ class Draw:
             item["attributes"] |= drawn
         if named:
             self.name_networks(local, tables)
+        if meshes:
+            self.name_meshes(local, later=storage_tables is LATER_TABLES)
         for directive in self.documents["mapping"]["mapping"] if keywords else ():
             for key in (keywords or {})[directive["type"]]:
                 named = [space for space in self.spaces if self.maybe(0.3)]
@@ -139,6 +142,26 @@ class Draw:
                     attributes = {"action_name": "transfer", "datawidth": 16}
                     local.append({"name": name, "class": "SimpleMulticast", "attributes": attributes})
                     tables.append({"name": f"system.{name}", "actions": [{"name": "transfer", "energy": 0}]})
+
+    def name_meshes(self, local: list[dict[str, Any]], *, later: bool) -> None:
+        """Put meshes with energies between levels: one for both ways, called as Timeloop calls its own."""
+        nodes = list(local)
+        for outer, inner in itertools.pairwise(nodes):
+            if self.maybe(0.3):
+                continue
+            into, back = (
+                ("network_operand", "network_result") if inner is nodes[-1] else ("network_fill", "network_drain")
+            )
+            name = " <==> ".join(str(item["name"]).partition("[")[0] for item in (outer, inner))
+            drawn = {key: self.random.choice(values) for key, values in WIRES.items() if self.maybe(0.4)}
+            drawn |= {"tile-width": 50} if "wire-energy" in drawn and "tile-width" not in drawn else {}
+            if later and "network-word-bits" in drawn:
+                drawn["network_word_bits"] = drawn.pop("network-word-bits")
+            drawn |= {self.random.choice(("datawidth", "word_width")): 8} if self.maybe(0.4) else {}
+            local.append({"name": name, "class": self.random.choice(("XY_NoC", "Legacy")), "attributes": drawn})
+            outer["attributes"]["network_read"] = inner["attributes"][into] = name
+            if self.maybe(0.7):
+                outer["attributes"]["network_update"] = inner["attributes"][back] = name
 
     def problem(self) -> dict[str, Any]:
         """Return shape and instance of a random layer; its dimensions, bounds and data spaces are noted."""
@@ -288,6 +311,7 @@ def main() -> int:
     parser.add_argument("--keywords", action="store_true", help="tell levels at random what not to reuse")
     parser.add_argument("--wired", action="store_true", help="let networks take energy")
     parser.add_argument("--named", action="store_true", help="let levels name networks")
+    parser.add_argument("--meshes", action="store_true", help="let levels name networks that take energy")
     parser.add_argument("--store", type=Path, help="JSON file (.xz) for what Timeloop says of every design")
     given = parser.parse_args()
     stored: dict[int, Any] = {}
@@ -298,7 +322,7 @@ def main() -> int:
     tally: collections.Counter[str] = collections.Counter()
     fields = 0
     for number in range(given.first, given.first + given.count):
-        documents = Draw(number, tables, keywords, wired=given.wired, named=given.named).documents
+        documents = Draw(number, tables, keywords, wired=given.wired, named=given.named, meshes=given.meshes).documents
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for file, data in documents.items():

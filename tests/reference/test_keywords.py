@@ -27,7 +27,7 @@ from paths import REFERENCE
 
 FOLDER = REFERENCE / "keywords"
 #: From these numbers on networks take energy, or levels name them.
-WIRED, NAMED = 3000, 5000
+WIRED, NAMED, MESHES = 3000, 5000, 7000
 VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
@@ -36,13 +36,14 @@ PARTS = 4
 def documents(number: str, semantics: str) -> dict[str, Any]:
     module = drawn()
     names = (getattr(module, name) for name in VERSIONS[semantics])
+    at = int(number)
     found: dict[str, Any] = module.Draw(
-        int(number), *names, wired=WIRED <= int(number) < NAMED, named=int(number) >= NAMED
+        at, *names, wired=WIRED <= at < NAMED, named=NAMED <= at < MESHES, meshes=at >= MESHES
     ).documents
     return found
 
 
-@pytest.mark.parametrize("kind", ["", "wired-", "named-"])
+@pytest.mark.parametrize("kind", ["", "wired-", "named-", "meshes-"])
 @pytest.mark.parametrize("semantics", VERSIONS)
 def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Path) -> None:
     wrong, told, fields = [], 0, 0

@@ -86,7 +86,7 @@ def pass_by(name: str, klass: object, kind: str | None) -> None:
     Source: Timeloop ``src/model/topology.cpp``, ``ParseTreeSpecs``, which neglects classes that it does not know.
     """
     if kind == "network":
-        why = "it takes no energy; its traffic is counted where storage names it by network_read or its kin"
+        why = "it counts where storage names it by network_read or its kin"
     else:
         why = f"Timeloop knows what has {', '.join((*STORAGE_CLASSES, 'mac'))} or compute in its name"
     _LOG.warning("%s: class %s passed by; %s", name, klass, why)
@@ -211,6 +211,14 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         router_pj=router,
         ingress_pj=ingress,
     )
+
+
+def network_energies(component: Component, faults: list[Fault]) -> tuple[float, float, float]:
+    """Return the energy [pJ] of a hop, a router and an ingress of a network of its own; add what is wrong with it."""
+    read = _Reader(component, STORAGE)
+    found = _network(read, component, read.whole(_WORD_BITS) or DEFAULT_WORD_BITS)
+    faults += read.faults
+    return found
 
 
 def _network(read: _Reader, component: Component, word_bits: int) -> tuple[float, float, float]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.change import change
-from jouleloop.arch.networks import check_networks, named_networks
+from jouleloop.arch.networks import charged_networks, connect_networks
 from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
 from jouleloop.documents.load import load_document
@@ -122,7 +122,7 @@ def architecture_from(
     if not faults:
         faults += _check(levels, compute)
     if not faults:
-        faults += check_networks(levels, compute[0], found_nodes.networks)
+        levels = connect_networks(levels, compute[0], found_nodes.networks, faults, plain=plain)
     raise_all(faults)
     for level in levels:  # so that a front end's own output knows its containers too
         if level.name.startswith("inter_") and level.name.endswith("_spatial"):
@@ -135,7 +135,7 @@ def architecture_from(
         constraints=tuple(found_nodes.constraints),
         fanout_names=found_nodes.fanout_names,
         components=component_classes(data) or (),
-        networks=named_networks(levels),
+        networks=charged_networks(levels, found_nodes.networks),
         plain=plain,
     )
 

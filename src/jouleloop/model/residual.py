@@ -231,23 +231,13 @@ def _choose(end: int, position: int, nearest: bool) -> tuple[int, float]:
 
 
 @njit
-def _share_spatially(
-    coef: Ints,
-    spatial: Ints,
-    ends: Ints,
-    mesh: Ints,
-    parts: Ints,
-    number: int,
-    weight: float,
-    before: Ints,
-    before_offsets: Ints,
-    before_count: Ints,
-    groups: Floats,
-    record: Ints,
-) -> float:
-    """Add the transfers of one call to all instances to ``groups``; return the words that links carry.
+def _fill_instances(
+    coef: Ints, spatial: Ints, ends: Ints, offsets: Ints, codes: Ints, classes: Ints
+) -> tuple[int, int]:
+    """Write the offsets of all instances, and how many share a box; return the instances and the numbers of classes.
 
-    ``before`` holds the slices, offsets and numbers (slices, instances) of the last call, and is renewed.
+    ``classes`` holds multicast factors, and by how many boxes each is shared; ``spatial`` and ``ends`` are innermost
+    first.
     """
     ranks = coef.shape[0]
     spatials = spatial.shape[0]
@@ -263,35 +253,39 @@ def _share_spatially(
         instances *= used[s, BOUND]
         for r in range(ranks):
             reach[r] += coef[r, source[DIM]] * source[STEP] * (used[s, BOUND] - 1)
-    offsets = np.zeros((instances, ranks), np.int64)
-    codes = np.zeros(instances, np.int64)
-    fill_offsets(coef, used, spatials, offsets, codes, reach)
+    fill_offsets(coef, used, spatials, offsets[:instances], codes, reach)
     sizes = np.empty(instances, np.int64)
-    chosen = np.ones(instances, np.bool_)
-    words = _words(parts, number)
-    links = 0.0
-    if words > 0:
-        distinct = count_classes(codes, chosen, sizes)
-        need = np.empty(ranks, np.int64)
-        taken = False
-        if before_count[1] > 0 and _same_but_moved(parts, number, before, before_count[0], need):
-            linked = np.zeros(instances, np.bool_)
-            handed = neighbour_links(offsets, before_offsets[: before_count[1]], need, mesh[0], mesh[1], linked)
-            if handed > 0:
-                link_sizes = np.empty(instances, np.int64)
-                left = count_classes(codes, ~linked, link_sizes)
-                if left < distinct:
-                    taken = True
-                    links = handed * words * weight
-                    if left > 0:
-                        record_classes(link_sizes, left, words * weight, groups, record)
-        if not taken:
-            record_classes(sizes, distinct, words * weight, groups, record)
-    before[:number] = parts[:number]
-    before_offsets[:instances] = offsets
-    before_count[0] = number
-    before_count[1] = instances
-    return links
+    distinct = count_classes(codes[:instances], np.ones(instances, np.bool_), sizes)
+    number = 0
+    for i in range(distinct):
+        known = False
+        for k in range(number):
+            if classes[k, 0] == sizes[i]:
+                classes[k, 1] += 1
+                known = True
+        if not known:
+            classes[number, 0], classes[number, 1] = sizes[i], 1
+            number += 1
+    return instances, number
+
+
+@njit
+def _hand_on(
+    offsets: Ints, codes: Ints, before_offsets: Ints, need: Ints, mesh: Ints, distinct: int, words: float,
+    groups: Floats, record: Ints,
+) -> float:  # fmt: skip
+    """Add the transfers of one call of which neighbours hold some; return how many take theirs there, 0 where none."""
+    linked = np.zeros(offsets.shape[0], np.bool_)
+    handed = neighbour_links(offsets, before_offsets, need, mesh[0], mesh[1], linked)
+    if handed == 0:
+        return 0.0
+    sizes = np.empty(offsets.shape[0], np.int64)
+    left = count_classes(codes, ~linked, sizes)
+    if left >= distinct:
+        return 0.0
+    if left > 0:
+        record_classes(sizes, left, words, groups, record)
+    return float(handed)
 
 
 @njit
@@ -332,7 +326,13 @@ def _boundary(
     instances_most = 1
     for s in range(spatials):
         instances_most *= loop[begin + s, BOUND]
-    before_offsets = np.zeros((instances_most if spatials else 1, ranks), np.int64)
+    offsets = np.zeros((instances_most, ranks), np.int64)
+    codes, classes = np.zeros(instances_most, np.int64), np.zeros((instances_most, 2), np.int64)
+    before_offsets = offsets.copy()
+    # What the offsets were written for, and those of the call before.
+    ends_known = np.zeros(spatials, np.int64)
+    instances, number_classes, distinct = 0, 0, 0
+    need = np.empty(ranks, np.int64)
     words = 0.0
     links = 0.0
     operations = 0.0
@@ -359,13 +359,13 @@ def _boundary(
         low[:] = 0
         for k in range(middle, total):
             low[loop[k, DIM]] += index[total - 1 - k] * loop[k, STEP]
-        instances = 1
+        renewed = False
         for d in range(dims):
             now[d] = 1 if last[outside, d] else 0
         for s in range(spatials - 1, -1, -1):
             k = begin + s
             ends[s] = loop[k, RESIDUAL] if last[outside, loop[k, DIM]] else loop[k, BOUND]
-            instances *= ends[s]
+            renewed = renewed or ends[s] != ends_known[s]
             if loop[k, RESIDUAL] > 1:
                 now[loop[k, DIM]] = 0
         for d in range(dims):
@@ -376,13 +376,33 @@ def _boundary(
             number = 1
         else:
             number = _step_state(box, state, flags, parts)
-        if spatials:
-            links += _share_spatially(
-                coef, loop[begin:middle], ends, mesh, parts, number, weight[outside],
-                before, before_offsets, before_count, groups, record,
-            )  # fmt: skip
-        else:
+        if not spatials:
+            instances = 1
             words += weight[outside] * _words(parts, number)
+        else:
+            if renewed:
+                before_offsets[:] = offsets
+                ends_known[:] = ends
+                instances, number_classes = _fill_instances(coef, loop[begin:middle], ends, offsets, codes, classes)
+                distinct = 0
+                for c in range(number_classes):
+                    distinct += classes[c, 1]
+            new_words = _words(parts, number)
+            each, handed = new_words * weight[outside], 0.0
+            if new_words > 0.0:
+                if before_count[1] > 0 and _same_but_moved(parts, number, before, before_count[0], need):
+                    was = before_offsets if renewed else offsets
+                    handed = _hand_on(
+                        offsets[:instances], codes[:instances], was[: before_count[1]], need, mesh, distinct, each,
+                        groups, record,
+                    )  # fmt: skip
+                    links += handed * each
+                if handed == 0.0:
+                    for c in range(number_classes):
+                        add_group(groups, record, float(classes[c, 0]), float(classes[c, 1]), each * classes[c, 1])
+            before[:number] = parts[:number]
+            before_count[0] = number
+            before_count[1] = instances
         operations += weight[outside] * instances
         visited = max(visited, instances)
         # Advance the innermost loop that is not done.

@@ -8,12 +8,12 @@ reach a level are averaged over the fan-out just outside of it.
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ, Bools, Floats, Ints
+from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, FANOUT_X, FANOUT_Y, READ_PJ, WRITE_PJ, Bools, Floats, Ints
 
 #: Places of a crossing: child (-1: compute units), parent, words asked of a parent and filled into a child, both per
 #: instance and at least, words of the parent and of the child that need no read before the first write; energy [pJ] of
 #: words that pass once, before any end is known and as far as ends are, and by how much it grows for every time more
-#: that they are asked for, and that they are filled.
+#: that they are asked for, and that they are filled; 1 where no instance takes words that slide from its neighbours.
 (
     CHILD,
     PARENT,
@@ -26,12 +26,15 @@ from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, READ_PJ, WRITE_PJ, Boo
     ASKED_PJ,
     FILLED_PJ,
     LOST_PJ,
+    LINKLESS,
     CROSSING,
-) = range(12)
+) = range(13)
 #: Places of a halo, by dimension: how often the words of its rank pass if no window slides along it, all boxes that an
 #: instance, or all of a fan-out, hold at once, and what of it is still there when the dimension is through and begins
 #: again; as shares of all words along the rank.
 AGAIN, BOX, OVER, HALO = range(4)
+#: Products of shares are rounded; words are whole numbers, or far from one by comparison.
+_ROUNDING = 1e-14
 #: Places of a slot: the factor where it is fixed (0 where it is free), most, least, and rank of its loop.
 FIXED, MOST, LEAST, RANK, SLOT = range(5)
 
@@ -44,23 +47,23 @@ def vectors(words: float, block_words: float) -> float:
 
 @njit
 def crossing_pj(
-    spec: Floats, instances: Floats, crossing: Floats, read_write: bool, elided: bool, times: float
+    spec: Floats, instances: Floats, crossing: Floats, read_write: bool, elided: bool, times: float, fill_times: float
 ) -> float:
-    """Energy [pJ] of a crossing whose words pass ``times`` times, at least; over all instances."""
+    """Energy [pJ] of a crossing whose words are asked for and filled so many times, at least; over all instances."""
     parent, child = int(crossing[PARENT]), int(crossing[CHILD])
     sharing = min(instances[parent], spec[parent, CLUSTERS])
     block = spec[parent, BLOCK_WORDS]
     asked = crossing[ASKED] * times
     if read_write:
         total = vectors(asked, block) * spec[parent, WRITE_PJ]
-        again = np.floor(asked - crossing[SPARED_PARENT])
+        again = np.floor((asked - crossing[SPARED_PARENT]) * (1.0 + _ROUNDING))
         if again > 0:
             total += vectors(again, block) * spec[parent, READ_PJ]
     else:
         total = vectors(asked, block) * spec[parent, READ_PJ]
     total *= sharing
     if child >= 0:
-        filled = np.floor(crossing[FILLED] * times)
+        filled = np.floor(crossing[FILLED] * fill_times * (1.0 + _ROUNDING))
         if read_write and elided:
             filled = np.floor(filled - crossing[SPARED_CHILD])
         if filled > 0:
@@ -70,16 +73,17 @@ def crossing_pj(
 
 
 @njit
-def union_words(share: Ints, step: Ints, units: Ints, a: int, b: int) -> float:
+def union_words(share: Ints, step: Ints, solid: Bools, a: int, b: int) -> float:
     """Return the words along a rank that dimensions ``a`` and ``b`` move, of which so many values are seen, at least.
 
-    Sums of two sets are as many as both have values, less one. A whole dimension of step 1 has no gaps: every value of
-    the other adds as many words as it is apart from the next, at most the length.
+    Sums of two sets are as many as both have values, less one. A dimension of step 1 whose values are ``solid``, one
+    next to another, has no gaps: every value of the other adds as many words as it is apart from the next, at most the
+    length.
     """
     words = float(share[a] + share[b] - 1)
-    if step[b] == 1 and units[b] == 1:
+    if step[b] == 1 and solid[b]:
         words = max(words, float((share[a] - 1) * min(step[a], share[b]) + share[b]))
-    if step[a] == 1 and units[a] == 1:
+    if step[a] == 1 and solid[a]:
         words = max(words, float((share[b] - 1) * min(step[b], share[a]) + share[a]))
     return words
 
@@ -88,13 +92,14 @@ def union_words(share: Ints, step: Ints, units: Ints, a: int, b: int) -> float:
 def tiled_words(bounds: Ints, step: Ints, units: Ints, extent: Ints, a: int, b: int) -> float:
     """Return what `union_words` does where tiles are known: a box has the words between its values as well.
 
-    They count where all of one dimension lies in every tile, and is shorter than a step of the other.
+    They count where all of one dimension that an instance sees lies in every tile, and is shorter than a step of the
+    other. ``units``: how often each dimension is unrolled outside the tile.
     """
     share = -(-bounds // units)
-    words = union_words(share, step, units, a, b)
+    words = union_words(share, step, (units == 1) | (extent >= share), a, b)
     for x, y in ((a, b), (b, a)):
-        whole = step[y] * (bounds[y] - 1) + 1
-        if extent[y] >= bounds[y] and whole < step[x]:
+        whole = step[y] * (share[y] - 1) + 1
+        if extent[y] >= share[y] and whole < step[x]:
             tiles = min(-(-bounds[x] // extent[x]), share[x])
             words = max(words, float(step[x] * (share[x] - tiles) + tiles * whole))
     return words
@@ -109,7 +114,7 @@ def _share(bounds: Ints, relevant: Bools, mate: Ints, step: Ints, units: Ints) -
         if relevant[d] and mate[d] < 0:
             words *= share[d]
         elif relevant[d] and mate[d] > d:
-            words *= union_words(share, step, units, d, mate[d])
+            words *= union_words(share, step, units == 1, d, mate[d])
     return words
 
 
@@ -136,6 +141,75 @@ def slides(relevant: Bools, mate: Ints, factors: Ints) -> bool:
     for d in range(relevant.shape[0]):
         found = found or (relevant[d] and mate[d] >= 0 and factors[d] > 1)
     return found
+
+
+@njit
+def may_link(
+    bounds: Ints, coef: Ints, spec: Floats, level: int, factors: Ints, loops: Ints, numbers: Ints, extent: Ints,
+    largest: Ints,
+) -> bool:  # fmt: skip
+    """Whether a unit of the fan-out of a level may take words from a mesh neighbour, once a step has moved the box.
+
+    A step moves a rank by multiples of what all units span. A neighbour has the words only if it is as far away.
+
+    Parameters
+    ----------
+    coef
+        Of the data space, shape (ranks, dimensions).
+    factors
+        Unrolled at the level, by dimension.
+    loops, numbers
+        Its arrangements, and loops of each and their number, see `jouleloop.optimum.residual.descend.Unrolled`.
+    extent, largest
+        The tile of a unit, at least and at most.
+    """
+    ranks, dims = coef.shape
+    for d in range(dims):
+        left = -(-bounds[d] // extent[d])
+        moves = False
+        for r in range(ranks):
+            moves = moves or coef[r, d] > 0
+        # In the last pass units may be others than before, or fewer.
+        if factors[d] > 1 and (moves or numbers[0] > 1) and left % factors[d] > 0:
+            return True
+        if factors[d] > 1 and moves and extent[d] != largest[d]:
+            return True
+    least = np.zeros(ranks, np.int64)
+    for r in range(ranks):
+        for d in range(dims):
+            if coef[r, d] > 0 and bounds[d] > extent[d] * factors[d]:
+                held = factors[d] * (extent[d] if extent[d] == largest[d] else 1)
+                least[r] = np.gcd(least[r], coef[r, d] * held)
+    for n in range(numbers[1]):
+        units, along_x, along_y = 1, 1, 1
+        for i in range(numbers[0]):
+            units *= loops[n, i, 1]
+            if loops[n, i, 2] == 0:
+                along_x *= loops[n, i, 1]
+            else:
+                along_y *= loops[n, i, 1]
+        columns, rows = max(along_x, int(spec[level, FANOUT_X])), max(along_y, int(spec[level, FANOUT_Y]))
+        offsets = np.zeros((units, ranks), np.int64)
+        for unit in range(units):
+            rest = unit
+            for i in range(numbers[0] - 1, -1, -1):
+                d = loops[n, i, 0]
+                for r in range(ranks):
+                    offsets[unit, r] += coef[r, d] * extent[d] * (rest % loops[n, i, 1])
+                rest //= loops[n, i, 1]
+        for unit in range(units):
+            for side in range(2):
+                other = unit + (columns if side else 1)
+                if (side == 0 and other % columns == 0) or other >= units or other // columns >= rows:
+                    continue
+                apart, alike = False, True
+                for r in range(ranks):
+                    distance = offsets[other, r] - offsets[unit, r]
+                    apart = apart or distance != 0
+                    alike = alike and (distance == 0 if least[r] == 0 else distance % least[r] == 0)
+                if apart and alike:
+                    return True
+    return False
 
 
 @njit
@@ -182,6 +256,7 @@ def fill_crossings(
             crossing = crossings[v, counts[v]]
             crossing[CHILD], crossing[PARENT] = child, level
             crossing[SPARED_PARENT] = spared[level]
+            crossing[LINKLESS] = 0.0
             crossing[ASKED] = _share(bounds, relevant[v], mate[v], step[v], outside[child + 2])
             crossing[ASKED] *= spread_requests(relevant[v], mate[v], factors, child + 2, level + 1)
             if child >= 0:
@@ -221,7 +296,7 @@ def bound_unrolling(
     total = np.floor(points * units * (1.0 - 1e-12)) * compute_pj
     for v in range(keep.shape[1]):
         for i in range(counts[v]):
-            crossings[v, i, ROOT_PJ] = crossing_pj(spec, instances, crossings[v, i], read_write[v], elided, 1.0)
+            crossings[v, i, ROOT_PJ] = crossing_pj(spec, instances, crossings[v, i], read_write[v], elided, 1.0, 1.0)
             total += crossings[v, i, ROOT_PJ]
             fill_line(spec, instances, crossings[v, i], read_write[v], elided)
     return float(total)
@@ -252,7 +327,7 @@ def fill_line(spec: Floats, instances: Floats, crossing: Floats, read_write: boo
             lost += (crossing[SPARED_CHILD] + 1.0) * fill_pj
     # Vectors are rounded up, but for a billionth of a word.
     crossing[LOST_PJ] = lost + 1e-8 * (read_pj + write_pj + lost)
-    crossing[ONCE_PJ] = crossing_pj(spec, instances, crossing, read_write, elided, 1.0)
+    crossing[ONCE_PJ] = crossing_pj(spec, instances, crossing, read_write, elided, 1.0, 1.0)
 
 
 @njit
@@ -269,6 +344,7 @@ def refine_crossing(
     parent, child = int(crossing[PARENT]), int(crossing[CHILD])
     asked, filled, spared = 1.0, 1.0, 1.0
     outside = np.ones(dims, np.int64)
+    linkless = crossing[LINKLESS] > 0
     for d in range(dims):
         boxes = -(-bounds[d] // extent[d])
         beyond = 1
@@ -280,7 +356,7 @@ def refine_crossing(
                 filled *= boxes / fan
             continue
         if mate[d] >= 0:
-            outside[d] = beyond
+            outside[d] = beyond * (fan if linkless else 1)
             continue
         spared *= bounds[d]
         last = (bounds[d] - 1) % extent[d] + 1
@@ -302,12 +378,13 @@ def refine_crossing(
         filled *= words / fan
     for d in range(dims):
         if relevant[d] and mate[d] > d:
-            fan = factors[child + 1, d] * factors[child + 1, mate[d]]
+            here, there = factors[child + 1, d], factors[child + 1, mate[d]]
             union = tiled_words(bounds, step, outside, extent, d, mate[d])
-            asked *= union
-            filled *= union / fan
+            # Units that hand nothing on ask each for its own; those apart in one of two dimensions are apart.
+            asked *= union * (max(here, there) if linkless else 1)
+            filled *= union / (1 if linkless else here * there)
     asked *= spread_requests(relevant, mate, factors, child + 2, parent + 1)
-    if slides(relevant, mate, factors[child + 1]):
+    if not linkless and slides(relevant, mate, factors[child + 1]):
         for d in range(dims):
             if not relevant[d] and not idle[child + 1, d]:
                 filled /= factors[child + 1, d]
@@ -332,10 +409,14 @@ def fill_halos(
     units, spread = np.ones(dims, np.int64), np.ones(dims, np.int64)
     for d in range(dims):
         for level in range(child + 1, levels):
-            if level > child + 1:
+            if level > child + 1 or crossing[LINKLESS] > 0:
                 units[d] *= factors[level, d]
             else:
                 spread[d] *= factors[level, d]
+    alone = np.ones(dims, np.bool_)
+    for d in range(dims):
+        for level in range(child + 2, levels):
+            alone[d] = alone[d] and factors[level, d] == 1
     share = -(-bounds // units)
     for a in range(dims):
         b = mate[a]
@@ -346,8 +427,9 @@ def fill_halos(
         again = 1.0
         if spread[a] * spread[b] == 1:
             again = np.inf
-            for most_a in range(2):
-                for most_b in range(2):
+            # An instance outside of which nothing is unrolled sees so many tiles, no more.
+            for most_a in range(1 if alone[a] else 2):
+                for most_b in range(1 if alone[b] else 2):
                     n_a = float(share[a] if most_a else min(inner[a], share[a]))
                     n_b = float(share[b] if most_b else min(inner[b], share[b]))
                     sides = step[a] * (share[a] - n_a) * n_b + step[b] * (share[b] - n_b) * n_a + n_a * n_b

@@ -25,7 +25,10 @@ from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
 from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.residual.counts import MOST_DIMS
-from jouleloop.optimum.residual.descend import (
+from jouleloop.optimum.residual.descend import bound_part, bound_parts, descend
+from jouleloop.optimum.residual.padded import best_padded
+from jouleloop.optimum.residual.size import factorizations
+from jouleloop.optimum.residual.state import (
     COUNTERS,
     CUT_BOUND,
     CUT_CAPACITY,
@@ -35,22 +38,15 @@ from jouleloop.optimum.residual.descend import (
     Best,
     Design,
     Unrolled,
-    bound_part,
-    bound_parts,
-    descend,
     new_best,
     new_unrolled,
 )
-from jouleloop.optimum.residual.padded import best_padded
-from jouleloop.optimum.residual.size import factorizations
 from jouleloop.optimum.result import SearchResult
 
 #: Between two looks at the clock a search walks so many nodes more, and before any end of an unrolling is searched.
 _NODES_AT_ONCE, _MOST_AHEAD = 2_000_000, 20_000
-#: Nodes that a lower bound may take where windows slide.
-_MOST_SLIDING = 1_000_000
 #: How far above the lower bound the optimum is looked for, relatively: at first, and before it may be anywhere.
-_FIRST_SHARE, _LAST_SHARE = 1e-4, 10.0
+_FIRST_SHARE, _LAST_SHARE, _GROWTH = 1e-3, 10.0, 1.3
 
 
 class ResidualSearch:
@@ -140,11 +136,11 @@ class ResidualSearch:
         factors = np.stack([table[chosen[:, k]] for k, table in enumerate(tables)], axis=1)[:, :, self.dims]
         which, idle = _idle(factors, self.fixed)
         factors, chosen = np.ascontiguousarray(factors[which]), chosen[which]
-        self.arrangements = [[found for _, found in level] for level in options]
-        self.factors, self.idle, self.chosen = factors, idle, chosen
+        self.factors, self.idle, self.chosen = factors, idle, np.ascontiguousarray(chosen)
         self.parts, self.bounds_pj = np.zeros((0, 2), np.int64), np.zeros(0)
         if not len(factors):
             return
+        self._fill_arrangements([[found for _, found in level] for level in options])
         bounds_pj = np.full((len(self.space.keeps), len(factors)), np.inf)
         room = self._unrolled(0)
         for n, keep in enumerate(self.space.keeps):
@@ -153,8 +149,8 @@ class ResidualSearch:
                 bounds_pj[n:] = 0.0
                 break
             bound_parts(
-                self.design(keep), self.waist, _MOST_AHEAD, factors, idle, room, self.work, self._nest(keep),
-                new_best(self.levels, len(self.relevant)), self.counters, bounds_pj[n],
+                self.design(keep), self.waist, _MOST_AHEAD, factors, idle, self.chosen, self.loops, self.numbers, room,
+                self.work, self._nest(keep), new_best(self.levels, len(self.relevant)), self.counters, bounds_pj[n],
             )  # fmt: skip
         order = np.argsort(bounds_pj, axis=None, kind="stable")
         order = order[bounds_pj.ravel()[order] < np.inf]
@@ -171,7 +167,7 @@ class ResidualSearch:
         if not len(self.parts):
             return np.inf, True
         least_pj, share = float(self.bounds_pj[0]), _FIRST_SHARE
-        self._follow(0, best, _MOST_AHEAD)
+        self.follow(0, best, _MOST_AHEAD)
         known_pj = least_pj
         while True:
             found, before_pj = int(best.found[0]), float(best.value[0])
@@ -181,7 +177,7 @@ class ResidualSearch:
                 if bound_pj >= best.value[0] * (1 - SLACK):
                     self.counters[CUT_BOUND] += len(self.parts) - n
                     break
-                done = not watch.asked() and self._follow(n, best, 0 if watch.limit.seconds is None else _NODES_AT_ONCE)
+                done = not watch.asked() and self.follow(n, best, 0 if watch.limit.seconds is None else _NODES_AT_ONCE)
                 if not done:
                     if best.found[0] == found:
                         best.value[0] = before_pj
@@ -190,21 +186,9 @@ class ResidualSearch:
                 return float(best.value[0]), True
             best.value[0] = before_pj
             known_pj = limit_pj
-            share *= 3
+            share *= _GROWTH
 
-    def bound_windows(self, most_pj: float, watch: Watch) -> float:
-        """Return a lower bound on the energy [pJ] of all mappings where windows slide, at most ``most_pj``."""
-        self.fill_parts(watch)
-        best = new_best(self.levels, len(self.relevant))
-        best.value[0] = most_pj
-        for n, bound_pj in enumerate(self.bounds_pj):
-            if bound_pj >= best.value[0] * (1 - SLACK):
-                break
-            if watch.asked() or self.counters[NODES] > _MOST_SLIDING or not self._follow(n, best, _MOST_SLIDING):
-                return float(bound_pj)
-        return float(best.value[0])
-
-    def _follow(self, n: int, best: Best, most_nodes: int) -> bool:
+    def follow(self, n: int, best: Best, most_nodes: int = 0) -> bool:
         """Search part ``n`` to its end, or to a number of nodes; return whether it was the former."""
         place, index = self.parts[n]
         keep = self.space.keeps[place]
@@ -219,17 +203,23 @@ class ResidualSearch:
             np.zeros((self.levels, 2), np.int64), np.zeros((self.levels, 2, MAX_LOOPS, 3), np.int64), keep
         )
 
-    def _unrolled(self, index: int) -> Unrolled:
+    def _fill_arrangements(self, options: list[list[tuple[Arrangement, ...]]]) -> None:
+        """Write the arrangements of all choices of a level's spatial factors, see `Unrolled`."""
         place = {int(d): i for i, d in enumerate(self.dims)}
-        found = [self.arrangements[level][n] for level, n in enumerate(self.chosen[index])]
-        most = max(len(one) for one in found)
-        loops = np.zeros((self.levels, most, MAX_LOOPS, 3), np.int64)
-        numbers = np.zeros((self.levels, 2), np.int64)
-        for level, several in enumerate(found):
-            numbers[level] = len(several[0]), len(several)
+        choices = max(map(len, options))
+        most = max(len(found) for level in options for found in level)
+        self.loops = np.zeros((self.levels, choices, most, MAX_LOOPS, 3), np.int64)
+        self.numbers = np.zeros((self.levels, choices, 2), np.int64)
+        for level, c in ((level, c) for level, found in enumerate(options) for c in range(len(found))):
+            several = options[level][c]
+            self.numbers[level, c] = len(several[0]), len(several)
             for n, arrangement in enumerate(several):
                 for i, (d, bound, axis) in enumerate(arrangement):
-                    loops[level, n, i] = place[d], bound, axis
+                    self.loops[level, c, n, i] = place[d], bound, axis
+
+    def _unrolled(self, index: int) -> Unrolled:
+        levels, chosen = np.arange(self.levels), self.chosen[index]
+        loops, numbers = self.loops[levels, chosen], self.numbers[levels, chosen]
         factors, idle = self.factors[index].copy(), self.idle[index].copy()
         return new_unrolled(self.levels, len(self.relevant), factors, idle, loops, numbers)
 
@@ -248,7 +238,7 @@ def search_residuals(
     semantics: str = "timeloop-3.0.3",
     watch: Watch | None = None,
 ) -> SearchResult:
-    """Return the mapping of least energy among all whose loops need not divide; where windows slide, a good one.
+    """Return the mapping of least energy among all whose loops need not divide.
 
     Parameters
     ----------
@@ -258,7 +248,7 @@ def search_residuals(
     Raises
     ------
     InputError
-        Where something else than energy is to be least, or windows slide over a data space.
+        Where something else than energy is to be least, or the bounds do not hold, see `ResidualSearch`.
     """
     if objective != ("energy",):
         text = "imperfect factors are searched for the least energy alone"
@@ -267,12 +257,9 @@ def search_residuals(
     watch.begin(None)
     search = ResidualSearch(space, costs, semantics)
     best = new_best(search.levels, len(space.problem.data_spaces))
-    padded = best_padded(space, costs, semantics, watch) if search.windows else None
-    if search.windows:
-        least_pj = search.bound_windows(padded[0] if padded else np.inf, watch)
-        proven = padded is not None and least_pj >= padded[0] * (1 - SLACK)
-    else:
-        least_pj, proven = search.run(best, watch)
+    least_pj, proven = search.run(best, watch)
+    # A search that was stopped may have found nothing yet, or nothing good.
+    padded = None if proven or not search.windows else best_padded(space, costs, semantics, watch)
     chains = factorizations(space)
     result = SearchResult(
         "ok",
@@ -293,13 +280,14 @@ def search_residuals(
             reason = "no mapping was found, though there may be one"
             result = replace(result, lower_bound=least_pj)
         return replace(result, status="no_mapping", reason=reason)
-    mapping = padded[1] if padded else search.mapping(best)
+    taken = padded is not None and padded[0] < best.value[0]
+    mapping = padded[1] if padded is not None and taken else search.mapping(best)
     evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
     value = evaluation.energy_pj
     proof = "branch and bound over all ends and orders: every part left out has a lower bound no better than this"
     if not proven:
         proof = "the limit ended the search; the bound is that of what was not searched"
-        if search.windows:
+        if taken:
             proof = "the best of layers slightly larger, their loops ended early; no mapping is below the bound"
     return replace(
         result,

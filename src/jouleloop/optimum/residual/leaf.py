@@ -1,0 +1,288 @@
+"""Complete ends: every order of loops that can still win, and where windows slide every end that one stands for."""
+
+import numpy as np
+
+from jouleloop.jit import njit
+from jouleloop.model.arrays import (
+    AXIS,
+    BOUND,
+    CAPACITY,
+    DIM,
+    MIN_WORDS,
+    SPATIAL,
+    TEMPORAL,
+    Ints,
+    NestArrays,
+    WorkArrays,
+)
+from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
+from jouleloop.model.kernel import box_words
+from jouleloop.model.residual import has_residuals
+from jouleloop.optimum.residual.bound import (
+    CHILD,
+    LINKLESS,
+    ONCE_PJ,
+    RANK,
+    ROOT_PJ,
+    fill_halos,
+    may_link,
+    refine_crossing,
+    slides,
+)
+from jouleloop.optimum.residual.counts import least_cost
+from jouleloop.optimum.residual.ordered import ordered_pj
+from jouleloop.optimum.residual.state import LEAVES, SLACK, VISITED, Best, Design, Ends, Unrolled
+
+
+@njit
+def tile_words(design: Design, level: int, extent: Ints, size: Ints) -> int:
+    """Return the words of all data spaces that a level keeps of a tile."""
+    bounds = design.layer.bounds
+    for d in range(bounds.shape[0]):
+        size[d] = min(extent[d], bounds[d])
+    needed = 0
+    for v in range(design.relevant.shape[0]):
+        if design.keep[level, v]:
+            needed += box_words(design.layer.coef[v], size)
+    return needed
+
+
+@njit
+def refine(design: Design, unrolled: Unrolled, ends: Ends, level: int, inner: Ints) -> float:
+    """Renew the crossings into the level inside ``level``, whose tiles are known.
+
+    Returns by how much [pJ] they cost more than before any end was known. ``inner`` is room to work in.
+    """
+    bounds = design.layer.bounds
+    extent, largest = ends.extent[level], ends.largest[level]
+    for d in range(bounds.shape[0]):
+        inner[d] = -(-ends.passes[level, d] // ends.beyond[level, d])
+    more_pj = 0.0
+    for v in range(design.relevant.shape[0]):
+        for i in range(unrolled.counts[v]):
+            crossing = unrolled.crossings[v, i]
+            if crossing[CHILD] != level - 1:
+                continue
+            windows = design.mate[v].max() >= 0
+            if windows:
+                linked = slides(design.relevant[v], design.mate[v], unrolled.factors[level]) and may_link(
+                    bounds, design.layer.coef[v], design.spec, level, unrolled.factors[level], unrolled.loops[level],
+                    unrolled.numbers[level], extent, largest,
+                )  # fmt: skip
+                crossing[LINKLESS] = 0.0 if linked else 1.0
+            more_pj += refine_crossing(
+                bounds, design.relevant[v], design.mate[v], design.step[v], design.layer.read_write[v], design.spec,
+                design.elided, unrolled.factors, unrolled.idle, design.slots, extent, unrolled.instances, crossing,
+            )  # fmt: skip
+            if windows:
+                fill_halos(
+                    bounds, design.mate[v], design.step[v], unrolled.factors, extent, largest, inner, crossing,
+                    unrolled.halos[v, i],
+                )  # fmt: skip
+    return more_pj
+
+
+@njit
+def _try_nest(
+    design: Design, unrolled: Unrolled, nest: NestArrays, work: WorkArrays, best: Best, counters: Ints
+) -> None:
+    """Bound a complete nest, evaluate it where it can win, on every arrangement where these may differ."""
+    layer = design.layer
+    counters[LEAVES] += 1
+    levels = nest.counts.shape[0]
+    least_pj = 0.0
+    if design.mate.max() < 0:
+        least_pj, _ = least_cost(layer, design.relevant, design.spec, design.compute_pj, design.elided, nest, work)
+        if least_pj >= best.value[0] * (1.0 - SLACK):
+            return
+    early = has_residuals(layer.bounds, nest)
+    chosen = np.zeros(levels, np.int64)
+    while True:
+        for level in range(levels):
+            nest.loops[level, SPATIAL] = unrolled.loops[level, chosen[level]]
+        counters[VISITED] += 1
+        if early:
+            total_pj, cycles, _, _, _ = evaluate_residual_nest(
+                layer, design.spec, design.compute_pj, design.elided, nest, work
+            )
+        else:
+            total_pj, cycles, _, _ = count_nest(layer, design.spec, design.compute_pj, design.elided, nest, work)
+        if total_pj < best.value[0] * (1.0 - SLACK):
+            best.value[0], best.value[1] = total_pj, cycles
+            best.found[0] += 1
+            best.counts[:] = nest.counts
+            best.loops[:] = nest.loops
+            best.keep[:] = nest.keep
+        if total_pj <= least_pj * (1.0 + SLACK):
+            break
+        level = 0
+        while level < levels and chosen[level] + 1 >= unrolled.numbers[level, 1]:
+            chosen[level] = 0
+            level += 1
+        if level == levels:
+            break
+        chosen[level] += 1
+    for level in range(levels):
+        nest.loops[level, SPATIAL] = unrolled.loops[level, 0]
+
+
+@njit
+def _order_allowed(slots: Ints, level: int, loops: Ints, number: int) -> bool:
+    """Whether loops, outermost first, stand in an order that their ranks allow."""
+    allowed = True
+    for i in range(1, number):
+        allowed = allowed and slots[level, loops[i - 1, DIM], RANK] >= slots[level, loops[i, DIM], RANK]
+    return allowed
+
+
+@njit
+def _next_order(loops: Ints, number: int) -> bool:
+    """Advance loops to the next order by dimension; return False, in ascending order again, after the last."""
+    i = number - 2
+    while i >= 0 and loops[i, DIM] >= loops[i + 1, DIM]:
+        i -= 1
+    if i >= 0:
+        j = number - 1
+        while loops[j, DIM] <= loops[i, DIM]:
+            j -= 1
+        for place in range(3):
+            loops[i, place], loops[j, place] = loops[j, place], loops[i, place]
+    low, high = i + 1, number - 1
+    while low < high:
+        for place in range(3):
+            loops[low, place], loops[high, place] = loops[high, place], loops[low, place]
+        low += 1
+        high -= 1
+    return bool(i >= 0)
+
+
+@njit
+def _first_order(slots: Ints, level: int, ends: Ints, nest: NestArrays) -> None:
+    """Write the loops of a level in the first order that is allowed."""
+    number = 0
+    loops = nest.loops[level, TEMPORAL]
+    for d in range(ends.shape[0]):
+        if ends[d] > 1:
+            loops[number, DIM], loops[number, BOUND], loops[number, AXIS] = d, ends[d], 0
+            number += 1
+    nest.counts[level, TEMPORAL] = number
+    while not _order_allowed(slots, level, loops, number):
+        _next_order(loops, number)
+
+
+@njit
+def _try_orders(
+    design: Design, unrolled: Unrolled, ends: Ends, base_pj: float, evaluate: bool, nest: NestArrays, work: WorkArrays,
+    best: Best, counters: Ints,
+) -> bool:  # fmt: skip
+    """Try all orders of loops that can still win, the outermost level first; return whether there is any.
+
+    ``base_pj``: what all of them cost at least. ``evaluate``: nests are evaluated, not only looked for.
+    """
+    levels, dims = ends.least.shape
+    unrolled_inside = False
+    for d in range(dims):
+        unrolled_inside = unrolled_inside or unrolled.factors[0, d] > 1
+    rest, saving = np.empty(dims, np.int64), np.empty(dims, np.bool_)
+    sure_pj = np.empty(levels + 1)
+    level, found, enter = levels - 1, False, True
+    sure_pj[levels] = base_pj
+    while level < levels:
+        loops = nest.loops[level, TEMPORAL]
+        if enter:
+            _first_order(design.slots, level, ends.least[level], nest)
+        else:
+            number = nest.counts[level, TEMPORAL]
+            # Where nothing is unrolled inside the innermost loops, their order is nobody's matter.
+            more = (level > 0 or unrolled_inside) and _next_order(loops, number)
+            while more and not _order_allowed(design.slots, level, loops, number):
+                more = _next_order(loops, number)
+            if not more:
+                level += 1
+                continue
+        enter = False
+        sure_pj[level] = sure_pj[level + 1]
+        if level > 0:
+            sure_pj[level] += ordered_pj(
+                design.spec, design.layer.read_write, design.elided, design.relevant, design.mate, unrolled.instances,
+                unrolled.counts, unrolled.crossings, unrolled.halos, nest, level - 1,
+                ends.passes, ends.least, ends.largest_end, ends.beyond, ends.used[level], rest, saving,
+            )  # fmt: skip
+        if sure_pj[level] >= best.value[0] * (1.0 - SLACK):
+            continue
+        if level > 0:
+            level -= 1
+            enter = True
+            continue
+        found = True
+        if not evaluate:
+            return True
+        _try_nest(design, unrolled, nest, work, best, counters)
+    return found
+
+
+@njit
+def _try_one(
+    design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, nest: NestArrays, work: WorkArrays, best: Best,
+    counters: Ints, inner: Ints, size: Ints,
+) -> None:  # fmt: skip
+    """Try one choice of all ends, of those that one stands for, where it has room."""
+    levels, dims = ends.least.shape
+    base_pj = root_pj
+    for level in range(levels):
+        if level > 0:
+            base_pj += refine(design, unrolled, ends, level, inner)
+        if base_pj >= best.value[0] * (1.0 - SLACK):
+            return
+        for d in range(dims):
+            ends.extent[level + 1, d] = ends.extent[level, d] * unrolled.factors[level, d] * ends.least[level, d]
+            ends.largest[level + 1, d] = ends.extent[level + 1, d]
+        needed = tile_words(design, level, ends.extent[level + 1], size)
+        if not design.spec[level, MIN_WORDS] <= needed <= design.spec[level, CAPACITY]:
+            return
+    _try_orders(design, unrolled, ends, base_pj, True, nest, work, best, counters)
+
+
+@njit
+def try_leaf(
+    design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, nest: NestArrays, work: WorkArrays, best: Best,
+    counters: Ints,
+) -> None:  # fmt: skip
+    """Try every order of the loops whose ends are complete; where one end stands for several, each of them."""
+    levels, dims = ends.least.shape
+    base_pj = root_pj
+    several = False
+    for v in range(design.relevant.shape[0]):
+        for i in range(unrolled.counts[v]):
+            if unrolled.crossings[v, i, CHILD] >= 0:
+                base_pj += max(0.0, unrolled.crossings[v, i, ONCE_PJ] - unrolled.crossings[v, i, ROOT_PJ])
+    for level in range(levels):
+        for d in range(dims):
+            several = several or ends.largest_end[level, d] > ends.least[level, d]
+    if design.mate.max() < 0:
+        _try_orders(design, unrolled, ends, base_pj, True, nest, work, best, counters)
+        return
+    if several and not _try_orders(design, unrolled, ends, base_pj, False, nest, work, best, counters):
+        return
+    crossings, halos = unrolled.crossings.copy(), unrolled.halos.copy()
+    least, largest_end = ends.least.copy(), ends.largest_end.copy()
+    extent, largest = ends.extent.copy(), ends.largest.copy()
+    inner, size = np.empty(dims, np.int64), np.empty(dims, np.int64)
+    ends.largest_end[:] = least
+    while True:
+        _try_one(design, unrolled, ends, root_pj, nest, work, best, counters, inner, size)
+        at = levels * dims - 1
+        while at >= 0:
+            level, d = at // dims, at % dims
+            if ends.least[level, d] < largest_end[level, d]:
+                break
+            ends.least[level, d] = ends.largest_end[level, d] = least[level, d]
+            at -= 1
+        if at < 0:
+            break
+        level, d = at // dims, at % dims
+        ends.least[level, d] += 1
+        ends.largest_end[level, d] = ends.least[level, d]
+    ends.least[:], ends.largest_end[:] = least, largest_end
+    ends.extent[:], ends.largest[:] = extent, largest
+    unrolled.crossings[:], unrolled.halos[:] = crossings, halos
