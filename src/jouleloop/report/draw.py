@@ -59,13 +59,14 @@ def draw(
 def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:
     """Return a digest of all that decides what a figure shows: rows, sweeps, statistics, and the code that draws."""
     subject = place.get(kind.subject or "")
+    tested = "{margin}" in kind.caption
     sweeps = [run.sweep(subject)] if subject and not kind.beyond else list(run.study.sweeps)
     return digest(
         [
             *(kind.name, dict(place), list(run.only)),
             [run.content(layout, [sweep.name for sweep in sweeps]) for layout in kind.needs],
             [repr(replace(sweep, points=())) for sweep in sweeps],
-            run.study.config.statistics.model_dump(mode="json"),
+            run.study.config.statistics.model_dump(mode="json") if tested else None,
             *(code_digest("jouleloop.report.study_figures"), mpl.__version__),
         ]
     )[:32]

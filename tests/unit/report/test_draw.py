@@ -70,7 +70,13 @@ def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
         return ReportFigure("growth", new_figure(1, 1)[0], "caption")
 
     kind: Any = SimpleNamespace(
-        name="growth", stem="{sweep}/growth", subject="sweep", beyond=False, needs=["energies"], figure=figure
+        name="growth",
+        stem="{sweep}/growth",
+        subject="sweep",
+        beyond=False,
+        needs=["energies"],
+        caption="within ±{margin}",
+        figure=figure,
     )
     kind.places = lambda _: [{"sweep": sweep.name} for sweep in SWEEPS]
 
@@ -87,6 +93,10 @@ def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
     assert draw_again() == ["fc_inputs"]
     run.study.config.statistics = StatisticsOptions(margin=0.5)
     assert draw_again() == ["fc_inputs", "fc_outputs"]
+    kind.caption = "no test is made here"
+    assert draw_again() == ["fc_inputs", "fc_outputs"]
+    run.study.config.statistics = StatisticsOptions(margin=0.4)
+    assert draw_again() == []
     kind.beyond = True
     draw_again()
     rows["fc_outputs"] = "another edit"
