@@ -59,10 +59,13 @@ def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | 
     ValueError
         For a column that the layout does not define.
     """
-    safe = table[[name for name in table.columns if _defined(layout, str(name)).exported]].copy()
+    safe = table[[name for name in table.columns if _defined(layout, str(name)).exported]].copy(deep=False)
     for name in safe.columns:
         if pd.api.types.is_object_dtype(safe[name].dtype) or pd.api.types.is_string_dtype(safe[name].dtype):
-            safe[name] = safe[name].map(safe_cell)
+            # Text repeats: most columns need not be looked at cell by cell.
+            cells = safe[name].unique()
+            if not all(isinstance(cell, str) and safe_cell(cell) == cell for cell in cells):
+                safe[name] = safe[name].map(safe_cell)
     safe.columns = pd.Index([safe_cell(str(name)) for name in safe.columns])
     with replacing(path) as temporary:
         form = None if digits is None else f"%.{digits}g"

@@ -242,11 +242,10 @@ class Workflow:
         return [kind for kind in FIGURES if kind.subjects(self.study)]
 
     def figure_jobs(self) -> dict[str, list[FigureKind]]:
-        """Return the kinds that one job draws, by its name: those of the same tables share fonts and statistics."""
-        groups: dict[tuple[object, ...], list[FigureKind]] = {}
-        for kind in self.figure_kinds():
-            groups.setdefault((kind.needs, kind.always), []).append(kind)
-        return {kinds[0].name + ("_and_others" if len(kinds) > 1 else ""): kinds for kinds in groups.values()}
+        """Return the kinds that one job draws, by its name: imports, fonts and statistics are had once."""
+        every = self.figure_kinds()
+        found = {name: [k for k in every if k.always == always] for name, always in (("all", True), ("further", False))}
+        return {name: kinds for name, kinds in found.items() if kinds}
 
     def figure_outputs(self, kind: FigureKind) -> list[tuple[dict[str, str], list[str]]]:
         """Return the files of every figure of a kind, with what it shows: labels and heading of Snakemake's report."""

@@ -15,6 +15,7 @@ from jouleloop.arch.read import read_architecture
 from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
+from jouleloop.engines.timeloop.inputs import energy_tables
 from jouleloop.errors import MappingError
 from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
@@ -96,6 +97,20 @@ def test_energies_that_timeloop_4_looks_up_elsewhere_are_charged() -> None:
     for name, data in found.levels[0].data.items():
         reads, updates = (-(-words // block) for words in (data.reads, data.updates))
         assert data.energy_pj == reads + 3 * updates, name
+
+
+def test_the_program_is_given_the_same_energies() -> None:
+    _, arch, costs, _ = exercise()
+    first = replace(costs.levels[0], later_pj=(1.0, 2.0, 3.0), leak_pj=0.5)
+    tables = energy_tables(arch, replace(costs, levels=(first, *costs.levels[1:])), later=True)["tables"]
+    assert {entry["name"]: entry["energy"] for entry in tables[0]["actions"]} == {
+        "read": 1.0,
+        "write": 2.0,
+        "update": 3.0,
+        "leak": 0.5,
+    }
+    before = energy_tables(arch, replace(costs, levels=(first, *costs.levels[1:])))["tables"]
+    assert [entry["name"] for entry in before[0]["actions"]] == ["read", "write"]
 
 
 def test_searches_without_windows_and_leakage_are_those_of_3_0_3() -> None:

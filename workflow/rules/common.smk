@@ -77,5 +77,6 @@ def figures(kinds):
             if kind.folder:
                 files += [report(directory(first), patterns=["{name}.png"], **marked)]
             else:
-                files += [report(first, labels=labels, **marked), *others]
+                shown = report(update(first), labels=labels, **marked)
+                files += [shown, *map(update, others)]
     return files

@@ -1,5 +1,5 @@
-# One rule for all figures drawn from the same tables; what there is and what it is drawn from says
-# jouleloop/report/registry.py.
+# One rule for the figures of every run and one for all others; what there is and what it is drawn from says
+# jouleloop/report/registry.py. Files that show the same already are left as they are.
 
 
 localrules:
@@ -24,12 +24,12 @@ for _name, _kinds in PLAN.figure_jobs().items():
             f"results/logs/{_name}_figures.log",
         conda:
             "../envs/jouleloop.yaml"
-        # One a sweep: more have nothing to do.
-        threads: max(1, len(PLAN.sources))
+        # One a sweep, and one core left to what runs beside it.
+        threads: max(1, min(len(PLAN.sources), (workflow.cores or 1) - 1))
         params:
             captions=PLAN.captions(_kinds),
             statistics=PLAN.statistics,
         message:
-            f"Drawing {_name}"
+            f"Drawing {_name} figures"
         script:
             "../../analysis/draw_figures.py"

@@ -163,6 +163,7 @@ class Result:
             "architecture": self.architecture.name,
             "energy_table": target.costs.table,
             "estimator": target.costs.estimator,
+            "area_um2": target.costs.area_um2,
             "energies": energy_rows(target),
             "semantics": target.semantics,
             "problem": {"name": self.problem.name, **self.problem.as_dict()},

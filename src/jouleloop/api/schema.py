@@ -37,6 +37,9 @@ class ResultData(Strict):
     architecture: str = Field(description="Name of the architecture.", json_schema_extra=unit("name"))
     energy_table: str = Field(description="Name of the energies.", json_schema_extra=unit("name"))
     estimator: str = Field(description="Kinds of the estimators that answered.", json_schema_extra=unit("name"))
+    area_um2: float | None = Field(
+        description="Area of all instances; null where that of a component is not known.", json_schema_extra=unit("um2")
+    )
     energies: list[EnergyRow] = Field(description="Every energy that is charged.", json_schema_extra=unit("rows"))
     semantics: str = Field(description="Whose counting rules hold.", json_schema_extra=unit("choice"))
     problem: dict[str, Any] = Field(description="Name, shape and sizes of the layer.", json_schema_extra=unit("keys"))

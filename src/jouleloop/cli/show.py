@@ -5,6 +5,7 @@ from rich.table import Table
 
 from jouleloop.api.hardware import energy_rows
 from jouleloop.api.results import Result
+from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
@@ -25,7 +26,7 @@ def show_result(result: Result) -> None:
     unit = target.costs.unit
     _show_energy(counts, unit)
     _show_words(counts)
-    _show_totals(counts, result.problem.macs, unit)
+    _show_totals(counts, result.problem.macs, target.costs)
     if result.engine == "native":
         _show_leakage(counts, target)
     _show_energies(target)
@@ -72,7 +73,8 @@ def _show_words(counts: Evaluation) -> None:
     print_table(table)
 
 
-def _show_totals(counts: Evaluation, operations: int, unit: str) -> None:
+def _show_totals(counts: Evaluation, operations: int, costs: EnergyCosts) -> None:
+    unit = costs.unit
     each = f"{counts.energy_pj / operations:.4f} {unit} per operation"
     energies = f"total energy  {counts.energy_pj:,.2f} {unit}  ({each})\n"
     energies += f"data energy   {counts.data_energy_pj:,.2f} {unit}\n"
@@ -81,6 +83,7 @@ def _show_totals(counts: Evaluation, operations: int, unit: str) -> None:
         + f"cycles        {counts.cycles:,}\n"
         f"utilization   {counts.utilization:.4f}\n"
         f"operations    {counts.computes:,}\n"
+        + ("" if costs.area_um2 is None else f"area          {costs.area_um2 / 1e6:,.4f} mm2, all instances\n")
     )
 
 

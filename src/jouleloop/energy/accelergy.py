@@ -16,7 +16,7 @@ from typing import Any
 from jouleloop.arch.architecture import StorageLevel
 from jouleloop.arch.parameters import plain
 from jouleloop.arch.write import dump_quoted
-from jouleloop.energy.ert import read_ert
+from jouleloop.energy.ert import read_areas, read_ert
 from jouleloop.energy.estimator import Estimate, Node, Refusal
 from jouleloop.errors import JouleloopError
 from jouleloop.files import read_text, read_yaml, write_text
@@ -127,6 +127,7 @@ class AccelergyEstimator:
             return Refusal(f"Accelergy {version} failed: {_last_words(log)}")
         try:
             energies = next(iter(read_ert(table).values()), {})
+            area_um2 = next(iter(read_areas(table).values()), None)
             estimators = _estimators(read_yaml(summary))
         except JouleloopError as error:
             return Refusal(f"Accelergy {version} answered no table: {error}")
@@ -136,7 +137,7 @@ class AccelergyEstimator:
         if not energies:
             return Refusal(f"Accelergy {version} gave no energies: {_last_words(log)}")
         by = ", ".join(sorted(set(estimators))) or "its plug-ins"
-        return Estimate(energies, f"Accelergy {version}: {node.klass} by {by}", _warnings(log))
+        return Estimate(energies, f"Accelergy {version}: {node.klass} by {by}", _warnings(log), area_um2=area_um2)
 
     def _run(self, arguments: list[str], folder: Path) -> tuple[int | None, str]:
         """Return exit code (None: stopped) and all output of one run."""

@@ -23,6 +23,8 @@ class LevelEnergy:
         an energy stated there, empty for a level that stores nothing.
     later_pj
         What Timeloop 4 charges per read, fill and update, where that is not the same.
+    area_um2
+        Area of one instance; None where it is not known.
     """
 
     level: str
@@ -32,6 +34,12 @@ class LevelEnergy:
     leak_pj: float = 0.0
     estimator: str = ""
     later_pj: tuple[float, ...] | None = None
+    area_um2: float | None = None
+
+    def actions(self, *, later: bool = False) -> list[tuple[str, float]]:
+        """Return actions of an energy reference table by which Timeloop charges this, ``later`` Timeloop 4."""
+        read_pj, fill_pj, update_pj = self.charged_pj(later=later)
+        return [("read", read_pj), ("write", fill_pj), ("update", update_pj), ("leak", self.leak_pj)]
 
     def charged_pj(self, *, later: bool = False) -> tuple[float, ...]:
         """Return what is charged per read, fill and update, ``later`` by Timeloop 4."""
@@ -52,6 +60,8 @@ class EnergyCosts:
         Energy of one multiply-accumulate operation in pJ.
     asked
         Estimators that were asked, in turn: kind, name and digest of the data behind it.
+    area_um2
+        Area of all instances of all components; None where one of them is not known.
     """
 
     table: str
@@ -60,6 +70,7 @@ class EnergyCosts:
     compute_source: str
     compute_estimator: str = ""
     asked: tuple[tuple[str, str, str], ...] = ()
+    area_um2: float | None = None
 
     @property
     def estimator(self) -> str:

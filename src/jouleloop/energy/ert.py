@@ -10,6 +10,8 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml
 
+#: How many there are of a component, as part of its name.
+_COUNTED = re.compile(r"\[[^\]]*\]")
 _EXPONENT = re.compile(r"\d+(\.\d*)?[eE][-+]?\d{1,3}")
 
 #: Components whose table Timeloop takes for the energy of all wires, and the action that it looks up there.
@@ -28,6 +30,41 @@ LATER_ACTIONS: Mapping[str, tuple[str, ...]] = {
     "fill": ("random_fill", "random_write", "fill", "write"),
     "update": ("random_update", "random_write", "update", "write"),
 }
+
+
+def is_area(value: Any) -> bool:
+    """Whether a value is an area."""
+    return not isinstance(value, bool) and isinstance(value, (int, float)) and 0 <= value < 1e15
+
+
+def read_areas(path: Path) -> dict[str, float]:
+    """Return the area [um2] of one instance by component name, from the ``ART`` of a file with an ``ERT`` or beside it.
+
+    The file beside it has ``ART`` for ``ERT`` in its name, as Accelergy and Timeloop write them.
+
+    Raises
+    ------
+    EnergyTableError
+        Where an area is none.
+
+    Source: Timeloop ``src/model/topology.cpp``, ``ParseAccelergyART``.
+    """
+    beside = path.with_name(path.name.replace("ERT", "ART"))
+    data = read_yaml(path)
+    if "ART" not in data and beside != path and beside.is_file():
+        path, data = beside, read_yaml(beside)
+    top = data.get("ART") if isinstance(data, Mapping) else None
+    tables = top.get("tables") if isinstance(top, Mapping) else None
+    found: dict[str, float] = {}
+    faults = []
+    for table in tables if isinstance(tables, list) else ():
+        if not isinstance(table, Mapping) or not is_area(table.get("area")):
+            value = table.get("area") if isinstance(table, Mapping) else table
+            faults.append(Fault("is no area in um2", str(path), "ART.tables", value, "0 or more"))
+            continue
+        found[_COUNTED.sub("", str(table.get("name"))).rpartition(".")[2]] = float(table["area"])
+    raise_all(faults, EnergyTableError)
+    return found
 
 
 def read_ert(path: Path) -> dict[str, dict[str, float]]:
@@ -127,12 +164,14 @@ def built_in_energy_pj(level: StorageLevel) -> float:
     return ((6 - 1) / (100 - 0.5) * (kilobytes - 0.5) + 1) * (width / 16) / level.cluster_size
 
 
-def to_ert(arch: Architecture, costs: EnergyCosts) -> dict[str, Any]:
-    """Return data of an ERT and an ART with which Timeloop charges ``costs`` and calls no estimator; areas are 0."""
+def to_ert(arch: Architecture, costs: EnergyCosts, *, later: bool = False) -> dict[str, Any]:
+    """Return data of an ERT and an ART with which Timeloop charges ``costs`` and calls no estimator; areas are 0.
+
+    ``later``: whether it is Timeloop 4 that is to read it.
+    """
     tables = []
     for level, energy in zip(arch.levels, costs.levels, strict=True):
-        actions = [("read", energy.read_pj), ("write", energy.write_pj), ("update", energy.write_pj)]
-        tables.append((level.name, level.instances, [*actions, ("leak", energy.leak_pj)]))
+        tables.append((level.name, level.instances, energy.actions(later=later)))
     tables.append((arch.compute.name, arch.compute.instances, [("compute", costs.compute_pj), ("leak", 0.0)]))
     names = [f"system.{name}[0..{count - 1}]" for name, count, _ in tables]
     return {

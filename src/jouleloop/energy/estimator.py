@@ -3,13 +3,13 @@
 import hashlib
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.energy.ert import LATER_ACTIONS, STORAGE_ACTIONS, built_in_energy_pj, read_ert
+from jouleloop.energy.ert import LATER_ACTIONS, STORAGE_ACTIONS, built_in_energy_pj, read_areas, read_ert
 from jouleloop.energy.tables import COMPUTE_ACTIONS, EnergyTable, read_table, stated_energy
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml
@@ -25,12 +25,15 @@ class Estimate:
     ----------
     file
         File that holds the energies; empty where they are computed.
+    area_um2
+        Area of one instance; None where it is not known.
     """
 
     energy_pj: Mapping[str, float]
     source: str
     warnings: tuple[str, ...] = ()
     file: str = ""
+    area_um2: float | None = None
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ class TableEstimator:
         if absent:
             return Refusal(f"{entry} has no action {' and no action '.join(absent)}")
         reason = f" ({entry.reason})" if entry.reason else ""
-        return Estimate(entry.energy_pj, f"{self.name}: {entry}{reason}")
+        return Estimate(entry.energy_pj, f"{self.name}: {entry}{reason}", area_um2=entry.area_um2)
 
 
 @dataclass(frozen=True)
@@ -102,11 +105,12 @@ class ErtEstimator:
     energy_pj: Mapping[str, Mapping[str, float]]
     file: str = ""
     kind: str = "tables"
+    area_um2: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def read(cls, path: Path) -> "ErtEstimator":
         """Return the estimator for the table in a file."""
-        return cls(path.name.removesuffix(path.suffix), read_ert(path), str(path))
+        return cls(path.name.removesuffix(path.suffix), read_ert(path), str(path), area_um2=read_areas(path))
 
     def digest(self) -> str:
         """Return a hash of the table's content."""
@@ -119,7 +123,8 @@ class ErtEstimator:
         found = self.energy_pj.get(node.name)
         if found is None:
             return Refusal(f"no component of that name; it has {', '.join(sorted(self.energy_pj))}")
-        return Estimate(found, f"{self.name}: {node.name}", file=self.file)
+        area_um2 = self.area_um2.get(node.name)
+        return Estimate(found, f"{self.name}: {node.name}", file=self.file, area_um2=area_um2)
 
 
 def read_estimator(path: Path) -> TableEstimator | ErtEstimator:
@@ -163,16 +168,33 @@ def estimate_costs(
             levels.append(found)
     faults += _network_faults(arch, estimators)
     compute_pj, compute_source, compute_kind = 0.0, "", ""
+    units_um2: float | None = None
     answer = _ask(arch.compute, estimators, faults, tell, answered, COMPUTE_ACTIONS)
     if answer is not None:
         estimate, compute_kind = answer
+        units_um2 = estimate.area_um2
         action = next(name for name in COMPUTE_ACTIONS if name in estimate.energy_pj)
         compute_pj, compute_source = estimate.energy_pj[action], f"{estimate.source} {action}"
     raise_all(faults, EnergyTableError)
     # Named after those that answered, in the order in which they were asked.
     name = "+".join(e.name for e in estimators if e.name in answered) or "+".join(e.name for e in estimators)
     asked = tuple((e.kind, e.name, e.digest()) for e in estimators)
-    return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked)
+    areas = [*((level.area_um2, node.instances) for level, node in zip(levels, arch.levels, strict=True))]
+    area_um2 = _sum_of([*areas, (units_um2, arch.compute.instances)])
+    return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked, area_um2)
+
+
+def _sum_of(areas: Sequence[tuple[float | None, int]]) -> float | None:
+    """Return the area of all instances, from that of one and how many there are; None where one is not known.
+
+    Source: Timeloop ``src/model/topology.cpp``, ``Topology::ComputeStats``; ``BufferLevel::Area``.
+    """
+    total_um2 = 0.0
+    for area_um2, instances in areas:
+        if area_um2 is None:
+            return None
+        total_um2 += area_um2 * instances
+    return total_um2
 
 
 def _counted(estimators: Sequence[Estimator]) -> bool:
@@ -271,7 +293,8 @@ def _level(
         text = f"another energy than a fill's, {fill} pJ: the model charges both alike"
         faults.append(Fault(text, estimate.file or estimate.source, f"{level.name}.random_update", update, str(fill)))
     leak_pj = estimate.energy_pj.get("leak", 0.0)
-    return LevelEnergy(level.name, read, fill, source, leak_pj, kind, None if later == charged else later)
+    more = None if later == charged else later
+    return LevelEnergy(level.name, read, fill, source, leak_pj, kind, more, estimate.area_um2)
 
 
 def _charged(

@@ -9,6 +9,7 @@ from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.attributes import canonical
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
 from jouleloop.energy.costs import LevelEnergy
+from jouleloop.energy.ert import is_area
 from jouleloop.errors import EnergyTableError, Fault, raise_all, unknown
 from jouleloop.files import read_yaml
 
@@ -35,6 +36,8 @@ class TableEntry:
         Energy charged by action, in pJ.
     reason
         Why something else than the table's own number is charged; empty where it is not.
+    area_um2
+        Area of one; None where the table does not say.
     """
 
     klass: str
@@ -42,6 +45,7 @@ class TableEntry:
     energy_pj: Mapping[str, float]
     measured_as: str = ""
     reason: str = ""
+    area_um2: float | None = None
 
     def __str__(self) -> str:
         return f"{self.klass}({', '.join(f'{key}={value}' for key, value in self.attributes.items())})"
@@ -157,6 +161,10 @@ def _entry(item: Any, where: str, source: str, faults: list[Fault]) -> TableEntr
         if not isinstance(item.get(key) or {}, dict):
             faults.append(Fault("must be a mapping", source, f"{where}.{key}", item[key]))
             return None
+    area_um2 = item.get("area_um2")
+    if area_um2 is not None and not is_area(area_um2):
+        faults.append(Fault("is no area in um2", source, f"{where}.area_um2", area_um2, "0 or more"))
+        return None
     energies: dict[str, float] = {}
     for action, value in [*actions.items(), *(item.get("charged") or {}).items()]:
         listed = value if isinstance(value, list) else [value]
@@ -172,6 +180,7 @@ def _entry(item: Any, where: str, source: str, faults: list[Fault]) -> TableEntr
         energies,
         str(item.get("measured_as") or ""),
         str(item.get("charged_because") or ""),
+        None if area_um2 is None else float(area_um2),
     )
 
 
@@ -183,5 +192,5 @@ def stated_energy(level: StorageLevel) -> LevelEnergy | None:
             level.name, float(stated), float(stated), "attribute vector-access-energy", estimator="architecture"
         )
     if level.klass == DUMMY_CLASS:
-        return LevelEnergy(level.name, 0.0, 0.0, "stores nothing")
+        return LevelEnergy(level.name, 0.0, 0.0, "stores nothing", area_um2=0.0)
     return None

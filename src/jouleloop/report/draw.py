@@ -5,40 +5,77 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
+from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
 
+import matplotlib as mpl
 import pandas as pd
 
 from jouleloop.columns import write_table
+from jouleloop.files import is_file
 from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.registry import FigureKind
 from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import FORMATS, save_figure
+from jouleloop.study.keys import code_digest, digest
 from jouleloop.tables.layouts import VARIANTS
 from jouleloop.tables.variants import variants_table
 from jouleloop.workload.sweep import Sweep
 
 
 def draw(
-    kind: FigureKind, run: RunTables, place: Mapping[str, str], folder: Path, formats: Sequence[str]
+    kind: FigureKind,
+    run: RunTables,
+    place: Mapping[str, str],
+    folder: Path,
+    formats: Sequence[str],
+    *,
+    anew: bool = True,
 ) -> list[Path]:
     """Draw one figure into ``folder`` and return its files; none where there is nothing to draw.
+
+    Parameters
+    ----------
+    anew
+        Whether it is drawn though its files say that they show the same.
 
     Raises
     ------
     InputError
         Where the run lacks a table, or the table what the figure shows.
     """
+    path = folder / kind.stem.format(**place)
+    shown = _shown(kind, run, place)
+    files = [path.with_name(f"{path.name}.{name}") for name in formats]
+    if not anew and all(is_file(file) and shown.encode() in file.read_bytes() for file in files):
+        return files
     figure = kind.figure(run, place)
     if figure is None:
         return []
-    path = folder / kind.stem.format(**place)
-    return list(save_figure(replace(figure, name=path.name), path.parent, formats))
+    return list(save_figure(replace(figure, name=path.name), path.parent, formats, shown))
+
+
+def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:
+    """Return a digest of all that decides what a figure shows: rows, sweeps, statistics, and the code that draws."""
+    subject = place.get(kind.subject or "")
+    tested = "{margin}" in kind.caption
+    sweeps = [run.sweep(subject)] if subject and not kind.beyond else list(run.study.sweeps)
+    return digest(
+        [
+            *(kind.name, dict(place), list(run.only)),
+            [run.content(layout, [sweep.name for sweep in sweeps]) for layout in kind.needs],
+            [repr(replace(sweep, points=())) for sweep in sweeps],
+            run.study.config.statistics.model_dump(mode="json") if tested else None,
+            *(code_digest("jouleloop.report.study_figures"), mpl.__version__),
+        ]
+    )[:32]
 
 
 def draw_all(kinds: Iterable[FigureKind], run: RunTables, folder: Path, formats: Sequence[str], processes: int) -> None:
     """Draw all figures of some kinds into ``folder``, those of one sweep in one process: they share its statistics.
+
+    Files that say that they show the same are left as they are.
 
     Raises
     ------
@@ -54,6 +91,7 @@ def draw_all(kinds: Iterable[FigureKind], run: RunTables, folder: Path, formats:
     _GROUPS[:] = [partial(_draw_group, run, folder, formats, group) for group in groups.values()]
     if processes > 1 and len(_GROUPS) > 1 and sys.platform == "linux":
         # Forked: what was imported is there. Tables are read after the fork, since Arrow has threads.
+        import_module("jouleloop.report.study_figures")
         with ProcessPoolExecutor(min(processes, len(_GROUPS)), get_context("fork")) as pool:
             list(pool.map(_draw_number, range(len(_GROUPS))))
     else:
@@ -73,7 +111,7 @@ def _draw_group(
     run: RunTables, folder: Path, formats: Sequence[str], group: Iterable[tuple[FigureKind, Mapping[str, str]]]
 ) -> None:
     for kind, place in group:
-        draw(kind, run, place, folder, formats)
+        draw(kind, run, place, folder, formats, anew=False)
 
 
 def write_architecture_sweep(

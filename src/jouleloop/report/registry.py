@@ -60,6 +60,8 @@ class FigureKind:
         ``layers``, ``margin`` and ``alpha``.
     applies
         Whether a sweep (or network) has it.
+    beyond
+        Whether it shows more than the rows of its sweep.
     always
         Whether the default run draws it; ``snakemake figures`` and `jouleloop figures` draw all.
     folder
@@ -75,6 +77,7 @@ class FigureKind:
     draw: str
     caption: str
     applies: Callable[[Study, Sweep], bool] = lambda _study, _sweep: True
+    beyond: bool = False
     always: bool = True
     folder: bool = False
     title: str = ""
@@ -238,6 +241,7 @@ FIGURES = (
         "blocks by part: projections, feed-forward, attention; lines where attention overtakes the projections "
         "(dotted) and those with the feed-forward part (dashed). **Unit:** J. **n:** {layers} values. " + _NO_TEST,
         applies=lambda study, sweep: has_parts(study.sweeps, sweep.name),
+        beyond=True,
     ),
     FigureKind(
         "published",

@@ -1,5 +1,6 @@
 """What a figure is drawn from: a study, the tables of its run, and the statistics of one sweep, each made once."""
 
+import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -66,6 +67,15 @@ class RunTables:
     def rows(self, sweep: str) -> pd.DataFrame:
         """Return the energies of one sweep."""
         return rows_of(self.energies, [self.sweep(sweep)])
+
+    def content(self, layout: Layout, sweeps: Sequence[str]) -> str:
+        """Return a digest of the rows of a table that belong to sweeps or networks."""
+        table = self.table(layout)
+        of = next((name for name in ("sweep", "network") if name in table.columns), None)
+        rows = table if of is None else table[table[of].isin(sweeps)]
+        state = hashlib.sha256(repr(list(rows.dtypes.items())).encode())
+        state.update(pd.util.hash_pandas_object(rows, index=False).to_numpy().tobytes())
+        return state.hexdigest()
 
     def analysis(self, *sweeps: str) -> "Analysis":
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""

@@ -233,10 +233,17 @@ def _divide_ticks(axis: Axis, divisor: float) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / divisor:.6g}".replace("-", "−")))
 
 
-def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FORMATS) -> tuple[Path, ...]:
+def save_figure(
+    figure: ReportFigure, folder: Path, formats: Sequence[str] = FORMATS, shown: str = ""
+) -> tuple[Path, ...]:
     """Write ``figure`` to ``folder`` in every format, whole or not at all, and return the paths.
 
     The files hold no date and no random identifier: the same figure gives the same bytes.
+
+    Parameters
+    ----------
+    shown
+        What tells the figure from others, to be found in its files.
 
     Raises
     ------
@@ -247,9 +254,19 @@ def save_figure(figure: ReportFigure, folder: Path, formats: Sequence[str] = FOR
     if wrong:
         raise InputError(Fault("unknown figure format", value=wrong[0], allowed=", ".join(FORMATS)))
     metadata: dict[str, dict[str, Any]] = {
-        "png": {"Software": None, "Title": figure.name, "Description": figure.caption},
-        "svg": {"Date": None, "Creator": None, "Title": figure.name, "Description": figure.caption},
-        "pdf": {"CreationDate": None, "ModDate": None, "Creator": None, "Producer": None, "Title": figure.name},
+        "png": {"Software": None, "Title": figure.name, "Description": figure.caption, "Comment": shown or None},
+        "svg": {
+            "Date": None,
+            "Creator": None,
+            "Title": figure.name,
+            "Description": figure.caption,
+            "Identifier": shown or None,
+        },
+        "pdf": {
+            **dict.fromkeys(("CreationDate", "ModDate", "Creator", "Producer")),
+            "Title": figure.name,
+            "Keywords": shown or None,
+        },
     }
     paths = []
     with styled():

@@ -10,6 +10,7 @@ from jouleloop.engines.timeloop.inputs import architecture_tree, constraint_targ
 from jouleloop.engines.timeloop.options import NEVER
 from jouleloop.files import write_text
 from jouleloop.mapspace.read import read_mapper
+from jouleloop.model.semantics import rules_of
 from jouleloop.names import safe_name
 from jouleloop.study.targets import TargetSet
 from jouleloop.workload.problem import Problem
@@ -42,7 +43,7 @@ def timeloop_input(targets: TargetSet, problem: Problem) -> str:
     target = targets.for_shape(problem.shape)
     parts: dict[str, Any] = {
         "architecture": architecture_tree(target.arch),
-        **to_ert(target.arch, target.costs),
+        **to_ert(target.arch, target.costs, later=rules_of(targets.semantics).later_actions),
         "problem": problem_tree(problem),
         "architecture_constraints": {"targets": constraint_targets(problem, target.arch, target.constraints)},
         "mapper": _mapper(targets),

@@ -17,6 +17,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -31,6 +32,8 @@ _FAILED = "failed"
 _INDEX, _MANY = "index.parquet", 16
 #: Folders of the results of searches that a limit of so many seconds stopped.
 _STOPPED = "stopped-"
+#: Values of one array of text.
+_MOST_TEXTS = 8192
 #: How often the folder is listed anew when segments were merged meanwhile.
 _TRIES = 10
 
@@ -157,7 +160,7 @@ class ResultStore:
             return path
         with replacing(path) as temporary:
             pq.write_table(
-                pa.table({"key": keys, "record": records}, schema=_SCHEMA),
+                pa.Table.from_arrays([_texts(keys), _texts(records)], schema=_SCHEMA),
                 temporary,
                 compression="zstd",
                 write_page_checksum=True,
@@ -239,6 +242,17 @@ class ResultStore:
 def _is_gone(error: Exception) -> bool:
     """Whether a file was removed after it was seen: on a network file system, by another machine (ESTALE)."""
     return isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == errno.ESTALE
+
+
+def _texts(values: list[str]) -> pa.ChunkedArray:
+    """Return ``values`` as Arrow's text; its own conversion imports pandas, for half a second."""
+    parts = []
+    # Offsets of a part have 32 bits.
+    for first in range(0, len(values), _MOST_TEXTS):
+        content = [value.encode() for value in values[first : first + _MOST_TEXTS]]
+        ends = np.cumsum([0, *map(len, content)], dtype=np.int32)
+        parts.append(pa.StringArray.from_buffers(len(content), pa.py_buffer(ends), pa.py_buffer(b"".join(content))))
+    return pa.chunked_array(parts, pa.string())
 
 
 def _content_digest(keys: list[str], records: list[str]) -> str:

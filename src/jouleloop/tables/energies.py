@@ -1,7 +1,7 @@
 """The table of energies: one row for every architecture, sweep and layer, in a fixed order."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -28,25 +28,26 @@ _BATCH = 2000
 Own = Mapping[ProblemShape, Sequence[str]]
 
 
-def layer_rows(sweep: Sweep) -> list[dict[str, Any]]:
-    """Return one record a layer of ``sweep``: name, sizes and what variables may refer to."""
-    rows = []
+def layer_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """Yield one record a layer of ``sweep``: name, sizes and what variables may refer to."""
     columns = size_columns(sweep.points)
     for point in sweep.points:
         layer = point.layer
-        sizes = {key: layer.sizes[key] for key in columns if key in layer.sizes}
+        own = layer.sizes
+        sizes = {key: own[key] for key in columns if key in own}
         more: dict[str, Any] = {"macs": layer.macs, "count": point.count}
         more |= {} if point.input_size is None else {"input_size": point.input_size}
         more |= {} if layer.kind.base == "conv" else {"kind": layer.kind.name}
         more |= dict(point.given)
         variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
-        rows.append({"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant})
-    return rows
+        yield {"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant}
 
 
 def layer_table(sweep: Sweep) -> pd.DataFrame:
     """Return the layers of ``sweep`` as a table."""
-    table = pd.DataFrame(layer_rows(sweep))
+    rows = layer_rows(sweep)
+    batches = [pd.DataFrame(batch) for batch in iter(lambda: list(itertools.islice(rows, _BATCH)), [])]
+    table = pd.concat(batches, ignore_index=True)
     first = ["sweep", "layer", *_layer_columns(sweep.points)]
     table = table[[*first, *(name for name in table.columns if name not in first)]]
     return table.astype({name: "Int64" for name in first[2:] if table[name].isna().any() and name != "kind"})
@@ -100,22 +101,23 @@ def energies_table(
             continue
         points = [point for sweep in wanted for point in sweep.points]
         found: list[pd.DataFrame] = []
-        row_of: dict[tuple[Variant, tuple[Any, ...]], str] = {}
-        for number, variant in enumerate(dict.fromkeys(point.variant for point in points)):
+        row_of: dict[Variant, dict[tuple[Any, ...], int]] = {}
+        for variant in dict.fromkeys(point.variant for point in points):
             layers = {layer_identity(point.layer): point.layer for point in points if point.variant == variant}
+            first = sum(map(len, found))
             changed = job.at(variant)
             if isinstance(changed, JouleloopError):
-                found.append(pd.DataFrame([_impossible(job, changed)], index=[str(number)]))
-                row_of |= {(variant, identity): str(number) for identity in layers}
+                found.append(pd.DataFrame([_impossible(job, changed)]))
+                row_of[variant] = dict.fromkeys(layers, first)
                 continue
-            keys = {identity: changed.key(layer) for identity, layer in layers.items()}
-            records = _short_records(changed, {keys[one]: layers[one] for one in layers}, store, own[name])
-            timings.append(_timings(name, variant, {keys[one]: layers[one] for one in layers}, records))
-            # Two variants may be one target, and then have one key, but not one label.
-            found.append(records.set_axis([f"{number} {key}" for key in records.index]))
-            row_of |= {(variant, identity): f"{number} {key}" for identity, key in keys.items()}
-        order = [row_of[point.variant, layer_identity(point.layer)] for point in points]
-        rows = pd.concat(found).loc[order].reset_index(drop=True).drop(columns="seconds")
+            by_key = {changed.key(layer): layer for layer in layers.values()}
+            records = _short_records(changed, by_key, store, own[name])
+            timings.append(_timings(name, variant, by_key, records))
+            places = first + records.index.get_indexer(pd.Index(by_key))
+            row_of[variant] = dict(zip(layers, places.tolist(), strict=True))
+            found.append(records)
+        order = [row_of[point.variant][layer_identity(point.layer)] for point in points]
+        rows = pd.concat(found, ignore_index=True).drop(columns="seconds").take(order).reset_index(drop=True)
         sizes = pd.concat([layer_table(sweep) for sweep in wanted], ignore_index=True)
         parts.append(pd.concat([sizes, rows], axis="columns").assign(architecture=name))
     attributes = list(dict.fromkeys(path for sweep in sweeps for path in sweep.attributes))
@@ -198,6 +200,7 @@ def _short(record: Record, job: Job) -> Record:
         "engine": record["engine"],
         "energy_table": job.target.costs.table,
         "estimator": job.target.costs.estimator,
+        "area_um2": job.target.costs.area_um2,
         "objective": "+".join(record["objective"]),
         "semantics": job.target.semantics,
         "constraints": job.target.files.which,
@@ -261,6 +264,7 @@ def _ordered(
             "engine",
             "energy_table",
             "estimator",
+            "area_um2",
             "objective",
             "semantics",
             "constraints",
@@ -279,6 +283,7 @@ def _ordered(
         "lower_bound_pj",
         "gap",
         "mapspace_size",
+        "area_um2",
     ):
         table[name] = table[name].astype("float64")
     if attributes:

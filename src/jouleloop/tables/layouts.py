@@ -61,6 +61,7 @@ _CYCLES = Column("cycles", "whole", "cycles", "Cycles of the layer.")
 _OPTIMAL = Column("optimal", "truth", "", "Whether no mapping costs less: proven.")
 _LOWER = Column("lower_bound_pj", "number", "pJ", "Proven lower bound on the energy of any mapping.")
 _ESTIMATOR = Column("estimator", "text", "", "What the energies per action come from.")
+_AREA = Column("area_um2", "number", "um2", "Area of all instances; empty where that of a component is not known.")
 _VARIABLE = Column("variable", "number", "", "Value of the sweep's variable.")
 _LAW = Column("law", "text", "", "Name of the law.")
 
@@ -86,6 +87,7 @@ _RESULT = (
     ENGINE,
     ENERGY_TABLE,
     _ESTIMATOR,
+    _AREA,
     Column("objective", "text", "", "What was minimised, in turn."),
     Column("semantics", "text", "", "Rules of counting."),
     Column("constraints", "text", "", "Set of constraints."),
@@ -307,6 +309,10 @@ VARIANTS = Layout(
         _CYCLES,
         Column("utilization", "number", "", "Share of the compute units that are busy."),
         _ESTIMATOR,
+        _AREA,
+        Column(
+            "energy_delay_area", "number", "pJ cycles um2", "Energy times cycles times area; empty without an area."
+        ),
         Column("pj_per_mac", "number", "pJ", "Energy per multiply-accumulate."),
         Column("best", "truth", "", "Whether it is the least of all variants."),
     ),

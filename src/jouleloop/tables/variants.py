@@ -25,9 +25,10 @@ def variants_table(energies: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
     if rows.empty:
         raise InputError(Fault("the table of energies has no rows of this sweep", sweep.source, value=sweep.name))
     shown = ["architecture", "layer", "variant", *sweep.attributes, "macs", "status", "reason", "total_pj", "data_pj"]
-    table = rows[[*shown, "cycles", "utilization", "estimator"]].copy()
+    table = rows[[*shown, "cycles", "utilization", "estimator", "area_um2"]].copy()
     if table["layer"].nunique() > 1:
         table = pd.concat([table, _sums(table, sweep)], ignore_index=True)
+    table["energy_delay_area"] = table["total_pj"] * table["cycles"].astype("float64") * table["area_um2"]
     table["pj_per_mac"] = table["total_pj"] / table["macs"].astype("float64")
     # Sums of floats in another order differ in the last places.
     least = table.groupby(["architecture", "layer"], sort=False)["pj_per_mac"].transform("min")
@@ -51,9 +52,12 @@ def _sums(table: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
                 "reason": "",
                 **whole,
                 "estimator": group["estimator"].iloc[0],
+                "area_um2": group["area_um2"].iloc[0],
             }
         )
-    return pd.DataFrame(parts).astype({"cycles": "Int64", "total_pj": "float64", "data_pj": "float64"})
+    return pd.DataFrame(parts).astype(
+        {"cycles": "Int64", "total_pj": "float64", "data_pj": "float64", "area_um2": "float64"}
+    )
 
 
 def shown_attribute(table: pd.DataFrame, sweep: Sweep) -> str:

@@ -108,6 +108,11 @@ class Kind:
         return dict(self.shorthands)
 
     @cached_property
+    def default(self) -> dict[str, int]:
+        """Value of each field where none is stated, by name."""
+        return dict(zip((key for key, _ in self.fields), self.defaults, strict=True))
+
+    @cached_property
     def defaults(self) -> tuple[int, ...]:
         """Value of every field that a layer does not state."""
         given = dict(self.shape.coefficients)

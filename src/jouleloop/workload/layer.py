@@ -3,7 +3,6 @@
 import json
 import math
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from jouleloop.errors import Fault, raise_all, unknown
@@ -53,7 +52,7 @@ class Layer:
         raise_all([unknown(key, known, "size", field=key) for key in given if key not in known])
         return cls(found, tuple(given.get(key, n) for key, n in zip(known, found.defaults, strict=True)), name)
 
-    @cached_property
+    @property
     def sizes(self) -> dict[str, int]:
         """Value by the name of a field, such as ``{"C": 3, …, "groups": 1}``."""
         return {key: value for (key, _), value in zip(self.kind.fields, self.values, strict=True)}
@@ -98,8 +97,9 @@ class Layer:
             whole = {"shape": json.loads(self.kind.document), "values": self.values}
             return f"{OWN}:{json.dumps(whole, sort_keys=True, separators=(',', ':'))}"
         form = self.kind.text
-        value = {size: self.sizes[target] for size, target in self.kind.sizes}
-        default = dict(zip((key for key, _ in self.kind.fields), self.kind.defaults, strict=True))
+        own = self.sizes
+        value = {size: own[target] for size, target in self.kind.sizes}
+        default = self.kind.default
         options = {name: self.kind.shorthand.get(name, (name,)) for name in form.options}
         named = {*form.positional, *form.always, *(size for sizes in options.values() for size in sizes)}
         rest = [s for s, target in self.kind.sizes if s not in named and value[s] != default[target]]
@@ -113,4 +113,4 @@ class Layer:
 
     def renamed(self, name: str) -> "Layer":
         """Return the same layer under another name."""
-        return replace(self, name=name)
+        return self if name == self.name else replace(self, name=name)

@@ -67,6 +67,14 @@ class ProblemShape:
     data_spaces: tuple[DataSpace, ...]
     coefficients: tuple[tuple[str, int], ...] = ()
 
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        """Asked for every layer, and deep."""
+        return hash((self.name, self.dimensions, self.data_spaces, self.coefficients))
+
     def __post_init__(self) -> None:
         faults: list[Fault] = []
         if len(set(self.dimensions)) != len(self.dimensions):

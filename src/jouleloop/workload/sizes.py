@@ -64,8 +64,7 @@ def layer_from_sizes(
         padding = int(sizes.get(f"padding_{window.axis}", sizes.get("padding", 0)))
         faults += _derive_output(values, window, stated[window.axis], padding, rounding)
     raise_all(faults)
-    default = dict(zip((key for key, _ in kind.fields), kind.defaults, strict=True))
-    fields = default | {kind.field_of[size]: value for size, value in values.items()}
+    fields = kind.default | {kind.field_of[size]: value for size, value in values.items()}
     return Layer(kind, tuple(fields.values()), name), next(iter(stated.values()), None)
 
 

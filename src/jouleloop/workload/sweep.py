@@ -377,7 +377,9 @@ def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | No
     if len(faults) > _MOST_FAULTS:
         faults = [*faults[:_MOST_FAULTS], Fault("and more faults of the same kind")]
     names: dict[str, Layer] = {}
-    for point in found.values():
+    # Names that were made of sizes differ as the sizes do.
+    named = any(point.layer.name for point in found.values())
+    for point in found.values() if named else ():
         if names.setdefault(point.layer.label, point.layer) is not point.layer:
             faults.append(Fault("two different layers have one name", field="layers", value=point.layer.label))
     if not faults and not found:

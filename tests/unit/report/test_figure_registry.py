@@ -44,9 +44,8 @@ def test_every_file_is_drawn_by_one_rule(plan: Workflow) -> None:
     jobs = plan.figure_jobs()
     drawn = [kind.name for kinds in jobs.values() for kind in kinds]
     assert sorted(drawn) == sorted(kind.name for kind in plan.figure_kinds())
-    together = {kind.name for kind in jobs["figure4_and_others"]}
-    assert {"figure4", "growth", "breakdown"} <= together
-    assert "heat_map" not in together
+    assert {"figure4", "growth", "breakdown", "laws"} <= {kind.name for kind in jobs["all"]}
+    assert "heat_map" in {kind.name for kind in jobs["further"]}
     assert set(plan.figure_files(always=True)) < set(files)
     for file in (
         "results/figures/figure4.png",

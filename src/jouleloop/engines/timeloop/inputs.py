@@ -19,6 +19,7 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping, end_text
 from jouleloop.mapping.reuse import write_reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
 from jouleloop.mapspace.maximize import resolve_sizes
+from jouleloop.model.semantics import rules_of
 from jouleloop.workload.problem import Problem
 
 _ROOT = "system"
@@ -79,12 +80,15 @@ def architecture_tree(arch: Architecture) -> dict[str, Any]:
     return {"version": _VERSION, "subtree": [{"name": _ROOT, "local": local}]}
 
 
-def energy_tables(arch: Architecture, costs: EnergyCosts) -> dict[str, Any]:
-    """Return the energies as an energy reference table of version 0.3: one read, one write, one compute action."""
+def energy_tables(arch: Architecture, costs: EnergyCosts, *, later: bool = False) -> dict[str, Any]:
+    """Return the energies as an energy reference table of version 0.3: one read, one write, one compute action.
+
+    ``later``: for Timeloop 4, which charges updates by an action of their own, and leakage.
+    """
     tables = [
         {
             "name": f"{_ROOT}.{level.name}",
-            "actions": [_action("read", energy.read_pj), _action("write", energy.write_pj)],
+            "actions": [_action(*action) for action in energy.actions(later=later)[: None if later else 2]],
         }
         for level, energy in zip(arch.levels, costs.levels, strict=True)
     ]
@@ -200,7 +204,7 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
 def _common(problem: Problem, target: Target) -> dict[str, str]:
     return {
         "architecture.yaml": _architecture_text(target.arch),
-        "energy.yaml": _energy_text(target.arch, target.costs),
+        "energy.yaml": _energy_text(target.arch, target.costs, rules_of(target.semantics).later_actions),
         "problem.yaml": _text({"problem": problem_tree(problem)}),
     }
 
@@ -212,8 +216,8 @@ def _architecture_text(arch: Architecture) -> str:
 
 
 @lru_cache(maxsize=16)
-def _energy_text(arch: Architecture, costs: EnergyCosts) -> str:
-    return _text({"ERT": energy_tables(arch, costs)})
+def _energy_text(arch: Architecture, costs: EnergyCosts, later: bool) -> str:
+    return _text({"ERT": energy_tables(arch, costs, later=later)})
 
 
 def _text(document: dict[str, Any]) -> str:

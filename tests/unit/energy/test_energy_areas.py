@@ -1,0 +1,82 @@
+"""Areas from tables: of one instance, and of a whole design."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from jouleloop.arch.read import architecture_from, read_architecture
+from jouleloop.energy.ert import read_areas
+from jouleloop.energy.estimator import load_costs
+from jouleloop.errors import EnergyTableError
+from paths import ROOT
+
+ENERGY = ROOT / "arch" / "energy"
+DESIGN = {
+    "architecture": {
+        "version": 0.3,
+        "subtree": [
+            {
+                "name": "s",
+                "local": [{"name": "DRAM", "class": "DRAM", "attributes": {"word-bits": 16}}],
+                "subtree": [
+                    {
+                        "name": "PE[0..7]",
+                        "local": [
+                            {"name": "buf", "class": "SRAM", "attributes": {"entries": 2, "meshX": 8}},
+                            {"name": "mac[0..2]", "class": "mac", "attributes": {"meshX": 8, "meshY": 3}},
+                        ],
+                    }
+                ],
+            }
+        ],
+    }
+}
+NAMES = ("system.DRAM", "system.PE[0..7].buf", "system.PE[1..8].mac[1..3]")
+AREAS = (1000, 70000, 20000)
+
+
+def write(folder: Path, name: str, section: str, tables: list[dict[str, object]]) -> Path:
+    path = folder / name
+    path.write_text(yaml.safe_dump({section: {"version": 0.3, "tables": tables}}))
+    return path
+
+
+def table(folder: Path) -> Path:
+    actions = [{"name": name, "energy": 1} for name in ("read", "write", "mac")]
+    return write(folder, "run.ERT.yaml", "ERT", [{"name": name, "actions": actions} for name in NAMES])
+
+
+def test_areas_stand_beside_the_energies(tmp_path: Path) -> None:
+    """Timeloop 3.0.3 prints 1000, 70000 and 480000 um2 for these three, the last of all units."""
+    arch, ert = architecture_from(DESIGN, name="x"), table(tmp_path)
+    assert load_costs(arch, ert).area_um2 is None
+    write(tmp_path, "run.ART.yaml", "ART", [{"name": n, "area": a} for n, a in zip(NAMES, AREAS, strict=True)])
+    assert read_areas(ert) == {"DRAM": 1000, "buf": 70000, "mac": 20000}
+    assert load_costs(arch, ert).area_um2 == 1000 + 8 * 70000 + 480000
+
+
+def test_one_area_that_is_not_known_leaves_the_whole_unknown(tmp_path: Path) -> None:
+    arch, ert = architecture_from(DESIGN, name="x"), table(tmp_path)
+    write(tmp_path, "run.ART.yaml", "ART", [{"name": NAMES[0], "area": 1}, {"name": NAMES[1], "area": 2}])
+    costs = load_costs(arch, ert)
+    assert [level.area_um2 for level in costs.levels] == [1, 2]
+    assert costs.area_um2 is None
+
+
+def test_what_is_no_area_is_refused(tmp_path: Path) -> None:
+    ert = table(tmp_path)
+    write(tmp_path, "run.ART.yaml", "ART", [{"name": NAMES[0], "area": "large"}])
+    with pytest.raises(EnergyTableError, match="no area"):
+        read_areas(ert)
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+def test_areas_of_the_projects_designs(name: str) -> None:
+    arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
+    costs = load_costs(arch, ENERGY / f"{name}-45nm-accelergy03.yaml")
+    assert costs.area_um2 is not None
+    parts = sum((one.area_um2 or 0) * node.instances for one, node in zip(costs.levels, arch.levels, strict=True))
+    assert costs.area_um2 > parts > 0
+    assert replace(costs, area_um2=None).as_dict() == costs.as_dict()
