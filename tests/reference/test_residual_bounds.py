@@ -15,7 +15,6 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.space import FREE, MapSpace, Slot
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.residual.optimise import ResidualSearch
 from jouleloop.optimum.residual.state import new_best
 from jouleloop.workload.problem import Problem
@@ -68,16 +67,14 @@ def test_no_bound_is_above_what_timeloop_counts(path: Path, wide: bool) -> None:
             search = ResidualSearch(space, target.costs, target.semantics)
         except InputError:
             continue
-        watch = Watch()
-        watch.begin(None)
-        search.fill_parts(watch)
+        search.fill_parts()
         bound_pj = float(search.bounds_pj.min())
         # No bound on the way leaves it out: of what is as good, something is found.
         real_pj = record["real"]["energy_pj"]
         best = new_best(search.levels, len(problem.data_spaces))
         best.value[0] = real_pj * (1 + 1e-9) + 1e-9
         for n in range(len(search.parts)):
-            search.follow(n, best)
+            assert not list(search.follow(n, best))
         try:
             evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
         except MappingError:

@@ -48,14 +48,18 @@ def network(
         raise typer.Exit(1)
 
 
-def show_networks(table: "pd.DataFrame") -> None:
-    """Print a table an architecture: energy of every layer as often as the network runs it, and the sum of all."""
+def show_networks(table: "pd.DataFrame", *, words: bool = False) -> None:
+    """Print a table an architecture: energy of every layer as often as the network runs it, and the sum of all.
+
+    ``words``: whether accesses were counted instead of energies.
+    """
     from jouleloop.tables.networks import SUMS, TOTAL  # noqa: PLC0415 - loads pandas
 
     for (network_name, architecture), rows in table.groupby(["network", "architecture"], sort=False):
         shown = Table(title=f"{network_name} on {architecture}", title_justify="left")
         shown.add_column("layer")
-        for heading in ("runs", "MACs", "energy [µJ]", "pJ per MAC", "share"):
+        units = ("accesses [million words]", "words per MAC") if words else ("energy [µJ]", "pJ per MAC")
+        for heading in ("runs", "MACs", *units, "share"):
             shown.add_column(escape(heading), justify="right")
         layers = rows[~rows["layer"].isin(SUMS)]
         sums = rows[rows["layer"].isin(SUMS)]

@@ -16,6 +16,7 @@ from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling
+from jouleloop.energy.counts import COUNTS
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
 from jouleloop.signals import asked_by_signals, exit_code
@@ -73,8 +74,9 @@ def search_all(
             stderr.print(left, markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(exit_code()) from error
         table, timings = write_energy_tables(jobs, sweeps, store, output)
+    words = set(table["estimator"]) == {COUNTS}
     for points in sweeps:
-        if points.attributes:
+        if points.attributes and not words:  # figures are in joules
             # Drawing needs matplotlib, which is slow to import.
             from jouleloop.report.draw import write_architecture_sweep  # noqa: PLC0415
 
@@ -85,7 +87,7 @@ def search_all(
 
             networks = write_networks(table, jobs, points, output)
             if show:
-                show_networks(networks)
+                show_networks(networks, words=words)
     summary = summary_of(table, timings, searches)
     write_summary(output / "summary.json", summary)
     stdout.print(summary_text(summary, time.monotonic() - started), highlight=False, markup=False)

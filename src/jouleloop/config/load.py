@@ -10,6 +10,7 @@ from typing import Any
 
 from jouleloop.config.model import Config, EnergyEntry
 from jouleloop.energy.choice import source_of
+from jouleloop.energy.counts import COUNTS
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file, read_yaml
 from jouleloop.validation import validate
@@ -78,12 +79,18 @@ def load_study(
     for name, entry in config.architectures.items():
         wanted = [("arch", entry.arch), ("constraints", entry.constraints)]
         for key, given in entry.energy_entries():
+            where = f"architectures.{name}.{key}"
             try:
-                files = (given.source(root) if isinstance(given, EnergyEntry) else source_of(given, root)).files()
+                chosen = given.source(root) if isinstance(given, EnergyEntry) else source_of(given, root)
             except JouleloopError as error:
-                faults += [replace(f, source=source, field=f"architectures.{name}.{key}") for f in error.faults]
-            else:
-                wanted += [(key, _below(path, root)) for path in files]
+                faults += [replace(f, source=source, field=where) for f in error.faults]
+                continue
+            if chosen.estimator == COUNTS:
+                text = (
+                    "words are counted by map, evaluate, sweep and network; figures and report of a run are in joules"
+                )
+                faults.append(Fault(text, source, where, COUNTS, "any other estimator"))
+            wanted += [(key, _below(path, root)) for path in chosen.files()]
         for key, text in wanted:
             path = root / text
             if not is_file(path):

@@ -289,7 +289,7 @@ def _hand_on(
 
 
 @njit
-def _boundary(
+def count_boundary(
     bounds: Ints,
     coef: Ints,
     loop: Ints,
@@ -463,8 +463,12 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
                 operations = _points(bounds, loop, total)
                 add_group(work.groups[level, v], work.access[level, v], 1.0, 1.0, operations)
                 continue
+            if level > 0 and middle == begin and not nest.keep[level - 1, v]:
+                # Words pass here on their way only: as many as are asked for inside.
+                add_group(work.groups[level, v], work.access[level, v], 1.0, 1.0, 1.0)
+                continue
             adds_itself = middle == begin and after > middle
-            work.flow[level, v, LINKS], average = _boundary(
+            work.flow[level, v, LINKS], average = count_boundary(
                 bounds, coef, loop, begin, middle, total, adds_itself, level == 0, mesh,
                 work.groups[level, v], work.access[level, v],
             )  # fmt: skip

@@ -128,6 +128,17 @@ def _has_map(_: Study, sweep: Sweep) -> bool:
     return len(set(places)) == len(places) and len(inputs) > 1 and len(outputs) > 1 and len(places) > len(inputs)
 
 
+def imperfect_pairs(study: Study) -> dict[str, str]:
+    """Return the architectures that a study has with perfect and, all else equal, with imperfect factors."""
+    entries = study.config.architectures
+    return {
+        name: other
+        for name, entry in entries.items()
+        for other, twin in entries.items()
+        if entry.factors != "imperfect" == twin.factors and twin.model_copy(update={"factors": entry.factors}) == entry
+    }
+
+
 def has_figure4(study: Study, _: Sweep) -> bool:
     """Whether a study has all sweeps of Figure 4."""
     return set(FIGURE4_SWEEPS) <= {sweep.name for sweep in study.tested}
@@ -254,6 +265,16 @@ FIGURES = (
         "inputs) and to a lower bound for any dataflow? **Unit:** words. **n:** {layers} layers. "
         "Derivation: ``docs/theory-convolution-energy.md``. " + _NO_TEST,
         applies=lambda _, sweep: sweep.kind == "conv",
+    ),
+    FigureKind(
+        "imperfect",
+        "{sweep}/imperfect",
+        (THEORY_CONV_ENERGY,),
+        "study_figures:draw_imperfect",
+        "**Question:** what do loops that need not divide save on sweep {sweep}? Circles are the cheapest mappings "
+        "with perfect factors, dots those with imperfect ones, dashed what theory's least DRAM words cost. "
+        "**Unit:** J. **n:** {layers} layers. " + _NO_TEST,
+        applies=lambda study, sweep: sweep.kind == "conv" and bool(imperfect_pairs(study)),
     ),
     FigureKind(
         "variants",

@@ -7,12 +7,13 @@ from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.figures_buffers import buffers_figure
 from jouleloop.report.figures_conv_energy import conv_energy_figure
 from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
+from jouleloop.report.figures_imperfect import imperfect_figure
 from jouleloop.report.figures_laws import law_figure
 from jouleloop.report.figures_networks import network_figure
 from jouleloop.report.figures_published import published_figure
 from jouleloop.report.figures_residuals import residual_figure
 from jouleloop.report.figures_transformers import crossover_figure
-from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS
+from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS, imperfect_pairs
 from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import ReportFigure
 from jouleloop.tables.growth import describe
@@ -78,6 +79,11 @@ def draw_published(run: RunTables, sweep: str) -> ReportFigure:
 def draw_conv_energy(run: RunTables, sweep: str) -> ReportFigure:
     """Draw DRAM words of convolutions beside the theory of their energy."""
     return conv_energy_figure(run.table(THEORY_CONV_ENERGY), describe(run.sweep(sweep)))
+
+
+def draw_imperfect(run: RunTables, sweep: str) -> ReportFigure | None:
+    """Draw what imperfect factors save; nothing where no layer has a row of theory."""
+    return imperfect_figure(run.table(THEORY_CONV_ENERGY), imperfect_pairs(run.study), describe(run.sweep(sweep)))
 
 
 def draw_residuals(run: RunTables, sweep: str, architecture: str) -> ReportFigure:

@@ -45,6 +45,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "duplicate sweep": ({"sweeps": ["fc_inputs", "layers/fc_inputs.yaml"]}, "two sweeps are called 'fc_inputs'"),
     "nothing to do": ({"sweeps": []}, "nothing to do"),
     "no architecture": ({"architectures": {}}, "architectures"),
+    "words for energies": (
+        {
+            "architectures": {
+                "a": {"arch": "arch/eyeriss.yaml", "energy": "counts", "constraints": "mappings/eyeriss.yaml"}
+            }
+        },
+        "architectures.a.energy: words are counted by map",
+    ),
     "missing files": (
         {"architectures": {"a": {"arch": "arch/eyeris.yaml", "energy": "e.yaml", "constraints": "c.yaml"}}},
         "(?s)no such file.*eyeriss.yaml.*constraints.*energy",

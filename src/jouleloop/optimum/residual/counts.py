@@ -1,10 +1,10 @@
 """Words that a nest whose loops may end early moves at least, in closed form.
 
-Only for problems whose ranks are moved by one open dimension each, so that boxes are equal or apart. A step fetches the
-box that it moves to. Timeloop fetches more in one case: where a loop of another dimension steps and the loops inside it
-have ended early, so that nothing moves, it may fetch the box again (``SaveAndSubtractIfSameStride``). Hence these words
-are a lower bound on what `jouleloop.model.residual` counts, and equal to it nearly everywhere; docs/search-residual.md
-has the argument.
+Where ranks are moved by one open dimension each, boxes are equal or apart. A step fetches the box that it moves to.
+Data spaces over which windows slide are counted step by step, as the model does. Timeloop fetches more in one case:
+where a loop of another dimension steps and the loops inside it have ended early, so that nothing moves, it may fetch
+the box again (``SaveAndSubtractIfSameStride``). Hence these words are a lower bound on what `jouleloop.model.residual`
+counts, and equal to it nearly everywhere; docs/search-residual.md has the argument.
 """
 
 import numpy as np
@@ -12,11 +12,13 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
+    COLUMNS,
     DIM,
     GROUPS,
     LINKS,
     MAX_LOOPS,
     MULTICAST,
+    ROWS,
     SCATTER,
     SIBLING,
     SPATIAL,
@@ -32,8 +34,9 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.model.collapse import collapse
 from jouleloop.model.kernel import box_words
+from jouleloop.model.links import add_group
 from jouleloop.model.price import price, utilize
-from jouleloop.model.residual import KIND, LOOP, RESIDUAL, flatten_loops
+from jouleloop.model.residual import KIND, LOOP, RESIDUAL, count_boundary, flatten_loops
 
 #: Most dimensions of a problem: every subset of those that are in their last iteration is a state.
 MOST_DIMS = 8
@@ -117,6 +120,11 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
     nothing of a data space, its requests are multiplied by what no sharing could lower.
     """
     bounds, levels, dims = layer.bounds, nest.counts.shape[0], layer.bounds.shape[0]
+    windows = np.zeros(layer.coef.shape[0], np.bool_)
+    for v in range(layer.coef.shape[0]):
+        for r in range(layer.coef.shape[1]):
+            windows[v] = windows[v] or (layer.coef[v, r] != 0).sum() > 1
+    mesh = np.empty(2, np.int64)
     states = 1 << dims
     loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
     start = np.empty((levels + 1, 2), np.int64)
@@ -146,6 +154,9 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
             for d in range(dims):
                 size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
             access[SIBLING] = box_words(coef, size) if middle > begin else 0
+            if windows[v] and (level > 0 or middle > begin):
+                _count_windows(bounds, coef, loop, begin, middle, after, total, level, v, mesh, nest.keep, work)
+                continue
             access[GROUPS] = 1
             work.flow[level, v, LINKS] = 0.0
             group = work.groups[level, v, 0]
@@ -172,6 +183,34 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
                 size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
             work.access[level, v, TILE] = box_words(layer.coef[v], size)
     return operations
+
+
+@njit
+def _count_windows(
+    bounds: Ints, coef: Ints, loop: Ints, begin: int, middle: int, after: int, total: int, level: int, v: int,
+    mesh: Ints, keep: Bools, work: WorkArrays,
+) -> None:  # fmt: skip
+    """Write the transfers of a data space over which windows slide, as `count_residual_transfers` does."""
+    work.access[level, v, GROUPS] = 0
+    work.flow[level, v, LINKS] = 0.0
+    if level > 0 and middle == begin and not keep[level - 1, v]:
+        add_group(work.groups[level, v], work.access[level, v], 1.0, 1.0, 1.0)
+        return
+    mesh[0], mesh[1] = work.status[level, COLUMNS], work.status[level, ROWS]
+    adds_itself = middle == begin and after > middle
+    work.flow[level, v, LINKS], _ = count_boundary(
+        bounds,
+        coef,
+        loop,
+        begin,
+        middle,
+        total,
+        adds_itself,
+        level == 0,
+        mesh,
+        work.groups[level, v],
+        work.access[level, v],
+    )
 
 
 @njit

@@ -9,19 +9,11 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints, NestArrays, WorkArrays
+from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS
 from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.bound import CHILD, FIXED, LEAST, MOST, bound_unrolling
 from jouleloop.optimum.residual.leaf import refine, tile_words, try_leaf
-from jouleloop.optimum.residual.state import (
-    CUT_BOUND,
-    CUT_CAPACITY,
-    NODES,
-    SLACK,
-    Best,
-    Design,
-    Ends,
-    Unrolled,
-)
+from jouleloop.optimum.residual.state import SLACK, Best, Design, Unrolled, Walk
 
 
 @njit
@@ -135,14 +127,9 @@ def _tile_fits(design: Design, level: int, extent: Ints, size: Ints) -> bool:
 
 @njit
 def descend(
-    design: Design, unrolled: Unrolled, root_pj: float, last: int, most_nodes: int, work: WorkArrays, nest: NestArrays,
-    best: Best, counters: Ints,
+    design: Design, unrolled: Unrolled, walk: Walk, work: WorkArrays, nest: NestArrays, best: Best, counters: Ints
 ) -> bool:  # fmt: skip
-    """Search one unrolling, of which every nest costs ``root_pj`` at least; return whether it was searched to its end.
-
-    ``last`` is the level at which nests are complete: where it is not that outside all, ``best`` becomes the least
-    bound of what is open there. ``most_nodes``: where the search ends before it is done, 0 for never.
-    """
+    """Search one unrolling, from where its walk stands; return whether it is done, or it is time for a pause."""
     bounds = design.layer.bounds
     levels, dims = unrolled.factors.shape
     slots, factors = design.slots, unrolled.factors
@@ -157,33 +144,26 @@ def descend(
                     factor_outside[within, e] = -1 if factor_outside[within, e] in (1, -1) else 0
     if windows:
         factor_outside[:] = -2
-    ends = _new_ends(factors)
-    listed = np.empty((levels, dims, bounds.max() + 1), np.int64)
-    listed_most = np.empty((levels, dims, bounds.max() + 1), np.int64)
-    open_ends = np.zeros((levels, dims), np.int64)
+    ends, open_ends, bound_pj, entered_pj, pending = walk.ends, walk.left, walk.bound_pj, walk.entered_pj, walk.pending
     extent, passes = ends.extent, ends.passes
     inner, rest = np.empty(dims, np.int64), np.empty(dims, np.int64)
     size, room = np.empty(dims, np.int64), np.empty(dims, np.int64)
-    bound_pj, entered_pj = np.zeros(levels + 1), np.zeros(levels)
-    bound_pj[0] = root_pj
-    # By level: whose boundaries wait for a loop outside that moves them.
     spaces = design.relevant.shape[0]
-    pending = np.zeros((levels + 1, spaces, levels), np.bool_)
     counts, crossings = unrolled.counts, unrolled.crossings
     has_choice = np.zeros(levels, np.bool_)
     for level in range(levels):
         for e in range(dims):
             free = slots[level, e, FIXED] == 0 and slots[level, e, MOST] > 1
             has_choice[level] = has_choice[level] or free
-    nodes, level, d = 0, 0, 0
-    entering = True
+    level, d, entering = walk.place[0], walk.place[1], walk.place[2] == 1
     while True:
+        if counters[TICKS] >= counters[PAUSE]:
+            walk.place[0], walk.place[1], walk.place[2] = level, d, entering
+            return False
+        counters[TICKS] += 1
         if entering and d == 0:
             # Passes at the temporal loops of a level: what its unrolled loops leave.
-            nodes += 1
             counters[NODES] += 1
-            if most_nodes and nodes > most_nodes:
-                return False
             sound = True
             for e in range(dims):
                 left = -(-bounds[e] // extent[level, e])
@@ -202,7 +182,7 @@ def descend(
                             pending[level, v, i] = pending[level, v, i] or crossings[v, i, CHILD] == level - 1
                 least_pj = entered_pj[level]
                 # Where no loop can stand nothing is to be decided.
-                if level == last or has_choice[level]:
+                if has_choice[level]:
                     least_pj += ahead_pj(
                         design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
                         ends.least[level], passes[level], inner, rest, ends.used, False,
@@ -210,9 +190,7 @@ def descend(
                 sound = least_pj < best.value[0] * (1.0 - SLACK)
                 if not sound:
                     counters[CUT_BOUND] += 1
-                elif level == last:
-                    best.value[0] = least_pj
-                    sound = False
+                    best.cut[0] = min(best.cut[0], least_pj)
             if not sound:
                 level -= 1
                 d = dims - 1
@@ -226,7 +204,7 @@ def descend(
             )
             open_ends[level, d] = list_ends(
                 slots[level, d], passes[level, d], most, most_outside[level, d], factor_outside[level, d],
-                listed[level, d], listed_most[level, d],
+                walk.listed[level, d], walk.largest[level, d],
             )  # fmt: skip
         if open_ends[level, d] == 0:
             d -= 1
@@ -239,8 +217,8 @@ def descend(
             continue
         # The largest first: they are used again most.
         open_ends[level, d] -= 1
-        ends.least[level, d] = listed[level, d, open_ends[level, d]]
-        ends.largest_end[level, d] = listed_most[level, d, open_ends[level, d]]
+        ends.least[level, d] = walk.listed[level, d, open_ends[level, d]]
+        ends.largest_end[level, d] = walk.largest[level, d, open_ends[level, d]]
         entering = True
         if d + 1 < dims:
             d += 1
@@ -273,23 +251,14 @@ def descend(
                     pending[level + 1, v] = False
         if bound_pj[level + 1] >= best.value[0] * (1.0 - SLACK):
             counters[CUT_BOUND] += 1
+            best.cut[0] = min(best.cut[0], bound_pj[level + 1])
             entering = False
         elif level + 1 == levels:
             entering = False
-            try_leaf(design, unrolled, ends, root_pj, nest, work, best, counters)
+            try_leaf(design, unrolled, ends, bound_pj[0], nest, work, best, counters)
         else:
             level += 1
             d = 0
-
-
-@njit
-def _new_ends(factors: Ints) -> Ends:
-    levels, dims = factors.shape
-    beyond = np.ones((levels, dims), np.int64)
-    for level in range(levels - 2, -1, -1):
-        beyond[level] = beyond[level + 1] * factors[level + 1]
-    one, more = np.ones((levels, dims), np.int64), np.ones((levels + 1, dims), np.int64)
-    return Ends(one, one.copy(), more, more.copy(), one.copy(), np.ones((levels + 1, dims)), beyond)
 
 
 @njit
@@ -304,22 +273,12 @@ def bound_part(design: Design, unrolled: Unrolled) -> float:
 
 
 @njit
-def bound_parts(
-    design: Design, last: int, most_nodes: int, factors: Ints, idle: Bools, chosen: Ints, loops: Ints, numbers: Ints,
-    unrolled: Unrolled, work: WorkArrays, nest: NestArrays, best: Best, counters: Ints, bounds_pj: Floats,
-) -> None:  # fmt: skip
-    """Write what every unrolling costs at least [pJ], (unrollings,), once the levels inside ``last`` are chosen.
+def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, bounds_pj: Floats) -> None:
+    """Write what every unrolling costs at least [pJ], (unrollings,), before any end is known.
 
-    ``factors`` and ``idle`` have shape (unrollings, levels, dimensions), ``chosen`` (unrollings, levels) says which of
-    a level's arrangements are meant; all else is room to work in.
+    ``factors`` and ``idle`` have shape (unrollings, levels, dimensions); ``unrolled`` is room to work in.
     """
     for n in range(factors.shape[0]):
         unrolled.factors[:] = factors[n]
         unrolled.idle[:] = idle[n]
-        for level in range(chosen.shape[1]):
-            unrolled.loops[level] = loops[level, chosen[n, level]]
-            unrolled.numbers[level] = numbers[level, chosen[n, level]]
-        root_pj = bound_part(design, unrolled)
-        best.value[0] = np.inf
-        done = descend(design, unrolled, root_pj, last, most_nodes, work, nest, best, counters)
-        bounds_pj[n] = best.value[0] if done else root_pj
+        bounds_pj[n] = bound_part(design, unrolled)

@@ -23,30 +23,26 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
-from jouleloop.optimum.limit import Watch
+from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, VISITED, new_counters
+from jouleloop.optimum.limit import Progress, Watch
 from jouleloop.optimum.residual.counts import MOST_DIMS
 from jouleloop.optimum.residual.descend import bound_part, bound_parts, descend
 from jouleloop.optimum.residual.padded import best_padded
 from jouleloop.optimum.residual.size import factorizations
 from jouleloop.optimum.residual.state import (
-    COUNTERS,
-    CUT_BOUND,
-    CUT_CAPACITY,
-    NODES,
     SLACK,
-    VISITED,
     Best,
     Design,
     Unrolled,
     new_best,
     new_unrolled,
+    new_walk,
 )
 from jouleloop.optimum.result import SearchResult
 
-#: Between two looks at the clock a search walks so many nodes more, and before any end of an unrolling is searched.
-_NODES_AT_ONCE, _MOST_AHEAD = 2_000_000, 20_000
-#: How far above the lower bound the optimum is looked for, relatively: at first, and before it may be anywhere.
-_FIRST_SHARE, _LAST_SHARE, _GROWTH = 1e-3, 10.0, 1.3
+#: How far above the least bound a mapping is looked for at first, relatively, and how that grows: slower where windows
+#: slide, as what is evaluated in vain takes long there.
+_FIRST_SHARE, _GROWTH, _GROWTH_WINDOWS = 1e-3, 3.0, 1.4
 
 
 class ResidualSearch:
@@ -96,9 +92,7 @@ class ResidualSearch:
             [[0] * len(self.dims) if s is None else [s.fixed[d] > 1 for d in self.dims] for s in space.spatial],
             np.bool_,
         )
-        #: Outside this level nothing is unrolled.
-        self.waist = max((level for level, slot in enumerate(space.spatial) if slot is not None), default=0)
-        self.counters = np.zeros(COUNTERS, np.int64)
+        self.counters, self.found_pj = new_counters(), np.inf
         self.work = new_work(self.levels, len(self.relevant), residual=True)
 
     def design(self, keep: Bools) -> Design:
@@ -123,7 +117,7 @@ class ResidualSearch:
             if found:
                 yield factors, found
 
-    def fill_parts(self, watch: Watch) -> None:
+    def fill_parts(self) -> None:
         """List all parts, an unrolling under a choice of what is kept each, and bound them; the cheapest first."""
         options = [
             list(self._level_factors(slot, fanout))
@@ -142,61 +136,64 @@ class ResidualSearch:
             return
         self._fill_arrangements([[found for _, found in level] for level in options])
         bounds_pj = np.full((len(self.space.keeps), len(factors)), np.inf)
-        room = self._unrolled(0)
         for n, keep in enumerate(self.space.keeps):
-            if watch.asked():
-                # Nothing is known of these but that energy is spent.
-                bounds_pj[n:] = 0.0
-                break
-            bound_parts(
-                self.design(keep), self.waist, _MOST_AHEAD, factors, idle, self.chosen, self.loops, self.numbers, room,
-                self.work, self._nest(keep), new_best(self.levels, len(self.relevant)), self.counters, bounds_pj[n],
-            )  # fmt: skip
+            bound_parts(self.design(keep), factors, idle, self._unrolled(0), bounds_pj[n])
         order = np.argsort(bounds_pj, axis=None, kind="stable")
-        order = order[bounds_pj.ravel()[order] < np.inf]
         self.parts = np.stack(np.unravel_index(order, bounds_pj.shape), axis=1)
         self.bounds_pj = bounds_pj.ravel()[order]
 
-    def run(self, best: Best, watch: Watch) -> tuple[float, bool]:
-        """Search all parts; return a lower bound on the energy [pJ] of all mappings, and whether it is proven.
+    def run(self, best: Best, watch: Watch) -> tuple[float, str]:
+        """Search all parts; return a lower bound on the energy [pJ] of all mappings, and what stopped the search.
 
-        The search looks for a mapping within some share of the bound, and for one within three times as much where
-        there is none: so parts and nodes are followed no further than the optimum asks for.
+        The search looks for a mapping a little above the least bound, and further up where there is none: so parts and
+        nodes are followed no further than the optimum asks for.
         """
-        self.fill_parts(watch)
+        self.counters = watch.begin(None)
+        self.fill_parts()
         if not len(self.parts):
-            return np.inf, True
-        least_pj, share = float(self.bounds_pj[0]), _FIRST_SHARE
-        self.follow(0, best, _MOST_AHEAD)
-        known_pj = least_pj
-        while True:
-            found, before_pj = int(best.found[0]), float(best.value[0])
-            limit_pj = least_pj * (1 + share) if share < _LAST_SHARE else np.inf
-            best.value[0] = min(before_pj, limit_pj)
-            for n, bound_pj in enumerate(self.bounds_pj):
-                if bound_pj >= best.value[0] * (1 - SLACK):
-                    self.counters[CUT_BOUND] += len(self.parts) - n
-                    break
-                done = not watch.asked() and self.follow(n, best, 0 if watch.limit.seconds is None else _NODES_AT_ONCE)
-                if not done:
-                    if best.found[0] == found:
-                        best.value[0] = before_pj
-                    return max(known_pj, min(float(bound_pj), limit_pj)), False
-            if best.found[0] > found or best.value[0] == before_pj:
-                return float(best.value[0]), True
-            best.value[0] = before_pj
-            known_pj = limit_pj
-            share *= _GROWTH
+            return np.inf, ""
+        slices = self._slices(best)
+        stopped = watch.run(lambda: next(slices, True), self.counters, lambda: self._progress(best, watch))
+        # What was left out had a bound no better than the best, or than the limit that its part has as a bound.
+        return float(min(self.bounds_pj.min(), self.found_pj)), stopped
 
-    def follow(self, n: int, best: Best, most_nodes: int = 0) -> bool:
-        """Search part ``n`` to its end, or to a number of nodes; return whether it was the former."""
+    def _slices(self, best: Best) -> Iterator[bool]:
+        """Search all parts; yield False where it is time for a pause."""
+        least_pj, share = float(self.bounds_pj.min()), _FIRST_SHARE
+        while self.bounds_pj.min() < self.found_pj * (1 - SLACK):
+            # Nothing is below what was left out before.
+            limit_pj = max(least_pj * (1 + share), float(self.bounds_pj.min()) * (1 + _FIRST_SHARE))
+            share *= _GROWTH_WINDOWS if self.windows else _GROWTH
+            for n in np.argsort(self.bounds_pj, kind="stable"):
+                best.value[0], found = min(self.found_pj, limit_pj), int(best.found[0])
+                if self.bounds_pj[n] >= best.value[0] * (1 - SLACK):
+                    break
+                best.cut[0] = np.inf
+                follow = self.follow(int(n), best)
+                for _ in follow:
+                    if best.found[0] > found:
+                        self.found_pj = float(best.value[0])
+                    yield False
+                if best.found[0] > found:
+                    self.found_pj = float(best.value[0])
+                self.bounds_pj[n] = max(self.bounds_pj[n], min(float(best.cut[0]), self.found_pj))
+
+    def follow(self, n: int, best: Best) -> Iterator[bool]:
+        """Search part ``n`` to its end; yield where it is time for a pause."""
         place, index = self.parts[n]
         keep = self.space.keeps[place]
         design, unrolled, nest = self.design(keep), self._unrolled(int(index)), self._nest(keep)
         nest.counts[:, SPATIAL] = unrolled.numbers[:, 0]
         nest.loops[:, SPATIAL] = unrolled.loops[:, 0]
-        root_pj = bound_part(design, unrolled)
-        return bool(descend(design, unrolled, root_pj, self.levels, most_nodes, self.work, nest, best, self.counters))
+        walk = new_walk(design, unrolled, bound_part(design, unrolled))
+        while not descend(design, unrolled, walk, self.work, nest, best, self.counters):
+            yield False
+
+    def _progress(self, best: Best, watch: Watch) -> Progress:
+        lower_pj = min(float(self.bounds_pj.min()), self.found_pj)
+        found = self.found_pj if best.found[0] else None
+        left = int((self.bounds_pj < self.found_pj).sum())
+        return Progress(watch.seconds, found, lower_pj, "pJ", left, len(self.parts), int(self.counters[NODES]))
 
     def _nest(self, keep: Bools) -> NestArrays:
         return NestArrays(
@@ -254,12 +251,12 @@ def search_residuals(
         text = "imperfect factors are searched for the least energy alone"
         raise InputError(Fault(text, field="objective", value=list(objective), allowed="energy"))
     watch = watch or Watch()
-    watch.begin(None)
     search = ResidualSearch(space, costs, semantics)
     best = new_best(search.levels, len(space.problem.data_spaces))
-    least_pj, proven = search.run(best, watch)
+    least_pj, stopped = search.run(best, watch)
+    proven = not stopped
     # A search that was stopped may have found nothing yet, or nothing good.
-    padded = None if proven or not search.windows else best_padded(space, costs, semantics, watch)
+    padded = None if proven else best_padded(space, costs, semantics, watch)
     chains = factorizations(space)
     result = SearchResult(
         "ok",
@@ -280,7 +277,7 @@ def search_residuals(
             reason = "no mapping was found, though there may be one"
             result = replace(result, lower_bound=least_pj)
         return replace(result, status="no_mapping", reason=reason)
-    taken = padded is not None and padded[0] < best.value[0]
+    taken = padded is not None and padded[0] < search.found_pj
     mapping = padded[1] if padded is not None and taken else search.mapping(best)
     evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
     value = evaluation.energy_pj
@@ -295,7 +292,7 @@ def search_residuals(
         evaluation=evaluation,
         lower_bound=value if proven else min(value, least_pj),
         optimal=proven,
-        stopped="" if proven else watch.asked(),
+        stopped=stopped,
         proof=proof,
     )
 

@@ -7,8 +7,6 @@ import numpy as np
 from jouleloop.model.arrays import MAX_LOOPS, Bools, Floats, Ints, LayerArrays
 from jouleloop.optimum.residual.bound import CROSSING, HALO
 
-#: Places of a search's counters: leaves bounded, nests evaluated, nodes left out by bound, by capacity, and nodes.
-LEAVES, VISITED, CUT_BOUND, CUT_CAPACITY, NODES, COUNTERS = range(6)
 #: Relative slack: sums are added in another order.
 SLACK = 1e-11
 
@@ -90,10 +88,41 @@ class Ends(NamedTuple):
     beyond: Ints
 
 
+class Walk(NamedTuple):
+    """Where the walk of one unrolling stands.
+
+    Attributes
+    ----------
+    place
+        Level, dimension, and whether it is entered.
+    listed, largest
+        Ends that a loop may have, and the largest that each stands for, shape (levels, dimensions, ends).
+    left
+        How many of them were not tried, shape (levels, dimensions).
+    bound_pj, entered_pj
+        By level: what is sure [pJ] of all levels inside it, and with the tile that is known then.
+    pending
+        Whose boundaries wait for a loop outside that moves them, shape (levels, data spaces, crossings).
+    """
+
+    place: Ints
+    ends: Ends
+    listed: Ints
+    largest: Ints
+    left: Ints
+    bound_pj: Floats
+    entered_pj: Floats
+    pending: Bools
+
+
 class Best(NamedTuple):
-    """The best nest so far: energy [pJ] and cycles, number of improvements, and its arrays."""
+    """The best nest so far: energy [pJ] and cycles, number of improvements, and its arrays.
+
+    ``cut``: the least bound or energy [pJ] of what was left out for being no better.
+    """
 
     value: Floats
+    cut: Floats
     found: Ints
     counts: Ints
     loops: Ints
@@ -110,8 +139,25 @@ def new_best(levels: int, spaces: int) -> Best:
     """Return the record of a search that has found nothing."""
     return Best(
         np.array([np.inf, np.inf]),
+        np.array([np.inf]),
         np.zeros(1, np.int64),
         np.zeros((levels, 2), np.int64),
         np.zeros((levels, 2, MAX_LOOPS, 3), np.int64),
         np.zeros((levels, spaces), np.bool_),
     )
+
+
+def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
+    """Return the walk of an unrolling, of which every nest costs ``root_pj`` at least, before its first step."""
+    levels, dims = unrolled.factors.shape
+    beyond = np.ones((levels, dims), np.int64)
+    for level in range(levels - 2, -1, -1):
+        beyond[level] = beyond[level + 1] * unrolled.factors[level + 1]
+    one, more = np.ones((levels, dims), np.int64), np.ones((levels + 1, dims), np.int64)
+    ends = Ends(one, one.copy(), more, more.copy(), one.copy(), np.ones((levels + 1, dims)), beyond)
+    room = np.empty((levels, dims, int(design.layer.bounds.max()) + 1), np.int64)
+    bound_pj = np.zeros(levels + 1)
+    bound_pj[0] = root_pj
+    pending = np.zeros((levels + 1, len(design.relevant), levels), np.bool_)
+    place = np.array([0, 0, 1])
+    return Walk(place, ends, room, room.copy(), np.zeros_like(one), bound_pj, np.zeros(levels), pending)
