@@ -25,6 +25,13 @@ def charged_networks(levels: Sequence[StorageLevel], networks: Mapping[str, Mapp
     return tuple(dict.fromkeys(str(name) for name in stated if name is not None and not _is_mesh(name, networks)))
 
 
+def named_meshes(components: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the names of networks, among the components of a file, that count since others name them."""
+    stated = [component.get("attributes") for component in components]
+    named = {str(v) for one in stated if isinstance(one, Mapping) for k, v in one.items() if "network_" in str(k)}
+    return {str(one.get("name")) for one in components if one.get("class") in _MESHES} & named
+
+
 def connect_networks(
     levels: Sequence[StorageLevel],
     compute: ComputeLevel,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.attributes import BY_NAME, Known, canonical_name, is_harmless
+from jouleloop.arch.networks import named_meshes
 from jouleloop.arch.parameters import kind_of
 from jouleloop.arch.read import CONSTRAINT_SECTIONS
 from jouleloop.documents.load import load_document
@@ -62,7 +63,8 @@ def inventory(paths: Sequence[Path], variables: dict[str, Any] | None = None, *,
         except InputError:
             continue  # told by reading the design
         found += [entry for entry in _entries(data) if entry.where not in blamed]
-    found += [Entry(PASSED_BY, text.partition(": ")[0], why=text.partition(": ")[2]) for text in said.texts]
+    passed = [Entry(PASSED_BY, text.partition(": ")[0], why=text.partition(": ")[2]) for text in said.texts]
+    found += [one for one in passed if not any(entry.where.startswith(f"{one.where}.attributes") for entry in found)]
     told = {_told(key) for key in UNSUPPORTED}
     found += [
         Entry(REFUSED, str(fault.field or fault.source or ""), _text(fault.value), fault.message)
@@ -84,17 +86,19 @@ class _Warnings(logging.Handler):
 def _entries(data: Any) -> Iterator[Entry]:
     if not isinstance(data, Mapping):
         return
-    for component in _components(data.get("architecture")):
+    components = list(_components(data.get("architecture")))
+    meshes = named_meshes(components)
+    for component in components:
         kind = kind_of(str(component.get("class")))
         attributes = component.get("attributes")
         name = str(component.get("name")).partition("[")[0]
+        kind = "storage" if name in meshes else kind
         if kind in ("storage", "compute") and isinstance(attributes, Mapping):
             for key, value in attributes.items():
-                yield Entry(
-                    _verdict(BY_NAME.get(canonical_name(str(key))), kind, value),
-                    f"{name}.attributes.{key}",
-                    _text(value),
-                )
+                known = BY_NAME.get(canonical_name(str(key)))
+                names_one = canonical_name(str(key)).startswith("network_") and value in meshes
+                verdict = COUNTED if names_one else _verdict(known, kind, value)
+                yield Entry(verdict, f"{name}.attributes.{key}", _text(value))
         constraints = component.get("constraints")
         for loops, stated in constraints.items() if isinstance(constraints, Mapping) else ():
             for key, value in stated.items() if isinstance(stated, Mapping) else ():

@@ -70,3 +70,24 @@ def test_the_projects_own_designs_are_counted_whole() -> None:
         entries = inventory([ROOT / "arch" / f"{name}.yaml", ROOT / "mappings" / f"{name}.yaml"])
         assert len(entries) > 40
         assert {entry.verdict for entry in entries} == {COUNTED, NO_EFFECT}
+
+
+def test_a_mesh_that_levels_name_is_counted(tmp_path: Path) -> None:
+    design = tmp_path / "design.yaml"
+    design.write_text("""
+architecture:
+  version: 0.3
+  subtree:
+  - name: s
+    local:
+    - {name: DRAM, class: DRAM, attributes: {word-bits: 16, network_read: noc, network_update: noc}}
+    - {name: noc, class: XY_NoC, attributes: {energy-per-hop: 0.5, router-energy: 1}}
+    - {name: idle, class: XY_NoC, attributes: {energy-per-hop: 0.5}}
+    - {name: 'buf[0..3]', class: SRAM, attributes: {entries: 64, network_fill: noc, network_drain: noc, meshX: 4}}
+    - {name: 'mac[0..3]', class: mac, attributes: {meshX: 4}}
+""")
+    found = {entry.where: entry.verdict for entry in inventory([design])}
+    assert found["DRAM.attributes.network_read"] == COUNTED
+    assert found["noc.attributes.energy-per-hop"] == COUNTED
+    assert found["idle"] == PASSED_BY
+    assert "noc" not in found
