@@ -9,8 +9,11 @@ from jouleloop.api.hardware import Architecture
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import FREE, build_mapspace
+from jouleloop.optimum.limit import Watch
+from jouleloop.optimum.residual.bound import may_link
 from jouleloop.optimum.residual.descend import list_ends
-from jouleloop.optimum.residual.optimise import _mates, search_residuals
+from jouleloop.optimum.residual.optimise import ResidualSearch, _mates, search_residuals
+from jouleloop.optimum.residual.ordered import ends_once
 from jouleloop.optimum.residual.padded import cut_short, sizes_of
 from jouleloop.optimum.residual.size import count_chains
 from jouleloop.workload.sizes import parse_layer
@@ -75,6 +78,70 @@ def test_other_objectives_and_ranks_of_three_dimensions_are_refused() -> None:
         search_residuals(space, costs, objective=("edp",))
     with pytest.raises(InputError, match="more than two"):
         _mates(np.ones((1, 1, 3), np.int64))
+
+
+class Patience(Watch):
+    """Looks at the clock every ``ticks`` and stops at the last of ``looks``."""
+
+    def __init__(self, looks: int, ticks: int) -> None:
+        super().__init__(tell=lambda _, progress: self.told.append(progress()))
+        self.looks, self.told = looks, []
+        self._ticks = ticks
+
+    def _pace(self, seconds: float) -> None:
+        pass
+
+    def asked(self) -> str:
+        self.looks -= 1
+        return "interrupt" if self.looks < 0 else ""
+
+
+def test_a_stopped_search_has_a_bound_that_holds_and_slices_change_nothing() -> None:
+    space, costs = _space("conv:C3xM17xP13xQ13xR5xS5/stride2")
+    best = search_residuals(space, costs)
+    assert best.optimal
+    assert best.evaluation is not None
+    patient = Patience(10**9, 500)
+    whole = search_residuals(space, costs, watch=patient)
+    assert whole.optimal
+    assert whole.mapping == best.mapping
+    bounds_pj = [progress.lower_bound for progress in patient.told]
+    assert len(bounds_pj) >= 10
+    assert bounds_pj == sorted(bounds_pj)
+    assert bounds_pj[-1] <= best.evaluation.energy_pj
+    for looks in range(1, len(bounds_pj), max(1, len(bounds_pj) // 4)):
+        stopped = search_residuals(space, costs, watch=Patience(looks, 500))
+        assert not stopped.optimal
+        assert stopped.stopped == "interrupt"
+        assert stopped.lower_bound is not None
+        assert stopped.lower_bound <= best.evaluation.energy_pj * (1 + 1e-9)
+        if stopped.evaluation is not None:
+            assert stopped.evaluation.energy_pj >= best.evaluation.energy_pj * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("passes", [2, 7, 12, 13, 31])
+def test_a_last_run_of_one_iteration_is_seen(passes: int) -> None:
+    for least in range(1, passes):
+        alike = [end for end in range(least, passes) if -(-passes // end) == -(-passes // least)]
+        single = any((passes - 1) % end == 0 for end in alike)
+        assert ends_once(passes, least, alike[-1]) is single
+
+
+@pytest.mark.parametrize(("stride", "linked"), [(1, True), (2, False), (4, False)])
+def test_a_neighbour_has_what_a_box_moves_to_only_if_it_is_as_far_away(stride: int, linked: bool) -> None:
+    """Eleven rows of a filter down a column: the rows of an input next to each other, outputs a stride apart."""
+    space, costs = _space(f"conv:C1xM1xP1xQ20xR1xS11/stride{stride}")
+    search = ResidualSearch(space, costs, "timeloop-3.0.3")
+    search.fill_parts()
+    unrolled, design = search._unrolled(0), search.design(space.keeps[0])
+    level = int(np.argmax((unrolled.factors > 1).any(axis=1)))
+    one = np.ones(len(search.dims), np.int64)
+    inputs = [one.name for one in space.problem.data_spaces].index("Inputs")
+    found = may_link(
+        design.layer.bounds, design.layer.coef[inputs], design.spec, level, unrolled.factors[level],
+        unrolled.loops[level], unrolled.numbers[level], one, one,
+    )  # fmt: skip
+    assert found is linked
 
 
 def test_a_size_of_few_divisors_gives_way_to_one_of_many() -> None:
