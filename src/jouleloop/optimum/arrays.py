@@ -170,11 +170,14 @@ class Tables(NamedTuple):
         at this level; at place 0 the entry for the whole tile with no loop outside.
     passes
         Shape (levels, points): whether a tile fits the level inside a level's boundary, and one fits in it further in.
+    limit
+        Shape (1,): energy [pJ] from which on a mapping counts for nothing, as do entries that it leaves no room for.
     """
 
     enter: Floats
     ahead: Floats
     passes: Bools
+    limit: Floats
 
 
 class Case(NamedTuple):

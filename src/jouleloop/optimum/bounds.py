@@ -32,10 +32,12 @@ from jouleloop.optimum.arrays import (
     VALUE,
     WHOLE,
     Case,
+    Grid,
 )
 from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj
-from jouleloop.optimum.lattice import first_tile, next_tile
+from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
+from jouleloop.optimum.sketch import compulsory_pj
 
 #: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, iterations outside, and
 #: indices of all tiles below one instance of the level outside.
@@ -275,8 +277,20 @@ def further(
 
 
 @njit
-def fill_bounds(case: Case, points: int) -> None:
-    """Fill the bound tables of one unrolling, from the innermost level outward."""
+def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
+    """Fill the bound tables of one unrolling, from the innermost level outward.
+
+    ``certain_pj`` is what any mapping costs besides what crosses boundaries.
+    """
+    # What is left of the limit for a boundary and all further in: outside, every word comes in once.
+    left_pj = np.empty(case.keep.shape[0])
+    room_pj = case.tables.limit[0] - certain_pj
+    for child in range(case.keep.shape[0] - 1, -1, -1):
+        if child < case.keep.shape[0] - 1:
+            left_pj[child + 1] = room_pj
+        for v in range(case.keep.shape[1]):
+            if case.keep[child, v] and case.unrolled.edge[child, v, PARENT] >= 0.0:
+                room_pj -= compulsory_pj(case, child, v)
     grid = case.grid
     enter = case.tables.enter
     ahead = case.tables.ahead
@@ -305,7 +319,7 @@ def fill_bounds(case: Case, points: int) -> None:
         if 1 < level < levels - 1 and _passes_on(case, level - 1):
             _pass_on(case, points, level, open_tile)
         else:
-            _price_boundary(case, points, level, open_tile)
+            _price_boundary(case, points, level, open_tile, left_pj[level])
         ahead[level, 1 : 1 + points] = np.inf
         for k in range(kinds if level < levels - 1 else 0):
             first = grid.base[level, dims + k]
@@ -316,9 +330,30 @@ def fill_bounds(case: Case, points: int) -> None:
                 # Nothing is outside the outermost level, so no run goes on there.
                 if grid.axis[j, KIND] >= 0 and level < levels - 1:
                     close(slots, grid, points, case.tables, level, j, False, line, places, several)
+        if level == levels - 1:
+            continue
         stay = passable(slots, level)
-        for point in range(points):
-            open_tile[point] = (stay and open_tile[point]) or ahead[level, 1 + point] < np.inf
+        point = first_tile(grid.sole[level + 1], grid.axis, index)
+        while point >= 0:
+            stays = stay and open_tile[point]
+            open_tile[point] = stays or ahead[level, 1 + point] < np.inf or _goes_on(grid, enter, level, index)
+            point = next_tile(grid.sole[level + 1], grid.axis, index, point)
+
+
+@njit
+def _goes_on(grid: Grid, enter: Floats, level: int, index: Ints) -> bool:
+    """Whether anything is left inside a tile of a level in which a run goes on: of all, the longest run costs least."""
+    axis = grid.axis
+    dims = axis.shape[0]
+    for k in range(grid.state.shape[1] - 1):
+        state = 0
+        for d in range(dims):
+            started = axis[d, KIND] == k and axis[d, WHOLE] == 0 and level + 1 < grid.state.shape[0] - 1
+            digit = digit_of(grid.sole[level + 1], grid.pair_of, d, started, axis[d, COUNT] - 1, index[d])
+            state += digit * grid.state[level + 1, k, d]
+        if enter[grid.base[level, dims + k] + state] < np.inf:
+            return True
+    return False
 
 
 @njit(inline="always")
@@ -443,15 +478,19 @@ def _pass_on(case: Case, points: int, level: int, open_tile: Bools) -> None:
 
 
 @njit
-def _price_boundary(case: Case, points: int, level: int, open_tile: Bools) -> None:
-    """Price the boundary below ``level`` and all further in, for every state; close the tiles that do not fit."""
+def _price_boundary(case: Case, points: int, level: int, open_tile: Bools, left_pj: float) -> None:
+    """Price the boundary below ``level`` and all further in, for every state; close the tiles that do not fit.
+
+    So are those that take ``left_pj`` in every state.
+    """
     dims = case.grid.axis.shape[0]
     spaces = case.keep.shape[1]
     place = np.empty((dims, PLACES), np.int64)
     tile = np.empty((2, dims), np.int64)
     of_space = np.empty((4, spaces), np.int64)
     pj_of = np.empty((3, spaces))
-    _price_tiles(case, points, level, open_tile, place, tile, of_space, pj_of, np.zeros(case.grid.divisor.shape[1]))
+    slide_pj = np.zeros(case.grid.divisor.shape[1])
+    _price_tiles(case, points, level, open_tile, left_pj, place, tile, of_space, pj_of, slide_pj)
 
 
 @njit
@@ -460,13 +499,14 @@ def _price_tiles(
     points: int,
     level: int,
     open_tile: Bools,
+    left_pj: float,
     place: Ints,
     tile: Ints,
     of_space: Ints,
     pj_of: Floats,
     slide_pj: Floats,
 ) -> None:
-    """Price a boundary, see `_price_boundary`; what comes after ``open_tile`` is work space.
+    """Price a boundary, see `_price_boundary`; what comes after ``left_pj`` is work space.
 
     A part that makes no array counts no references, which would take most of the time here.
     """
@@ -537,6 +577,7 @@ def _price_tiles(
                 if crossed[v] == 1:
                     ahead[level, 0] += moving_pj[v]
             continue
+        found = False
         for j in range(dims):
             if place[j, OUTSIDE] == 1:
                 continue
@@ -597,7 +638,7 @@ def _price_tiles(
                     )
                     if inner >= 0:
                         value = min(value, enter[base[child, j] + inner])
-                if value < np.inf:
+                if value + base_pj < left_pj:
                     value += base_pj
                     if slides > 0 and kind >= 0:
                         value += slide_pj[start[j]]
@@ -626,7 +667,11 @@ def _price_tiles(
                                 least_pj,
                             )
                         value += least_pj
-                enter[base[level, j] + state] = value
+                    if value < left_pj:
+                        enter[base[level, j] + state] = value
+                        found = True
                 if whole:
                     break
                 state = _next_start(axis, sole, pair_of, weight, index, kind, start, state)
+        if not found:
+            open_tile[point] = passes[level, point] = False

@@ -118,6 +118,19 @@ def beaten(mode: int, best: Floats, energy_pj: float, cycles: float) -> bool:
 
 
 @njit
+def limit_of(mode: int, best: Floats, steps: float) -> float:
+    """Energy [pJ] from which on nothing of so many iterations is better or ties."""
+    limit_pj = best[LIMIT_PJ]
+    if mode == ENERGY:
+        limit_pj = best[BEST_PJ]
+    elif mode == PRODUCT:
+        limit_pj = best[BEST_PRODUCT] / steps ** best[DELAY_POWER]
+    elif best[LIMIT_PRODUCT] < np.inf:
+        limit_pj = min(limit_pj, best[LIMIT_PRODUCT] / steps ** best[DELAY_POWER])
+    return float(limit_pj * (1.0 + 1e-9))
+
+
+@njit
 def record(log: Log, counters: Ints, what: int, level: int, point: int, order: int, value: float) -> None:
     """Write one event of the descent to the log where one is kept; a full log ends the search."""
     n = log.used[0]

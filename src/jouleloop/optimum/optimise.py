@@ -170,7 +170,7 @@ class Search:
         tables, last = int(stand[FILLED]), max(0, int(stand[TABLED]))
         stand[TABLED] = -1
         began = time.process_time()
-        solver.fill_tables(last)
+        solver.fill_tables(last, float(solver.case.tables.limit[0]))
         seconds = {**seconds, "tables, about": tables * (time.process_time() - began)}
         rows = solver.stack.profile[::-1].tolist()
         levels = {

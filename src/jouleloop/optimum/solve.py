@@ -25,6 +25,8 @@ from jouleloop.model.arrays import (
 from jouleloop.optimum.arrays import (
     ARRANGED,
     BEGIN,
+    BEST_PJ,
+    BEST_PRODUCT,
     BY_PARTS,
     CANONICAL,
     CHILD_BOUND,
@@ -78,7 +80,7 @@ from jouleloop.optimum.arrays import (
 from jouleloop.optimum.bounds import fill_bounds, further
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import vectors
-from jouleloop.optimum.descend import beaten, descend, start_descent
+from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
 from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
 from jouleloop.optimum.order import pop, push
 from jouleloop.optimum.parts import (
@@ -95,7 +97,7 @@ from jouleloop.optimum.parts import (
 )
 from jouleloop.signals import struck
 
-#: Work of a quick descent for a first mapping, and how many may fail.
+#: Work of a quick descent for a better mapping, at least, and how many may fail.
 _DIVE_TICKS, _MOST_DIVES = 20_000, 8
 _NEVER = 1 << 62
 #: Work of the parts that follow from one, and of a last descent when a search has to stop without any mapping.
@@ -119,18 +121,24 @@ def _holds(case: Case, parts: Parts) -> bool:
 
 
 @njit
-def fill_tables(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
-    """Fill the tables of a part; return its lower bound [pJ]."""
-    stand = parts.stand
+def fill_tables(
+    case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int, limit_pj: float
+) -> float:
+    """Fill the tables of a part; return its lower bound [pJ], or the limit where that is lower.
+
+    From the limit on a mapping counts for nothing.
+    """
+    stand, limit = parts.stand, case.tables.limit
     final = parts.stage[part] == FINAL
-    if stand[TABLED] != part:
+    if stand[TABLED] != part or limit[0] < limit_pj:
         open_part(case, path, compute_pj, elided, parts, part)
         if not final and not _holds(case, parts):
             parts.value[part, PART_BOUND] = np.inf
             parts.stage[part] = FINAL
             return np.inf
         stand[POINTS] = fill_grid(case.grid, case.tables.enter.shape[0])
-        fill_bounds(case, stand[POINTS])
+        limit[0] = limit_pj
+        fill_bounds(case, stand[POINTS], path.certain_pj[case.keep.shape[0] - 1])
         stand[TABLED] = part
         stand[FILLED] += 1
     if not final:
@@ -139,7 +147,8 @@ def fill_tables(case: Case, path: Path, compute_pj: float, elided: bool, parts: 
         points, base = stand[POINTS], case.grid.base
         least_pj = further(enter, ahead, base, case.slots, axis, top, points - 1, axis.shape[0], 0, 0)
         # Where loops of a window may cancel out, tables can know less than that every word comes in once.
-        parts.value[part, PART_BOUND] = max(parts.value[part, PART_BOUND], path.certain_pj[top] + least_pj)
+        least_pj = min(path.certain_pj[top] + least_pj, limit[0])
+        parts.value[part, PART_BOUND] = max(parts.value[part, PART_BOUND], least_pj)
         parts.stage[part] = FINAL
     return float(parts.value[part, PART_BOUND])
 
@@ -195,7 +204,8 @@ def run_parts(
             if stand[TABLED] != part:
                 counters[TICKS] += table_ticks
             fresh = parts.stage[part] != FINAL
-            bound_pj = fill_tables(case, path, compute_pj, elided, parts, part)
+            limit_pj = limit_of(mode, best, steps) if log.used[0] < 0 else np.inf
+            bound_pj = fill_tables(case, path, compute_pj, elided, parts, part, limit_pj)
             if bound_pj == np.inf:
                 counters[CUT_CAPACITY] += 1
                 continue
@@ -205,8 +215,8 @@ def run_parts(
             if fresh and mode != CANONICAL and mode != DELAY:
                 keys[part] = key_of(mode, bound_pj, steps, power)
                 if stand[LEFT] > 0 and keys[parts.heap[0]] < keys[part]:
-                    # Another part is next. But a first mapping, of whichever part, saves tables.
-                    if found.arrangement[0] >= 0 or stand[DIVES] >= _MOST_DIVES:
+                    # Another part is next. But a better mapping, of whichever part, saves tables.
+                    if stand[DIVES] >= _MOST_DIVES:
                         push(parts.heap, 0, stand[LEFT], keys, part)
                         stand[LEFT] += 1
                         continue
@@ -220,8 +230,9 @@ def run_parts(
             stand[WANTS] = ARRANGED
             return False, stack.child, stack.value, stack.heap
         if stand[DIVING] == 1:
-            counters[PAUSE] = counters[TICKS] + _DIVE_TICKS
+            counters[PAUSE] = counters[TICKS] + max(_DIVE_TICKS, table_ticks)
             counters[ENOUGH] = counters[VISITED] + 1
+        before_pj, before = best[BEST_PJ], best[BEST_PRODUCT]
         ended, stack = descend(
             mode,
             elided,
@@ -241,6 +252,8 @@ def run_parts(
         if stand[DIVING] == 1:
             stand[DIVING] = 0
             counters[PAUSE], counters[ENOUGH] = pause, _NEVER
+            if ended or best[BEST_PJ] < before_pj or best[BEST_PRODUCT] < before:
+                stand[DIVES] -= 1
             if not ended:
                 push(parts.heap, 0, stand[LEFT], keys, part)
                 stand[LEFT] += 1
@@ -315,6 +328,7 @@ class Solver:
             np.empty(cells),
             np.empty((levels, 1 + points)),
             np.zeros((levels, points), np.bool_),
+            np.full(1, np.inf),
         )
         keep = np.zeros((levels, spaces), np.bool_)
         self.case = Case(layer, spec, keep, slots, unrolled, grid, tables)
@@ -466,9 +480,9 @@ class Solver:
             found.append(float(stack.node_pj[level]))
         return min(found)
 
-    def fill_tables(self, part: int) -> float:
-        """Fill the tables of one part; return its lower bound [pJ]."""
-        return float(fill_tables(self.case, self.path, self.compute_pj, self.elided, self.parts, part))
+    def fill_tables(self, part: int, limit_pj: float = np.inf) -> float:
+        """Fill the tables of one part; return its lower bound [pJ], or the limit where that is lower."""
+        return float(fill_tables(self.case, self.path, self.compute_pj, self.elided, self.parts, part, limit_pj))
 
     def search_one(self, part: int, mode: int, best: Floats, counters: Ints, found: Found, log: Log) -> None:
         """Search one part to its end."""

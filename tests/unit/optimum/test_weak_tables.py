@@ -1,5 +1,6 @@
-"""Tables that would be too large know less of where runs started: weaker bounds, the same optimum."""
+"""Tables that know less, of where runs started or of what is beaten: no higher bounds, the same optimum."""
 
+import numpy as np
 import pytest
 
 from differential.draw import draw_case
@@ -46,3 +47,30 @@ def test_weak_tables_are_smaller_and_their_bounds_no_higher(monkeypatch: pytest.
     assert weak.case.tables.enter.size < strong.case.tables.enter.size
     for part in range(len(strong.bound_pj)):
         assert weak.fill_tables(part) <= strong.fill_tables(part) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+def test_a_limit_takes_nothing_below_it_from_tables(kind: str) -> None:
+    compared = 0
+    for seed in range(100, 130):
+        try:
+            problem, target = load(draw_case(seed, kind))
+            space = build_mapspace(problem, target.arch, target.constraints)
+            search = Search(space, target.costs, target.semantics)
+        except JouleloopError:
+            continue
+        if not len(search.candidates.ids):
+            continue
+        solver = search.solver
+        sketched_pj = solver.bound_pj.copy()
+        for part in range(min(solver.count, 4)):
+            whole_pj = Search(space, target.costs, target.semantics).solver.fill_tables(part)
+            if not np.isfinite(whole_pj):
+                continue
+            for share in (0.8, 1 - 1e-6, 1 + 1e-6, 1.3):
+                limited = Search(space, target.costs, target.semantics).solver
+                found_pj = limited.fill_tables(part, share * whole_pj)
+                wanted_pj = max(sketched_pj[part], min(whole_pj, share * whole_pj))
+                assert found_pj == pytest.approx(wanted_pj, rel=1e-12), (seed, part, share)
+                compared += 1
+    assert compared > 20
