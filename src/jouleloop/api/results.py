@@ -146,6 +146,8 @@ class Result:
         if self.search is None:
             raise MappingError("a mapping that was given proves no optimum: there is no certificate")
         target = self.architecture.target(self.problem)
+        if target.constraints.factors == "imperfect":
+            raise MappingError("no certificate is written for imperfect factors: its tree holds perfect ones alone")
         space = build_mapspace(self.problem, target.arch, target.constraints)
         return certify(space, target.constraints, target.costs, self.search, target.semantics)
 

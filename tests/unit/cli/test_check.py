@@ -31,6 +31,17 @@ def test_a_certificate_is_proven(certificate: Path) -> None:
     assert verdict["parts"] > 0
 
 
+def test_no_certificate_is_written_for_imperfect_factors(tmp_path: Path) -> None:
+    path = tmp_path / "proof.json"
+    options = ("--arch", "simba", "--layer", "fc:16x8", "--factors", "imperfect", "--certificate", str(path))
+    code, _, error = run("map", *options)
+    assert code == 2
+    assert error.splitlines() == [
+        "error: --certificate: no certificate is written for imperfect factors; allowed: perfect"
+    ]
+    assert not path.exists()
+
+
 def test_a_certificate_of_another_layer_is_refused(certificate: Path) -> None:
     code, _, error = run("check", str(certificate), "--arch", "simba", "--layer", "fc:16x16")
     assert code == 1
