@@ -364,6 +364,8 @@ def _makes(statement: Any, counted: set[str], kinds: Any) -> bool:
         return any(isinstance(part, types.Array) for part in _parts_of(kinds[value.index.name]))
     if value.op == "call":
         return not isinstance(kinds[value.func.name], types.NamedTupleClass)
+    if value.op == "exhaust_iter":
+        return not isinstance(kinds[value.value.name], types.BaseTuple)
     return value.op not in {"getattr", "static_getitem", "build_tuple", "cast", "phi"}
 
 

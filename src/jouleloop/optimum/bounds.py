@@ -536,7 +536,8 @@ def _price_tiles(
     kept = case.keep[child]
     index, start = tile[0], tile[1]
     full, moving_pj, sure = pj_of[0], pj_of[1], pj_of[2]
-    idle, slid, crossed, shares = of_space[0], of_space[1], of_space[2], of_space[3]
+    idle, slid = of_space[0], of_space[1]
+    crossed, shares = of_space[2], of_space[3]
     resting = case.layer.reuse[child, 0, RESTING]
     for v in range(spaces):
         crossed[v] = 1 if kept[v] and edge[v, PARENT] >= 0.0 else 0
