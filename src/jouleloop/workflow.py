@@ -247,6 +247,11 @@ class Workflow:
         found = {name: [k for k in every if k.always == always] for name, always in (("all", True), ("further", False))}
         return {name: kinds for name, kinds in found.items() if kinds}
 
+    def figure_threads(self, cores: int | None) -> int:
+        """Return one thread a sweep, with one core left to what runs beside; a cluster has as many as are asked for."""
+        wanted = len(self.sources)
+        return max(1, wanted if cores is None else min(wanted, cores - 1))
+
     def figure_outputs(self, kind: FigureKind) -> list[tuple[dict[str, str], list[str]]]:
         """Return the files of every figure of a kind, with what it shows: labels and heading of Snakemake's report."""
         found: dict[tuple[str, ...], dict[str, str]] = {}

@@ -24,15 +24,7 @@ for _name, _kinds in PLAN.figure_jobs().items():
             f"results/logs/{_name}_figures.log",
         conda:
             "../envs/jouleloop.yaml"
-        # One a sweep, and one core left to what runs beside it; a cluster has as many as are asked for.
-        threads:
-            max(
-                1,
-                min(
-                    len(PLAN.sources),
-                    (workflow.resource_settings.cores or len(PLAN.sources) + 1) - 1,
-                ),
-            )
+        threads: PLAN.figure_threads(workflow.resource_settings.cores)
         params:
             captions=PLAN.captions(_kinds),
             statistics=PLAN.statistics,

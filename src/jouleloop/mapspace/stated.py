@@ -107,4 +107,4 @@ def _value(text: str, problem: Problem, arch: Architecture) -> Any:
 
 
 def _whole(value: Any) -> Any:
-    return int(value) if isinstance(value, float) and is_whole(int(value)) and value == int(value) else value
+    return int(value) if is_whole(value) else value

@@ -66,6 +66,7 @@ def test_a_limit_and_a_split_by_expression(tmp_path: Path) -> None:
     [
         ('["M=M/3"]', "is no factor"),
         ('["M=Z+1"]', "unknown name"),
+        ('["M=inf*M"]', "factor"),
         ("[\"'M=' + str(PX.get_fanout())\"]", "no level or container is called 'PX'"),
         ('["P=P//2", P=2]', "contradicts P=2"),
     ],
