@@ -13,7 +13,9 @@ include: "workflow/rules/common.smk"
 
 
 onstart:
-    checked(lambda: PLAN.begin(workflow.overwrite_configfiles))
+    checked(
+        lambda: PLAN.begin(workflow.overwrite_configfiles, searches=searches_here())
+    )
 
 
 onsuccess:

@@ -19,6 +19,7 @@ from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
+from jouleloop.study.kernels import compile_kernels, compiled
 from jouleloop.study.keys import digest
 from jouleloop.study.occupied import claim
 from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
@@ -292,13 +293,15 @@ class Workflow:
 
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
-    def begin(self, configuration: Iterable[Path]) -> None:
+    def begin(self, configuration: Iterable[Path], *, searches: bool = False) -> None:
         """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
 
         Parameters
         ----------
         configuration
             The files named by ``--configfile``.
+        searches
+            Whether jobs of this machine will search: the kernels are compiled before, or each job would.
 
         Raises
         ------
@@ -328,6 +331,8 @@ class Workflow:
         start_run(LOGS, expected_chunks(options, points))
         for name, chunk in self._layers.items():
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
+        if searches and config.engine == "native" and not compiled():
+            compile_kernels()
 
     def end(self) -> None:
         """Show what the run did, and that memory was lacking where the system killed something for it."""

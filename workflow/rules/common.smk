@@ -46,6 +46,12 @@ if workflow.output_settings.verbose:
     os.environ[VERBOSE] = "1"
 
 
+def searches_here():
+    """Return whether jobs of this machine will search."""
+    names = {job.rule.name for job in workflow.dag.needrun_jobs()}
+    return workflow.local_exec and any(name.startswith("map_") for name in names)
+
+
 wildcard_constraints:
     arch=PLAN.any_of(PLAN.architectures),
     sweep=PLAN.any_of(PLAN.sources),

@@ -11,7 +11,8 @@ class DataStats:
     Attributes
     ----------
     tile_words, partition_words
-        Words held at a time; words ever seen by one instance.
+        Words held at a time; words ever seen by one instance. By exact counts these and all accesses are means, which
+        need not be whole.
     instances, clusters
         Utilized instances, and utilized clusters of instances.
     reads, updates, fills
@@ -23,13 +24,13 @@ class DataStats:
     """
 
     tile_words: int
-    partition_words: int
+    partition_words: float
     instances: int
     clusters: int
-    reads: int
-    updates: int
-    fills: int
-    reductions: int
+    reads: float
+    updates: float
+    fills: float
+    reductions: float
     energy_pj: float
 
 
