@@ -59,7 +59,7 @@ def energy_columns(job: Job, shape: ProblemShape) -> list[str]:
         for space in shape.data_spaces
         if space.name not in constraints.level(level.name).bypass
     ]
-    wires = [level.name for level in job.target.arch.levels if level.wired]
+    wires = job.target.costs.wired(job.target.arch)
     return stored + [f"{name}_network_{space.name.lower()}_pj" for name in wires for space in shape.data_spaces]
 
 
@@ -212,7 +212,8 @@ def _short(record: Record, job: Job) -> Record:
     for name, spaces in evaluation["networks"].items():
         for space, traffic in spaces.items():
             if traffic.get("energy_pj"):
-                row[f"{name.partition('<==>')[0]}_network_{space.lower()}_pj"] = float(traffic["energy_pj"])
+                column = f"{name.partition('<==>')[0]}_network_{space.lower()}_pj"
+                row[column] = row.get(column, 0.0) + float(traffic["energy_pj"])
     return row
 
 
