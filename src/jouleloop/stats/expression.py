@@ -94,6 +94,6 @@ def _column(name: str, table: Table, field: str) -> FloatArray:
         else:
             raise InputError(unknown(name, (str(c) for c in table.columns), "column", field=field))
     try:
-        return table[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(table[name].to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:
         raise InputError(Fault(f"column {name!r} holds no numbers", field=field)) from error

@@ -6,10 +6,10 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 #: What `run_forked` has to do: forked processes have it from there, since not all of it can be sent to them.
-_TASKS: list[Callable[[], None]] = []
+_TASKS: list[Callable[[], object]] = []
 
 
-def run_forked(tasks: Sequence[Callable[[], None]], processes: int, meanwhile: Callable[[], object] = bool) -> None:
+def run_forked(tasks: Sequence[Callable[[], object]], processes: int, meanwhile: Callable[[], object] = bool) -> None:
     """Run ``tasks``, which leave files behind, ``processes`` of them at a time; the first ones first.
 
     Tables are to be read in the tasks, since Arrow has threads that a fork does not take along.

@@ -50,9 +50,9 @@ class Derived:
         self.study = study
         self.folder = folder
 
-    def tasks(self, wanted: Collection[str]) -> list[Callable[[], None]]:
+    def tasks(self, wanted: Collection[str]) -> list[Callable[[], object]]:
         """Return what makes the tables whose files are ``wanted``, the longest first; tasks do not need each other."""
-        made = {
+        made: dict[Layout, Callable[[], object]] = {
             VERDICTS: self.write_growth,
             LAWS: self.write_laws,
             THEORY_CONV_ENERGY: self.write_conv_energy,
