@@ -5,6 +5,7 @@ people and spreadsheets; it can be read back, because the definition of a column
 cell is text, a number or nothing.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping
@@ -123,6 +124,13 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise InputError(Fault(f"not a CSV table: {error}", str(path))) from error
     return pd.DataFrame(found, columns=cells.columns)
+
+
+def content_digest(table: pd.DataFrame) -> str:
+    """Return a digest of the columns of a table, their types and all values."""
+    state = hashlib.sha256(repr(list(table.dtypes.items())).encode())
+    state.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+    return state.hexdigest()
 
 
 def _defined(layout: Layout, name: str) -> Column:

@@ -1,6 +1,5 @@
 """What a figure is drawn from: a study, the tables of its run, and the statistics of one sweep, each made once."""
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -8,7 +7,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from jouleloop.columns import read_table
+from jouleloop.columns import content_digest, read_table
 from jouleloop.config.load import Study
 from jouleloop.layouts import Layout
 from jouleloop.report.selection import Tests
@@ -83,9 +82,7 @@ class RunTables:
         table = self.table(layout).drop(columns="key", errors="ignore")
         of = next((name for name in ("sweep", "network") if name in table.columns), None)
         rows = table if of is None else table[table[of].isin(sweeps)]
-        state = hashlib.sha256(repr(list(rows.dtypes.items())).encode())
-        state.update(pd.util.hash_pandas_object(rows, index=False).to_numpy().tobytes())
-        return state.hexdigest()
+        return content_digest(rows)
 
     def analysis(self, *sweeps: str) -> Tests:
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""

@@ -83,7 +83,8 @@ class Derived:
     def write_growth(self) -> None:
         """Test every sweep for the growth that theory expects."""
         bounds = self.write_bounds()
-        analysis = analyse(self.energies, self.study.tested, self.study.config.statistics, bounds)
+        options, parts = self.study.config.statistics, self.folder / "parts"
+        analysis = analyse(self.energies, self.study.tested, options, bounds, parts=parts)
         write_analysis(analysis, self.folder, self._read[1])
 
     def write_laws(self) -> None:
