@@ -333,12 +333,13 @@ def fill_line(spec: Floats, instances: Floats, crossing: Floats, read_write: boo
 @njit
 def refine_crossing(
     bounds: Ints, relevant: Bools, mate: Ints, step: Ints, read_write: bool, spec: Floats, elided: bool, factors: Ints,
-    idle: Bools, slots: Ints, extent: Ints, instances: Floats, crossing: Floats,
+    idle: Bools, slots: Ints, extent: Ints, largest: Ints, instances: Floats, crossing: Floats,
 ) -> float:  # fmt: skip
     """Renew a crossing whose child's ``extent`` is known; return by how much [pJ] it costs more than it did at first.
 
     A unit that is not in the last place of its dimension gets a whole tile in every pass. Instance 0 stands for all; so
-    if several units work in the last pass, all of its tiles are whole.
+    if several units work in the last pass, all of its tiles are whole. Where a tile stands for several up to the
+    ``largest``, words are those of the one that has the least. An extent of 0 is not known yet.
     """
     levels, dims = factors.shape
     parent, child = int(crossing[PARENT]), int(crossing[CHILD])
@@ -346,26 +347,27 @@ def refine_crossing(
     outside = np.ones(dims, np.int64)
     linkless = crossing[LINKLESS] > 0
     for d in range(dims):
-        boxes = -(-bounds[d] // extent[d])
+        known = extent[d] > 0
+        boxes = -(-bounds[d] // extent[d]) if known else 2
         beyond = 1
         for level in range(child + 2, levels):
             beyond *= factors[level, d]
         fan = factors[child + 1, d]
         if not relevant[d]:
-            if boxes < fan:
+            if boxes < fan and (known or idle[child + 1, d]):
                 filled *= boxes / fan
             continue
         if mate[d] >= 0:
             outside[d] = beyond * (fan if linkless else 1)
             continue
         spared *= bounds[d]
-        last = (bounds[d] - 1) % extent[d] + 1
-        left, tile, known = boxes, extent[d], True
+        left, tile, whole = boxes, largest[d], False
+        words = -(-bounds[d] // beyond)
+        least = (-(-boxes // beyond) - 1) * tile + bounds[d] - (boxes - 1) * tile if known else words
         for level in range(child + 1, levels):
             factor = factors[level, d]
             if factor > 1:
-                if known and (left - 1) % factor > 0:
-                    last = extent[d]
+                whole = whole or (known and (left - 1) % factor > 0)
                 if not idle[level, d]:
                     # The box of all units against that of one; they are at least one tile short of their number.
                     spared *= tile / min(factor * tile, bounds[d]) if known else 1.0 / (factor - 1)
@@ -373,7 +375,7 @@ def refine_crossing(
                 tile *= factor
             slot = slots[level, d]
             known = known and (slot[FIXED] == 1 or (slot[FIXED] == 0 and slot[MOST] == 1))
-        words = max((-(-boxes // beyond) - 1) * extent[d] + last, -(-bounds[d] // beyond))
+        words = max(words, -(-boxes // beyond) * extent[d] if whole else least)
         asked *= words
         filled *= words / fan
     for d in range(dims):
@@ -389,7 +391,7 @@ def refine_crossing(
             if not relevant[d] and not idle[child + 1, d]:
                 filled /= factors[child + 1, d]
     crossing[ASKED], crossing[FILLED] = asked, filled
-    crossing[SPARED_CHILD] = min(crossing[SPARED_CHILD], spared)
+    crossing[SPARED_CHILD] = spared
     fill_line(spec, instances, crossing, read_write, elided)
     return max(0.0, float(crossing[ONCE_PJ] - crossing[ROOT_PJ]))
 
@@ -424,17 +426,20 @@ def fill_halos(
             continue
         words = tiled_words(bounds, step, units, extent, a, b)
         side = 1.0 + step[a] * (spread[a] * largest[a] - 1) + step[b] * (spread[b] * largest[b] - 1)
-        again = 1.0
-        if spread[a] * spread[b] == 1:
-            again = np.inf
-            # An instance outside of which nothing is unrolled sees so many tiles, no more.
-            for most_a in range(1 if alone[a] else 2):
-                for most_b in range(1 if alone[b] else 2):
-                    n_a = float(share[a] if most_a else min(inner[a], share[a]))
-                    n_b = float(share[b] if most_b else min(inner[b], share[b]))
-                    sides = step[a] * (share[a] - n_a) * n_b + step[b] * (share[b] - n_b) * n_a + n_a * n_b
-                    again = min(again, sides / words)
-            again = max(1.0, again)
+        step_a, step_b = step[a], step[b]
+        if spread[a] * spread[b] > 1:
+            # The boxes of all units together may have gaps.
+            step_a = min(step[a], share[b]) if step[b] == 1 and alone[b] and inner[b] == 1 else 1
+            step_b = min(step[b], share[a]) if step[a] == 1 and alone[a] and inner[a] == 1 else 1
+        again = np.inf
+        # An instance outside of which nothing is unrolled sees so many tiles, no more.
+        for most_a in range(1 if alone[a] else 2):
+            for most_b in range(1 if alone[b] else 2):
+                n_a = float(share[a] if most_a else min(inner[a], share[a]))
+                n_b = float(share[b] if most_b else min(inner[b], share[b]))
+                sides = step_a * (share[a] - n_a) * n_b + step_b * (share[b] - n_b) * n_a + n_a * n_b
+                again = min(again, sides / words)
+        again = max(1.0, again)
         for d in (a, b):
             halos[d, AGAIN] = again
             halos[d, BOX] = min(1.0, side / words)

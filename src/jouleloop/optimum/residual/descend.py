@@ -12,20 +12,28 @@ from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints, Nes
 from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS
 from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.bound import CHILD, FIXED, LEAST, MOST, bound_unrolling
-from jouleloop.optimum.residual.leaf import refine, tile_words, try_leaf
+from jouleloop.optimum.residual.leaf import foresee, refine, tile_words, try_leaf
 from jouleloop.optimum.residual.state import SLACK, Best, Design, Unrolled, Walk
 
 
 @njit
-def _most_outside(slots: Ints, factors: Ints, bounds: Ints) -> Ints:
-    """Return by level and dimension how often all loops outside that level can run at most."""
+def passes_outside(slots: Ints, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints]:
+    """Return by level and dimension how often all loops outside that level run at least and at most."""
     levels, dims = factors.shape
-    most = np.ones((levels, dims), np.int64)
+    least, most = np.ones((levels, dims), np.int64), np.ones((levels, dims), np.int64)
     for level in range(levels - 2, -1, -1):
         for d in range(dims):
-            here = slots[level + 1, d, FIXED] or slots[level + 1, d, MOST]
-            most[level, d] = min(most[level + 1, d] * here * factors[level + 1, d], bounds[d])
-    return most
+            slot, factor = slots[level + 1, d], factors[level + 1, d]
+            high = min(most[level + 1, d] * (slot[FIXED] or slot[MOST]), bounds[d])
+            end = slot[FIXED] or slot[LEAST]
+            low = max((least[level + 1, d] - 1) * end + 1, min(end, 2) if slot[FIXED] else end)
+            if idle[level + 1, d]:
+                # Some units are never used, so there is one pass.
+                low, high = 2 if low == 1 else factor, factor - 1
+            elif factor > 1:
+                low, high = max((low - 1) * factor + 1, factor), min(high * factor, bounds[d])
+            least[level, d], most[level, d] = low, high
+    return least, most
 
 
 @njit
@@ -48,7 +56,9 @@ def _next_factor(slots: Ints, factors: Ints) -> Ints:
 
 
 @njit
-def list_ends(slot: Ints, passes: int, most: int, most_outside: int, factor: int, found: Ints, largest: Ints) -> int:
+def list_ends(
+    slot: Ints, passes: int, most: int, least_outside: int, most_outside: int, factor: int, found: Ints, largest: Ints
+) -> int:
     """Write the ends that a loop with so many passes may have, ascending; return their number.
 
     Ends above the passes change nothing but the cycles. A loop that leaves passes outside needs somebody who makes
@@ -56,13 +66,12 @@ def list_ends(slot: Ints, passes: int, most: int, most_outside: int, factor: int
     counts, and the one whose last run is a single iteration. Not so where the last pass is done by one instance of
     those unrolled next to the loop (``factor``, see `_next_factor`; -1 where every end counts).
 
-    ``most``: the largest for which there is room; ``largest``: beside each end the largest that leaves as many passes;
-    ``factor`` -2: only the least of them counts.
+    ``most``: the largest for which there is room; ``least_outside`` and ``most_outside``: see `passes_outside`;
+    ``largest``: beside each end the largest that leaves as many passes; ``factor`` -2: only the least of them counts.
     """
-    idle = factor != 1 and factor >= 0
     if slot[FIXED] > 0:
         left = -(-passes // slot[FIXED])
-        if (slot[FIXED] > 1 and passes < 2) or left > most_outside or (left == 1 and idle):
+        if (slot[FIXED] > 1 and passes < 2) or not least_outside <= left <= most_outside:
             return 0
         found[0], largest[0] = slot[FIXED], slot[FIXED]
         return 1
@@ -71,7 +80,7 @@ def list_ends(slot: Ints, passes: int, most: int, most_outside: int, factor: int
     number = 0
     while end <= high:
         left = -(-passes // end)
-        if left == 1 and idle:
+        if left < least_outside:
             break
         last = min(high, (passes - 1) // (left - 1)) if left > 1 else high
         if factor == -2:
@@ -98,23 +107,26 @@ def _most_room(
 ) -> int:
     """Return the largest end of a dimension for which a level has room, whatever ends the next dimensions have.
 
-    ``extent`` are the tiles inside the level, ``ends`` those of the dimensions before; ``room`` and ``size`` are room
-    to work in.
+    A dimension moves one rank of a data space at most, so words grow by as many with every end, but for the last one,
+    which may be cut at the bound. ``extent`` are the tiles inside the level, ``ends`` those of the dimensions before;
+    ``room`` and ``size`` are room to work in.
     """
-    if design.spec[level, CAPACITY] == np.inf:
+    capacity = design.spec[level, CAPACITY]
+    if capacity == np.inf or design.slots[level, d, FIXED] > 0 or design.slots[level, d, MOST] == 1:
         return passes
     for e in range(ends.shape[0]):
         least = max(design.slots[level, e, FIXED], design.slots[level, e, LEAST])
         room[e] = extent[e] * factors[e] * (ends[e] if e < d else least)
-    low, high = 0, passes
-    while low < high:
-        middle = (low + high + 1) // 2
-        room[d] = extent[d] * factors[d] * middle
-        if tile_words(design, level, room, size) <= design.spec[level, CAPACITY]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    unit = extent[d] * factors[d]
+    room[d] = unit * passes
+    if tile_words(design, level, room, size) <= capacity:
+        return passes
+    room[d] = unit
+    least = tile_words(design, level, room, size)
+    if least > capacity or passes <= 2:
+        return 1 if least <= capacity else 0
+    room[d] = 2 * unit
+    return min(passes - 1, 1 + int((capacity - least) // (tile_words(design, level, room, size) - least)))
 
 
 @njit
@@ -133,7 +145,7 @@ def descend(
     bounds = design.layer.bounds
     levels, dims = unrolled.factors.shape
     slots, factors = design.slots, unrolled.factors
-    most_outside = _most_outside(slots, factors, bounds)
+    least_outside, most_outside = passes_outside(slots, factors, unrolled.idle, bounds)
     factor_outside = _next_factor(slots, factors)
     windows = design.mate.max() >= 0
     for level in range(levels):
@@ -181,8 +193,10 @@ def descend(
                         for i in range(counts[v]):
                             pending[level, v, i] = pending[level, v, i] or crossings[v, i, CHILD] == level - 1
                 least_pj = entered_pj[level]
+                if level == 0 or has_choice[level - 1]:
+                    least_pj += foresee(design, unrolled, ends, level, room, size)
                 # Where no loop can stand nothing is to be decided.
-                if has_choice[level]:
+                if has_choice[level] and least_pj < best.value[0] * (1.0 - SLACK):
                     least_pj += ahead_pj(
                         design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
                         ends.least[level], passes[level], inner, rest, ends.used, False,
@@ -203,8 +217,8 @@ def descend(
                 design, level, d, passes[level, d], factors[level], ends.least[level], extent[level], room, size
             )
             open_ends[level, d] = list_ends(
-                slots[level, d], passes[level, d], most, most_outside[level, d], factor_outside[level, d],
-                walk.listed[level, d], walk.largest[level, d],
+                slots[level, d], passes[level, d], most, least_outside[level, d], most_outside[level, d],
+                factor_outside[level, d], walk.listed[level, d], walk.largest[level, d],
             )  # fmt: skip
         if open_ends[level, d] == 0:
             d -= 1

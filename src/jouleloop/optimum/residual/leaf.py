@@ -21,7 +21,9 @@ from jouleloop.model.residual import has_residuals
 from jouleloop.optimum.arrays import TICKS, VISITED
 from jouleloop.optimum.residual.bound import (
     CHILD,
+    FIXED,
     LINKLESS,
+    MOST,
     ONCE_PJ,
     RANK,
     ROOT_PJ,
@@ -76,13 +78,45 @@ def refine(design: Design, unrolled: Unrolled, ends: Ends, level: int, inner: In
                 crossing[LINKLESS] = 0.0 if linked else 1.0
             more_pj += refine_crossing(
                 bounds, design.relevant[v], design.mate[v], design.step[v], design.layer.read_write[v], design.spec,
-                design.elided, unrolled.factors, unrolled.idle, design.slots, extent, unrolled.instances, crossing,
+                design.elided, unrolled.factors, unrolled.idle, design.slots, extent, largest, unrolled.instances,
+                crossing,
             )  # fmt: skip
             if windows:
                 fill_halos(
                     bounds, design.mate[v], design.step[v], unrolled.factors, extent, largest, inner, crossing,
                     unrolled.halos[v, i],
                 )  # fmt: skip
+    return more_pj
+
+
+@njit
+def foresee(design: Design, unrolled: Unrolled, ends: Ends, level: int, tile: Ints, largest: Ints) -> float:
+    """Return by how much [pJ] crossings into levels from ``level`` outward cost more than before any end was known.
+
+    Their tiles are known along dimensions that no loop between may change. ``tile`` and ``largest`` are room to work
+    in. What is written of the crossings is renewed when all of their tiles are known.
+    """
+    bounds, slots, factors = design.layer.bounds, design.slots, unrolled.factors
+    more_pj = 0.0
+    for v in range(design.relevant.shape[0]):
+        # What windows cost depends on tiles along both dimensions.
+        for i in range(unrolled.counts[v] if design.mate[v].max() < 0 else 0):
+            crossing = unrolled.crossings[v, i]
+            child = int(crossing[CHILD])
+            if child < level:
+                continue
+            for d in range(bounds.shape[0]):
+                tile[d], largest[d] = ends.extent[level, d], ends.largest[level, d]
+                for inner in range(level, child + 1):
+                    end = slots[inner, d, FIXED]
+                    if end == 0 and slots[inner, d, MOST] == 1:
+                        end = 1
+                    tile[d] *= factors[inner, d] * end
+                    largest[d] *= factors[inner, d] * end
+            more_pj += refine_crossing(
+                bounds, design.relevant[v], design.mate[v], design.step[v], design.layer.read_write[v], design.spec,
+                design.elided, factors, unrolled.idle, slots, tile, largest, unrolled.instances, crossing,
+            )  # fmt: skip
     return more_pj
 
 
@@ -200,7 +234,7 @@ def _try_orders(
     unrolled_inside = False
     for d in range(dims):
         unrolled_inside = unrolled_inside or unrolled.factors[0, d] > 1
-    rest, saving = np.empty(dims, np.int64), np.empty(dims, np.bool_)
+    rest, number = np.empty(dims, np.int64), np.empty(dims, np.int64)
     sure_pj = np.empty(levels + 1)
     level, found, enter = levels - 1, False, True
     sure_pj[levels] = base_pj
@@ -209,11 +243,11 @@ def _try_orders(
         if enter:
             _first_order(design.slots, level, ends.least[level], nest)
         else:
-            number = nest.counts[level, TEMPORAL]
+            several = nest.counts[level, TEMPORAL]
             # Where nothing is unrolled inside the innermost loops, their order is nobody's matter.
-            more = (level > 0 or unrolled_inside) and _next_order(loops, number)
-            while more and not _order_allowed(design.slots, level, loops, number):
-                more = _next_order(loops, number)
+            more = (level > 0 or unrolled_inside) and _next_order(loops, several)
+            while more and not _order_allowed(design.slots, level, loops, several):
+                more = _next_order(loops, several)
             if not more:
                 level += 1
                 continue
@@ -223,7 +257,7 @@ def _try_orders(
             sure_pj[level] += ordered_pj(
                 design.spec, design.layer.read_write, design.elided, design.relevant, design.mate, unrolled.instances,
                 unrolled.counts, unrolled.crossings, unrolled.halos, nest, level - 1,
-                ends.passes, ends.least, ends.largest_end, ends.beyond, ends.used[level], rest, saving,
+                ends.passes, ends.least, ends.largest_end, ends.beyond, ends.used[level], rest, number,
             )  # fmt: skip
         counters[TICKS] += 1
         if sure_pj[level] >= best.value[0] * (1.0 - SLACK):
