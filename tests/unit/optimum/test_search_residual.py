@@ -11,9 +11,8 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import FREE, build_mapspace
 from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.residual.bound import may_link
-from jouleloop.optimum.residual.descend import list_ends, passes_outside
+from jouleloop.optimum.residual.ends import ends_once, list_ends, passes_outside
 from jouleloop.optimum.residual.optimise import ResidualSearch, _mates, search_residuals
-from jouleloop.optimum.residual.ordered import ends_once
 from jouleloop.optimum.residual.padded import cut_short, sizes_of
 from jouleloop.optimum.residual.size import count_chains
 from jouleloop.workload.sizes import parse_layer

@@ -4,16 +4,7 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import DIM, TEMPORAL, Bools, Floats, Ints, NestArrays
 from jouleloop.optimum.residual.ahead import again_times
 from jouleloop.optimum.residual.bound import BOX, CHILD, LINKLESS, ONCE_PJ, OVER, crossing_pj
-
-
-@njit
-def ends_once(passes: int, least: int, most: int) -> bool:
-    """Whether the last run of a loop may be a single iteration, for one of some ends that leave as many passes."""
-    left = -(-passes // least)
-    if left < 2 or (passes - 1) % (left - 1) > 0:
-        return False
-    end = (passes - 1) // (left - 1)
-    return bool(least <= end <= most)
+from jouleloop.optimum.residual.ends import ends_once
 
 
 @njit
