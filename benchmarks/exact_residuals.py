@@ -64,7 +64,12 @@ def _stored() -> Iterator[Subject]:
         for record in read_records(path):
             problem, target = load_record(record)
             kind = "windows" if has_windows(problem) else "no windows"
-            yield f"random, {path.name.partition('.')[0]}, {kind}", problem, target, load_mapping(record, problem, target)
+            yield (
+                f"random, {path.name.partition('.')[0]}, {kind}",
+                problem,
+                target,
+                load_mapping(record, problem, target),
+            )
 
 
 def _found(results: Path) -> Iterator[Subject]:

@@ -33,7 +33,7 @@ def test_idle_units_are_paid_by_timeloop_alone() -> None:
 
 
 def test_other_ways_and_engines_are_refused() -> None:
-    with pytest.raises(InputError, match="unknown way to count.*did you mean 'exact'"):
+    with pytest.raises(InputError, match=r"unknown way to count.*did you mean 'exact'"):
         _counted("exactly")
     with pytest.raises(InputError, match="native engine alone"):
         evaluate("eyeriss", "fc:43x3", MAPPING, residuals="exact", engine="accelforge")
