@@ -19,10 +19,15 @@ sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
 
 from differential.imperfect import load_mapping, load_record  # noqa: E402
 from differential.runs import read_records  # noqa: E402
+from jouleloop.api.layers import problem_of  # noqa: E402
+from jouleloop.api.project import load_target  # noqa: E402
+from jouleloop.columns import read_table  # noqa: E402
 from jouleloop.errors import MappingError  # noqa: E402
+from jouleloop.mapping.compact import parse_compact, parse_kept  # noqa: E402
 from jouleloop.model.evaluate import evaluate_mapping  # noqa: E402
 from jouleloop.model.exact_evaluation import evaluate_exactly  # noqa: E402
 from jouleloop.model.semantics import has_windows  # noqa: E402
+from jouleloop.tables.layouts import ENERGIES  # noqa: E402
 
 #: A mapping of a problem on a target, and the set it is shown in.
 Subject = tuple[str, Any, Any, Any]
@@ -73,7 +78,15 @@ def _stored() -> Iterator[Subject]:
 
 
 def _found(results: Path) -> Iterator[Subject]:
-    raise NotImplementedError(results)
+    energies, _ = read_table(results / "energies.parquet", ENERGIES)
+    for _, row in energies[energies["status"] == "ok"].iterrows():
+        mapping = parse_compact(str(row["mapping"]), parse_kept(str(row["kept"])))
+        design = str(row["architecture"]).removesuffix("_imperfect")
+        if not mapping.imperfect or design not in ("eyeriss", "simba"):
+            continue
+        problem = problem_of(str(row["layer"]))
+        target = load_target(design, semantics="timeloop-3.0.3", constraints="none").for_shape(problem.shape)
+        yield f"best, {row['sweep']}, {design}", problem, target, mapping
 
 
 if __name__ == "__main__":
