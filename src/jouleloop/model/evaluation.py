@@ -58,7 +58,10 @@ class NetworkStats:
     ingress
         (multicast factor, scatter factor, words) of each group of transfers.
     energy_pj
-        Of wires, routers, links and ingresses, over all instances, in pJ.
+        Over all instances, in pJ.
+    kind
+        What the network is, see `jouleloop.arch.architecture.Network`; a tree tells its additions alone, as does
+        Timeloop, and what a table charges has no links.
     """
 
     fanout: int
@@ -66,6 +69,7 @@ class NetworkStats:
     link_transfers: float
     reductions: float
     energy_pj: float = 0.0
+    kind: str = "mesh"
 
 
 @dataclass(frozen=True)
@@ -77,7 +81,8 @@ class Evaluation:
     levels
         Storage levels, outermost first.
     networks
-        By ``outer<==>inner`` and data space, for every level that fans out or whose network takes energy.
+        By ``outer<==>inner`` and data space, for every level that fans out or whose network takes energy; what words
+        come back on, where that is another network, by ``outer<==>inner back``.
     compute_instances, computes, compute_energy_pj
         Utilized units, multiply-accumulate operations, their energy in pJ.
     cycles, utilization, energy_pj
