@@ -6,7 +6,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.change import change
-from jouleloop.arch.networks import charged_networks, connect_networks
+from jouleloop.arch.networks import connect_networks
 from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
 from jouleloop.documents.load import load_document
@@ -135,7 +135,6 @@ def architecture_from(
         constraints=tuple(found_nodes.constraints),
         fanout_names=found_nodes.fanout_names,
         components=component_classes(data) or (),
-        networks=charged_networks(levels, found_nodes.networks),
         plain=plain,
     )
 

@@ -280,6 +280,8 @@ def further(
 def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
     """Fill the bound tables of one unrolling, from the innermost level outward.
 
+    Where nothing is left inside a boundary, of the tables outside only the entries of the whole tile are written.
+
     ``certain_pj`` is what any mapping costs besides what crosses boundaries.
     """
     # What is left of the limit for a boundary and all further in: outside, every word comes in once.
@@ -306,6 +308,8 @@ def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
     several = np.empty((digits + 1, MAX_PRIMES), np.int64)
     # Whether anything fits inside a tile: most tiles are too large for the inner levels, and nothing is priced there.
     open_tile = np.empty(points, np.bool_)
+    # By dimension: whether anything is left where the innermost loop outside a boundary is over it.
+    left = np.zeros(dims, np.bool_)
     point = first_tile(anything, grid.axis, index)
     while point >= 0:
         fits = True
@@ -319,13 +323,16 @@ def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
         if 1 < level < levels - 1 and _passes_on(case, level - 1):
             _pass_on(case, points, level, open_tile)
         else:
-            _price_boundary(case, points, level, open_tile, left_pj[level])
+            left[:] = False
+            if not _price_boundary(case, points, level, open_tile, left_pj[level], left):
+                ahead[levels - 1, 0] = ahead[levels - 1, points] = np.inf
+                return
         ahead[level, 1 : 1 + points] = np.inf
         for k in range(kinds if level < levels - 1 else 0):
             first = grid.base[level, dims + k]
             enter[first : first + grid.state[level + 1, k, dims]] = np.inf
         for j in range(dims):
-            if grid.axis[j, REST] > 1 and slots[level, j, FIXED] != 1:
+            if left[j] and slots[level, j, FIXED] != 1:
                 close(slots, grid, points, case.tables, level, j, True, line, places, several)
                 # Nothing is outside the outermost level, so no run goes on there.
                 if grid.axis[j, KIND] >= 0 and level < levels - 1:
@@ -478,10 +485,11 @@ def _pass_on(case: Case, points: int, level: int, open_tile: Bools) -> None:
 
 
 @njit
-def _price_boundary(case: Case, points: int, level: int, open_tile: Bools, left_pj: float) -> None:
+def _price_boundary(case: Case, points: int, level: int, open_tile: Bools, left_pj: float, left: Bools) -> bool:
     """Price the boundary below ``level`` and all further in, for every state; close the tiles that do not fit.
 
-    So are those that take ``left_pj`` in every state.
+    So are those that take ``left_pj`` in every state. Returns whether any tile is left, and marks in ``left`` over
+    which dimensions the innermost loop outside may be then.
     """
     dims = case.grid.axis.shape[0]
     spaces = case.keep.shape[1]
@@ -490,7 +498,7 @@ def _price_boundary(case: Case, points: int, level: int, open_tile: Bools, left_
     of_space = np.empty((4, spaces), np.int64)
     pj_of = np.empty((3, spaces))
     slide_pj = np.zeros(case.grid.divisor.shape[1])
-    _price_tiles(case, points, level, open_tile, left_pj, place, tile, of_space, pj_of, slide_pj)
+    return _price_tiles(case, points, level, open_tile, left_pj, left, place, tile, of_space, pj_of, slide_pj)
 
 
 @njit
@@ -500,13 +508,14 @@ def _price_tiles(
     level: int,
     open_tile: Bools,
     left_pj: float,
+    left: Bools,
     place: Ints,
     tile: Ints,
     of_space: Ints,
     pj_of: Floats,
     slide_pj: Floats,
-) -> None:
-    """Price a boundary, see `_price_boundary`; what comes after ``left_pj`` is work space.
+) -> bool:
+    """Price a boundary, see `_price_boundary`; what comes after ``left`` is work space.
 
     A part that makes no array counts no references, which would take most of the time here.
     """
@@ -554,6 +563,7 @@ def _price_tiles(
         if axis[j, REST] > 1:
             enter[base[level, j] : base[level, j] + weight[axis[j, KIND], dims]] = np.inf
     stay = child > 0 and passable(slots, child)
+    any_left = False
     point = first_tile(sole, axis, index)
     for n in range(weight[-1, dims]):
         if n > 0:
@@ -577,6 +587,11 @@ def _price_tiles(
             for v in range(spaces):
                 if crossed[v] == 1:
                     ahead[level, 0] += moving_pj[v]
+            if ahead[level, 0] < left_pj:
+                any_left = True
+            else:
+                ahead[level, 0] = np.inf
+                open_tile[point] = passes[level, point] = False
             continue
         found = False
         for j in range(dims):
@@ -670,9 +685,11 @@ def _price_tiles(
                         value += least_pj
                     if value < left_pj:
                         enter[base[level, j] + state] = value
-                        found = True
+                        found = left[j] = True
                 if whole:
                     break
                 state = _next_start(axis, sole, pair_of, weight, index, kind, start, state)
+        any_left = any_left or found
         if not found:
             open_tile[point] = passes[level, point] = False
+    return any_left

@@ -58,7 +58,7 @@ class ResidualSearch:
         problem = space.problem
         self.space = space
         self.problem = problem
-        if any(level.wired for level in space.arch.levels):
+        if costs.wired(space.arch):
             raise InputError(Fault("no proven search of imperfect factors with energy of networks", field="wires"))
         if space.min_parallelism:
             raise InputError(
