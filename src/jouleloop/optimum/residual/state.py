@@ -197,7 +197,8 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
     if (design.mate >= 0).any():
         factor[:] = -2
     has_choice = ((design.slots[:, :, FIXED] == 0) & (design.slots[:, :, MOST] > 1)).any(axis=1)
-    free = Room(*(np.zeros(dims, np.int64) for _ in range(4)), np.zeros(levels, np.int64), np.zeros(levels + 1))
+    inner, rest, size, tile = np.zeros((4, dims), np.int64)
+    free = Room(inner, rest, size, tile, np.zeros(levels, np.int64), np.zeros(levels + 1))
     left, entered_pj = np.zeros_like(one), np.zeros(levels)
     return Walk(
         place, ends, room, room.copy(), left, least, most, factor, has_choice, bound_pj, entered_pj, pending, free
