@@ -16,5 +16,4 @@ with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
     run = RunTables(study, Path("results"), list(study.config.architectures))
     kinds = [kind for kind in FIGURES if kind.name in snakemake.params.captions]
-    # Where what runs beside it has come to its end, its core is of use here.
-    draw_all(kinds, run, Path("results/figures"), study.config.outputs.figure_formats, snakemake.threads + 1)
+    draw_all(kinds, run, Path("results/figures"), study.config.outputs.figure_formats, snakemake.threads)

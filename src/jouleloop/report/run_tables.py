@@ -69,8 +69,8 @@ class RunTables:
         return rows_of(self.energies, [self.sweep(sweep)])
 
     def content(self, layout: Layout, sweeps: Sequence[str]) -> str:
-        """Return a digest of the rows of a table that belong to sweeps or networks."""
-        table = self.table(layout)
+        """Return a digest of the rows of a table that belong to sweeps or networks, without the keys of results."""
+        table = self.table(layout).drop(columns="key", errors="ignore")
         of = next((name for name in ("sweep", "network") if name in table.columns), None)
         rows = table if of is None else table[table[of].isin(sweeps)]
         state = hashlib.sha256(repr(list(rows.dtypes.items())).encode())

@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from jouleloop.columns import write_table
-from jouleloop.config.load import Study
-from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import write_text
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
-from jouleloop.stats.expected import growth_named
-from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.options import StatisticsOptions
-from jouleloop.tables.energies import layer_table
 from jouleloop.workload.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -51,25 +46,6 @@ def _response_growth(sweep: Sweep) -> dict[str, str]:
     else:
         stated = {}
     return stated | given
-
-
-def check_growth(study: Study) -> None:
-    """Raise `InputError` where the variable or growth of any sweep is none; the faults of all sweeps together."""
-    check_sweeps(study.tested)
-
-
-def check_sweeps(sweeps: Iterable[Sweep]) -> None:
-    """Do the same for ``sweeps``; networks have no growth."""
-    faults: list[Fault] = []
-    for sweep in sweeps:
-        if sweep.is_network:
-            continue
-        try:
-            for name in (sweep.expected, *dict(sweep.response_growth).values()):
-                growth_named(name).regressors(evaluate_variable(sweep.variable, layer_table(sweep)))
-        except InputError as error:
-            faults += error.at(sweep.source).faults
-    raise_all(faults)
 
 
 def rows_of(energies: pd.DataFrame, sweeps: Iterable[Sweep]) -> pd.DataFrame:
