@@ -47,8 +47,8 @@ def evaluate_exactly(
 ) -> Evaluation:
     """Return accesses, energy and cycles of one mapping by exact counts.
 
-    Accesses are means over the instances that the mapping names, and need not be whole; nor are vectors rounded up.
-    Networks are left out, as no energy is counted in them.
+    Accesses are means over the instances that the mapping names, and need not be whole; vectors are rounded up over all
+    instances. Networks are left out, as no energy is counted in them.
 
     Raises
     ------
@@ -77,19 +77,19 @@ def evaluate_exactly(
     counts = [_counts(layer, nest, loops, v, elided=elided) for v in range(len(problem.data_spaces))]
     for index in range(len(arch.levels)):
         ratio = [0.0, 0.0]
-        clusters = min(float(instances[index]), spec[index, CLUSTERS])
+        clusters = min(float(instances[index]), float(spec[index, CLUSTERS]))
         data = {}
         for v, space in enumerate(problem.data_spaces):
             if not nest.keep[index, v]:
                 continue
-            reads, updates, fills, seen = (value / instances[index] for value in counts[v][index])
-            vectors = [value / spec[index, BLOCK_WORDS] for value in (reads, fills, updates)]
-            prices = spec[index, [READ_PJ, WRITE_PJ, UPDATE_PJ]].tolist()
-            energy = sum(price * number for price, number in zip(prices, vectors, strict=True)) * clusters
+            reads, updates, fills, seen = (_mean(value, instances[index]) for value in counts[v][index])
+            vectors = [math.ceil(value / spec[index, BLOCK_WORDS]) for value in counts[v][index]]
+            prices = spec[index, [READ_PJ, UPDATE_PJ, WRITE_PJ]].tolist()
+            all_pj = sum(price * number for price, number in zip(prices, vectors, strict=False))
             ratio = [ratio[0] + reads / steps, ratio[1] + (fills + updates) / steps]
             data[space.name] = DataStats(
                 int(tiles[index, v]), seen, instances[index], int(clusters), reads, updates, fills,
-                reads if space.read_write else 0, energy,
+                reads if space.read_write else 0, all_pj * clusters / instances[index],
             )  # fmt: skip
         limits = spec[index, [READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH]].tolist()
         rates = zip(limits, (*ratio, sum(ratio)), strict=True)
@@ -110,6 +110,11 @@ def evaluate_exactly(
         utilization=computes / arch.compute.instances / cycles,
         energy_pj=compute_pj + sum(level.energy_pj for level in found),
     )
+
+
+def _mean(count: int, instances: int) -> float:
+    """Return the mean, whole where it is."""
+    return count // instances if count % instances == 0 else count / instances
 
 
 def _unrolled(nest: NestArrays, first: int) -> list[int]:
