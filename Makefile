@@ -10,7 +10,8 @@ BIN := $(VENV)/bin
 # Versions and hashes of all that is installed. `make LOCK=` takes the newest that pyproject.toml allows instead.
 LOCK ?= requirements
 PIP := -m pip install --quiet --disable-pip-version-check
-LOCKED := $(PIP) --require-hashes -r
+# A lock is complete. Python compiles what is imported, when it is: less than what is installed.
+LOCKED := $(PIP) --no-deps --no-compile --require-hashes -r
 RELEASE := .venv-release
 CORES ?= all
 

@@ -13,7 +13,9 @@ include: "workflow/rules/common.smk"
 
 
 onstart:
-    checked(lambda: PLAN.begin(workflow.overwrite_configfiles))
+    checked(
+        lambda: PLAN.begin(workflow.overwrite_configfiles, searches=searches_here())
+    )
 
 
 onsuccess:
@@ -46,5 +48,4 @@ include: "workflow/rules/timeloop.smk"
 include: "workflow/rules/crosscheck.smk"
 include: "workflow/rules/analyse.smk"
 include: "workflow/rules/figures.smk"
-include: "workflow/rules/report.smk"
 include: "workflow/rules/theory.smk"

@@ -91,6 +91,7 @@ class Draw:
         wired: bool = False,
         named: bool = False,
         meshes: bool = False,
+        ways: bool = False,
     ) -> None:
         self.random = random.Random(number)
         self.left: dict[str, int] = {}
@@ -122,6 +123,8 @@ class Draw:
             self.name_networks(local, tables)
         if meshes:
             self.name_meshes(local, later=storage_tables is LATER_TABLES)
+        if ways:
+            self.name_both_ways(local, tables, later=storage_tables is LATER_TABLES)
         for directive in self.documents["mapping"]["mapping"] if keywords else ():
             for key in (keywords or {})[directive["type"]]:
                 named = [space for space in self.spaces if self.maybe(0.3)]
@@ -142,6 +145,57 @@ class Draw:
                     attributes = {"action_name": "transfer", "datawidth": 16}
                     local.append({"name": name, "class": "SimpleMulticast", "attributes": attributes})
                     tables.append({"name": f"system.{name}", "actions": [{"name": "transfer", "energy": 0}]})
+
+    def name_both_ways(self, local: list[dict[str, Any]], tables: list[dict[str, Any]], *, later: bool) -> None:
+        """Put networks of any class between levels, most with one for each way, called as Timeloop calls its own."""
+        nodes = list(local)
+        for outer, inner in itertools.pairwise(nodes):
+            classes = self.random.choice(
+                (
+                    *[("XY_NoC", "Legacy"), ("XY_NoC", "ReductionTree"), ("SimpleMulticast", "ReductionTree")] * 3,
+                    *[("SimpleMulticast", ""), ("SimpleMulticast", "SimpleMulticast"), ("SimpleMulticast", "Legacy")]
+                    * 2,
+                    *[(None, "Legacy"), (None, "ReductionTree"), (None, "SimpleMulticast"), (None, None)],
+                    *[("Legacy", ""), ("XY_NoC", None), ("SimpleMulticast", None), ("ReductionTree", "Legacy")],
+                )
+            )
+            into, back = (
+                ("network_operand", "network_result") if inner is nodes[-1] else ("network_fill", "network_drain")
+            )
+            name = " <==> ".join(str(item["name"]).partition("[")[0] for item in (outer, inner))
+            if classes[0] is not None:
+                outer["attributes"]["network_read"] = inner["attributes"][into] = name
+                self.network(name, classes[0], local, tables, later=later)
+            if classes[1] is not None:
+                again = name if classes[1] == "" else f"{name} back"
+                outer["attributes"]["network_update"] = inner["attributes"][back] = again
+                if classes[1]:
+                    self.network(again, classes[1], local, tables, later=later)
+
+    def network(
+        self, name: str, klass: str, local: list[dict[str, Any]], tables: list[dict[str, Any]], *, later: bool
+    ) -> None:
+        """Add a network that takes energy, by its attributes or by a table."""
+        drawn: dict[str, Any] = {}
+        if klass in ("XY_NoC", "Legacy"):
+            drawn |= {key: self.random.choice(values) for key, values in WIRES.items() if self.maybe(0.4)}
+            drawn |= {"tile-width": 50} if "wire-energy" in drawn and "tile-width" not in drawn else {}
+            if later and "network-word-bits" in drawn:
+                drawn["network_word_bits"] = drawn.pop("network-word-bits")
+        elif klass == "ReductionTree":
+            drawn |= {"adder-energy": self.random.choice((0.5, 3.25)), "datawidth": 16}
+        else:
+            drawn |= {"action_name": "transfer", "multicast_factor_argument": "n"}
+            drawn |= {"per_datatype_ERT": True} if self.maybe(0.4) else {}
+            actions = [f"transfer_{v}" for v in self.spaces] if "per_datatype_ERT" in drawn else ["transfer"]
+            entries = []
+            for action in actions:
+                if self.maybe(0.1):
+                    continue
+                factors = self.random.choice(([1], [1, 2, 3, 4, 6, 8], [2, 4, 2]))
+                entries += [{"name": action, "arguments": {"n": n}, "energy": n * 0.5} for n in factors]
+            tables.append({"name": f"system.{name}", "actions": entries})
+        local.append({"name": name, "class": klass, "attributes": drawn})
 
     def name_meshes(self, local: list[dict[str, Any]], *, later: bool) -> None:
         """Put meshes with energies between levels: one for both ways, called as Timeloop calls its own."""
@@ -312,6 +366,7 @@ def main() -> int:
     parser.add_argument("--wired", action="store_true", help="let networks take energy")
     parser.add_argument("--named", action="store_true", help="let levels name networks")
     parser.add_argument("--meshes", action="store_true", help="let levels name networks that take energy")
+    parser.add_argument("--ways", action="store_true", help="let levels name a network for each way, of any class")
     parser.add_argument("--store", type=Path, help="JSON file (.xz) for what Timeloop says of every design")
     given = parser.parse_args()
     stored: dict[int, Any] = {}
@@ -322,7 +377,8 @@ def main() -> int:
     tally: collections.Counter[str] = collections.Counter()
     fields = 0
     for number in range(given.first, given.first + given.count):
-        documents = Draw(number, tables, keywords, wired=given.wired, named=given.named, meshes=given.meshes).documents
+        kinds = {key: getattr(given, key) for key in ("wired", "named", "meshes", "ways")}
+        documents = Draw(number, tables, keywords, **kinds).documents
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)
             for file, data in documents.items():

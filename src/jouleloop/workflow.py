@@ -19,13 +19,16 @@ from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
+from jouleloop.study.kernels import compile_kernels, compiled
 from jouleloop.study.keys import digest
 from jouleloop.study.occupied import claim
 from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
 from jouleloop.study.runlog import LOGS, start_run
 from jouleloop.study.summary import finish_run
 from jouleloop.study.variants import points_digest
+from jouleloop.tables.layers import check_sweeps
 from jouleloop.tables.layouts import (
+    BUFFER_GROWTH,
     CROSSCHECK,
     CROSSCHECK_SUMMARY,
     ENERGIES,
@@ -80,6 +83,7 @@ class Workflow:
         self._kills = group_kills()
         self.study: Study = load_study(data, progress=_say)
         check_engines(self.study.config)
+        check_sweeps(self.study.tested)
         self.config = self.study.config
         self._targets = targets_of(self.study)
         self.architectures = list(self.config.architectures)
@@ -193,16 +197,39 @@ class Workflow:
 
     # -- targets -------------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def derived(self) -> list[Layout]:
+        """The tables that a run makes of the table of energies."""
+        study = self.study
+        tested = (FITS, VERDICTS, RESIDUALS, LEFT_OUT, LAWS, LAW_POINTS, LAW_TERMS) if study.tested else ()
+        bounded = bool(study.tested) or any(THEORY_RATIO in kind.needs for kind in self.figure_kinds())
+        return [
+            *((THEORY_RATIO, BUFFER_GROWTH) if bounded else ()),
+            *tested,
+            *([NETWORKS] if study.networks else []),
+            *([THEORY_CONV_ENERGY] if any(sweep.kind == "conv" for sweep in study.tested) else []),
+        ]
+
     @property
-    def reported_files(self) -> list[str]:
-        """The tables that the HTML report is made of."""
-        tested = (FITS, VERDICTS, RESIDUALS, LEFT_OUT, THEORY_RATIO, LAWS, LAW_POINTS) if self.study.tested else ()
-        return parquet(
-            *(ENERGIES, *tested),
+    def further(self) -> list[Layout]:
+        """The tables that figures and the page show beside those, and that rules of their own make."""
+        return [
             *([SEARCH_NOISE] if self.config.outputs.search_noise else []),
             *([PUBLISHED] if self._compared else []),
-            *([NETWORKS] if self.study.networks else []),
-        )
+        ]
+
+    @property
+    def shown(self) -> list[str]:
+        """What the page shows, by name; nothing where there is no page."""
+        if not self.study.tested and not self.study.networks:
+            return []
+        return [*(layout.file for layout in (*self.derived, *self.further)), "summary.json"]
+
+    @property
+    def derived_files(self) -> list[str]:
+        """What a run makes of its tables besides tables and figures: the verdicts in words, and the page."""
+        found = [f"{RESULTS}/verdicts.txt"] if self.study.tested else []
+        return found + ([f"{RESULTS}/report.html"] if self.shown else [])
 
     @cached_property
     def _compared(self) -> bool:
@@ -212,17 +239,10 @@ class Workflow:
     @cached_property
     def targets(self) -> list[str]:
         """All that a run makes."""
-        outputs, study = self.config.outputs, self.study
-        tables: list[Layout] = [ENERGIES]
-        if study.tested:  # else there is no growth to test
-            tables += [FITS, VERDICTS, LAWS, LAW_TERMS, *([SEARCH_NOISE] if outputs.search_noise else [])]
-        tables += [NETWORKS] if study.networks else []
-        tables += [PUBLISHED] if self._compared else []
-        tables += [THEORY_CONV_ENERGY] if any(sweep.kind == "conv" for sweep in study.tested) else []
-        found = parquet(ENERGIES) + csv(*tables)
+        outputs = self.config.outputs
+        found = parquet(ENERGIES) + csv(ENERGIES, *self.derived, *self.further)
         found += [f"{RESULTS}/architecture/{name}.csv" for name in self.variant_sources]
-        found += [f"{RESULTS}/report.html"] if study.tested or study.networks else []
-        found += self.figure_files(always=True)
+        found += self.derived_files + self.figure_files(always=True)
         if outputs.specs:
             found += [f"{RESULTS}/specs/{arch}/{name}" for arch in self.architectures for name in self.sources]
         return found + (self.crosscheck if self.config.confirm else [])
@@ -241,16 +261,14 @@ class Workflow:
         """Return the kinds of figures that the study has any of."""
         return [kind for kind in FIGURES if kind.subjects(self.study)]
 
-    def figure_jobs(self) -> dict[str, list[FigureKind]]:
-        """Return the kinds that one job draws, by its name: imports, fonts and statistics are had once."""
-        every = self.figure_kinds()
-        found = {name: [k for k in every if k.always == always] for name, always in (("all", True), ("further", False))}
-        return {name: kinds for name, kinds in found.items() if kinds}
+    def drawn(self, *, always: bool) -> list[FigureKind]:
+        """Return the kinds of figures that one job draws: those of every run, or all others."""
+        return [kind for kind in self.figure_kinds() if kind.always == always]
 
     def figure_threads(self, cores: int | None) -> int:
-        """Return one thread a sweep, with one core left to what runs beside; a cluster has as many as are asked for."""
-        wanted = len(self.sources)
-        return max(1, wanted if cores is None else min(wanted, cores - 1))
+        """Return one thread a sweep; a cluster has as many as are asked for."""
+        wanted = max(2, len(self.sources))
+        return wanted if cores is None else min(wanted, cores)
 
     def figure_outputs(self, kind: FigureKind) -> list[tuple[dict[str, str], list[str]]]:
         """Return the files of every figure of a kind, with what it shows: labels and heading of Snakemake's report."""
@@ -265,7 +283,8 @@ class Workflow:
     def figure_inputs(self, kinds: Iterable[FigureKind]) -> list[str]:
         """Return what kinds of figures are drawn from: tables, and the files of sweeps."""
         files = {**self.sources, **self.variant_sources}
-        found = [
+        found = parquet(VERDICTS, FITS, RESIDUALS) if self.study.tested else []
+        found += [
             file
             for kind in kinds
             for file in (*parquet(*kind.needs), *(files[name] for name in kind.subjects(self.study) if name))
@@ -292,13 +311,15 @@ class Workflow:
 
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
-    def begin(self, configuration: Iterable[Path]) -> None:
+    def begin(self, configuration: Iterable[Path], *, searches: bool = False) -> None:
         """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
 
         Parameters
         ----------
         configuration
             The files named by ``--configfile``.
+        searches
+            Whether jobs of this machine will search: the kernels are compiled before, or each job would.
 
         Raises
         ------
@@ -328,6 +349,8 @@ class Workflow:
         start_run(LOGS, expected_chunks(options, points))
         for name, chunk in self._layers.items():
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
+        if searches and config.engine == "native" and not compiled():
+            compile_kernels()
 
     def end(self) -> None:
         """Show what the run did, and that memory was lacking where the system killed something for it."""

@@ -11,6 +11,8 @@ import yaml
 
 #: Documents of a case by file name, in the order in which Timeloop gets them.
 DOCUMENTS = ("arch", "problem", "constraints", "ert", "art")
+#: Classes of networks.
+NETWORKS = ("XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast")
 OBJECTIVES = ("energy", "delay", "edp")
 SEMANTICS = ("timeloop-3.0.3", "timeloop-2023-04", "timeloop-4")
 
@@ -115,6 +117,8 @@ def components(case: Case) -> list[dict[str, Any]]:
     tree, count = case.arch["architecture"], 1
     while True:
         for item in tree.get("local") or []:
+            if item["class"] in NETWORKS:
+                continue
             name, size = split_range(item["name"])
             attributes = {key.replace("-", "_"): value for key, value in (item.get("attributes") or {}).items()}
             instances = attributes.get("instances", count * size)

@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from differential.case import Case, components
+from differential.case import NETWORKS, Case, components
 from differential.native import run_search
 from differential.real import Outcome
 from differential.runs import features_of, to_record
@@ -65,7 +65,8 @@ def compare(case: Case, real: Outcome) -> Comparison:
 def wired(case: Case) -> bool:
     """Whether networks take energy."""
     keys = ("energy_per_hop", "router_energy", "energy_per_ingress")
-    return any(part["attributes"].get(key) for part in components(case) for key in keys)
+    named = any(name in str(case.arch) for name in NETWORKS)
+    return named or any(part["attributes"].get(key) for part in components(case) for key in keys)
 
 
 def judge(case: Case, real: Outcome, native: Outcome) -> str:

@@ -1,6 +1,8 @@
 """Random mappings whose loops need not divide, and what ``timeloop-model`` counts for them."""
 
 import random
+from collections import Counter
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +12,7 @@ from differential.draw import KINDS
 from differential.hardware import draw_architecture, draw_energies
 from differential.native import load
 from differential.problems import draw_problem
+from jouleloop.api.project import load_target
 from jouleloop.arch.architecture import Architecture
 from jouleloop.engines.agreement import compare_evaluations
 from jouleloop.engines.protocol import Target
@@ -119,6 +122,8 @@ def draw_layer(seed: int) -> Layer:
 
 @cache
 def _targets(design: str, semantics: str) -> TargetSet:
+    if design in DESIGNS:
+        return load_target(design, semantics=semantics, constraints="none")
     energy = ROOT / f"arch/energy/{design}-45nm-accelergy03.yaml"
     return TargetSet(TargetFiles(design, ROOT / f"arch/{design}.yaml", energy, None, "none"), semantics)
 
@@ -129,6 +134,64 @@ def load_design(design: str, layer: Layer, semantics: str) -> tuple[Problem, Tar
     return problem, _targets(design, semantics).for_shape(problem.shape)
 
 
+def _several_axes(_: Problem, mapping: Mapping) -> bool:
+    """Whether loops unrolled along X and along Y both end early."""
+    early = {
+        axis
+        for level, (_, ends) in zip(mapping.levels, mapping.residual_ends(), strict=True)
+        for (_, end, axis), residual in zip(level.spatial, ends, strict=True)
+        if residual != end
+    }
+    return len(early) == 2
+
+
+def _long_chain(_: Problem, mapping: Mapping) -> bool:
+    """Whether loops of one dimension end early at three levels or more."""
+    early = Counter(
+        dimension
+        for level, kinds in zip(mapping.levels, mapping.residual_ends(), strict=True)
+        for dimension in {
+            d for (d, end), residual in zip(level.loops, [*kinds[0], *kinds[1]], strict=True) if end != residual
+        }
+    )
+    return max(early.values()) >= 3
+
+
+def _batched_halo(problem: Problem, mapping: Mapping) -> bool:
+    """Whether samples and a strided window without dilation both have loops that end early."""
+    early = {dimension for dimension, _ in mapping.imperfect}
+    steps = dict(zip((name for name, _ in problem.shape.coefficients), problem.coefficients, strict=True))
+    strided = any(step > 1 for name, step in steps.items() if "stride" in name)
+    dilated = any(step > 1 for name, step in steps.items() if "dil" in name)
+    return "N" in early and bool(early & {"P", "Q"}) and strided and not dilated
+
+
+def _fitted(problem: Problem, target: Target, mapping: Mapping) -> Mapping:
+    """Return the mapping where every level keeps only the smallest tiles, as many as fit."""
+    counted = evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics, check_capacity=False)
+    levels = []
+    for level, stored, counts in zip(mapping.levels, target.arch.levels, counted.levels, strict=True):
+        room = stored.effective_words
+        kept = []
+        for name, stats in sorted(counts.data.items(), key=lambda item: item[1].tile_words):
+            if room is None or stats.tile_words + sum(counts.data[other].tile_words for other in kept) <= room:
+                kept.append(name)
+        levels.append(replace(level, keep=frozenset(kept)))
+    return replace(mapping, levels=tuple(levels))
+
+
+#: Kinds of mappings that random ones seldom are: what is drawn, and which of it is taken.
+CHOSEN = {
+    "axes": ("arrays", _several_axes),
+    "chains": ("wide", _long_chain),
+    "halos": ("windows", _batched_halo),
+}
+
+
+#: Further designs of the project, whose levels are too small for most mappings that are drawn.
+DESIGNS = ("gemmini", "manticore")
+
+
 def draw_evaluated(seed: int, kind: str) -> tuple[dict[str, Any], Problem, Target, Mapping] | None:
     """Return what is stored of a seed, and what it stands for.
 
@@ -137,14 +200,17 @@ def draw_evaluated(seed: int, kind: str) -> tuple[dict[str, Any], Problem, Targe
     rng = random.Random(f"imperfect mapping/{kind}/{seed}")
     try:
         record: dict[str, Any] = {"kind": kind, "seed": seed}
-        if kind in KINDS:
-            record["case"] = draw_design(seed, kind).as_json()
+        base, taken = CHOSEN.get(kind, (kind, None))
+        if base in KINDS:
+            record["case"] = draw_design(seed, base).as_json()
         else:
             record |= {"layer": draw_layer(seed).spec(), "semantics": rng.choice(SEMANTICS[:2])}
         problem, target = load_record(record)
         mapping = draw_mapping(rng, problem, target.arch)
-        if not mapping.imperfect:
+        if not mapping.imperfect or (taken is not None and not taken(problem, mapping)):
             return None
+        if kind in DESIGNS:
+            mapping = _fitted(problem, target, mapping)
         from_levels(mapping.as_json(), problem, target.arch)
         evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
     except JouleloopError:

@@ -1,7 +1,9 @@
 """Cases whose levels are told what not to reuse, and how many units to use at least."""
 
+import itertools
 import json
 import random
+from typing import Any
 
 from differential.case import Case, components, fanouts
 from differential.draw import draw_case
@@ -33,6 +35,61 @@ def draw_wired(seed: int, limit: int = 800) -> Case:
         if not node.get("subtree"):
             return Case(**{**case.as_json(), "name": f"wired-{seed}", "arch": tree})
         node = node["subtree"][0]
+
+
+def draw_named(seed: int, limit: int = 400, *, trees: bool = True) -> Case:
+    """Return a case of another kind whose levels name networks that take energy, for both ways or one each.
+
+    Without ``trees`` no network forgets to start anew (``ReductionTreeNetwork::Evaluate`` adds to what is there), so
+    the real mapper finds the optimum; in odd cases no mesh brings words back to a level that cannot add, either.
+    """
+    rng = random.Random(f"named/{seed}")
+    case = draw_case(seed, rng.choice(("general", "windows", "arrays")), limit)
+    arch, ert = json.loads(json.dumps(case.arch)), json.loads(json.dumps(case.ert))
+    spaces = [space["name"] for space in case.problem["problem"]["shape"]["data-spaces"]]
+    nodes: list[tuple[dict[str, object], list[dict[str, object]]]] = []
+    node = arch["architecture"]
+    while node:
+        nodes += [(item, node["local"]) for item in node.get("local") or []]
+        node = (node.get("subtree") or [None])[0]
+    into = ("SimpleMulticast", "XY_NoC", "Legacy", None)
+    for (outer, local), (inner, _) in itertools.pairwise(list(nodes)):
+        if rng.random() < 0.25:
+            continue
+        back = (*into, "") if "DRAM" not in str(outer["class"]) or not seed % 2 else ("SimpleMulticast",)
+        classes = rng.choice(into), rng.choice((*back, "ReductionTree") if trees else back)
+        last = inner is nodes[-1][0]
+        keys = ("network_operand", "network_result") if last else ("network_fill", "network_drain")
+        name = " <==> ".join(str(item["name"]).partition("[")[0] for item in (outer, inner))
+        names = name, name if classes[1] == "" and classes[0] is not None else f"{name} back"
+        for way, (klass, outward) in enumerate(zip(classes, ("network_read", "network_update"), strict=True)):
+            if klass is None or (way and klass == "" and classes[0] is None):
+                continue
+            for item, key in ((outer, outward), (inner, keys[way])):
+                item.setdefault("attributes", {})[key] = names[way]  # type: ignore[attr-defined]
+            if klass:
+                attributes = _network(rng, klass, spaces, ert, f"system.{names[way]}")
+                local.append({"name": names[way], "class": klass, "attributes": attributes})
+    return Case(**{**case.as_json(), "name": f"named-{seed}", "arch": arch, "ert": ert})
+
+
+def _network(rng: random.Random, klass: str, spaces: list[str], ert: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return the attributes of a network; one that a table charges has one."""
+    if klass == "ReductionTree":
+        return {"adder-energy": rng.choice((0.5, 40))}
+    if klass != "SimpleMulticast":
+        return {key: rng.choice(values) for key, values in _WIRES.items() if rng.random() < 0.4}
+    each = rng.random() < 0.4
+    factors = rng.choice(([1], [1, 2, 3, 4, 6, 8], [2, 4]))
+    scale = rng.choice((0.5, 20))
+    entries = [
+        {"name": action, "arguments": {"n": n}, "energy": scale * n}
+        for action in ([f"transfer_{space}" for space in spaces] if each else ["transfer"])
+        for n in factors
+    ]
+    ert["ERT"]["tables"].append({"name": name, "actions": entries})
+    told = {"action_name": "transfer", "multicast_factor_argument": "n"}
+    return told | ({"per_datatype_ERT": True} if each else {})
 
 
 def draw_keywords(seed: int, limit: int = 800) -> Case:

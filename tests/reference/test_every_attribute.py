@@ -104,6 +104,11 @@ def fields_of(evaluation: Evaluation) -> Fields:
 
     data = evaluation.as_json()
     data["levels"] = {level["name"]: {k: v for k, v in level.items() if k != "name"} for level in data["levels"]}
+    untold = {"mesh": (), "tree": ("fanout", "ingress", "link_transfers")}
+    for network in data["networks"].values():
+        for stats in network.values():  # what Timeloop does not tell of a class
+            for key in untold.get(stats["kind"], ("ingress", "link_transfers", "reductions")):
+                del stats[key]
     walk(data, "")
     return fields
 

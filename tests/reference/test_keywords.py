@@ -6,28 +6,33 @@ from typing import Any
 
 import pytest
 
+from differential.case import unhindered
 from differential.compare import compare
+from differential.enumerator import Enumerator
+from differential.keywords import draw_named
+from differential.native import load
 from differential.runs import from_record, read_records
 from drawn import drawn, ours, stored
 from jouleloop.api.results import breakdown_rows
+from jouleloop.arch.architecture import Network
 from jouleloop.arch.read import architecture_from
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.engines.native import NativeEngine
-from jouleloop.engines.protocol import Target
+from jouleloop.engines.protocol import SearchOptions, Target
 from jouleloop.errors import InputError, MappingError
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping, to_timeloop_mapping
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
 from jouleloop.mapspace.space import build_mapspace
-from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
 from jouleloop.optimum.certificate import certify
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.timeloop_problem import problem_from
 from paths import REFERENCE
 
 FOLDER = REFERENCE / "keywords"
-#: From these numbers on networks take energy, or levels name them.
-WIRED, NAMED, MESHES = 3000, 5000, 7000
+#: From these numbers on networks take energy, or levels name them, at last one for each way.
+WIRED, NAMED, MESHES, WAYS = 3000, 5000, 7000, 9000
 VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
@@ -38,12 +43,17 @@ def documents(number: str, semantics: str) -> dict[str, Any]:
     names = (getattr(module, name) for name in VERSIONS[semantics])
     at = int(number)
     found: dict[str, Any] = module.Draw(
-        at, *names, wired=WIRED <= at < NAMED, named=NAMED <= at < MESHES, meshes=at >= MESHES
+        at,
+        *names,
+        wired=WIRED <= at < NAMED,
+        named=NAMED <= at < MESHES,
+        meshes=MESHES <= at < WAYS,
+        ways=at >= WAYS,
     ).documents
     return found
 
 
-@pytest.mark.parametrize("kind", ["", "wired-", "named-", "meshes-"])
+@pytest.mark.parametrize("kind", ["", "wired-", "named-", "meshes-", "ways-"])
 @pytest.mark.parametrize("semantics", VERSIONS)
 def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Path) -> None:
     wrong, told, fields = [], 0, 0
@@ -70,11 +80,34 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_search_finds_the_optimum_of_the_real_mapper(part: int) -> None:
-    kinds = ("", "wired-", "outermost-")
+    kinds = ("", "wired-", "outermost-", "networks-")
     records = [r for kind in kinds for r in read_records(FOLDER / f"{kind}searches.jsonl.xz")[part::PARTS]]
     found = [compare(*from_record(record)) for record in records]
     assert [one.line() for one in found if one.verdict not in ("equal", "refused")] == []
     assert sum(one.verdict == "equal" for one in found) > 0.6 * len(found)
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_networks_of_every_class_are_searched_as_every_mapping_is_counted(part: int) -> None:
+    """The real mapper forgets no addition from one mapping to the next, so here all mappings are evaluated."""
+    equal = 0
+    for seed in range(part, 60, PARTS):
+        case = draw_named(seed, 120)
+        try:
+            problem, target = load(case)
+        except InputError:
+            continue
+        found = NativeEngine().search(problem, target, SearchOptions((case.objective,)))
+        if found.evaluation is None:
+            continue
+        mappings = list(Enumerator(case, problem, target.arch, unhindered(case)).mappings())
+        energy_pj, cycles = evaluate_many(problem, target.arch, target.costs, mappings, case.semantics)
+        least = {"energy": energy_pj, "delay": cycles, "edp": energy_pj * cycles}[case.objective].min()
+        ours = {"energy": found.evaluation.energy_pj, "delay": found.evaluation.cycles}
+        ours["edp"] = ours["energy"] * ours["delay"]
+        assert ours[case.objective] == pytest.approx(least, rel=1e-9), seed
+        equal += 1
+    assert equal > 3
 
 
 def design() -> tuple[Any, ...]:
@@ -102,7 +135,8 @@ def test_a_mapping_keeps_what_it_is_told_through_both_formats() -> None:
 
 def test_networks_have_rows_of_their_own() -> None:
     problem, arch, costs, mapping = design()
-    wires = replace(arch, levels=tuple(replace(level, hop_pj=2.0, ingress_pj=0.5) for level in arch.levels))
+    mesh = Network(hop_pj=2.0, ingress_pj=0.5)
+    wires = replace(arch, levels=tuple(replace(level, network=mesh) for level in arch.levels))
     plain, wired = (evaluate_mapping(problem, one, costs, mapping) for one in (arch, wires))
     rows = breakdown_rows(wired)
     assert sum(row["energy_pj"] for row in rows) == pytest.approx(wired.energy_pj)

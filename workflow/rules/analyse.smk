@@ -1,58 +1,33 @@
-rule theory_ratio:
-    input:
-        "results/energies.parquet",
-    output:
-        table("theory_ratio", title="theory"),
-        table("buffer_growth", title="linear growth by buffer"),
-    log:
-        "results/logs/theory_ratio.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    message:
-        "Comparing DRAM words with theory's bounds"
-    script:
-        "../../analysis/theory_ratio.py"
-
-
-rule test_growth:
+# All that follows from the table of energies by one job: what it imports and reads serves tables, figures and the page.
+rule results:
     input:
         PLAN.sources.values(),
+        PLAN.variant_sources.values(),
+        [f"results/{layout.file}.parquet" for layout in PLAN.further],
+        "results/summary.json",
         energies="results/energies.parquet",
-        theory="results/theory_ratio.parquet",
     output:
-        table("fits"),
-        table("verdicts"),
-        multiext("results/residuals", ".parquet", ".csv"),
-        multiext("results/left_out", ".parquet", ".csv"),
-        words="results/verdicts.txt",
+        tables(PLAN.derived),
+        [
+            table(f"architecture/{name}", name, "architecture")
+            for name in PLAN.variant_sources
+        ],
+        PLAN.derived_files,
+        figures(PLAN.drawn(always=True)),
     log:
-        "results/logs/test_growth.log",
+        "results/logs/results.log",
     conda:
         "../envs/jouleloop.yaml"
+    threads: PLAN.figure_threads(workflow.resource_settings.cores)
     params:
+        tables=[layout.file for layout in PLAN.derived],
+        captions=PLAN.captions(PLAN.drawn(always=True)),
+        page=PLAN.shown,
         statistics=PLAN.statistics,
     message:
-        "Testing the growth of every sweep"
+        "Testing growth, deriving laws, drawing figures"
     script:
-        "../../analysis/test_growth.py"
-
-
-rule laws:
-    input:
-        "results/energies.parquet",
-        PLAN.sources.values(),
-    output:
-        table("laws"),
-        multiext("results/law_points", ".parquet", ".csv"),
-        multiext("results/law_terms", ".parquet", ".csv"),
-    log:
-        "results/logs/laws.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    message:
-        "Deriving the law behind every point"
-    script:
-        "../../analysis/laws.py"
+        "../../analysis/results.py"
 
 
 # Part of the run where `outputs: {search_noise: true}` asks for it, since it searches every layer a second time.
@@ -76,37 +51,6 @@ rule search_noise:
         "../../analysis/search_noise.py"
 
 
-rule architecture_sweep:
-    input:
-        "results/energies.parquet",
-        lambda wildcards: PLAN.variant_sources[wildcards.variant_sweep],
-    output:
-        table("architecture/{variant_sweep}", "{variant_sweep}", "architecture"),
-    log:
-        "results/logs/architecture_sweep/{variant_sweep}.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    message:
-        "Comparing the variants of {wildcards.variant_sweep}"
-    script:
-        "../../analysis/architecture_sweep.py"
-
-
-rule networks:
-    input:
-        "results/energies.parquet",
-    output:
-        table("networks"),
-    log:
-        "results/logs/networks.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    message:
-        "Adding the layers of the networks up"
-    script:
-        "../../analysis/networks.py"
-
-
 rule published:
     input:
         PLAN.published_files,
@@ -121,20 +65,3 @@ rule published:
         "Joining the comparisons with published energies"
     script:
         "../../analysis/published.py"
-
-
-# Measured convolutions beside the theory of their energy (the model that paper 002 builds on).
-rule theory_conv_energy:
-    input:
-        "results/energies.parquet",
-        PLAN.sources.values(),
-    output:
-        table("theory_conv_energy", "convolutions and theory"),
-    log:
-        "results/logs/theory_conv_energy.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    message:
-        "Putting theory beside the measured convolutions"
-    script:
-        "../../analysis/theory_conv_energy.py"

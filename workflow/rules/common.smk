@@ -46,10 +46,15 @@ if workflow.output_settings.verbose:
     os.environ[VERBOSE] = "1"
 
 
+def searches_here():
+    """Return whether jobs of this machine will search."""
+    names = {job.rule.name for job in workflow.dag.needrun_jobs()}
+    return workflow.local_exec and any(name.startswith("map_") for name in names)
+
+
 wildcard_constraints:
     arch=PLAN.any_of(PLAN.architectures),
     sweep=PLAN.any_of(PLAN.sources),
-    variant_sweep=PLAN.any_of(PLAN.variant_sources),
     chunk=r"\d{4}",
 
 
@@ -62,6 +67,26 @@ def table(name, title=None, caption=None):
         labels={"table": title or name.replace("_", " ")},
     )
     return [f"results/{name}.parquet", shown]
+
+
+#: Of the tables that the report shows: their titles, where the name does not do; those that it does not show.
+TITLES = {
+    "theory_ratio": "theory",
+    "buffer_growth": "linear growth by buffer",
+    "theory_conv_energy": "convolutions and theory",
+}
+EXPORTED = ("residuals", "left_out", "law_points", "law_terms")
+
+
+def tables(layouts):
+    """Return the files of some tables."""
+    files = []
+    for name in (layout.file for layout in layouts):
+        if name in EXPORTED:
+            files += multiext(f"results/{name}", ".parquet", ".csv")
+        else:
+            files += table(name, TITLES.get(name))
+    return files
 
 
 def figures(kinds):

@@ -1,5 +1,5 @@
-# One rule for the figures of every run and one for all others; what there is and what it is drawn from says
-# jouleloop/report/registry.py. Files that show the same already are left as they are.
+# The figures that not every run draws; what there is and what it is drawn from says jouleloop/report/registry.py.
+# Files that show the same already are left as they are.
 
 
 localrules:
@@ -11,24 +11,20 @@ rule figures:
         PLAN.figure_files(),
 
 
-for _name, _kinds in PLAN.figure_jobs().items():
-
-    rule:
-        name:
-            f"{_name}_figures"
-        input:
-            PLAN.figure_inputs(_kinds),
-        output:
-            figures(_kinds),
-        log:
-            f"results/logs/{_name}_figures.log",
-        conda:
-            "../envs/jouleloop.yaml"
-        threads: PLAN.figure_threads(workflow.resource_settings.cores)
-        params:
-            captions=PLAN.captions(_kinds),
-            statistics=PLAN.statistics,
-        message:
-            f"Drawing {_name} figures"
-        script:
-            "../../analysis/draw_figures.py"
+rule further_figures:
+    input:
+        PLAN.figure_inputs(PLAN.drawn(always=False)),
+    output:
+        figures(PLAN.drawn(always=False)),
+    log:
+        "results/logs/further_figures.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    threads: PLAN.figure_threads(workflow.resource_settings.cores)
+    params:
+        captions=PLAN.captions(PLAN.drawn(always=False)),
+        statistics=PLAN.statistics,
+    message:
+        "Drawing further figures"
+    script:
+        "../../analysis/draw_figures.py"

@@ -1,25 +1,6 @@
 # Layers, searches and specifications: what makes results.
 
 
-rule list_layers:
-    input:
-        PLAN.sources.values(),
-    output:
-        expand("results/layers/{sweep}.csv", sweep=PLAN.sources),
-    log:
-        "results/logs/list_layers.log",
-    # First of all: it finds mistakes that only the statistics can see.
-    priority: 1
-    conda:
-        "../envs/jouleloop.yaml"
-    params:
-        sources=PLAN.source_digests,
-    message:
-        "Listing the layers of all sweeps"
-    script:
-        "../scripts/list_layers.py"
-
-
 rule map_chunk:
     input:
         # What a chunk depends on is in its parameters, by content: no edit that leaves it as it is starts its job.
@@ -77,7 +58,7 @@ rule map_variants:
 
 rule energies:
     input:
-        expand("results/layers/{sweep}.csv", sweep=PLAN.sources),
+        PLAN.sources.values(),
         PLAN.target_files(),
         PLAN.variant_sources.values(),
         chunks=PLAN.chunk_files,
@@ -87,12 +68,14 @@ rule energies:
         timings="results/timings.csv",
         summary="results/summary.json",
         sources="results/energy_sources.csv",
+        layers=expand("results/layers/{sweep}.csv", sweep=PLAN.sources),
     log:
         "results/logs/energies.log",
     conda:
         "../envs/jouleloop.yaml"
     params:
         store="results/store",
+        sources=PLAN.source_digests,
     message:
         "Writing the table of energies"
     script:

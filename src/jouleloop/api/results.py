@@ -37,6 +37,8 @@ class Result:
         The mapping that was given; None where it was searched.
     counted
         What the given mapping costs.
+    residuals
+        How loops that end early were counted: as ``timeloop`` does, or ``exact``.
     """
 
     architecture: Architecture
@@ -45,6 +47,7 @@ class Result:
     given: Mapping | None = None
     counted: Evaluation | None = field(default=None, repr=False)
     engine: str = "native"
+    residuals: str = "timeloop"
 
     @property
     def mapping(self) -> Mapping | None:
@@ -172,6 +175,7 @@ class Result:
         }
         run: dict[str, Any] = {"version": jouleloop.__version__}
         if self.search is None:
+            data["residuals"] = self.residuals
             data["mapping"] = None if self.given is None else self.given.as_json()
             data["evaluation"] = None if self.counted is None else self.counted.as_json()
         else:

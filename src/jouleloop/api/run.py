@@ -15,6 +15,7 @@ from jouleloop.files import read_json
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping as Nest
 from jouleloop.mapping.nest import read_map_txt
+from jouleloop.model.exact_evaluation import evaluate_exactly
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.problem import Problem
@@ -29,6 +30,8 @@ ArchitectureLike = str | Path | Architecture
 #: A mapping: the path of a file, its content as data, or the thing itself.
 MappingLike = str | Path | Sequence[Mapping[str, Any]] | Nest
 
+#: How loops that end early are counted.
+RESIDUALS = ("timeloop", "exact")
 _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
 
 
@@ -84,7 +87,12 @@ def search_told(hardware: Architecture, problem: Problem, engine: Engine, option
 
 
 def evaluate(
-    architecture: ArchitectureLike, layer: LayerLike, mapping: MappingLike, *, engine: str | Engine = "native"
+    architecture: ArchitectureLike,
+    layer: LayerLike,
+    mapping: MappingLike,
+    *,
+    engine: str | Engine = "native",
+    residuals: str = "timeloop",
 ) -> Result:
     """Return what a given mapping of a layer costs; constraints of the mapspace do not matter here.
 
@@ -93,9 +101,13 @@ def evaluate(
     mapping
         The path of a Timeloop mapping (YAML), of a ``timeloop-mapper.map.txt`` or of the JSON of ``jouleloop map``;
         Timeloop's directives as data; or the ``mapping`` of a `Result`.
+    residuals
+        How loops that end early are counted: as ``timeloop`` does, or ``exact``.
 
     Raises
     ------
+    InputError
+        Where a name is unknown.
     MappingError
         Where it is no mapping of this layer on this architecture.
     """
@@ -104,11 +116,20 @@ def evaluate(
     target = hardware.target(problem)
     nest = mapping if isinstance(mapping, Nest) else read_mapping(mapping, problem, target)
     back_end = get_engine(engine) if isinstance(engine, str) else engine
+    if residuals not in RESIDUALS:
+        raise InputError(unknown(residuals, RESIDUALS, "way to count", field="residuals"))
+    exact = residuals == "exact"
+    if exact and back_end.name != "native":
+        text = "loops that end early are counted exactly by the native engine alone"
+        raise InputError(Fault(text, field="engine", value=back_end.name, allowed="native"))
     try:
-        counted = back_end.evaluate(problem, target, nest)
+        if exact:
+            counted = evaluate_exactly(problem, target.arch, target.costs, nest, target.semantics)
+        else:
+            counted = back_end.evaluate(problem, target, nest)
     except MappingError as error:
         raise (error.at(mapping) if isinstance(mapping, (str, Path)) else error) from error
-    return Result(hardware, problem, given=nest, counted=counted, engine=back_end.name)
+    return Result(hardware, problem, given=nest, counted=counted, engine=back_end.name, residuals=residuals)
 
 
 def sweep(

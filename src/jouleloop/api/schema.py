@@ -42,6 +42,11 @@ class ResultData(Strict):
     )
     energies: list[EnergyRow] = Field(description="Every energy that is charged.", json_schema_extra=unit("rows"))
     semantics: str = Field(description="Whose counting rules hold.", json_schema_extra=unit("choice"))
+    residuals: str | None = Field(
+        default=None,
+        description="How loops of a given mapping that end early were counted: timeloop or exact.",
+        json_schema_extra=unit("choice"),
+    )
     problem: dict[str, Any] = Field(description="Name, shape and sizes of the layer.", json_schema_extra=unit("keys"))
     status: str = Field(
         default="ok", description="ok, no_mapping, invalid or failed.", json_schema_extra=unit("choice")

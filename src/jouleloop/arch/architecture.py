@@ -11,6 +11,48 @@ from jouleloop.errors import Fault, raise_all
 
 Attribute = str | int | float | bool | None
 
+#: What a network may be: Timeloop's ``XY_NoC`` (or ``Legacy``), ``ReductionTree`` and ``SimpleMulticast``.
+MESH, TREE, MULTICAST = "mesh", "tree", "multicast"
+
+
+@dataclass(frozen=True)
+class Network:
+    """What carries words between a level and the next inner node.
+
+    Attributes
+    ----------
+    kind
+        `MESH`, `TREE` (adds words up on their way out) or `MULTICAST` (charged by an energy reference table).
+    name
+        Of the component; empty for the mesh that Timeloop puts there by itself, with the energies of the level.
+    hop_pj, router_pj, ingress_pj
+        Energy that a mesh takes: a word and hop, a word and router, a word that enters it.
+    adder_pj
+        Energy that a tree takes for every addition.
+    action, argument, by_data_space
+        Which action of its table charges a transfer, which argument of it is the multicast factor, and whether there
+        is an action for every data space.
+    """
+
+    kind: str = MESH
+    name: str = ""
+    hop_pj: float = 0.0
+    router_pj: float = 0.0
+    ingress_pj: float = 0.0
+    adder_pj: float = 0.0
+    action: str = ""
+    argument: str = ""
+    by_data_space: bool = False
+
+    @property
+    def takes(self) -> bool:
+        """Whether it takes energy that the architecture states."""
+        return bool(self.hop_pj or self.router_pj or self.ingress_pj or self.adder_pj)
+
+
+#: What Timeloop puts between two nodes of which nothing is said.
+FREE = Network()
+
 
 @dataclass(frozen=True)
 class StorageLevel:
@@ -34,8 +76,8 @@ class StorageLevel:
         Words per cycle and instance; None where unlimited.
     multiple_buffering
         Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering.
-    hop_pj, router_pj, ingress_pj
-        Energy that the network to the next inner node takes: a word and hop, a word and router, a word that enters it.
+    network, back
+        The network to the next inner node, and the one on which words come back where that is another.
     attributes
         Attributes as given, for energy estimators.
     timeloop_class
@@ -58,9 +100,8 @@ class StorageLevel:
     min_utilization: float = 0.0
     attributes: Mapping[str, Attribute] = field(default_factory=dict, hash=False)
     timeloop_class: str = ""
-    hop_pj: float = 0.0
-    router_pj: float = 0.0
-    ingress_pj: float = 0.0
+    network: Network = FREE
+    back: Network | None = None
 
     @property
     def instances(self) -> int:
@@ -80,8 +121,13 @@ class StorageLevel:
 
     @property
     def wired(self) -> bool:
-        """Whether the network to the next inner node takes energy."""
-        return bool(self.hop_pj or self.router_pj or self.ingress_pj)
+        """Whether a network to the next inner node takes energy that the architecture states."""
+        return any(network.takes for network in self.networks)
+
+    @property
+    def networks(self) -> tuple[Network, ...]:
+        """The network to the next inner node and, where words come back on another, that one."""
+        return (self.network,) if self.back is None else (self.network, self.back)
 
     @property
     def effective_words(self) -> int | None:
@@ -117,8 +163,6 @@ class Architecture:
         Constraints that stood on the nodes of the file, each with its ``target`` and ``type``.
     fanout_names
         Storage level that carries the fan-out of each container of a v0.4 file, by the container's name.
-    networks
-        Names of the networks that levels name; the model takes them for free.
     components
         Definitions of compound components that stood in the same file, for energy estimators.
     plain
@@ -137,7 +181,6 @@ class Architecture:
     constraints: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
     fanout_names: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     components: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
-    networks: tuple[str, ...] = field(default=(), hash=False, compare=False)
     plain: bool = field(default=False, hash=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -169,6 +212,11 @@ class Architecture:
         """Names of the storage levels, outermost first."""
         return tuple(level.name for level in self.levels)
 
+    @cached_property
+    def charged_networks(self) -> dict[str, Network]:
+        """The networks that an energy reference table charges, by their names."""
+        return {one.name: one for level in self.levels for one in level.networks if one.kind == MULTICAST}
+
     def level(self, name: str) -> StorageLevel:
         """Return the storage level called ``name``."""
         return self.levels[self.level_names.index(name)]
@@ -188,11 +236,11 @@ class Architecture:
         """Return what the model reads as plain data: the identity of the architecture for caches."""
         keys = ("name", "capacity_words", "word_bits", "block_words", "cluster_size", "mesh_x", "mesh_y")
         more = ("read_bandwidth_words", "write_bandwidth_words", "shared_bandwidth_words", "multiple_buffering")
-        wires = ("hop_pj", "router_pj", "ingress_pj")
         return {
             "name": self.name,
             "levels": [
-                {key: getattr(level, key) for key in (*keys, *more, "min_utilization", *(wires if level.wired else ()))}
+                {key: getattr(level, key) for key in (*keys, *more, "min_utilization")}
+                | ({} if level.networks == (FREE,) else {"networks": [vars(network) for network in level.networks]})
                 for level in self.levels
             ],
             "compute": {key: getattr(self.compute, key) for key in ("name", "word_bits", "mesh_x", "mesh_y")},

@@ -5,10 +5,10 @@ Source: Timeloop ``src/model/buffer.cpp`` (``BufferLevel::ParseSpecs``) and ``sr
 
 import logging
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from jouleloop.arch.architecture import Attribute, ComputeLevel, StorageLevel
+from jouleloop.arch.architecture import MESH, MULTICAST, TREE, Attribute, ComputeLevel, Network, StorageLevel
 from jouleloop.arch.attributes import BY_NAME, COMPUTE, KNOWN, STORAGE, canonical_name, is_harmless
 from jouleloop.errors import Fault
 from jouleloop.files import is_whole
@@ -184,7 +184,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     stated = read.attributes.get("vector_access_energy")
     if stated is not None and (isinstance(stated, bool) or not isinstance(stated, (int, float)) or not stated >= 0):
         read.fault("must be an energy in pJ", "vector_access_energy", stated, "0 or more")
-    hop, router, ingress = _network(read, component, word_bits)
+    network = _network(read, component, word_bits)
     reduces = read.attributes.get("reduction_supported")
     if reduces is not None and not isinstance(reduces, bool):
         read.fault("must be true or false", "reduction_supported", reduces)
@@ -207,33 +207,62 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         min_utilization=float(utilization),
         attributes=plain({**component.inherited, **component.attributes}),
         timeloop_class="" if component.klass == component.model else component.klass,
-        hop_pj=hop,
-        router_pj=router,
-        ingress_pj=ingress,
+        network=network,
     )
 
 
-def network_energies(component: Component, faults: list[Fault]) -> tuple[float, float, float]:
-    """Return the energy [pJ] of a hop, a router and an ingress of a network of its own; add what is wrong with it."""
+def network_of(component: Component, faults: list[Fault]) -> Network:
+    """Return the network that a component is; add what is wrong with it.
+
+    Source: Timeloop ``src/model/network-legacy.cpp``, ``network-reduction-tree.cpp`` and
+    ``network-simple-multicast.cpp``, each ``ParseSpecs``.
+    """
     read = _Reader(component, STORAGE)
-    found = _network(read, component, read.whole(_WORD_BITS) or DEFAULT_WORD_BITS)
+    name = component.name
+    for key in ("fill_latency", "drain_latency"):
+        if read.attributes.get(key):
+            read.fault("latency of networks is not counted", key, read.attributes[key], "0")
+    if component.klass == "ReductionTree":
+        if _energies(read, ("wire_energy",))["wire_energy"]:
+            text = "wires of this class have lengths that Timeloop takes from areas"
+            read.fault(text, "wire_energy", read.attributes["wire_energy"], "0")
+        if component.exact_spelling and "adder-energy" not in component.attributes:
+            read.attributes.pop("adder_energy", None)
+        found = Network(TREE, name, adder_pj=_energies(read, ("adder_energy",))["adder_energy"])
+    elif component.klass == "SimpleMulticast":
+        action = read.attributes.get("action_name")
+        if action is None:
+            read.fault("names no action, where Timeloop ends", "action_name")
+        # Timeloop asks whether the key is there, not what it says.
+        each = isinstance(read.attributes.get("per_datatype_ERT"), bool)
+        argument = str(read.attributes.get("multicast_factor_argument") or "")
+        found = Network(MULTICAST, name, action=str(action), argument=argument, by_data_space=each)
+    else:
+        mesh = _network(read, component, read.whole(_WORD_BITS) or DEFAULT_WORD_BITS)
+        found = replace(mesh, name=name)
     faults += read.faults
     return found
 
 
-def _network(read: _Reader, component: Component, word_bits: int) -> tuple[float, float, float]:
-    """Return the energy [pJ] of a hop, a router and an ingress of the network to the next inner node.
-
-    Source: Timeloop ``src/model/network-legacy.cpp``, ``LegacyNetwork::ParseSpecs`` and ``WireEnergyPerHop``.
-    """
+def _energies(read: _Reader, keys: Iterable[str]) -> dict[str, float]:
+    """Return energies [pJ] that a network states, 0 without."""
     found = {}
-    for key in ("energy_per_hop", "router_energy", "energy_per_ingress", "wire_energy"):
+    for key in keys:
         value = read.attributes.get(key)
         found[key] = 0.0
         if isinstance(value, bool) or not (value is None or (isinstance(value, (int, float)) and 0 <= value < 1e300)):
             read.fault("must be an energy in pJ", key, value, "0 or more")
         elif value is not None:
             found[key] = float(value)
+    return found
+
+
+def _network(read: _Reader, component: Component, word_bits: int) -> Network:
+    """Return the mesh to the next inner node.
+
+    Source: Timeloop ``src/model/network-legacy.cpp``, ``LegacyNetwork::ParseSpecs`` and ``WireEnergyPerHop``.
+    """
+    found = _energies(read, ("energy_per_hop", "router_energy", "energy_per_ingress", "wire_energy"))
     for key, known in _SPELLED_BY_TIMELOOP_4.items():
         if key in component.attributes and not component.exact_spelling:
             read.fault("Timeloop 4 does not read this spelling", key, component.attributes[key], known)
@@ -245,7 +274,8 @@ def _network(read: _Reader, component: Component, word_bits: int) -> tuple[float
             read.fault(text, "wire_energy", found["wire_energy"], "0, or with tile-width [um]")
         else:
             found["energy_per_hop"] = bits * (width_um / 1000) * found["wire_energy"]
-    return found["energy_per_hop"], found["router_energy"], found["energy_per_ingress"]
+    energies = (found["energy_per_hop"], found["router_energy"], found["energy_per_ingress"])
+    return Network(MESH, "", *energies)
 
 
 def _block_and_cluster(read: _Reader, word_bits: int) -> tuple[int, int]:

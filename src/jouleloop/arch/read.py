@@ -6,7 +6,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.change import change
-from jouleloop.arch.networks import charged_networks, connect_networks
+from jouleloop.arch.networks import connect_networks
 from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
 from jouleloop.documents.load import load_document
@@ -92,6 +92,12 @@ def architecture_from(
         close = next((key for key in keys if nearest(key, ["architecture"])), None)
         found = ", ".join(keys[:12]) or "nothing"
         raise InputError(Fault(f"has no architecture; it holds {found}", "", close, allowed="architecture"))
+    told = data.get("globals")
+    functions = told.get("expression_custom_functions") if isinstance(told, Mapping) else None
+    if functions:
+        # All else that is wrong may follow from it.
+        text = "expressions call functions of Python files, and a design may bring no code of its own"
+        raise InputError(Fault(text, None, "globals.expression_custom_functions", functions, "none"))
     version = str(top.get("version", "")).strip()
     if version not in VERSIONS:
         raise InputError(
@@ -135,7 +141,6 @@ def architecture_from(
         constraints=tuple(found_nodes.constraints),
         fanout_names=found_nodes.fanout_names,
         components=component_classes(data) or (),
-        networks=charged_networks(levels, found_nodes.networks),
         plain=plain,
     )
 

@@ -24,9 +24,9 @@ def config(
                 write_text(path, text)
                 stdout.print(f"written: {path.relative_to(root)}", markup=False, highlight=False)
         return
-    from jouleloop.tables.growth import check_growth  # noqa: PLC0415 - imports the statistics, which are slow to load
+    from jouleloop.tables.layers import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     study = load_study(read_config(root / "config" / "config.yaml"), root)
-    check_growth(study)
+    check_sweeps(study.tested)
     for sweep in study.sweeps:
         stdout.print(f"{sweep.name}: {len(sweep.points)} layers", markup=False, highlight=False)

@@ -4,7 +4,6 @@ import importlib
 import importlib.util
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from importlib import metadata
@@ -25,6 +24,7 @@ from jouleloop.engines.timeloop.programs import TimeloopPrograms
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.inventory import REFUSED, inventory
 from jouleloop.study.engines import timeloop_options
+from jouleloop.study.kernels import compile_kernels
 from jouleloop.terminal.console import print_json, print_table
 
 _PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "pydantic", "scipy", "seaborn", "snakemake", "statsmodels")
@@ -171,10 +171,5 @@ def _show_design(paths: list[Path], *, as_json: bool) -> None:
 
 
 def _warm() -> Finding:
-    """Search one small layer of each kind in a process of its own, which leaves the compiled kernels behind."""
-    for layer in ("fc:64x64", "conv:C4xM8xP4xQ4xR3xS3"):
-        command = [sys.executable, "-m", "jouleloop", "map", "--arch", "simba", "--layer", layer, "--json"]
-        finished = subprocess.run(command, cwd=project_root(), capture_output=True, text=True, check=False)  # noqa: S603
-        if finished.returncode not in (0, 1):
-            return Finding("engine", "kernels", "broken", finished.stderr.strip()[-300:], True)
-    return Finding("engine", "kernels", "ok", "compiled and stored", True)
+    problem = compile_kernels(project_root())
+    return Finding("engine", "kernels", "broken" if problem else "ok", problem or "compiled and stored", True)

@@ -114,12 +114,15 @@ def evaluate_mapping(
     ],
     hardware: HardwareChoice,
     engine: options.EngineName = "native",
+    residuals: Annotated[
+        str, typer.Option("--residuals", help="Loops that end early are counted as timeloop does, or exact.")
+    ] = "timeloop",
     as_json: options.AsJson = False,
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
     problem = problem_of(layer)
     chosen = countable(lambda constraints: hardware.load(arch, constraints, problem.shape), problem)
-    result = evaluate(chosen, problem, mapping, engine=engine)
+    result = evaluate(chosen, problem, mapping, engine=engine, residuals=residuals)
     if as_json:
         print_json(result.as_dict())
     else:

@@ -40,9 +40,14 @@ def network(
     jobs = jobs_of(networks, [hardware.load(one, how.constraints) for one in arch], how.engine, how.options)
     search_all(networks, jobs, output, show=True)
     from jouleloop.columns import read_table  # noqa: PLC0415 - loads pandas
-    from jouleloop.tables.layouts import NETWORKS  # noqa: PLC0415
+    from jouleloop.tables.layouts import ENERGIES, NETWORKS  # noqa: PLC0415
     from jouleloop.tables.networks import SUMS  # noqa: PLC0415
+    from jouleloop.tables.savings import factor_pairs, savings_table  # noqa: PLC0415
 
+    energies, provenance = read_table(output / f"{ENERGIES.file}.parquet", ENERGIES)
+    for _, row in savings_table(energies, factor_pairs(provenance["architectures"])).iterrows():
+        of = f"{row['sweep']} on {row['architecture']}"
+        print_text(f"imperfect factors save {row['saved_total']:.2%} of the energy of {of}\n")
     table, _ = read_table(output / f"{NETWORKS.file}.parquet", NETWORKS)
     if not table[~table["layer"].isin(SUMS)]["status"].eq("ok").all():
         raise typer.Exit(1)

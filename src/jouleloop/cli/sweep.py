@@ -50,7 +50,7 @@ def sweep(
     ] = False,
 ) -> None:
     """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
-    from jouleloop.tables.growth import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
+    from jouleloop.tables.layers import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     with stderr.status("reading the layers") as status:
         sweeps = sweeps_of(layers, lambda made, total: status.update(f"{made:,} of {total:,} points"))

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from jouleloop.arch.architecture import Architecture, Network
+
 
 @dataclass(frozen=True)
 class LevelEnergy:
@@ -47,6 +49,34 @@ class LevelEnergy:
 
 
 @dataclass(frozen=True)
+class NetworkEnergy:
+    """What a table charges for transfers on a network.
+
+    Attributes
+    ----------
+    actions
+        By action the energies [pJ] of a transfer, each with its multicast factor, 0 for any; the last that fits counts.
+    """
+
+    name: str
+    actions: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
+
+    @property
+    def takes(self) -> bool:
+        """Whether any transfer costs energy."""
+        return any(energy_pj for _, entries in self.actions for _, energy_pj in entries)
+
+    def encoded(self, network: Network, space: str) -> list[float]:
+        """Return the number of pairs that a data space is charged by, and these: multicast factor and energy [pJ].
+
+        Source: Timeloop ``src/model/network-simple-multicast.cpp``, ``GetOpEnergyFromERT``.
+        """
+        action = f"{network.action}_{space}" if network.by_data_space else network.action
+        entries = dict(self.actions).get(action, ())
+        return [float(len(entries)), *(float(number) for pair in entries for number in pair)]
+
+
+@dataclass(frozen=True)
 class EnergyCosts:
     """Energy per action of one architecture.
 
@@ -62,6 +92,8 @@ class EnergyCosts:
         Estimators that were asked, in turn: kind, name and digest of the data behind it.
     area_um2
         Area of all instances of all components; None where one of them is not known.
+    networks
+        What the table charges on networks that it charges at all.
     """
 
     table: str
@@ -71,6 +103,12 @@ class EnergyCosts:
     compute_estimator: str = ""
     asked: tuple[tuple[str, str, str], ...] = ()
     area_um2: float | None = None
+    networks: tuple[NetworkEnergy, ...] = ()
+
+    def wired(self, arch: Architecture) -> list[str]:
+        """Return the levels below which a network takes energy, by statement or by table."""
+        charged = {table.name for table in self.networks}
+        return [one.name for one in arch.levels if one.wired or any(n.name in charged for n in one.networks)]
 
     @property
     def estimator(self) -> str:
@@ -110,4 +148,6 @@ class EnergyCosts:
         }
         if any(level.leak_pj for level in self.levels):
             numbers["leak_pj"] = [level.leak_pj for level in self.levels]
+        if self.networks:
+            numbers["networks"] = [[table.name, table.actions] for table in self.networks]
         return numbers

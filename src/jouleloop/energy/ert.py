@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from jouleloop.arch.architecture import Architecture, StorageLevel
-from jouleloop.energy.costs import EnergyCosts
+from jouleloop.arch.architecture import Architecture, Network, StorageLevel
+from jouleloop.energy.costs import EnergyCosts, NetworkEnergy
 from jouleloop.errors import EnergyTableError, Fault, raise_all
-from jouleloop.files import read_yaml
+from jouleloop.files import is_whole, read_yaml
 
 #: How many there are of a component, as part of its name.
 _COUNTED = re.compile(r"\[[^\]]*\]")
@@ -88,12 +88,7 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
     faults: list[Fault] = []
     result: dict[str, dict[str, float]] = {}
     names: dict[str, str] = {}
-    if isinstance(tables, Mapping):
-        tables = [
-            {"name": name, "actions": [{"name": a, **e} for a, given in actions.items() for e in _listed(given)]}
-            for name, actions in tables.items()
-            if isinstance(actions, Mapping)
-        ]
+    tables = _components(tables)
     if not isinstance(tables, list):
         raise EnergyTableError(Fault("must be a list", str(path), "ERT.tables", tables))
     for index, component in enumerate(tables):
@@ -124,6 +119,54 @@ def read_ert(path: Path) -> dict[str, dict[str, float]]:
             faults.append(Fault("energy of wires is not counted by the model", str(path), where, transfer_pj, "0"))
     raise_all(faults, EnergyTableError)
     return result
+
+
+def _components(tables: Any) -> Any:
+    """Return the tables as later versions list them, whichever form they have."""
+    if not isinstance(tables, Mapping):
+        return tables
+    return [
+        {"name": name, "actions": [{"name": a, **e} for a, given in actions.items() for e in _listed(given)]}
+        for name, actions in tables.items()
+        if isinstance(actions, Mapping)
+    ]
+
+
+def read_charges(path: Path, networks: Mapping[str, Network]) -> tuple[NetworkEnergy, ...]:
+    """Return what a file with an ``ERT`` charges on networks; one that it charges nothing is left out.
+
+    Raises
+    ------
+    EnergyTableError
+        Where there is no table of a network, or several energies of an action whose multicast factors are not told.
+
+    Source: Timeloop ``src/model/network-simple-multicast.cpp``, ``GetOpEnergyFromERT``.
+    """
+    listed = _components(read_yaml(path)["ERT"]["tables"])
+    actions_of = {short_name(str(component["name"])): component["actions"] for component in listed}
+    faults: list[Fault] = []
+    found = []
+    for name, network in networks.items():
+        if not actions_of.get(name):
+            text = "has no table of a network that levels name, where Timeloop ends"
+            faults.append(Fault(text, str(path), name))
+            continue
+        entries: dict[str, list[tuple[Any, float]]] = {}
+        for action in actions_of[name]:
+            factor = (action.get("arguments") or {}).get(network.argument)
+            entries.setdefault(str(action["name"]), []).append((factor, float(_number(action["energy"]))))
+        wanted = {a: e for a, e in entries.items() if a == network.action or a.startswith(f"{network.action}_")}
+        for action, pairs in wanted.items():
+            if len(pairs) == 1:
+                pairs[0] = (0, pairs[0][1])
+            for factor, energy_pj in pairs:
+                if not is_whole(factor):
+                    text = "has several energies of an action, and no multicast_factor_argument tells which"
+                    faults.append(Fault(text, str(path), f"{name}.{action}", energy_pj, "an argument of each"))
+        table = NetworkEnergy(name, tuple((action, tuple(pairs)) for action, pairs in wanted.items()))
+        found += [table] if table.takes else []
+    raise_all(faults, EnergyTableError)
+    return tuple(found)
 
 
 def _number(value: Any) -> Any:

@@ -8,8 +8,15 @@ from pathlib import Path
 from typing import Protocol
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
-from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.energy.ert import LATER_ACTIONS, STORAGE_ACTIONS, built_in_energy_pj, read_areas, read_ert
+from jouleloop.energy.costs import EnergyCosts, LevelEnergy, NetworkEnergy
+from jouleloop.energy.ert import (
+    LATER_ACTIONS,
+    STORAGE_ACTIONS,
+    built_in_energy_pj,
+    read_areas,
+    read_charges,
+    read_ert,
+)
 from jouleloop.energy.tables import COMPUTE_ACTIONS, EnergyTable, read_table, stated_energy
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml
@@ -166,7 +173,7 @@ def estimate_costs(
         found = _level(level, estimators, faults, tell, answered)
         if found is not None:
             levels.append(found)
-    faults += _network_faults(arch, estimators)
+    networks = _charges(arch, estimators, faults)
     compute_pj, compute_source, compute_kind = 0.0, "", ""
     units_um2: float | None = None
     answer = _ask(arch.compute, estimators, faults, tell, answered, COMPUTE_ACTIONS)
@@ -181,7 +188,7 @@ def estimate_costs(
     asked = tuple((e.kind, e.name, e.digest()) for e in estimators)
     areas = [*((level.area_um2, node.instances) for level, node in zip(levels, arch.levels, strict=True))]
     area_um2 = _sum_of([*areas, (units_um2, arch.compute.instances)])
-    return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked, area_um2)
+    return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked, area_um2, networks)
 
 
 def _sum_of(areas: Sequence[tuple[float | None, int]]) -> float | None:
@@ -212,19 +219,22 @@ def _uncounted(arch: Architecture, estimators: Sequence[Estimator]) -> list[Faul
     return faults + [Fault(text, arch.name, f"{name}: its network", allowed="no energy of wires") for name in wired]
 
 
-def _network_faults(arch: Architecture, estimators: Sequence[Estimator]) -> list[Fault]:
-    """Return a fault for every network that a level names and a table charges: they are taken for free."""
-    faults = []
-    for estimator in (one for one in estimators if isinstance(one, ErtEstimator)):
-        for name in arch.networks:
-            found = estimator.energy_pj.get(name)
-            if found is None:
-                text = "has no table of a network that levels name, where Timeloop ends"
-                faults.append(Fault(text, estimator.file or None, name))
-            elif any(found.values()):
-                text = "energy of a network that levels name is not counted"
-                faults.append(Fault(text, estimator.file or None, name, max(found.values()), "0"))
-    return faults
+def _charges(arch: Architecture, estimators: Sequence[Estimator], faults: list[Fault]) -> tuple[NetworkEnergy, ...]:
+    """Return what the first energy reference table charges on networks; without one they are free."""
+    path = next((Path(one.file) for one in estimators if isinstance(one, ErtEstimator) and one.file), None)
+    if path is None or not arch.charged_networks:
+        return ()
+    try:
+        found = read_charges(path, arch.charged_networks)
+    except EnergyTableError as error:
+        faults += error.faults
+        return ()
+    for table in found:
+        outer = [level.name for level in arch.levels if any(one.name == table.name for one in level.networks)]
+        if len(outer) > 1:
+            text = f"stands at the levels {', '.join(outer)}, of which Timeloop counts the last"
+            faults.append(Fault(text, str(path), table.name, allowed="a network for every level"))
+    return found
 
 
 def load_costs(arch: Architecture, table_path: Path) -> EnergyCosts:

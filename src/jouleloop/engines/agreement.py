@@ -155,7 +155,12 @@ def _traffic(stats: Any) -> dict[str, float]:
     """Return the words of each group of transfers by its factors; groups without words do not count."""
     if stats is None:
         return {}
-    found = {"link_transfers": float(stats["link_transfers"]), "reductions": float(stats["reductions"])}
+    if stats.get("kind") == "multicast":
+        return {}  # Timeloop tells their sum alone
+    found = {"reductions": float(stats["reductions"])}
+    if stats.get("kind") == "tree":
+        return found
+    found["link_transfers"] = float(stats["link_transfers"])
     for multicast, scatter, words in stats["ingress"]:
         key = f"multicast {multicast} scatter {scatter}"
         found[key] = found.get(key, 0.0) + float(words)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.attributes import BY_NAME, Known, canonical_name, is_harmless
-from jouleloop.arch.networks import named_meshes
+from jouleloop.arch.networks import named_networks
 from jouleloop.arch.parameters import kind_of
 from jouleloop.arch.read import CONSTRAINT_SECTIONS
 from jouleloop.documents.load import load_document
@@ -16,6 +16,8 @@ from jouleloop.mapspace.read import UNSUPPORTED
 from jouleloop.mapspace.read_design import read_design
 
 COUNTED, NO_EFFECT, PASSED_BY, REFUSED = "counted", "no effect", "passed by", "refused"
+#: Attributes that count of networks alone.
+_OF_NETWORKS = ("adder_energy", "action_name", "multicast_factor_argument", "per_datatype_ERT")
 
 
 @dataclass(frozen=True)
@@ -87,17 +89,18 @@ def _entries(data: Any) -> Iterator[Entry]:
     if not isinstance(data, Mapping):
         return
     components = list(_components(data.get("architecture")))
-    meshes = named_meshes(components)
+    named = named_networks(components)
     for component in components:
         kind = kind_of(str(component.get("class")))
         attributes = component.get("attributes")
         name = str(component.get("name")).partition("[")[0]
-        kind = "storage" if name in meshes else kind
+        kind = "storage" if name in named else kind
         if kind in ("storage", "compute") and isinstance(attributes, Mapping):
             for key, value in attributes.items():
                 known = BY_NAME.get(canonical_name(str(key)))
-                names_one = canonical_name(str(key)).startswith("network_") and value in meshes
-                verdict = COUNTED if names_one else _verdict(known, kind, value)
+                names_one = canonical_name(str(key)).startswith("network_") and value in named
+                of_one = name in named and canonical_name(str(key)) in _OF_NETWORKS
+                verdict = COUNTED if names_one or of_one else _verdict(known, kind, value)
                 yield Entry(verdict, f"{name}.attributes.{key}", _text(value))
         constraints = component.get("constraints")
         for loops, stated in constraints.items() if isinstance(constraints, Mapping) else ():

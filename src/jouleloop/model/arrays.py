@@ -25,8 +25,9 @@ MULTICAST, SCATTER, WORDS, HOPS, GROUP = range(5)
 TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = range(9)
 #: Places of a level's specification: energy per vector read, fill and update [pJ], words per vector, number of
 #: clusters, read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a
-#: mapping has to fill at least, the physical fan-out below along X and Y, energy of a word's hop, router and entry into
-#: the network below [pJ], whether the level adds up what it receives, and leakage of an instance in a cycle [pJ].
+#: mapping has to fill at least, the physical fan-out below along X and Y, whether the level adds up what it receives,
+#: leakage of an instance in a cycle [pJ], and the two networks below: `WAY` numbers each, see there. Where tables
+#: charge networks, what they charge follows, see `jouleloop.model.network`.
 (
     READ_PJ,
     WRITE_PJ,
@@ -40,13 +41,17 @@ TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = ra
     MIN_WORDS,
     FANOUT_X,
     FANOUT_Y,
-    HOP_PJ,
-    ROUTER_PJ,
-    INGRESS_PJ,
     REDUCES,
     LEAK_PJ,
-    SPEC,
-) = range(18)
+    NETWORK,
+) = range(15)
+#: Places of a network: what it is, and the energy [pJ] of a word's hop, router and entry, and of an addition. The first
+#: carries words in, and back where the second carries none.
+KIND, HOP_PJ, ROUTER_PJ, INGRESS_PJ, ADDER_PJ, WAY = range(6)
+WAYS, SPEC = 2, NETWORK + 2 * WAY
+#: What a network is: none that takes energy, a mesh that brings words back, one that does not, a tree that adds words
+#: up on their way back, or one that a table charges.
+NO_ENERGY, MESH_BACK, MESH_IN, TREE_BACK, CHARGED = range(5)
 #: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`; the last but one says that steps without a move
 #: leave the last move alone, as in Timeloop 4.
 NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, RESTING, REUSE = range(7)
@@ -59,8 +64,8 @@ STEP = 2
 #: below that link transfers see.
 CYCLES, FANOUT, INSTANCES, COLUMNS, ROWS, STATUS = range(6)
 #: Places of a level's and data space's flow: energy over all instances [pJ], words that mesh links carry, and energy of
-#: the network below over all instances [pJ].
-ENERGY_PJ, LINKS, NETWORK_PJ, FLOW = range(4)
+#: both networks below over all instances [pJ].
+ENERGY_PJ, LINKS, NETWORK_PJ, BACK_PJ, FLOW = range(5)
 
 
 class LayerArrays(NamedTuple):

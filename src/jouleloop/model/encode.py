@@ -1,22 +1,28 @@
 """Problem, hardware and mapping as the arrays that the kernels read; levels from the innermost outward."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import fields
 
 import numpy as np
 
-from jouleloop.arch.architecture import Architecture
+from jouleloop.arch.architecture import MESH, MULTICAST, TREE, Architecture, Network
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.model.arrays import (
+    CHARGED,
     MAX_LOOPS,
+    MESH_BACK,
+    MESH_IN,
+    NO_ENERGY,
     RESTING,
     REUSE,
     SPATIAL,
     SPEC,
     TEMPORAL,
+    TREE_BACK,
+    WAYS,
     Bools,
     Floats,
     LayerArrays,
@@ -61,10 +67,16 @@ def encode_layer(problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES[
     )
 
 
-def encode_hardware(arch: Architecture, costs: EnergyCosts, rules: Rules = RULES["timeloop-3.0.3"]) -> Floats:
-    """Return the specification of every level, shape (levels, SPEC); energies are matched to levels by name."""
-    spec = np.empty((len(arch.levels), SPEC))
+def encode_hardware(
+    arch: Architecture, costs: EnergyCosts, rules: Rules = RULES["timeloop-3.0.3"], spaces: Sequence[str] = ()
+) -> Floats:
+    """Return the specification of every level, shape (levels, SPEC); energies are matched to levels by name.
+
+    ``spaces`` names the data spaces; where a table charges networks, what each pays follows in every row.
+    """
+    spec = np.zeros((len(arch.levels), SPEC))
     by_name = {entry.level: entry for entry in costs.levels}
+    charged = [table.name for table in costs.networks]
     for index, (level, fanout) in enumerate(zip(reversed(arch.levels), reversed(arch.fanout), strict=True)):
         entry = by_name[level.name]
         limits = (
@@ -73,6 +85,8 @@ def encode_hardware(arch: Architecture, costs: EnergyCosts, rules: Rules = RULES
             level.shared_bandwidth_words,
             level.effective_words,
         )
+        both = level.back is None
+        networks = [_network(one, both or one is level.back, charged) for one in level.networks]
         spec[index] = (
             *entry.charged_pj(later=rules.later_actions),
             level.block_words,
@@ -80,13 +94,44 @@ def encode_hardware(arch: Architecture, costs: EnergyCosts, rules: Rules = RULES
             *(np.inf if value is None else value for value in limits),
             0.0 if level.effective_words is None else level.effective_words * level.min_utilization,
             *fanout,
-            level.hop_pj,
-            level.router_pj,
-            level.ingress_pj,
             level.reduces,
             entry.leak_pj * rules.leakage,
+            *networks[0],
+            *(networks[-1] if level.back else _NO_NETWORK),
         )
-    return spec
+    return _with_charges(spec, arch, costs, spaces) if costs.networks else spec
+
+
+_NO_NETWORK = (NO_ENERGY, 0.0, 0.0, 0.0, 0.0)
+
+
+def _network(network: Network, back: bool, charged: Collection[str]) -> tuple[float, ...]:
+    """Return the `WAY` numbers of a network; ``back``: it brings words back; ``charged`` are networks with a table."""
+    if not network.takes and network.name not in charged:
+        return _NO_NETWORK
+    kind = {MESH: MESH_BACK if back else MESH_IN, TREE: TREE_BACK, MULTICAST: CHARGED}[network.kind]
+    return kind, network.hop_pj, network.router_pj, network.ingress_pj, network.adder_pj
+
+
+def _with_charges(spec: Floats, arch: Architecture, costs: EnergyCosts, spaces: Sequence[str]) -> Floats:
+    """Return the specification with what tables charge: by network and data space a number of pairs, and these.
+
+    A pair is a multicast factor, 0 for any, and the energy [pJ] of a transfer.
+    """
+    tables = {table.name: table for table in costs.networks}
+    rows = [
+        [
+            [0.0]
+            if way >= len(level.networks) or level.networks[way].name not in tables
+            else tables[level.networks[way].name].encoded(level.networks[way], space)
+            for way in range(WAYS)
+            for space in spaces
+        ]
+        for level in reversed(arch.levels)
+    ]
+    width = max(len(entry) for row in rows for entry in row)
+    padded = [[number for entry in row for number in (*entry, *[0.0] * (width - len(entry)))] for row in rows]
+    return np.hstack([spec, np.array(padded)])
 
 
 def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> NestArrays:

@@ -4,13 +4,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from jouleloop.arch.architecture import Architecture, StorageLevel
+from jouleloop.arch.architecture import MESH, Architecture, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import ALL_REUSE
 from jouleloop.model.arrays import (
+    BACK_PJ,
     CAPACITY,
     CYCLES,
     ENERGY_PJ,
@@ -115,10 +116,10 @@ def evaluate_mapping(
     """
     rules = rules_of(semantics)
     nest = encode_mapping(problem, arch, mapping)
-    spec = encode_hardware(arch, costs, rules)
+    spec = encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces])
     work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
     _check_reuse(mapping, semantics)
-    _check_wires(arch, mapping)
+    _check_wires(arch, costs, mapping)
     reuse = [level.reuse for level in reversed(mapping.levels)]
     layer, elided = encode_layer(problem, reuse, rules), rules.first_fills_elided
     if mapping.imperfect:
@@ -155,13 +156,12 @@ def _check_reuse(mapping: Mapping, semantics: str) -> None:
     raise_all(faults, MappingError)
 
 
-def _check_wires(arch: Architecture, mapping: Mapping) -> None:
+def _check_wires(arch: Architecture, costs: EnergyCosts, mapping: Mapping) -> None:
     """Refuse networks that take energy where loops end early: where words go then is not counted."""
     raise_all(
         [
-            Fault("energy of networks is not counted where loops end early", field=level.name)
-            for level in arch.levels
-            if level.wired and mapping.imperfect
+            Fault("energy of networks is not counted where loops end early", field=name)
+            for name in (costs.wired(arch) if mapping.imperfect else ())
         ],
         MappingError,
     )
@@ -245,11 +245,13 @@ def _evaluation(
                 energy_pj=flow[index][v][ENERGY_PJ],
             )
         levels.append(LevelStats(level.name, status[index][CYCLES], float(work.throttle[index]), data))
-        if status[index][FANOUT] > 1 or any(one[NETWORK_PJ] for one in flow[index]):
-            networks[f"{names[position]}<==>{names[position + 1]}"] = {
-                space: _network(problem, level, work, index, v, kept=any(one[v] for one in kept[index:]))
-                for v, space in enumerate(spaces)
-            }
+        if status[index][FANOUT] > 1 or any(one[NETWORK_PJ] or one[BACK_PJ] for one in flow[index]):
+            between = f"{names[position]}<==>{names[position + 1]}"
+            for way in range(len(level.networks)):
+                networks[between + " back" * way] = {
+                    space: _network(problem, level, way, work, index, v, kept=any(one[v] for one in kept[index:]))
+                    for v, space in enumerate(spaces)
+                }
     return Evaluation(
         levels=tuple(levels),
         networks=networks,
@@ -265,15 +267,19 @@ def _evaluation(
 
 
 def _network(
-    problem: Problem, level: StorageLevel, work: WorkArrays, index: int, v: int, *, kept: bool
+    problem: Problem, level: StorageLevel, way: int, work: WorkArrays, index: int, v: int, *, kept: bool
 ) -> NetworkStats:
-    """Return the traffic of a data space below a level; source: Timeloop ``src/model/network-legacy.cpp``.
+    """Return the traffic of a data space on a network below a level, in or back.
+
+    Source: Timeloop ``src/model/network-legacy.cpp`` and its kin.
 
     ``kept`` tells whether the level or one outside keeps it.
     """
-    written = problem.data_spaces[v].read_write
+    network, brings_back = level.networks[way], way + 1 == len(level.networks)
+    written = problem.data_spaces[v].read_write and brings_back
     # A level that cannot add reads outputs back and sends them out again, but for the first time.
-    times, spared = (2, work.access[index, v, PARTITION]) if written and not level.reduces else (1, 0)
+    twice = written and network.kind == MESH and not level.reduces
+    times, spared = (2, work.access[index, v, PARTITION]) if twice else (1, 0)
     groups = work.groups[index, v, : work.access[index, v, GROUPS]]
     ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in groups[:, :HOPS] if w > 0))
     reductions: int = 0
@@ -284,8 +290,8 @@ def _network(
         reductions = 0 if total >= 2.0**64 else int(total) % 2**64
     # Outside the outermost level that keeps it a data space has no network (``MaskTiles``).
     fanout = int(work.status[index, FANOUT]) if kept else 0
-    links, energy_pj = float(work.flow[index, v, LINKS]), float(work.flow[index, v, NETWORK_PJ])
-    return NetworkStats(fanout, ingress, links, float(reductions), energy_pj)
+    links, energy_pj = float(work.flow[index, v, LINKS]), float(work.flow[index, v, NETWORK_PJ + way])
+    return NetworkStats(fanout, ingress, links, float(reductions), energy_pj, network.kind)
 
 
 @njit
@@ -313,7 +319,7 @@ def evaluate_nests(
     work = new_work(len(arch.levels), len(problem.data_spaces))
     _evaluate_bulk(
         encode_layer(problem, [ALL_REUSE] * len(arch.levels), rules),
-        encode_hardware(arch, costs, rules),
+        encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces]),
         costs.compute_pj,
         rules.first_fills_elided,
         nests,

@@ -11,7 +11,8 @@ class DataStats:
     Attributes
     ----------
     tile_words, partition_words
-        Words held at a time; words ever seen by one instance.
+        Words held at a time; words ever seen by one instance. By exact counts these and all accesses are means, which
+        need not be whole.
     instances, clusters
         Utilized instances, and utilized clusters of instances.
     reads, updates, fills
@@ -23,13 +24,13 @@ class DataStats:
     """
 
     tile_words: int
-    partition_words: int
+    partition_words: float
     instances: int
     clusters: int
-    reads: int
-    updates: int
-    fills: int
-    reductions: int
+    reads: float
+    updates: float
+    fills: float
+    reductions: float
     energy_pj: float
 
 
@@ -57,7 +58,10 @@ class NetworkStats:
     ingress
         (multicast factor, scatter factor, words) of each group of transfers.
     energy_pj
-        Of wires, routers, links and ingresses, over all instances, in pJ.
+        Over all instances, in pJ.
+    kind
+        What the network is, see `jouleloop.arch.architecture.Network`; a tree tells its additions alone, as does
+        Timeloop, and what a table charges has no links.
     """
 
     fanout: int
@@ -65,6 +69,7 @@ class NetworkStats:
     link_transfers: float
     reductions: float
     energy_pj: float = 0.0
+    kind: str = "mesh"
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,8 @@ class Evaluation:
     levels
         Storage levels, outermost first.
     networks
-        By ``outer<==>inner`` and data space, for every level that fans out or whose network takes energy.
+        By ``outer<==>inner`` and data space, for every level that fans out or whose network takes energy; what words
+        come back on, where that is another network, by ``outer<==>inner back``.
     compute_instances, computes, compute_energy_pj
         Utilized units, multiply-accumulate operations, their energy in pJ.
     cycles, utilization, energy_pj

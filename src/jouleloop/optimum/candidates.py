@@ -29,11 +29,11 @@ class _Merging:
     ----------
     side
         See `Unrolled.side`, over all dimensions of the problem.
-    leaks
-        Whether instances that are used leak.
+    leaks, takes, wired
+        Whether instances that are used leak, whether networks take energy, and whether it hangs on where words go.
     """
 
-    def __init__(self, space: MapSpace, side: Ints, leaks: bool) -> None:
+    def __init__(self, space: MapSpace, side: Ints, *, leaks: bool, takes: bool, wired: bool) -> None:
         self.space = space
         #: By data space: which dimensions leave it in place, and the rank that each shares, or -1.
         self.sides = [
@@ -43,8 +43,8 @@ class _Merging:
         #: Dimensions that share no rank.
         self.is_free = tuple(map(bool, np.all(side[..., HALO] < 0, axis=0)))
         # Where a level does not reuse all or leaks, or networks take energy, it counts where a loop is unrolled.
-        self.wired = any(level.wired for level in space.arch.levels)
-        fixed = self.wired or leaks or any(space.reuse)
+        self.wired = wired
+        fixed = takes or leaks or any(space.reuse)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
@@ -114,13 +114,13 @@ class Candidates:
     """
 
     def __init__(
-        self, space: MapSpace, kept_dims: Ints, side: Ints, stopped: Callable[[], bool], *, leaks: bool = False
+        self, space: MapSpace, kept_dims: Ints, side: Ints, stopped: Callable[[], bool], **takes: bool
     ) -> None:
         self.space = space
         self.dims = kept_dims
         self.place = np.zeros(len(space.problem.bounds), np.int64)
         self.place[kept_dims] = np.arange(len(kept_dims))
-        self.merging = _Merging(space, side, leaks)
+        self.merging = _Merging(space, side, **takes)
         self.origin = np.array(self.merging.origin, np.int64)
         listed = _Listing(space, stopped)
         self.whole = listed.whole

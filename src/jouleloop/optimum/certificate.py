@@ -65,7 +65,7 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
-    if any(space.reuse) or space.min_parallelism or any(level.wired for level in space.arch.levels):
+    if any(space.reuse) or space.min_parallelism or costs.wired(space.arch):
         text = "certificates know no level that does not reuse all, no least parallelism, no energy of networks"
         raise InputError(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})

@@ -16,6 +16,7 @@ from jouleloop.model.arrays import CAPACITY, LEAK_PJ, Floats, Ints, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.arrays import (
@@ -87,7 +88,7 @@ class Search:
         self.problem = problem
         self.watch = watch or Watch()
         rules = rules_of(semantics)
-        self.spec = encode_hardware(space.arch, costs, rules)
+        self.spec = encode_hardware(space.arch, costs, rules, [data.name for data in problem.data_spaces])
         self.compute_pj = costs.compute_pj
         self.elided = rules.first_fills_elided
         # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search. One of which a
@@ -104,7 +105,8 @@ class Search:
         side = find_sides(whole.coef, whole.bounds)
         check_reuse(space, side)
         self.side = np.ascontiguousarray(side[:, self.dims])
-        self.candidates = Candidates(space, self.dims, side, self._asked, leaks=bool(self.spec[:, LEAK_PJ].any()))
+        energies = {"leaks": bool(self.spec[:, LEAK_PJ].any()), "takes": takes_energy(self.spec)}
+        self.candidates = Candidates(space, self.dims, side, self._asked, **energies, wired=bool(is_wired(self.spec)))
         self.levels = len(space.temporal)
 
     @cached_property

@@ -31,9 +31,10 @@ def check_reuse(space: MapSpace, side: Ints) -> None:
             text = "mappings are evaluated with rmw_first_update and no_coalesce, but no search is proven for them"
             faults.append(Fault(text, field=level, value=reuse.as_dict()))
         position = space.arch.levels[len(space.reuse) - 1 - k]
-        if position.ingress_pj and not position.reduces and space.spatial[k] is not None:
+        ingress_pj = position.networks[-1].ingress_pj
+        if ingress_pj and not position.reduces and space.spatial[k] is not None:
             text = "no search is proven for ingresses that cost energy below a fan-out of a level that cannot add"
-            faults.append(Fault(text, field=level, value=position.ingress_pj, allowed="energy-per-ingress 0"))
+            faults.append(Fault(text, field=level, value=ingress_pj, allowed="energy-per-ingress 0"))
         outer = k + 1
         if outer < len(space.reuse) and space.spatial[outer] is not None:
             linked = (reuse.no_temporal_reuse & windows) - space.reuse[outer].no_link_transfer

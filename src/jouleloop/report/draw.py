@@ -1,12 +1,9 @@
 """Draws kinds of figures of a run into files."""
 
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from multiprocessing import get_context
 from pathlib import Path
 
 import matplotlib as mpl
@@ -18,6 +15,7 @@ from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.registry import FigureKind
 from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import FORMATS, save_figure
+from jouleloop.study.forked import run_forked
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.tables.layouts import VARIANTS
 from jouleloop.tables.variants import variants_table
@@ -72,10 +70,22 @@ def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:
     )[:32]
 
 
-def draw_all(kinds: Iterable[FigureKind], run: RunTables, folder: Path, formats: Sequence[str], processes: int) -> None:
+def draw_all(
+    kinds: Iterable[FigureKind],
+    run: RunTables,
+    folder: Path,
+    formats: Sequence[str],
+    processes: int,
+    beside: Iterable[Callable[[], None]] = (),
+) -> None:
     """Draw all figures of some kinds into ``folder``, those of one sweep in one process: they share its statistics.
 
     Files that say that they show the same are left as they are.
+
+    Parameters
+    ----------
+    beside
+        What else is to be done by the same processes.
 
     Raises
     ------
@@ -88,23 +98,8 @@ def draw_all(kinds: Iterable[FigureKind], run: RunTables, folder: Path, formats:
             # How many figures a folder gets depends on which architectures have a mapping.
             (folder / kind.stem.format(**place)).parent.mkdir(parents=True, exist_ok=True)
             groups.setdefault(place.get(kind.subject or "", ""), []).append((kind, place))
-    _GROUPS[:] = [partial(_draw_group, run, folder, formats, group) for group in groups.values()]
-    if processes > 1 and len(_GROUPS) > 1 and sys.platform == "linux":
-        # Forked: what was imported is there. Tables are read after the fork, since Arrow has threads.
-        import_module("jouleloop.report.study_figures")
-        with ProcessPoolExecutor(min(processes, len(_GROUPS)), get_context("fork")) as pool:
-            list(pool.map(_draw_number, range(len(_GROUPS))))
-    else:
-        for number in range(len(_GROUPS)):
-            _draw_number(number)
-
-
-#: What `draw_all` has to do: forked processes have it from there, since kinds of figures cannot be sent to them.
-_GROUPS: list[Callable[[], None]] = []
-
-
-def _draw_number(number: int) -> None:
-    _GROUPS[number]()
+    import_module("jouleloop.report.study_figures")
+    run_forked([*(partial(_draw_group, run, folder, formats, group) for group in groups.values()), *beside], processes)
 
 
 def _draw_group(

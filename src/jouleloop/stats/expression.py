@@ -2,21 +2,34 @@
 
 import ast
 import operator
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import numpy as np
-import pandas as pd
 
 from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.expressions import ExpressionError, Language, evaluate
 from jouleloop.stats.regression import FloatArray
+
+
+class Table(Protocol):
+    """What a variable is evaluated on: a table of pandas, or anything with columns that become arrays."""
+
+    @property
+    def columns(self) -> Iterable[Any]:
+        """The names of the columns."""
+
+    def __getitem__(self, name: str, /) -> Any: ...
+
+    def __len__(self) -> int: ...
+
 
 _SYMBOLS = {"n": "C", "m": "M"}
 _LONGEST = 200
 _GREATEST_POWER = 8
 
 
-def evaluate_variable(expression: str, table: pd.DataFrame, *, field: str = "variable") -> FloatArray:
+def evaluate_variable(expression: str, table: Table, *, field: str = "variable") -> FloatArray:
     """Return the value of ``expression`` for every row of ``table``, shape (rows,).
 
     Numbers, column names, the papers' ``n`` (inputs, C), ``m`` (outputs, M) and ``mn``, parentheses and ``+ - * / **``
@@ -72,7 +85,7 @@ _COLUMNS = Language(
 )
 
 
-def _column(name: str, table: pd.DataFrame, field: str) -> FloatArray:
+def _column(name: str, table: Table, field: str) -> FloatArray:
     if name not in table.columns:
         if name == "mn":
             return np.asarray(_column("n", table, field) * _column("m", table, field))
@@ -81,6 +94,6 @@ def _column(name: str, table: pd.DataFrame, field: str) -> FloatArray:
         else:
             raise InputError(unknown(name, (str(c) for c in table.columns), "column", field=field))
     try:
-        return table[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        return np.asarray(table[name].to_numpy(dtype=np.float64, na_value=np.nan))
     except (TypeError, ValueError) as error:
         raise InputError(Fault(f"column {name!r} holds no numbers", field=field)) from error

@@ -40,6 +40,7 @@ def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, An
             name: {
                 "files": job.target.files.hashes(),
                 "constraints_set": job.target.files.which,
+                "factors": job.target.factors,
                 "energy_table": job.target.costs.table,
                 "estimators": [list(entry) for entry in job.target.costs.asked],
                 "energies": job.target.costs.rows(job.target.arch.compute.name),

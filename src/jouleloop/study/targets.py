@@ -112,6 +112,11 @@ class TargetSet:
         return tuple(self._targets)
 
     @property
+    def factors(self) -> Literal["perfect", "imperfect"]:
+        """Whether loops divide the layer; the same for every shape."""
+        return next(iter(self._targets.values())).constraints.factors
+
+    @property
     def name(self) -> str:
         """Name of the target in tables."""
         return self.files.name

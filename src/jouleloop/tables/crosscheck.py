@@ -17,7 +17,7 @@ from jouleloop.study.compute import Job, Record
 from jouleloop.study.confirm import confirming_engine, confirming_job, run_confirmation
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
-from jouleloop.tables.energies import layer_rows
+from jouleloop.tables.layers import layer_rows
 from jouleloop.tables.layouts import CROSSCHECK, CROSSCHECK_SUMMARY
 from jouleloop.workload.sweep import Sweep
 

@@ -1,7 +1,7 @@
 """The table of energies: one row for every architecture, sweep and layer, in a fixed order."""
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
@@ -13,6 +13,7 @@ from jouleloop.optimum.result import SearchResult
 from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import Job, Record, run_chunk
 from jouleloop.study.store import ResultStore
+from jouleloop.tables.layers import layer_rows
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.sweep import Sweep, SweepPoint, size_columns
@@ -26,21 +27,6 @@ _WHOLE = ("cycles", "visited")
 _BATCH = 2000
 #: Columns of energies that layers of a shape can fill.
 Own = Mapping[ProblemShape, Sequence[str]]
-
-
-def layer_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
-    """Yield one record a layer of ``sweep``: name, sizes and what variables may refer to."""
-    columns = size_columns(sweep.points)
-    for point in sweep.points:
-        layer = point.layer
-        own = layer.sizes
-        sizes = {key: own[key] for key in columns if key in own}
-        more: dict[str, Any] = {"macs": layer.macs, "count": point.count}
-        more |= {} if point.input_size is None else {"input_size": point.input_size}
-        more |= {} if layer.kind.base == "conv" else {"kind": layer.kind.name}
-        more |= dict(point.given)
-        variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
-        yield {"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant}
 
 
 def layer_table(sweep: Sweep) -> pd.DataFrame:
@@ -73,7 +59,7 @@ def energy_columns(job: Job, shape: ProblemShape) -> list[str]:
         for space in shape.data_spaces
         if space.name not in constraints.level(level.name).bypass
     ]
-    wires = [level.name for level in job.target.arch.levels if level.wired]
+    wires = job.target.costs.wired(job.target.arch)
     return stored + [f"{name}_network_{space.name.lower()}_pj" for name in wires for space in shape.data_spaces]
 
 
@@ -226,7 +212,8 @@ def _short(record: Record, job: Job) -> Record:
     for name, spaces in evaluation["networks"].items():
         for space, traffic in spaces.items():
             if traffic.get("energy_pj"):
-                row[f"{name.partition('<==>')[0]}_network_{space.lower()}_pj"] = float(traffic["energy_pj"])
+                column = f"{name.partition('<==>')[0]}_network_{space.lower()}_pj"
+                row[column] = row.get(column, 0.0) + float(traffic["energy_pj"])
     return row
 
 

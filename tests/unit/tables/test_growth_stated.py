@@ -6,7 +6,8 @@ import pytest
 import yaml
 
 from jouleloop.errors import InputError
-from jouleloop.tables.growth import check_sweeps, describe
+from jouleloop.tables.growth import describe
+from jouleloop.tables.layers import check_sweeps
 from jouleloop.workload.sweep import load_sweep
 from paths import ROOT
 

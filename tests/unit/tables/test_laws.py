@@ -16,8 +16,9 @@ from jouleloop.report.figures_laws import law_figure
 from jouleloop.study.compute import Job
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
-from jouleloop.tables.energies import energies_table, layer_rows
+from jouleloop.tables.energies import energies_table
 from jouleloop.tables.laws import LawTables, law_tables
+from jouleloop.tables.layers import layer_rows
 from jouleloop.workload.sweep import Sweep, load_sweep
 from paths import ROOT
 

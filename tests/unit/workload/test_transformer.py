@@ -8,7 +8,7 @@ import yaml
 
 from jouleloop.config.load import load_all, load_study
 from jouleloop.errors import InputError
-from jouleloop.tables.growth import check_sweeps
+from jouleloop.tables.layers import check_sweeps
 from jouleloop.tables.transformers import has_parts
 from jouleloop.workload.sweep import Sweep, load_network, load_sweeps
 from jouleloop.workload.transformer import ATTENTION, PROJECTIONS, Transformer, products

@@ -209,7 +209,7 @@ class AccelforgeEngine:
         """Return the best mapping that accelforge finds, with its own counts.
 
         Whatever it does ends in a status. ``mapping`` is None for a nest that is no mapping of Timeloop's kind
-        (uneven, or with factors that do not divide); the nest then stands in ``reason``.
+        (uneven); the nest then stands in ``reason``.
 
         Raises
         ------

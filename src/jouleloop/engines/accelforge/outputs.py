@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Mapping as Answer
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture
@@ -20,13 +20,18 @@ _PRECISION = 1e-6
 
 @dataclass(frozen=True)
 class Loop:
-    """One loop; ``tile`` elements of its dimension are left inside. ``axis`` is empty for a temporal loop."""
+    """One loop over ``extent`` elements of its dimension, ``tile`` at a time; a temporal loop has no ``axis``."""
 
     dimension: str
-    bound: int
+    extent: int
     tile: int
     axis: str = ""
     fanout: int = -1
+
+    @property
+    def bound(self) -> int:
+        """How often it runs; in its last run fewer elements than a tile may be left."""
+        return -(-self.extent // self.tile)
 
 
 @dataclass(frozen=True)
@@ -37,13 +42,10 @@ class Nest:
     ----------
     places
         By level position and data space.
-    perfect
-        Whether every bound divides the extent outside it.
     """
 
     loops: tuple[Loop, ...]
     places: dict[tuple[int, str], int]
-    perfect: bool
 
     def compact(self, arch: Architecture) -> str:
         """Return the nest on one line: storage in brackets, loops between."""
@@ -66,7 +68,6 @@ def read_nest(problem: Problem, arch: Architecture, nodes: list[dict[str, Any]])
     extent = {d: problem.bound[d] for d in by_variable.values()}
     loops: list[Loop] = []
     places: dict[tuple[int, str], int] = {}
-    perfect = True
     try:
         for node in nodes:
             if node["kind"] == "storage":
@@ -74,20 +75,16 @@ def read_nest(problem: Problem, arch: Architecture, nodes: list[dict[str, Any]])
                     places[names[node["level"]], space] = len(loops)
                 continue
             dimension, tile = by_variable[node["dimension"]], int(node["tile"])
-            bound = math.ceil(extent[dimension] / tile)
-            perfect &= bound * tile == extent[dimension]
+            placed = (node["axis"], fanouts[node["level"]]) if node["kind"] == "spatial" else ()
+            loop = Loop(dimension, extent[dimension], tile, *placed)
             extent[dimension] = tile
-            if bound == 1:
-                continue
-            if node["kind"] == "spatial":
-                loops.append(Loop(dimension, bound, tile, node["axis"], fanouts[node["level"]]))
-            else:
-                loops.append(Loop(dimension, bound, tile))
+            if loop.bound > 1:
+                loops.append(loop)
     except (KeyError, TypeError, ValueError, ZeroDivisionError) as error:
         raise EngineError(Fault(f"accelforge answered with a mapping that cannot be read: {error!r}")) from error
     if any(value != 1 for value in extent.values()):
         raise EngineError(Fault("accelforge answered with a mapping that does not cover the layer", value=extent))
-    return Nest(tuple(loops), places, perfect)
+    return Nest(tuple(loops), places)
 
 
 def as_mapping(problem: Problem, arch: Architecture, nest: Nest) -> Mapping | None:
@@ -95,10 +92,11 @@ def as_mapping(problem: Problem, arch: Architecture, nest: Nest) -> Mapping | No
 
     A stored tile may be moved past temporal loops that do not concern its data space: the tile is the same. A nest in
     which no such move brings all tiles of every level together is uneven, and Timeloop has no word for it. Nor has it
-    one for factors that do not divide, or for two loops over one dimension at a level.
+    one for two loops over one dimension at a level.
+
+    A loop that does not divide its extent ends early. accelforge's tiles may be smaller than the loops inside them
+    span; Timeloop's are what they span. A loop outside then runs as often as such tiles need.
     """
-    if not nest.perfect:
-        return None
     count = len(arch.levels)
     spaces = {space.name: space.dimensions for space in problem.data_spaces}
 
@@ -137,24 +135,50 @@ def as_mapping(problem: Problem, arch: Architecture, nest: Nest) -> Mapping | No
         if level is None:
             return None
         levels.append(level)
-    return Mapping(tuple(levels))
+    return _as_often_as_needed(problem, levels)
+
+
+def _as_often_as_needed(problem: Problem, levels: list[LevelMapping]) -> Mapping:
+    """Return the mapping of ``levels``, from inside no loop longer than its dimension needs."""
+    passes, product = dict(problem.bound), dict.fromkeys(problem.bound, 1)
+
+    def needed(dimension: str, bound: int) -> int:
+        end = min(bound, passes[dimension])
+        passes[dimension] = -(-passes[dimension] // end)
+        product[dimension] *= end
+        return end
+
+    found = []
+    for level in reversed(levels):
+        spatial = [(d, needed(d, bound), axis) for d, bound, axis in reversed(level.spatial)]
+        temporal = [(d, needed(d, bound)) for d, bound in reversed(level.temporal)]
+        kept_spatial = tuple(loop for loop in reversed(spatial) if loop[1] > 1)
+        kept_temporal = tuple(loop for loop in reversed(temporal) if loop[1] > 1)
+        found.append(replace(level, temporal=kept_temporal, spatial=kept_spatial))
+    early = sorted((d, bound) for d, bound in problem.bound.items() if product[d] != bound)
+    return Mapping(tuple(reversed(found)), tuple(early))
 
 
 def _level(name: str, loops: tuple[Loop, ...], keep: frozenset[str]) -> LevelMapping | None:
     """Return the loops of one level, neighbours over one dimension joined; None where one dimension has two loops."""
-    temporal: list[tuple[str, int]] = []
-    spatial: list[tuple[str, int, str]] = []
+    temporal: list[Loop] = []
+    spatial = [loop for loop in loops if loop.axis]
     for loop in loops:
         if loop.axis:
-            spatial.append((loop.dimension, loop.bound, loop.axis))
-        elif temporal and temporal[-1][0] == loop.dimension:
-            temporal[-1] = (loop.dimension, temporal[-1][1] * loop.bound)
+            continue
+        if temporal and temporal[-1].dimension == loop.dimension:
+            temporal[-1] = replace(temporal[-1], tile=loop.tile)
         else:
-            temporal.append((loop.dimension, loop.bound))
-    for dimensions_used in ([d for d, _ in temporal], [d for d, _, _ in spatial]):
-        if len(set(dimensions_used)) < len(dimensions_used):
+            temporal.append(loop)
+    for kind in (temporal, spatial):
+        if len({loop.dimension for loop in kind}) < len(kind):
             return None
-    return LevelMapping(name, tuple(temporal), tuple(spatial), keep)
+    return LevelMapping(
+        name,
+        tuple((loop.dimension, loop.bound) for loop in temporal),
+        tuple((loop.dimension, loop.bound, loop.axis) for loop in spatial),
+        keep,
+    )
 
 
 def read_evaluation(problem: Problem, arch: Architecture, nest: Nest, numbers: Answer[str, float]) -> Evaluation:

@@ -11,8 +11,8 @@ from typing import Any
 
 import yaml
 
-from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
-from jouleloop.energy.costs import EnergyCosts
+from jouleloop.arch.architecture import MESH, MULTICAST, TREE, Architecture, ComputeLevel, Network, StorageLevel
+from jouleloop.energy.costs import EnergyCosts, NetworkEnergy
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import LevelMapping, Mapping, end_text
@@ -38,10 +38,19 @@ _ATTRIBUTES = (
     ("shared_bandwidth", "shared_bandwidth_words", None),
     ("multiple-buffering", "multiple_buffering", 1.0),
     ("min-utilization", "min_utilization", 0.0),
-    ("energy-per-hop", "hop_pj", 0.0),
-    ("router-energy", "router_pj", 0.0),
-    ("energy-per-ingress", "ingress_pj", 0.0),
 )
+
+#: Attributes of a network: Timeloop's keyword and ours.
+_OF_NETWORKS = (
+    ("energy-per-hop", "hop_pj"),
+    ("router-energy", "router_pj"),
+    ("energy-per-ingress", "ingress_pj"),
+    ("adder-energy", "adder_pj"),
+    ("action_name", "action"),
+    ("multicast_factor_argument", "argument"),
+    ("per_datatype_ERT", "by_data_space"),
+)
+_CLASSES = {MESH: "XY_NoC", TREE: "ReductionTree", MULTICAST: "SimpleMulticast"}
 
 
 def write_evaluation(folder: Path, problem: Problem, target: Target, mapping: Mapping) -> list[str]:
@@ -77,7 +86,38 @@ def architecture_tree(arch: Architecture) -> dict[str, Any]:
     local = [_component(level, _storage_class(level), _storage_attributes(level)) for level in arch.levels]
     compute = {"datawidth": arch.compute.word_bits, "meshX": arch.compute.mesh_x, "meshY": arch.compute.mesh_y}
     local.append(_component(arch.compute, "intmac", compute))
-    return {"version": _VERSION, "subtree": [{"name": _ROOT, "local": local}]}
+    nodes = zip(arch.levels, local, local[1:], strict=False)
+    networks = [network for node in nodes for network in _named_networks(*node)]
+    return {"version": _VERSION, "subtree": [{"name": _ROOT, "local": local + networks}]}
+
+
+def _network_names(outer: str, inner: str) -> tuple[str, str]:
+    """Return the names of the network below a level and of the one back, as Timeloop calls its own."""
+    return f"{outer} <==> {inner}", f"{outer} <==> {inner} back"
+
+
+def _named_networks(level: StorageLevel, outer: dict[str, Any], inner: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the networks below a level that are no attributes of it; name them at both ends."""
+    if level.back is None and level.network.kind == MESH:
+        outer["attributes"] |= _network_attributes(level.network)
+        return []
+    names = _network_names(*(str(node["name"]).partition("[")[0] for node in (outer, inner)))
+    last = len(level.networks) - 1
+    units = inner["class"] == "intmac"
+    outer["attributes"] |= {"network_read": names[0], "network_update": names[last]}
+    inner["attributes"] |= {
+        "network_operand" if units else "network_fill": names[0],
+        "network_result" if units else "network_drain": names[last],
+    }
+    return [
+        {"name": name, "class": _CLASSES[network.kind], "attributes": _network_attributes(network)}
+        for name, network in zip(names, level.networks, strict=False)
+    ]
+
+
+def _network_attributes(network: Network) -> dict[str, Any]:
+    values = {keyword: getattr(network, name) for keyword, name in _OF_NETWORKS}
+    return {keyword: value for keyword, value in values.items() if value}
 
 
 def energy_tables(arch: Architecture, costs: EnergyCosts, *, later: bool = False) -> dict[str, Any]:
@@ -93,7 +133,25 @@ def energy_tables(arch: Architecture, costs: EnergyCosts, *, later: bool = False
         for level, energy in zip(arch.levels, costs.levels, strict=True)
     ]
     tables.append({"name": f"{_ROOT}.{arch.compute.name}", "actions": [_action("compute", costs.compute_pj)]})
+    charged = {table.name: table for table in costs.networks}
+    inner = [*arch.level_names[1:], arch.compute.name]
+    for level, below in zip(arch.levels, inner, strict=True):
+        for name, network in zip(_network_names(level.name, below), level.networks, strict=False):
+            if network.kind == MULTICAST:
+                # Timeloop ends where a network of this class has no table.
+                free = NetworkEnergy(network.name, ((network.action, ((0, 0.0),)),))
+                tables.append(
+                    {"name": f"{_ROOT}.{name}", "actions": _charges(network, charged.get(network.name, free))}
+                )
     return {"version": _VERSION, "tables": tables}
+
+
+def _charges(network: Network, table: NetworkEnergy) -> list[dict[str, Any]]:
+    return [
+        _action(action, energy_pj) | ({"arguments": {network.argument: factor}} if factor else {})
+        for action, pairs in table.actions
+        for factor, energy_pj in pairs
+    ]
 
 
 def problem_tree(problem: Problem) -> dict[str, Any]:

@@ -36,7 +36,7 @@ _HOW = (
 )
 _PROBE_SECONDS = 30.0
 #: Semantics by the fills of outputs and inputs in the probe.
-_SEMANTICS = {(0, 4): SEMANTICS[0], (2, 4): SEMANTICS[1], (0, 3): SEMANTICS[2]}
+_SEMANTICS: dict[tuple[float, float], str] = {(0, 4): SEMANTICS[0], (2, 4): SEMANTICS[1], (0, 3): SEMANTICS[2]}
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass, field
 
+from jouleloop.arch.architecture import MESH, MULTICAST, TREE
 from jouleloop.errors import EngineError, Fault
 from jouleloop.model.evaluation import NetworkStats
 
@@ -94,14 +95,8 @@ def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
     ingress: list[tuple[int, int, float]] = []
 
     def close() -> None:
-        if space and "Fanout" in numbers:
-            current[space] = NetworkStats(
-                int(numbers["Fanout"]),
-                tuple(ingress),
-                numbers.get("Link transfers", 0.0),
-                numbers.get("Spatial reductions", 0.0),
-                numbers.get("Energy (total)", 0.0) + numbers.get("Link transfer energy (total)", 0.0),
-            )
+        if space and numbers:
+            current[space] = _network(numbers, tuple(ingress))
 
     for line in [*text.splitlines(), " <==> "]:
         if (match := _NETWORK.fullmatch(line)) or line == " <==> ":
@@ -121,6 +116,22 @@ def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
         elif match := _NUMBER.fullmatch(line):
             numbers.setdefault(match[1], float(match[2]))
     return {name: data for name, data in networks.items() if any(s.fanout > 1 or s.energy_pj for s in data.values())}
+
+
+def _network(numbers: dict[str, float], ingress: tuple[tuple[int, int, float], ...]) -> NetworkStats:
+    """Return the traffic of a data space on a network of any class, each of which prints its own numbers.
+
+    Of a tree Timeloop prints a total over instances, and adds up what one instance takes
+    (``src/model/network-reduction-tree.cpp``, ``STAT_ACCESSOR``).
+    """
+    reductions = numbers.get("Spatial reductions", 0.0)
+    if "Fanout" not in numbers:
+        energy_pj = numbers["Energy (per-instance)"] + numbers["Spatial Reduction Energy (per-instance)"]
+        return NetworkStats(0, (), 0.0, reductions, energy_pj, TREE)
+    kind = MESH if "Link transfers" in numbers else MULTICAST
+    links, energy_pj = numbers.get("Link transfers", 0.0), numbers.get("Energy (total)", 0.0)
+    energy_pj += numbers.get("Link transfer energy (total)", 0.0)
+    return NetworkStats(int(numbers["Fanout"]), ingress, links, reductions, energy_pj, kind)
 
 
 def _summary(text: str, source: str) -> dict[str, float]:

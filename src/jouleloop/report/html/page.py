@@ -26,6 +26,7 @@ from jouleloop.report.html.sections import (
     provenance_tables,
     published_table,
     run_tables,
+    savings_section,
     search_noise_section,
     theory_table,
 )
@@ -127,6 +128,7 @@ def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict
         "theory": theory_table(tables.verdicts),
         "search_noise": search_noise_section(tables.search_noise),
         "published": published_table(tables.published),
+        "savings": savings_section(tables),
         "network_totals": totals,
         "networks": networks,
         "network_layers": network_layers,

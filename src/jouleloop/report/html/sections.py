@@ -1,4 +1,4 @@
-"""The further sections as plain tables: rows left out, theory, published values, networks, the run, provenance."""
+"""The further sections as plain tables: rows left out, theory, laws, savings, networks, the run, provenance."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +9,7 @@ from jouleloop.report.html.numbers import compact, percent, quantity
 from jouleloop.report.html.plain import Cell, PlainTable, figure, text
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.tables.networks import SUMS, TOTAL
+from jouleloop.tables.savings import factor_pairs, savings_table
 
 _MOST_ROWS = 500
 
@@ -75,6 +76,32 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
         ("Sweep", "Architecture", "Law", "Layers", "Data energy E"),
         rows,
         f"The first {_MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > _MOST_ROWS else "",
+    )
+
+
+def savings_section(tables: ReportTables) -> PlainTable | None:
+    """Return what imperfect factors save, a row a sweep or network and architecture that has rows of both kinds."""
+    table = savings_table(tables.energies, factor_pairs(tables.provenance.get("architectures", {})))
+    shares = ("saved_mean", "saved_most", "saved_total")
+    rows = tuple(
+        (
+            *(text(row[name]) for name in ("sweep", "architecture")),
+            *(figure(row[name]) for name in ("layers", "proven", "only")),
+            *(Cell(percent(float(row[name]), 3), float(row[name])) for name in shares),
+            text(row["saved_most_layer"]),
+        )
+        for _, row in table.iterrows()
+    )
+    if not rows:
+        return None
+    return PlainTable(
+        "What would loops that need not divide save? Imperfect factors beside perfect ones, over the layers that both "
+        "map: of a layer's data energy on average and at most, and of the total energy of all layers.",
+        (
+            *("Sweep or network", "Architecture", "Layers", "Proven", "Mapped by imperfect factors alone"),
+            *("Saved on average", "At most", "Of all energy", "Most on layer"),
+        ),
+        rows,
     )
 
 

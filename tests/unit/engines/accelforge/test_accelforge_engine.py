@@ -21,7 +21,7 @@ from jouleloop.cli.app import app
 from jouleloop.engines.accelforge import engine as accelforge_engine
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions, options_from_environment
 from jouleloop.engines.accelforge.inputs import specification
-from jouleloop.engines.accelforge.outputs import as_mapping, read_evaluation, read_nest
+from jouleloop.engines.accelforge.outputs import as_mapping, read_nest
 from jouleloop.engines.protocol import SearchOptions
 from jouleloop.engines.registry import get_engine, installed_version
 from jouleloop.errors import EngineError, InputError, MappingError
@@ -373,7 +373,7 @@ def test_a_mapping_comes_back_at_the_same_cost(data, name):
     assert costs[1] == pytest.approx(costs[0], rel=1e-12)
 
 
-def test_uneven_and_imperfect_nests_are_no_mappings():
+def test_uneven_nests_are_no_mappings():
     problem, arch = LAYER.problem(), TARGETS["eyeriss"].arch
     assert as_mapping(problem, arch, read_nest(problem, arch, NODES)) is not None
     uneven = [dict(node) for node in NODES]
@@ -387,12 +387,31 @@ def test_uneven_and_imperfect_nests_are_no_mappings():
     assert nest.compact(arch).startswith(
         "[DRAM: Inputs Outputs Weights] [shared_glb: Outputs] M2 C2 [shared_glb: Inputs]"
     )
-    imperfect = [dict(node) for node in NODES]
-    imperfect[3] = {"kind": "temporal", "dimension": "c", "tile": 7.0}
-    nest = read_nest(problem, arch, imperfect)
-    assert not nest.perfect
-    assert as_mapping(problem, arch, nest) is None
-    assert read_evaluation(problem, arch, nest, NUMBERS).energy_pj == 1234.5
+
+
+def test_nests_whose_loops_end_early_are_mappings():
+    problem, arch = LAYER.problem(), TARGETS["eyeriss"].arch
+    nodes = [dict(node) for node in NODES]
+    nodes[3] = {"kind": "temporal", "dimension": "c", "tile": 7.0}
+    mapping = as_mapping(problem, arch, read_nest(problem, arch, nodes))
+    assert (
+        mapping.compact() == "DRAM | shared_glb M8X | DummyBuffer C10 | ifmap_spad M4 | weights_spad | psum_spad C7,1"
+    )
+    # Loops of 10, 9 and 1 elements, 7 x 2 x 9: 64 need 2 x 9 but four times.
+    nodes[3] = {"kind": "temporal", "dimension": "c", "tile": 10.0}
+    nodes.insert(5, {"kind": "temporal", "dimension": "c", "tile": 9.0})
+    mapping = as_mapping(problem, arch, read_nest(problem, arch, nodes))
+    assert (
+        mapping.compact() == "DRAM | shared_glb M8X | DummyBuffer C4 | ifmap_spad C2 M4 | weights_spad | psum_spad C9,1"
+    )
+    # Neighbours over one dimension are one loop, as often as the tile inside asks for: 64 of 7, not 4 x 3.
+    nodes = [dict(node) for node in NODES]
+    nodes[3:4] = [{"kind": "temporal", "dimension": "c", "tile": tile} for tile in (17.0, 7.0)]
+    mapping = as_mapping(problem, arch, read_nest(problem, arch, nodes))
+    assert (
+        mapping.compact() == "DRAM | shared_glb M8X | DummyBuffer C10 | ifmap_spad M4 | weights_spad | psum_spad C7,1"
+    )
+    mapping.check_factors(problem)
 
 
 def test_a_mapping_of_something_else_is_refused():

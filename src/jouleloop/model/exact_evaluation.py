@@ -1,0 +1,177 @@
+"""An evaluation by exact counts (`jouleloop.model.exact`): as Timeloop prices accesses, but of what truly moves."""
+
+import math
+from itertools import pairwise
+
+from jouleloop.arch.architecture import Architecture
+from jouleloop.energy.costs import EnergyCosts
+from jouleloop.errors import Fault, MappingError, raise_all
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.model.arrays import (
+    BLOCK_WORDS,
+    BOUND,
+    CAPACITY,
+    CLUSTERS,
+    DIM,
+    LINKS,
+    READ_BANDWIDTH,
+    READ_PJ,
+    SHARED_BANDWIDTH,
+    SPATIAL,
+    TILE,
+    UPDATE_PJ,
+    WRITE_BANDWIDTH,
+    WRITE_PJ,
+    Floats,
+    LayerArrays,
+    NestArrays,
+    new_work,
+)
+from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping
+from jouleloop.model.evaluate import first_fills_elided
+from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
+from jouleloop.model.exact import Loops, count_boundary, flat_loops, steps_of_all, words_ever_seen
+from jouleloop.model.price import utilize
+from jouleloop.model.residual import KIND, count_residual_transfers
+from jouleloop.workload.problem import Problem
+
+
+def evaluate_exactly(
+    problem: Problem,
+    arch: Architecture,
+    costs: EnergyCosts,
+    mapping: Mapping,
+    semantics: str = "timeloop-3.0.3",
+    *,
+    check_capacity: bool = True,
+) -> Evaluation:
+    """Return accesses, energy and cycles of one mapping by exact counts.
+
+    Accesses are means over the instances that the mapping names, and need not be whole; vectors are rounded up over all
+    instances. Networks are left out, as no energy is counted in them.
+
+    Raises
+    ------
+    MappingError
+        Where it is no mapping of this problem onto this architecture; where levels are told not to reuse all; and where
+        windows slide over what neighbours could hand on, or two dimensions that move one rank are unrolled together.
+    """
+    elided = first_fills_elided(semantics)
+    nest = encode_mapping(problem, arch, mapping)
+    spec = encode_hardware(arch, costs)
+    layer = encode_layer(problem, [level.reuse for level in reversed(mapping.levels)])
+    work = new_work(*nest.keep.shape, residual=True)
+    units, _ = utilize(spec, nest, work)
+    count_residual_transfers(layer, nest, work)
+    loops = flat_loops(layer.bounds, nest)
+    _check(problem, arch, mapping, layer, loops, work.flow)
+    tiles = work.access[..., TILE] * nest.keep
+    if check_capacity:
+        over = tiles.sum(axis=1) > spec[:, CAPACITY]
+        names = [level for level, found in zip(reversed(arch.level_names), over, strict=True) if found]
+        raise_all([Fault("tiles do not fit", field=name) for name in names], MappingError)
+    steps = steps_of_all(layer, loops)
+    computes = math.prod(problem.bounds)
+    instances = [math.prod(b for b in _unrolled(nest, level + 1)) for level in range(len(arch.levels))]
+    found: list[LevelStats] = []
+    counts = [_counts(layer, nest, loops, v, elided=elided) for v in range(len(problem.data_spaces))]
+    for index in range(len(arch.levels)):
+        ratio = [0.0, 0.0]
+        clusters = min(float(instances[index]), float(spec[index, CLUSTERS]))
+        data = {}
+        for v, space in enumerate(problem.data_spaces):
+            if not nest.keep[index, v]:
+                continue
+            reads, updates, fills, seen = (_mean(value, instances[index]) for value in counts[v][index])
+            vectors = [math.ceil(value / spec[index, BLOCK_WORDS]) for value in counts[v][index]]
+            prices = spec[index, [READ_PJ, UPDATE_PJ, WRITE_PJ]].tolist()
+            all_pj = sum(price * number for price, number in zip(prices, vectors, strict=False))
+            ratio = [ratio[0] + reads / steps, ratio[1] + (fills + updates) / steps]
+            data[space.name] = DataStats(
+                int(tiles[index, v]), seen, instances[index], int(clusters), reads, updates, fills,
+                reads if space.read_write else 0, all_pj * clusters / instances[index],
+            )  # fmt: skip
+        limits = spec[index, [READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH]].tolist()
+        rates = zip(limits, (*ratio, sum(ratio)), strict=True)
+        slowdown = min([1.0, *(most / rate for most, rate in rates if rate > 0)])
+        name = arch.level_names[len(arch.levels) - 1 - index]
+        found.append(LevelStats(name, math.ceil(steps / slowdown), slowdown, data))
+    cycles = max(level.cycles for level in found)
+    compute_pj = computes * costs.compute_pj
+    return Evaluation(
+        levels=tuple(reversed(found)),
+        networks={},
+        compute_name=arch.compute.name,
+        compute_instances=units,
+        computes=computes,
+        compute_cycles=steps,
+        compute_energy_pj=compute_pj,
+        cycles=cycles,
+        utilization=computes / arch.compute.instances / cycles,
+        energy_pj=compute_pj + sum(level.energy_pj for level in found),
+    )
+
+
+def _mean(count: int, instances: int) -> float:
+    """Return the mean, whole where it is."""
+    return count // instances if count % instances == 0 else count / instances
+
+
+def _unrolled(nest: NestArrays, first: int) -> list[int]:
+    """Return the ends of the spatial loops of levels from ``first`` outward."""
+    return [
+        int(nest.loops[level, SPATIAL, s, BOUND])
+        for level in range(first, nest.counts.shape[0])
+        for s in range(nest.counts[level, SPATIAL])
+    ]
+
+
+def _counts(
+    layer: LayerArrays, nest: NestArrays, loops: Loops, v: int, *, elided: bool
+) -> dict[int, tuple[int, int, int, int]]:
+    """Return by level that keeps a data space reads, updates, fills and words ever seen, over all instances."""
+    kept = [level for level in range(nest.keep.shape[0]) if nest.keep[level, v]]
+    moved = {outer: count_boundary(layer, v, loops, outer, inner) for inner, outer in pairwise([-1, *kept])}
+    found = {}
+    for level, outer in zip(kept, [*kept[1:], None], strict=True):
+        fills = 0 if outer is None else moved[outer].received
+        seen = words_ever_seen(layer, v, loops, level)
+        reads, updates = moved[level].read, 0
+        if layer.read_write[v]:
+            updates = reads
+            reads -= seen
+            fills -= seen if elided and outer is not None else 0
+        found[level] = (reads, updates, fills, seen)
+    return found
+
+
+def _check(
+    problem: Problem,
+    arch: Architecture,
+    mapping: Mapping,
+    layer: LayerArrays,
+    loops: Loops,
+    flow: Floats,
+) -> None:
+    """Refuse what is not counted exactly."""
+    faults = [
+        Fault("exact counts know no level that does not reuse all", field=level, value=reuse.as_dict())
+        for level, reuse in mapping.reuse.items()
+    ]
+    faults += [
+        Fault("exact counts know no energy of networks", field=level.name) for level in arch.levels if level.wired
+    ]
+    for v, space in enumerate(problem.data_spaces):
+        ranks = (layer.coef[v] != 0) & (layer.bounds > 1)
+        shared = ranks[ranks.sum(axis=1) > 1]
+        if space.read_write and (ranks.sum(axis=1).max() > 1 or layer.coef[v].max() > 1):
+            faults.append(Fault("exact counts know no outputs with windows or gaps", field=space.name))
+        unrolled = {int(row[DIM]) for row in loops.table if row[KIND] == SPATIAL}
+        for rank in shared:
+            several = [problem.shape.dimensions[d] for d in unrolled if rank[d]]
+            if len(several) > 1:
+                text = "exact counts know no dimensions of one rank that are unrolled together"
+                faults.append(Fault(text, field=space.name, value=", ".join(sorted(several))))
+        if flow[:, v, LINKS].any():
+            faults.append(Fault("exact counts know no neighbours that hand words on", field=space.name))
+    raise_all(faults, MappingError)

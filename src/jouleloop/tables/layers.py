@@ -1,0 +1,68 @@
+"""The layers of a sweep as records, and whether its variable and growth can be tested; without pandas, as rules ask."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.stats.expected import growth_named
+from jouleloop.stats.expression import evaluate_variable
+from jouleloop.stats.regression import FloatArray
+from jouleloop.workload.sweep import Sweep, size_columns
+from jouleloop.workload.variants import variant_label
+
+
+def layer_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """Yield one record a layer of ``sweep``: name, sizes and what variables may refer to."""
+    columns = size_columns(sweep.points)
+    for point in sweep.points:
+        layer = point.layer
+        own = layer.sizes
+        sizes = {key: own[key] for key in columns if key in own}
+        more: dict[str, Any] = {"macs": layer.macs, "count": point.count}
+        more |= {} if point.input_size is None else {"input_size": point.input_size}
+        more |= {} if layer.kind.base == "conv" else {"kind": layer.kind.name}
+        more |= dict(point.given)
+        variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
+        yield {"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant}
+
+
+class _Column:
+    """One column of the layers of a sweep, with the method of pandas that a variable is evaluated by."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self._values = values
+
+    def to_numpy(self, dtype: type[np.float64], na_value: float) -> FloatArray:
+        """Return the values as numbers."""
+        return np.array([na_value if value is None else value for value in self._values], dtype=dtype)
+
+
+class _Layers:
+    """The layers of a sweep, a column at a time."""
+
+    def __init__(self, sweep: Sweep) -> None:
+        self._sweep = sweep
+        self.columns = list(dict.fromkeys(name for row in layer_rows(sweep) for name in row))
+
+    def __len__(self) -> int:
+        return len(self._sweep.points)
+
+    def __getitem__(self, name: str) -> _Column:
+        return _Column([row.get(name) for row in layer_rows(self._sweep)])
+
+
+def check_sweeps(sweeps: Iterable[Sweep]) -> None:
+    """Raise `InputError` where the variable or growth of any sweep is none, all faults together; networks have none."""
+    faults: list[Fault] = []
+    for sweep in sweeps:
+        if sweep.is_network:
+            continue
+        try:
+            sizes = evaluate_variable(sweep.variable, _Layers(sweep))
+            for name in (sweep.expected, *dict(sweep.response_growth).values()):
+                growth_named(name).regressors(sizes)
+        except InputError as error:
+            faults += error.at(sweep.source).faults
+    raise_all(faults)
