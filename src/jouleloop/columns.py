@@ -5,9 +5,10 @@ people and spreadsheets; it can be read back, because the definition of a column
 cell is text, a number or nothing.
 """
 
+import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,8 +73,15 @@ def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | 
         safe.to_csv(temporary, index=False, lineterminator="\n", float_format=form)
 
 
-def read_table(path: Path, layout: Layout) -> tuple[pd.DataFrame, dict[str, Any]]:
+def read_table(
+    path: Path, layout: Layout, *, where: Mapping[str, Collection[str]] | None = None
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table in a Parquet or CSV file and its provenance, which CSV has none of.
+
+    Parameters
+    ----------
+    where
+        Of a Parquet file only the rows whose text in these columns is one of these; others are never in memory.
 
     Raises
     ------
@@ -81,16 +89,16 @@ def read_table(path: Path, layout: Layout) -> tuple[pd.DataFrame, dict[str, Any]
         Where the file is no such table.
     """
     if path.suffix == ".parquet":
-        return _read_parquet(path)
+        return _read_parquet(path, where or {})
     if path.suffix != ".csv":
         raise InputError(Fault("not a table of results", str(path), allowed="a file that ends in .parquet or .csv"))
     return _read_csv(path, layout), {}
 
 
-def _read_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _read_parquet(path: Path, where: Mapping[str, Collection[str]]) -> tuple[pd.DataFrame, dict[str, Any]]:
     if not path.exists():
         raise InputError(Fault("no such file: has the run finished?", str(path)))
-    arrow = read_sealed(path)
+    arrow = read_sealed(path, where)
     metadata = arrow.schema.metadata or {}
     try:
         version = metadata.get(_VERSION, b"").decode()
@@ -116,6 +124,13 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise InputError(Fault(f"not a CSV table: {error}", str(path))) from error
     return pd.DataFrame(found, columns=cells.columns)
+
+
+def content_digest(table: pd.DataFrame) -> str:
+    """Return a digest of the columns of a table, their types and all values."""
+    state = hashlib.sha256(repr(list(table.dtypes.items())).encode())
+    state.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+    return state.hexdigest()
 
 
 def _defined(layout: Layout, name: str) -> Column:

@@ -6,6 +6,7 @@ A seal has a fixed length: it is written as zeros, and replaced by the digest of
 
 import hashlib
 import re
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -41,8 +42,13 @@ def write_sealed(path: Path, table: pa.Table) -> None:
             stream.write(_digest(content, place))
 
 
-def read_sealed(path: Path) -> pa.Table:
+def read_sealed(path: Path, where: Mapping[str, Collection[str]] | None = None) -> pa.Table:
     """Return the table in ``path``; one that was written without a seal is taken as it is.
+
+    Parameters
+    ----------
+    where
+        Read only the rows whose text in these columns is one of these.
 
     Raises
     ------
@@ -54,7 +60,8 @@ def read_sealed(path: Path) -> pa.Table:
     if place is not None and content[place : place + len(_OPEN)] != _digest(content, place):
         raise InputError(Fault("the file is damaged: its content is not what was written; make it again", str(path)))
     try:
-        return pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+        wanted = [(name, "in", list(values)) for name, values in (where or {}).items()]
+        return pq.read_table(pa.BufferReader(content), page_checksum_verification=True, filters=wanted or None)
     except Exception as error:  # what pyarrow makes of bytes that are no table is of many kinds
         raise InputError(Fault(f"not a Parquet table: {error}", str(path))) from error
 

@@ -11,34 +11,67 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import FREE, build_mapspace
 from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.residual.bound import may_link
-from jouleloop.optimum.residual.descend import list_ends
+from jouleloop.optimum.residual.ends import ends_once, list_ends, passes_outside
 from jouleloop.optimum.residual.optimise import ResidualSearch, _mates, search_residuals
-from jouleloop.optimum.residual.ordered import ends_once
 from jouleloop.optimum.residual.padded import cut_short, sizes_of
 from jouleloop.optimum.residual.size import count_chains
 from jouleloop.workload.sizes import parse_layer
 
 
-def ends(passes: int, most_outside: int, factor: int, slot: tuple[int, int, int] = (FREE, 1000, 1)) -> list[int]:
+def ends(passes: int, outside: tuple[int, int], factor: int, slot: tuple[int, int, int] = (FREE, 1000, 1)) -> list[int]:
     found, largest = np.zeros(passes + 1, np.int64), np.zeros(passes + 1, np.int64)
-    return found[: list_ends(np.array([*slot, 0]), passes, 1000, most_outside, factor, found, largest)].tolist()
+    return found[: list_ends(np.array([*slot, 0]), passes, 1000, *outside, factor, found, largest)].tolist()
 
 
 @pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
 def test_ends_that_count_are_the_least_and_those_that_leave_one(passes: int) -> None:
     wanted = {-(-passes // left) for left in range(1, passes + 1)}
     wanted |= {end for end in range(1, passes) if (passes - 1) % end == 0}
-    assert ends(passes, 1000, 1) == sorted(wanted)
-    assert ends(passes, 1000, -1) == list(range(1, passes + 1))
+    assert ends(passes, (1, 1000), 1) == sorted(wanted)
+    assert ends(passes, (1, 1000), -1) == list(range(1, passes + 1))
 
 
 def test_somebody_makes_the_passes_that_are_left() -> None:
-    assert ends(13, 1, 1) == [13]
-    assert min(ends(13, 4, 1)) == 4
+    assert ends(13, (1, 1), 1) == [13]
+    assert min(ends(13, (1, 4), 1)) == 4
     # Something is unrolled outside, and needs two passes at least.
-    assert 13 not in ends(13, 1000, 5)
-    assert ends(13, 1000, 1, (4, 4, 4)) == [4]
-    assert ends(1, 1000, 1, (4, 4, 4)) == []
+    assert 13 not in ends(13, (2, 1000), 5)
+    assert max(ends(13, (4, 1000), -1)) == 4
+    assert ends(13, (1, 1000), 1, (4, 4, 4)) == [4]
+    assert ends(1, (1, 1000), 1, (4, 4, 4)) == []
+
+
+def test_passes_outside_are_those_of_some_chain() -> None:
+    for slots in itertools.product(((0, 6, 1), (2, 2, 2), (3, 3, 3), (0, 6, 2)), repeat=2):
+        for factors, idle in itertools.product(
+            itertools.product((1, 3), repeat=2), itertools.product((0, 1), repeat=2)
+        ):
+            if any(unused and factor == 1 for factor, unused in zip(factors, idle, strict=True)):
+                continue
+            table = np.array([[[0, 6, 1, 0]], *([[*slot, 0]] for slot in slots)])
+            least, most = passes_outside(
+                table,
+                np.array([[1], *([f] for f in factors)]),
+                np.array([[0], *([i] for i in idle)], bool),
+                np.array([40]),
+            )
+            sound = [passes for passes in range(1, 41) if _reaches(passes, slots, factors, idle)]
+            assert all(least[0, 0] <= passes <= most[0, 0] for passes in sound)
+            assert not sound or (sound[0], sound[-1]) == (least[0, 0], most[0, 0])
+
+
+def _reaches(passes: int, slots: tuple, factors: tuple[int, ...], idle: tuple[int, ...]) -> bool:
+    """Whether some ends outside a level make its passes."""
+    if not slots:
+        return passes == 1
+    (fixed, most, least), factor = slots[0], factors[0]
+    if factor > 1 and (passes < 2 or (passes < factor) is not bool(idle[0])):
+        return False
+    left = -(-passes // factor)
+    if fixed:
+        return (fixed == 1 or left > 1) and _reaches(-(-left // fixed), slots[1:], factors[1:], idle[1:])
+    ends = range(least, min(most, left) + 1)
+    return any(_reaches(-(-left // end), slots[1:], factors[1:], idle[1:]) for end in ends)
 
 
 @pytest.mark.parametrize("passes", [1, 2, 5, 12, 13])
@@ -57,7 +90,7 @@ def test_chains_are_counted(passes: int) -> None:
 @pytest.mark.parametrize("passes", [1, 2, 7, 12, 13, 31])
 def test_where_windows_slide_one_end_stands_for_all_that_leave_as_many_passes(passes: int) -> None:
     found, largest = np.zeros(passes + 1, np.int64), np.zeros(passes + 1, np.int64)
-    number = list_ends(np.array([FREE, 1000, 1, 0]), passes, 1000, 1000, -2, found, largest)
+    number = list_ends(np.array([FREE, 1000, 1, 0]), passes, 1000, 1, 1000, -2, found, largest)
     covered = [end for low, high in zip(found[:number], largest[:number], strict=True) for end in range(low, high + 1)]
     assert covered == list(range(1, passes + 1))
     for low, high in zip(found[:number], largest[:number], strict=True):

@@ -58,31 +58,17 @@ def ahead_pj(
         while True:
             total = 0.0
             for v in range(relevant.shape[0]):
-                times, level = 0.0, -2
-                sliding = mate[v].max() >= 0
                 for i in range(counts[v]):
+                    crossing = crossings[v, i]
                     if not pending[v, i]:
                         continue
-                    if sliding:
-                        total += _window_pj(
-                            relevant[v], mate[v], halos[v, i], crossings[v, i], j, saving, free, ends, passes, inner,
-                            rest, used, complete,
-                        )  # fmt: skip
-                        continue
-                    if times == 0.0:
-                        times = _times(
-                            relevant[v], j, saving, free, ends, passes, inner, rest, used[0], False, complete
-                        )
-                    if times == 1.0:
-                        break
-                    crossing = crossings[v, i]
-                    if crossing[CHILD] != level:
-                        level = int(crossing[CHILD])
-                        filled = _times(
-                            relevant[v], j, saving, free, ends, passes, inner, rest, used[level + 1], True, complete
-                        )
-                    more_pj = crossing[ASKED_PJ] * times + crossing[FILLED_PJ] * filled
-                    total += max(0.0, more_pj - crossing[LOST_PJ] - crossing[ONCE_PJ])
+                    asked, filled = _times(
+                        relevant[v], mate[v], halos[v, i], j, saving, free, ends, passes, inner, rest,
+                        used[int(crossing[CHILD]) + 1], complete,
+                    )  # fmt: skip
+                    if asked > 1.0:
+                        more_pj = crossing[ASKED_PJ] * asked + crossing[FILLED_PJ] * filled
+                        total += max(0.0, more_pj - crossing[LOST_PJ] - crossing[ONCE_PJ])
             least = min(least, total)
             if free or saving == 0:
                 break
@@ -93,91 +79,71 @@ def ahead_pj(
 
 @njit
 def _times(
-    relevant: Bools, j: int, saving: int, free: bool, ends: Ints, passes: Ints, inner: Ints, rest: Ints, used: Floats,
-    fill: bool, complete: bool,
-) -> float:  # fmt: skip
-    """Return how often a data space passes at least, if ``j`` is the innermost loop outside the boundary.
+    relevant: Bools, mate: Ints, halos: Floats, j: int, saving: int, free: bool, ends: Ints, passes: Ints, inner: Ints,
+    rest: Ints, used: Floats, complete: bool,
+) -> tuple[float, float]:  # fmt: skip
+    """Return how often words are asked for and reach a unit on average, at least; ``j`` is the innermost loop.
 
     ``saving``: the dimensions with a loop between two of ``j``, where what ``j`` moves may stand; ``free``: whether
-    they are not held to it. ``fill``: not how often it is asked for, but how often it reaches a unit on average, of
-    which the last pass needs the share ``used``.
+    they are not held to it. ``used``: the share of a unit's neighbours that work in the last pass.
     """
     dims = relevant.shape[0]
-    times = 1.0
     if relevant[j]:
-        for d in range(dims):
-            if not relevant[d]:
-                again = inner[d] - 1.0 + used[d] if fill else float(inner[d])
-                if saving >> d & 1:
-                    # In the last pass of j all may stand still, which is one box of all it visits.
-                    stays = 1.0 / inner[j]
-                    again = again * (1.0 - stays) + (used[d] if fill else 1.0) * stays
-                times *= again
-        return times
+        # In the last pass of j all may stand still, which is one box of all it visits.
+        within, stays, kept = 0, 1.0 / inner[j], 1.0
+        if mate[j] >= 0:
+            within, stays, kept = 1 << j | 1 << mate[j], halos[j, BOX], 1.0 - halos[j, OVER]
+        asked, filled = again_times(relevant, mate, halos, within, inner, saving, stays, used)
+        return asked * kept, filled * kept
+    asked, filled = 1.0, 1.0
     if not free:
         for d in range(dims):
-            if saving >> d & 1 and relevant[d]:
-                # Between two loops of j it is moved, and so fetched again in every run of the outer of them.
-                times = max(times, 1.0 + (used[j] if fill else 1.0) * (1.0 - 1.0 / inner[d]))
-    if complete:
-        outside = 1.0
-        for d in range(dims):
-            if not relevant[d]:
-                outside *= rest[d] - 1.0 + used[d] if fill else float(rest[d])
-        for d in range(dims):
-            if relevant[d] and ends[d] > 1:
-                stays = 1.0 / inner[d] if (passes[d] - 1) % ends[d] == 0 else 0.0
-                times = max(times, 1.0 + (outside - 1.0) * (1.0 - stays))
-    return times
-
-
-@njit
-def _window_pj(
-    relevant: Bools, mate: Ints, halos: Floats, crossing: Floats, j: int, saving: int, free: bool, ends: Ints,
-    passes: Ints, inner: Ints, rest: Ints, used: Floats, complete: bool,
-) -> float:  # fmt: skip
-    """Return by how much [pJ] a crossing over which windows slide costs more than once through, at least."""
-    level = int(crossing[CHILD]) + 1
-    asked = _window_times(
-        relevant, mate, halos, j, saving, free, ends, passes, inner, rest, used[level], False, complete
-    )
-    filled = _window_times(
-        relevant, mate, halos, j, saving, free, ends, passes, inner, rest, used[level], True, complete
-    )
-    more_pj = crossing[ASKED_PJ] * asked + crossing[FILLED_PJ] * filled
-    return max(0.0, float(more_pj - crossing[LOST_PJ] - crossing[ONCE_PJ]))
-
-
-@njit
-def _window_times(
-    relevant: Bools, mate: Ints, halos: Floats, j: int, saving: int, free: bool, ends: Ints, passes: Ints, inner: Ints,
-    rest: Ints, used: Floats, fill: bool, complete: bool,
-) -> float:  # fmt: skip
-    """Return how often the words of a data space with windows pass at least; see `_times`."""
-    times = 1.0
-    if relevant[j]:
-        stays = halos[j, BOX] if mate[j] >= 0 else 1.0 / inner[j]
-        for d in range(relevant.shape[0]):
-            again, least = 1.0, 1.0
-            if not relevant[d]:
-                again = inner[d] - 1.0 + used[d] if fill else float(inner[d])
-                least = used[d] if fill else 1.0
-            elif mate[d] > d and d != j and mate[d] != j:
-                again = halos[d, AGAIN]
-            between = saving >> d & 1 or (mate[d] >= 0 and saving >> mate[d] & 1)
-            times *= again * (1.0 - stays) + least * stays if between else again
-        return times * (1.0 - halos[j, OVER]) if mate[j] >= 0 else times
-    if not free:
-        for d in range(relevant.shape[0]):
             if saving >> d & 1 and relevant[d] and mate[d] < 0:
-                times = max(times, 1.0 + (used[j] if fill else 1.0) * (1.0 - 1.0 / inner[d]))
+                # Between two loops of j it is moved, and so fetched again in every run of the outer of them.
+                asked = max(asked, 2.0 - 1.0 / inner[d])
+                filled = max(filled, 1.0 + used[j] * (1.0 - 1.0 / inner[d]))
     if complete:
-        outside = 1.0
-        for d in range(relevant.shape[0]):
+        outside, reached = 1.0, 1.0
+        for d in range(dims):
             if not relevant[d]:
-                outside *= rest[d] - 1.0 + used[d] if fill else float(rest[d])
-        for d in range(relevant.shape[0]):
+                outside *= rest[d]
+                reached *= rest[d] - 1.0 + used[d]
+        for d in range(dims):
             if relevant[d] and mate[d] < 0 and ends[d] > 1:
                 stays = 1.0 / inner[d] if (passes[d] - 1) % ends[d] == 0 else 0.0
-                times = max(times, 1.0 + (outside - 1.0) * (1.0 - stays))
-    return times
+                asked = max(asked, 1.0 + (outside - 1.0) * (1.0 - stays))
+                filled = max(filled, 1.0 + (reached - 1.0) * (1.0 - stays))
+    return asked, filled
+
+
+@njit
+def again_times(
+    relevant: Bools, mate: Ints, halos: Floats, within: int, number: Ints, saving: int, stays: float, used: Floats
+) -> tuple[float, float]:
+    """Return how often words are asked for and reach a unit on average at least, if every loop outside steps.
+
+    Parameters
+    ----------
+    within
+        The dimensions along whose rank the innermost loop slides, which is passed once; a bit each.
+    number
+        How often each dimension's loops step.
+    saving, stays
+        The dimensions that stand still in a share of all boxes.
+    used
+        By dimension, the share of the units that the last pass needs.
+    """
+    asked, filled = 1.0, 1.0
+    for d in range(relevant.shape[0]):
+        ask, fill, low = 1.0, 1.0, 1.0
+        if not relevant[d]:
+            ask = float(number[d])
+            fill, low = ask - 1.0 + used[d], used[d]
+        elif mate[d] > d and not within >> d & 1:
+            ask = fill = halos[d, AGAIN]
+        if saving >> d & 1 or (mate[d] >= 0 and saving >> mate[d] & 1):
+            ask = ask * (1.0 - stays) + stays
+            fill = fill * (1.0 - stays) + low * stays
+        asked *= ask
+        filled *= fill
+    return asked, filled

@@ -73,49 +73,71 @@ def crossing_pj(
 
 
 @njit
-def union_words(share: Ints, step: Ints, solid: Bools, a: int, b: int) -> float:
-    """Return the words along a rank that dimensions ``a`` and ``b`` move, of which so many values are seen, at least.
+def union_words(here: int, there: int, step_here: int, step_there: int, solid_here: bool, solid_there: bool) -> float:
+    """Return the words along a rank that two dimensions move, of which so many values are seen, at least.
 
     Sums of two sets are as many as both have values, less one. A dimension of step 1 whose values are ``solid``, one
     next to another, has no gaps: every value of the other adds as many words as it is apart from the next, at most the
     length.
     """
-    words = float(share[a] + share[b] - 1)
-    if step[b] == 1 and solid[b]:
-        words = max(words, float((share[a] - 1) * min(step[a], share[b]) + share[b]))
-    if step[a] == 1 and solid[a]:
-        words = max(words, float((share[b] - 1) * min(step[b], share[a]) + share[a]))
+    words = here + there - 1
+    if step_there == 1 and solid_there:
+        words = max(words, (here - 1) * min(step_here, there) + there)
+    if step_here == 1 and solid_here:
+        words = max(words, (there - 1) * min(step_there, here) + here)
+    return float(words)
+
+
+@njit
+def tiled_words(
+    bounds: Ints, step: Ints, units_a: int, units_b: int, extent: Ints, a: int, b: int
+) -> float:  # fmt: skip
+    """Return what `union_words` does where tiles are known: a box has the words between its values as well.
+
+    They count where all of one dimension that an instance sees lies in every tile, and is shorter than a step of the
+    other. ``units_a`` and ``units_b``: how often each dimension is unrolled outside the tile.
+    """
+    here, there = -(-bounds[a] // units_a), -(-bounds[b] // units_b)
+    all_here, all_there = extent[a] >= here, extent[b] >= there
+    words = union_words(here, there, step[a], step[b], units_a == 1 or all_here, units_b == 1 or all_there)
+    if all_there:
+        words = max(words, _apart_words(bounds[a], extent[a], here, step[a], step[b] * (there - 1) + 1))
+    if all_here:
+        words = max(words, _apart_words(bounds[b], extent[b], there, step[b], step[a] * (here - 1) + 1))
     return words
 
 
 @njit
-def tiled_words(bounds: Ints, step: Ints, units: Ints, extent: Ints, a: int, b: int) -> float:
-    """Return what `union_words` does where tiles are known: a box has the words between its values as well.
+def _apart_words(bound: int, extent: int, share: int, step: int, whole: int) -> float:
+    """Return the words of all tiles of a dimension, of which each value has ``whole`` words; 0 unless a step is longer.
 
-    They count where all of one dimension that an instance sees lies in every tile, and is shorter than a step of the
-    other. ``units``: how often each dimension is unrolled outside the tile.
+    So they are apart, and tiles have the words between as well.
     """
-    share = -(-bounds // units)
-    words = union_words(share, step, (units == 1) | (extent >= share), a, b)
-    for x, y in ((a, b), (b, a)):
-        whole = step[y] * (share[y] - 1) + 1
-        if extent[y] >= share[y] and whole < step[x]:
-            tiles = min(-(-bounds[x] // extent[x]), share[x])
-            words = max(words, float(step[x] * (share[x] - tiles) + tiles * whole))
-    return words
+    tiles = min(-(-bound // extent), share)
+    return float(step * (share - tiles) + tiles * whole) if whole < step else 0.0
 
 
 @njit
 def _share(bounds: Ints, relevant: Bools, mate: Ints, step: Ints, units: Ints) -> float:
     """Return the words of a data space that an instance sees, of as many as are unrolled outside by dimension."""
     words = 1.0
-    share = -(-bounds // units[: bounds.shape[0]])
     for d in range(bounds.shape[0]):
         if relevant[d] and mate[d] < 0:
-            words *= share[d]
+            words *= -(-bounds[d] // units[d])
         elif relevant[d] and mate[d] > d:
-            words *= union_words(share, step, units == 1, d, mate[d])
+            e = mate[d]
+            here, there = -(-bounds[d] // units[d]), -(-bounds[e] // units[e])
+            words *= union_words(here, there, step[d], step[e], units[d] == 1, units[e] == 1)
     return words
+
+
+@njit
+def _beyond(factors: Ints, first: int, d: int) -> int:
+    """Return how often a dimension is unrolled from a level outward."""
+    units = 1
+    for level in range(first, factors.shape[0]):
+        units *= factors[level, d]
+    return units
 
 
 @njit
@@ -298,7 +320,6 @@ def bound_unrolling(
         for i in range(counts[v]):
             crossings[v, i, ROOT_PJ] = crossing_pj(spec, instances, crossings[v, i], read_write[v], elided, 1.0, 1.0)
             total += crossings[v, i, ROOT_PJ]
-            fill_line(spec, instances, crossings[v, i], read_write[v], elided)
     return float(total)
 
 
@@ -327,45 +348,42 @@ def fill_line(spec: Floats, instances: Floats, crossing: Floats, read_write: boo
             lost += (crossing[SPARED_CHILD] + 1.0) * fill_pj
     # Vectors are rounded up, but for a billionth of a word.
     crossing[LOST_PJ] = lost + 1e-8 * (read_pj + write_pj + lost)
-    crossing[ONCE_PJ] = crossing_pj(spec, instances, crossing, read_write, elided, 1.0, 1.0)
 
 
 @njit
 def refine_crossing(
     bounds: Ints, relevant: Bools, mate: Ints, step: Ints, read_write: bool, spec: Floats, elided: bool, factors: Ints,
-    idle: Bools, slots: Ints, extent: Ints, instances: Floats, crossing: Floats,
+    idle: Bools, slots: Ints, extent: Ints, largest: Ints, instances: Floats, crossing: Floats,
 ) -> float:  # fmt: skip
     """Renew a crossing whose child's ``extent`` is known; return by how much [pJ] it costs more than it did at first.
 
     A unit that is not in the last place of its dimension gets a whole tile in every pass. Instance 0 stands for all; so
-    if several units work in the last pass, all of its tiles are whole.
+    if several units work in the last pass, all of its tiles are whole. Where a tile stands for several up to the
+    ``largest``, words are those of the one that has the least. An extent of 0 is not known yet.
     """
     levels, dims = factors.shape
     parent, child = int(crossing[PARENT]), int(crossing[CHILD])
     asked, filled, spared = 1.0, 1.0, 1.0
-    outside = np.ones(dims, np.int64)
     linkless = crossing[LINKLESS] > 0
     for d in range(dims):
-        boxes = -(-bounds[d] // extent[d])
-        beyond = 1
-        for level in range(child + 2, levels):
-            beyond *= factors[level, d]
+        known = extent[d] > 0
+        boxes = -(-bounds[d] // extent[d]) if known else 2
         fan = factors[child + 1, d]
         if not relevant[d]:
-            if boxes < fan:
+            if boxes < fan and (known or idle[child + 1, d]):
                 filled *= boxes / fan
             continue
         if mate[d] >= 0:
-            outside[d] = beyond * (fan if linkless else 1)
             continue
+        beyond = _beyond(factors, child + 2, d)
         spared *= bounds[d]
-        last = (bounds[d] - 1) % extent[d] + 1
-        left, tile, known = boxes, extent[d], True
+        left, tile, whole = boxes, largest[d], False
+        words = -(-bounds[d] // beyond)
+        least = (-(-boxes // beyond) - 1) * tile + bounds[d] - (boxes - 1) * tile if known else words
         for level in range(child + 1, levels):
             factor = factors[level, d]
             if factor > 1:
-                if known and (left - 1) % factor > 0:
-                    last = extent[d]
+                whole = whole or (known and (left - 1) % factor > 0)
                 if not idle[level, d]:
                     # The box of all units against that of one; they are at least one tile short of their number.
                     spared *= tile / min(factor * tile, bounds[d]) if known else 1.0 / (factor - 1)
@@ -373,13 +391,14 @@ def refine_crossing(
                 tile *= factor
             slot = slots[level, d]
             known = known and (slot[FIXED] == 1 or (slot[FIXED] == 0 and slot[MOST] == 1))
-        words = max((-(-boxes // beyond) - 1) * extent[d] + last, -(-bounds[d] // beyond))
+        words = max(words, -(-boxes // beyond) * extent[d] if whole else least)
         asked *= words
         filled *= words / fan
     for d in range(dims):
         if relevant[d] and mate[d] > d:
-            here, there = factors[child + 1, d], factors[child + 1, mate[d]]
-            union = tiled_words(bounds, step, outside, extent, d, mate[d])
+            e, first = mate[d], child + (1 if linkless else 2)
+            here, there = factors[child + 1, d], factors[child + 1, e]
+            union = tiled_words(bounds, step, _beyond(factors, first, d), _beyond(factors, first, e), extent, d, e)
             # Units that hand nothing on ask each for its own; those apart in one of two dimensions are apart.
             asked *= union * (max(here, there) if linkless else 1)
             filled *= union / (1 if linkless else here * there)
@@ -389,8 +408,8 @@ def refine_crossing(
             if not relevant[d] and not idle[child + 1, d]:
                 filled /= factors[child + 1, d]
     crossing[ASKED], crossing[FILLED] = asked, filled
-    crossing[SPARED_CHILD] = min(crossing[SPARED_CHILD], spared)
-    fill_line(spec, instances, crossing, read_write, elided)
+    crossing[SPARED_CHILD] = spared
+    crossing[ONCE_PJ] = crossing_pj(spec, instances, crossing, read_write, elided, 1.0, 1.0)
     return max(0.0, float(crossing[ONCE_PJ] - crossing[ROOT_PJ]))
 
 
@@ -404,39 +423,36 @@ def fill_halos(
     ``extent`` and ``largest`` are the child's tile and the largest that leaves as many passes, ``inner`` the tiles that
     an instance sees.
     """
-    levels, dims = factors.shape
+    dims = factors.shape[1]
     child = int(crossing[CHILD])
-    units, spread = np.ones(dims, np.int64), np.ones(dims, np.int64)
-    for d in range(dims):
-        for level in range(child + 1, levels):
-            if level > child + 1 or crossing[LINKLESS] > 0:
-                units[d] *= factors[level, d]
-            else:
-                spread[d] *= factors[level, d]
-    alone = np.ones(dims, np.bool_)
-    for d in range(dims):
-        for level in range(child + 2, levels):
-            alone[d] = alone[d] and factors[level, d] == 1
-    share = -(-bounds // units)
+    linkless = crossing[LINKLESS] > 0
     for a in range(dims):
         b = mate[a]
         if b < a:
             continue
-        words = tiled_words(bounds, step, units, extent, a, b)
-        side = 1.0 + step[a] * (spread[a] * largest[a] - 1) + step[b] * (spread[b] * largest[b] - 1)
-        again = 1.0
-        if spread[a] * spread[b] == 1:
-            again = np.inf
-            # An instance outside of which nothing is unrolled sees so many tiles, no more.
-            for most_a in range(1 if alone[a] else 2):
-                for most_b in range(1 if alone[b] else 2):
-                    n_a = float(share[a] if most_a else min(inner[a], share[a]))
-                    n_b = float(share[b] if most_b else min(inner[b], share[b]))
-                    sides = step[a] * (share[a] - n_a) * n_b + step[b] * (share[b] - n_b) * n_a + n_a * n_b
-                    again = min(again, sides / words)
-            again = max(1.0, again)
+        first = child + (1 if linkless else 2)
+        units_a, units_b = _beyond(factors, first, a), _beyond(factors, first, b)
+        alone_a, alone_b = _beyond(factors, child + 2, a) == 1, _beyond(factors, child + 2, b) == 1
+        spread_a = 1 if linkless else factors[child + 1, a]
+        spread_b = 1 if linkless else factors[child + 1, b]
+        share_a, share_b = -(-bounds[a] // units_a), -(-bounds[b] // units_b)
+        words = tiled_words(bounds, step, units_a, units_b, extent, a, b)
+        side = 1.0 + step[a] * (spread_a * largest[a] - 1) + step[b] * (spread_b * largest[b] - 1)
+        step_a, step_b = step[a], step[b]
+        if spread_a * spread_b > 1:
+            # The boxes of all units together may have gaps.
+            step_a = min(step[a], share_b) if step[b] == 1 and alone_b and inner[b] == 1 else 1
+            step_b = min(step[b], share_a) if step[a] == 1 and alone_a and inner[a] == 1 else 1
+        again = np.inf
+        # An instance outside of which nothing is unrolled sees so many tiles, no more.
+        for most_a in range(1 if alone_a else 2):
+            for most_b in range(1 if alone_b else 2):
+                n_a = float(share_a if most_a else min(inner[a], share_a))
+                n_b = float(share_b if most_b else min(inner[b], share_b))
+                sides = step_a * (share_a - n_a) * n_b + step_b * (share_b - n_b) * n_a + n_a * n_b
+                again = min(again, sides / words)
         for d in (a, b):
-            halos[d, AGAIN] = again
+            halos[d, AGAIN] = max(1.0, again)
             halos[d, BOX] = min(1.0, side / words)
-            move = step[d] * extent[d] * spread[d] * (inner[d] - 1)
+            move = step[d] * extent[d] * (spread_a if d == a else spread_b) * (inner[d] - 1)
             halos[d, OVER] = min(1.0, max(0.0, side - move) / words)

@@ -34,7 +34,6 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.model.collapse import collapse
 from jouleloop.model.kernel import box_words
-from jouleloop.model.links import add_group
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import KIND, LOOP, RESIDUAL, count_boundary, flatten_loops
 
@@ -154,8 +153,9 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
             for d in range(dims):
                 size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
             access[SIBLING] = box_words(coef, size) if middle > begin else 0
-            if windows[v] and (level > 0 or middle > begin):
-                _count_windows(bounds, coef, loop, begin, middle, after, total, level, v, mesh, nest.keep, work)
+            passing = level > 0 and not nest.keep[level - 1, v]
+            if windows[v] and not passing and (level > 0 or middle > begin):
+                _count_windows(bounds, coef, loop, begin, middle, after, total, level, v, mesh, work)
                 continue
             access[GROUPS] = 1
             work.flow[level, v, LINKS] = 0.0
@@ -165,15 +165,17 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
                 group[MULTICAST] = 1.0
                 group[WORDS] = operations
                 continue
+            if passing:
+                # As many words pass as are asked for inside, over the mean multicast.
+                group[WORDS] = 1.0
+                group[MULTICAST] = _most_sharing(coef, loop, begin, middle)
+                continue
             _box_states(coef, bounds, extent, words)
             fetched_words(relevant[v], loop, begin, middle, total, words, shared, whole)
             group[WORDS] = words[states - 1]
             group[MULTICAST] = shared[states - 1] / words[states - 1]
-            if level == 0 or not nest.keep[level - 1, v]:
-                group[MULTICAST] = 1.0
-                for k in range(begin, middle):
-                    if not relevant[v, loop[k, DIM]]:
-                        group[MULTICAST] *= loop[k, BOUND]
+            if level == 0:
+                group[MULTICAST] = _most_sharing(coef, loop, begin, middle)
         for k in range(middle, after):
             held[loop[k, DIM]] *= loop[k, BOUND]
         extent[:] = held
@@ -186,16 +188,30 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
 
 
 @njit
+def _most_sharing(coef: Ints, loop: Ints, begin: int, middle: int) -> float:
+    """Return how many units of the spatial loops ``begin`` to ``middle`` have the same box at most.
+
+    Those that differ in one of the dimensions that move a rank, and in no other, are apart.
+    """
+    units, apart = 1.0, 1.0
+    for k in range(begin, middle):
+        units *= loop[k, BOUND]
+    for r in range(coef.shape[0]):
+        most = 1.0
+        for k in range(begin, middle):
+            if coef[r, loop[k, DIM]] != 0:
+                most = max(most, float(loop[k, BOUND]))
+        apart *= most
+    return units / apart
+
+
+@njit
 def _count_windows(
     bounds: Ints, coef: Ints, loop: Ints, begin: int, middle: int, after: int, total: int, level: int, v: int,
-    mesh: Ints, keep: Bools, work: WorkArrays,
+    mesh: Ints, work: WorkArrays,
 ) -> None:  # fmt: skip
     """Write the transfers of a data space over which windows slide, as `count_residual_transfers` does."""
     work.access[level, v, GROUPS] = 0
-    work.flow[level, v, LINKS] = 0.0
-    if level > 0 and middle == begin and not keep[level - 1, v]:
-        add_group(work.groups[level, v], work.access[level, v], 1.0, 1.0, 1.0)
-        return
     mesh[0], mesh[1] = work.status[level, COLUMNS], work.status[level, ROWS]
     adds_itself = middle == begin and after > middle
     work.flow[level, v, LINKS], _ = count_boundary(

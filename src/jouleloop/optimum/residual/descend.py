@@ -12,84 +12,9 @@ from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints, Nes
 from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS
 from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.bound import CHILD, FIXED, LEAST, MOST, bound_unrolling
-from jouleloop.optimum.residual.leaf import refine, tile_words, try_leaf
+from jouleloop.optimum.residual.ends import list_ends
+from jouleloop.optimum.residual.leaf import foresee, refine, tile_words, try_leaf
 from jouleloop.optimum.residual.state import SLACK, Best, Design, Unrolled, Walk
-
-
-@njit
-def _most_outside(slots: Ints, factors: Ints, bounds: Ints) -> Ints:
-    """Return by level and dimension how often all loops outside that level can run at most."""
-    levels, dims = factors.shape
-    most = np.ones((levels, dims), np.int64)
-    for level in range(levels - 2, -1, -1):
-        for d in range(dims):
-            here = slots[level + 1, d, FIXED] or slots[level + 1, d, MOST]
-            most[level, d] = min(most[level + 1, d] * here * factors[level + 1, d], bounds[d])
-    return most
-
-
-@njit
-def _next_factor(slots: Ints, factors: Ints) -> Ints:
-    """Return by level and dimension which unrolled factor alone stands outside a loop, next to it.
-
-    1 where nothing is unrolled outside, 0 where several factors are or loops may stand between.
-    """
-    levels, dims = factors.shape
-    found = np.ones((levels, dims), np.int64)
-    for d in range(dims):
-        for level in range(levels):
-            between = False
-            for outer in range(level + 1, levels):
-                if factors[outer, d] > 1:
-                    found[level, d] = 0 if between or found[level, d] != 1 else factors[outer, d]
-                between = between or slots[outer, d, FIXED] > 1
-                between = between or (slots[outer, d, FIXED] == 0 and slots[outer, d, MOST] > 1)
-    return found
-
-
-@njit
-def list_ends(slot: Ints, passes: int, most: int, most_outside: int, factor: int, found: Ints, largest: Ints) -> int:
-    """Write the ends that a loop with so many passes may have, ascending; return their number.
-
-    Ends above the passes change nothing but the cycles. A loop that leaves passes outside needs somebody who makes
-    them. All that stands outside depends on the passes left alone; so of all ends that leave as many only the least
-    counts, and the one whose last run is a single iteration. Not so where the last pass is done by one instance of
-    those unrolled next to the loop (``factor``, see `_next_factor`; -1 where every end counts).
-
-    ``most``: the largest for which there is room; ``largest``: beside each end the largest that leaves as many passes;
-    ``factor`` -2: only the least of them counts.
-    """
-    idle = factor != 1 and factor >= 0
-    if slot[FIXED] > 0:
-        left = -(-passes // slot[FIXED])
-        if (slot[FIXED] > 1 and passes < 2) or left > most_outside or (left == 1 and idle):
-            return 0
-        found[0], largest[0] = slot[FIXED], slot[FIXED]
-        return 1
-    high = min(slot[MOST], passes, most)
-    end = max(slot[LEAST], -(-passes // most_outside))
-    number = 0
-    while end <= high:
-        left = -(-passes // end)
-        if left == 1 and idle:
-            break
-        last = min(high, (passes - 1) // (left - 1)) if left > 1 else high
-        if factor == -2:
-            found[number], largest[number] = end, last
-            number += 1
-        elif factor < 1 or (factor > 1 and (left - 1) % factor == 0):
-            for one in range(end, last + 1):
-                found[number], largest[number] = one, one
-                number += 1
-        else:
-            found[number], largest[number] = end, end
-            number += 1
-            # Of these ends only the last can divide the passes but one.
-            if last > end and (passes - 1) % last == 0:
-                found[number], largest[number] = last, last
-                number += 1
-        end = last + 1
-    return number
 
 
 @njit
@@ -98,23 +23,26 @@ def _most_room(
 ) -> int:
     """Return the largest end of a dimension for which a level has room, whatever ends the next dimensions have.
 
-    ``extent`` are the tiles inside the level, ``ends`` those of the dimensions before; ``room`` and ``size`` are room
-    to work in.
+    A dimension moves one rank of a data space at most, so words grow by as many with every end, but for the last one,
+    which may be cut at the bound. ``extent`` are the tiles inside the level, ``ends`` those of the dimensions before;
+    ``room`` and ``size`` are room to work in.
     """
-    if design.spec[level, CAPACITY] == np.inf:
+    capacity = design.spec[level, CAPACITY]
+    if capacity == np.inf or design.slots[level, d, FIXED] > 0 or design.slots[level, d, MOST] == 1:
         return passes
     for e in range(ends.shape[0]):
         least = max(design.slots[level, e, FIXED], design.slots[level, e, LEAST])
         room[e] = extent[e] * factors[e] * (ends[e] if e < d else least)
-    low, high = 0, passes
-    while low < high:
-        middle = (low + high + 1) // 2
-        room[d] = extent[d] * factors[d] * middle
-        if tile_words(design, level, room, size) <= design.spec[level, CAPACITY]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    unit = extent[d] * factors[d]
+    room[d] = unit * passes
+    if tile_words(design, level, room, size) <= capacity:
+        return passes
+    room[d] = unit
+    least = tile_words(design, level, room, size)
+    if least > capacity or passes <= 2:
+        return 1 if least <= capacity else 0
+    room[d] = 2 * unit
+    return min(passes - 1, 1 + int((capacity - least) // (tile_words(design, level, room, size) - least)))
 
 
 @njit
@@ -133,28 +61,12 @@ def descend(
     bounds = design.layer.bounds
     levels, dims = unrolled.factors.shape
     slots, factors = design.slots, unrolled.factors
-    most_outside = _most_outside(slots, factors, bounds)
-    factor_outside = _next_factor(slots, factors)
-    windows = design.mate.max() >= 0
-    for level in range(levels):
-        if design.spec[level, MIN_WORDS] > 0:
-            # Larger tiles may be asked for, so every end counts.
-            for within in range(levels):
-                for e in range(dims):
-                    factor_outside[within, e] = -1 if factor_outside[within, e] in (1, -1) else 0
-    if windows:
-        factor_outside[:] = -2
     ends, open_ends, bound_pj, entered_pj, pending = walk.ends, walk.left, walk.bound_pj, walk.entered_pj, walk.pending
     extent, passes = ends.extent, ends.passes
-    inner, rest = np.empty(dims, np.int64), np.empty(dims, np.int64)
-    size, room = np.empty(dims, np.int64), np.empty(dims, np.int64)
+    inner, rest, size, room = walk.room.inner, walk.room.rest, walk.room.size, walk.room.tile
     spaces = design.relevant.shape[0]
     counts, crossings = unrolled.counts, unrolled.crossings
-    has_choice = np.zeros(levels, np.bool_)
-    for level in range(levels):
-        for e in range(dims):
-            free = slots[level, e, FIXED] == 0 and slots[level, e, MOST] > 1
-            has_choice[level] = has_choice[level] or free
+    has_choice = walk.has_choice
     level, d, entering = walk.place[0], walk.place[1], walk.place[2] == 1
     while True:
         if counters[TICKS] >= counters[PAUSE]:
@@ -181,8 +93,10 @@ def descend(
                         for i in range(counts[v]):
                             pending[level, v, i] = pending[level, v, i] or crossings[v, i, CHILD] == level - 1
                 least_pj = entered_pj[level]
+                if level == 0 or has_choice[level - 1]:
+                    least_pj += foresee(design, unrolled, ends, level, room, size)
                 # Where no loop can stand nothing is to be decided.
-                if has_choice[level]:
+                if has_choice[level] and least_pj < best.value[0] * (1.0 - SLACK):
                     least_pj += ahead_pj(
                         design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
                         ends.least[level], passes[level], inner, rest, ends.used, False,
@@ -203,8 +117,8 @@ def descend(
                 design, level, d, passes[level, d], factors[level], ends.least[level], extent[level], room, size
             )
             open_ends[level, d] = list_ends(
-                slots[level, d], passes[level, d], most, most_outside[level, d], factor_outside[level, d],
-                walk.listed[level, d], walk.largest[level, d],
+                slots[level, d], passes[level, d], most, walk.least_outside[level, d], walk.most_outside[level, d],
+                walk.factor_outside[level, d], walk.listed[level, d], walk.largest[level, d],
             )  # fmt: skip
         if open_ends[level, d] == 0:
             d -= 1
@@ -237,7 +151,9 @@ def descend(
             entering = False
             continue
         bound_pj[level + 1] = entered_pj[level]
-        pending[level + 1] = pending[level]
+        for v in range(spaces):
+            for i in range(counts[v]):
+                pending[level + 1, v, i] = pending[level, v, i]
         if not empty:
             bound_pj[level + 1] += ahead_pj(
                 design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
@@ -255,7 +171,7 @@ def descend(
             entering = False
         elif level + 1 == levels:
             entering = False
-            try_leaf(design, unrolled, ends, bound_pj[0], nest, work, best, counters)
+            try_leaf(design, unrolled, ends, bound_pj[0], nest, work, best, counters, walk.room)
         else:
             level += 1
             d = 0

@@ -1,7 +1,5 @@
 """Complete ends: every order of loops that can still win, and where windows slide every end that one stands for."""
 
-import numpy as np
-
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     AXIS,
@@ -21,18 +19,21 @@ from jouleloop.model.residual import has_residuals
 from jouleloop.optimum.arrays import TICKS, VISITED
 from jouleloop.optimum.residual.bound import (
     CHILD,
+    FIXED,
     LINKLESS,
+    MOST,
     ONCE_PJ,
     RANK,
     ROOT_PJ,
     fill_halos,
+    fill_line,
     may_link,
     refine_crossing,
     slides,
 )
 from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.ordered import ordered_pj
-from jouleloop.optimum.residual.state import SLACK, Best, Design, Ends, Unrolled
+from jouleloop.optimum.residual.state import SLACK, Best, Design, Ends, Room, Unrolled
 
 #: Work of one closed form and of one evaluation, where a node is 1 (measured).
 _BOUND_TICKS, _EVALUATION_TICKS = 10, 100
@@ -76,12 +77,49 @@ def refine(design: Design, unrolled: Unrolled, ends: Ends, level: int, inner: In
                 crossing[LINKLESS] = 0.0 if linked else 1.0
             more_pj += refine_crossing(
                 bounds, design.relevant[v], design.mate[v], design.step[v], design.layer.read_write[v], design.spec,
-                design.elided, unrolled.factors, unrolled.idle, design.slots, extent, unrolled.instances, crossing,
+                design.elided, unrolled.factors, unrolled.idle, design.slots, extent, largest, unrolled.instances,
+                crossing,
             )  # fmt: skip
+            fill_line(design.spec, unrolled.instances, crossing, design.layer.read_write[v], design.elided)
             if windows:
                 fill_halos(
                     bounds, design.mate[v], design.step[v], unrolled.factors, extent, largest, inner, crossing,
                     unrolled.halos[v, i],
+                )  # fmt: skip
+    return more_pj
+
+
+@njit
+def foresee(design: Design, unrolled: Unrolled, ends: Ends, level: int, tile: Ints, largest: Ints) -> float:
+    """Return by how much [pJ] crossings into levels from ``level`` outward cost more than before any end was known.
+
+    Their tiles are known along dimensions that no loop between may change. ``tile`` and ``largest`` are room to work
+    in. What is written of the crossings is renewed when all of their tiles are known.
+    """
+    bounds, slots, factors = design.layer.bounds, design.slots, unrolled.factors
+    more_pj = 0.0
+    for v in range(design.relevant.shape[0]):
+        # What windows cost depends on tiles along both dimensions.
+        for i in range(unrolled.counts[v] if design.mate[v].max() < 0 else 0):
+            crossing = unrolled.crossings[v, i]
+            child = int(crossing[CHILD])
+            if child < level:
+                continue
+            known = False
+            for d in range(bounds.shape[0]):
+                tile[d], largest[d] = ends.extent[level, d], ends.largest[level, d]
+                for inner in range(level, child + 1):
+                    end = slots[inner, d, FIXED]
+                    if end == 0 and slots[inner, d, MOST] == 1:
+                        end = 1
+                    tile[d] *= factors[inner, d] * end
+                    largest[d] *= factors[inner, d] * end
+                known = known or tile[d] > 0
+            if known:
+                more_pj += refine_crossing(
+                    bounds, design.relevant[v], design.mate[v], design.step[v], design.layer.read_write[v],
+                    design.spec, design.elided, factors, unrolled.idle, slots, tile, largest, unrolled.instances,
+                    crossing,
                 )  # fmt: skip
     return more_pj
 
@@ -110,14 +148,15 @@ def _evaluate(design: Design, early: bool, nest: NestArrays, work: WorkArrays, b
 
 @njit
 def _try_nest(
-    design: Design, unrolled: Unrolled, nest: NestArrays, work: WorkArrays, best: Best, counters: Ints
-) -> None:
+    design: Design, unrolled: Unrolled, nest: NestArrays, work: WorkArrays, best: Best, counters: Ints, room: Room
+) -> None:  # fmt: skip
     """Bound a complete nest, evaluate it where it can win, on every arrangement where these may differ."""
     layer = design.layer
     levels = nest.counts.shape[0]
     early, windows = has_residuals(layer.bounds, nest), design.mate.max() >= 0
     least_pj = 0.0
-    chosen = np.zeros(levels, np.int64)
+    chosen = room.chosen
+    chosen[:] = 0
     while True:
         for level in range(levels):
             nest.loops[level, SPATIAL] = unrolled.loops[level, chosen[level]]
@@ -190,7 +229,7 @@ def _first_order(slots: Ints, level: int, ends: Ints, nest: NestArrays) -> None:
 @njit
 def _try_orders(
     design: Design, unrolled: Unrolled, ends: Ends, base_pj: float, evaluate: bool, nest: NestArrays, work: WorkArrays,
-    best: Best, counters: Ints,
+    best: Best, counters: Ints, room: Room,
 ) -> bool:  # fmt: skip
     """Try all orders of loops that can still win, the outermost level first; return whether there is any.
 
@@ -200,8 +239,7 @@ def _try_orders(
     unrolled_inside = False
     for d in range(dims):
         unrolled_inside = unrolled_inside or unrolled.factors[0, d] > 1
-    rest, saving = np.empty(dims, np.int64), np.empty(dims, np.bool_)
-    sure_pj = np.empty(levels + 1)
+    sure_pj = room.sure_pj
     level, found, enter = levels - 1, False, True
     sure_pj[levels] = base_pj
     while level < levels:
@@ -209,11 +247,11 @@ def _try_orders(
         if enter:
             _first_order(design.slots, level, ends.least[level], nest)
         else:
-            number = nest.counts[level, TEMPORAL]
+            several = nest.counts[level, TEMPORAL]
             # Where nothing is unrolled inside the innermost loops, their order is nobody's matter.
-            more = (level > 0 or unrolled_inside) and _next_order(loops, number)
-            while more and not _order_allowed(design.slots, level, loops, number):
-                more = _next_order(loops, number)
+            more = (level > 0 or unrolled_inside) and _next_order(loops, several)
+            while more and not _order_allowed(design.slots, level, loops, several):
+                more = _next_order(loops, several)
             if not more:
                 level += 1
                 continue
@@ -223,7 +261,7 @@ def _try_orders(
             sure_pj[level] += ordered_pj(
                 design.spec, design.layer.read_write, design.elided, design.relevant, design.mate, unrolled.instances,
                 unrolled.counts, unrolled.crossings, unrolled.halos, nest, level - 1,
-                ends.passes, ends.least, ends.largest_end, ends.beyond, ends.used[level], rest, saving,
+                ends.passes, ends.least, ends.largest_end, ends.beyond, ends.used[level], room.rest, room.size,
             )  # fmt: skip
         counters[TICKS] += 1
         if sure_pj[level] >= best.value[0] * (1.0 - SLACK):
@@ -236,21 +274,21 @@ def _try_orders(
         found = True
         if not evaluate:
             return True
-        _try_nest(design, unrolled, nest, work, best, counters)
+        _try_nest(design, unrolled, nest, work, best, counters, room)
     return found
 
 
 @njit
 def _try_one(
     design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, nest: NestArrays, work: WorkArrays, best: Best,
-    counters: Ints, inner: Ints, size: Ints,
+    counters: Ints, room: Room,
 ) -> None:  # fmt: skip
     """Try one choice of all ends, of those that one stands for, where it has room."""
     levels, dims = ends.least.shape
     base_pj = root_pj
     for level in range(levels):
         if level > 0:
-            base_pj += refine(design, unrolled, ends, level, inner)
+            base_pj += refine(design, unrolled, ends, level, room.rest)
         counters[TICKS] += 1
         if base_pj >= best.value[0] * (1.0 - SLACK):
             best.cut[0] = min(best.cut[0], base_pj)
@@ -258,16 +296,16 @@ def _try_one(
         for d in range(dims):
             ends.extent[level + 1, d] = ends.extent[level, d] * unrolled.factors[level, d] * ends.least[level, d]
             ends.largest[level + 1, d] = ends.extent[level + 1, d]
-        needed = tile_words(design, level, ends.extent[level + 1], size)
+        needed = tile_words(design, level, ends.extent[level + 1], room.size)
         if not design.spec[level, MIN_WORDS] <= needed <= design.spec[level, CAPACITY]:
             return
-    _try_orders(design, unrolled, ends, base_pj, True, nest, work, best, counters)
+    _try_orders(design, unrolled, ends, base_pj, True, nest, work, best, counters, room)
 
 
 @njit
 def try_leaf(
     design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, nest: NestArrays, work: WorkArrays, best: Best,
-    counters: Ints,
+    counters: Ints, room: Room,
 ) -> None:  # fmt: skip
     """Try every order of the loops whose ends are complete; where one end stands for several, each of them."""
     levels, dims = ends.least.shape
@@ -281,17 +319,24 @@ def try_leaf(
         for d in range(dims):
             several = several or ends.largest_end[level, d] > ends.least[level, d]
     if design.mate.max() < 0:
-        _try_orders(design, unrolled, ends, base_pj, True, nest, work, best, counters)
-        return
-    if several and not _try_orders(design, unrolled, ends, base_pj, False, nest, work, best, counters):
-        return
+        _try_orders(design, unrolled, ends, base_pj, True, nest, work, best, counters, room)
+    elif not several or _try_orders(design, unrolled, ends, base_pj, False, nest, work, best, counters, room):
+        _try_several(design, unrolled, ends, root_pj, nest, work, best, counters, room)
+
+
+@njit
+def _try_several(
+    design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, nest: NestArrays, work: WorkArrays, best: Best,
+    counters: Ints, room: Room,
+) -> None:  # fmt: skip
+    """Try each of the ends that one choice stands for."""
+    levels, dims = ends.least.shape
     crossings, halos = unrolled.crossings.copy(), unrolled.halos.copy()
     least, largest_end = ends.least.copy(), ends.largest_end.copy()
     extent, largest = ends.extent.copy(), ends.largest.copy()
-    inner, size = np.empty(dims, np.int64), np.empty(dims, np.int64)
     ends.largest_end[:] = least
     while True:
-        _try_one(design, unrolled, ends, root_pj, nest, work, best, counters, inner, size)
+        _try_one(design, unrolled, ends, root_pj, nest, work, best, counters, room)
         at = levels * dims - 1
         while at >= 0:
             level, d = at // dims, at % dims

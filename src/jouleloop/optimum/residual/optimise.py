@@ -169,13 +169,13 @@ class ResidualSearch:
                 if self.bounds_pj[n] >= best.value[0] * (1 - SLACK):
                     break
                 best.cut[0] = np.inf
-                follow = self.follow(int(n), best)
-                for _ in follow:
+                follow, paused = self.follow(int(n), best), True
+                while paused:
+                    paused = next(follow, True) is False
                     if best.found[0] > found:
                         self.found_pj = float(best.value[0])
-                    yield False
-                if best.found[0] > found:
-                    self.found_pj = float(best.value[0])
+                    if paused:
+                        yield False
                 self.bounds_pj[n] = max(self.bounds_pj[n], min(float(best.cut[0]), self.found_pj))
 
     def follow(self, n: int, best: Best) -> Iterator[bool]:

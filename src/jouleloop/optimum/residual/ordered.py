@@ -2,35 +2,19 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import DIM, TEMPORAL, Bools, Floats, Ints, NestArrays
-from jouleloop.optimum.residual.bound import (
-    AGAIN,
-    BOX,
-    CHILD,
-    LINKLESS,
-    ONCE_PJ,
-    OVER,
-    crossing_pj,
-)
-
-
-@njit
-def ends_once(passes: int, least: int, most: int) -> bool:
-    """Whether the last run of a loop may be a single iteration, for one of some ends that leave as many passes."""
-    left = -(-passes // least)
-    if left < 2 or (passes - 1) % (left - 1) > 0:
-        return False
-    end = (passes - 1) // (left - 1)
-    return bool(least <= end <= most)
+from jouleloop.optimum.residual.ahead import again_times
+from jouleloop.optimum.residual.bound import BOX, CHILD, LINKLESS, ONCE_PJ, OVER, crossing_pj
+from jouleloop.optimum.residual.ends import ends_once
 
 
 @njit
 def _times(
     relevant: Bools, mate: Ints, halos: Floats, crossing: Floats, nest: NestArrays, passes: Ints, least: Ints,
-    most: Ints, beyond: Ints, used: Floats, rest: Ints, saving: Bools,
+    most: Ints, beyond: Ints, used: Floats, rest: Ints, number: Ints,
 ) -> tuple[float, float]:  # fmt: skip
     """Return how often words are asked for and how often they reach a unit on average, at least.
 
-    See `ordered_pj`; ``rest`` and ``saving`` are room to work in.
+    See `ordered_pj`; ``rest`` and ``number`` are room to work in.
     """
     levels, dims = passes.shape
     first = int(crossing[CHILD]) + 1
@@ -49,33 +33,21 @@ def _times(
                 plain = plain or (crossing[LINKLESS] > 0 and not once)
                 rest[d] = -(-rest[d] // least[level, d])
                 continue
-            slides = mate[d] >= 0 and not plain
-            stays = halos[d, BOX] if slides else 0.0
-            if slides:
-                _between(nest, level, place, saving)
-            again_asked, again_filled = 1.0, 1.0
             for e in range(dims):
-                ask, fill, low = 1.0, 1.0, 1.0
-                if not relevant[e]:
-                    ask = float(-(-rest[e] // beyond[level, e]))
-                    fill, low = ask - 1.0 + used[e], used[e]
-                elif mate[e] > e and not (slides and (e == d or mate[e] == d)):
-                    ask = fill = halos[e, AGAIN]
-                if slides and (saving[e] or (mate[e] >= 0 and saving[mate[e]])):
-                    ask = ask * (1.0 - stays) + stays
-                    fill = fill * (1.0 - stays) + low * stays
-                again_asked *= ask
-                again_filled *= fill
-            if slides:
+                number[e] = -(-rest[e] // beyond[level, e])
+            if mate[d] >= 0 and not plain:
+                within, saving = 1 << d | 1 << mate[d], _between(nest, level, place)
+                ask, fill = again_times(relevant, mate, halos, within, number, saving, halos[d, BOX], used)
                 kept = share * (1.0 - halos[d, OVER])
-                return asked + kept * again_asked, filled + kept * again_filled
+                return asked + kept * ask, filled + kept * fill
+            ask, fill = again_times(relevant, mate, halos, 0, number, 0, 0.0, used)
             # In the last pass of the dimension, one of those it visits, the loop may run once.
             stays = 1.0 / -(-passes[first, d] // beyond[first, d]) if once else 0.0
             if once and last >> d & 1:
                 stays = 1.0
             last |= 1 << d
-            asked += share * (1.0 - stays) * again_asked
-            filled += share * (1.0 - stays) * again_filled
+            asked += share * (1.0 - stays) * ask
+            filled += share * (1.0 - stays) * fill
             share *= stays
             if share == 0.0:
                 return asked, filled
@@ -93,10 +65,9 @@ def _least_used(relevant: Bools, used: Floats) -> float:
 
 
 @njit
-def _between(nest: NestArrays, level: int, place: int, saving: Bools) -> None:
-    """Write the dimensions of which a loop stands between the loop at a place of a level and another of its own."""
-    saving[:] = False
-    seen = saving.copy()
+def _between(nest: NestArrays, level: int, place: int) -> int:
+    """Return the dimensions of which a loop stands between the loop at a place of a level and another of its own."""
+    saving, seen = 0, 0
     j = nest.loops[level, TEMPORAL, place, DIM]
     for outer in range(level, nest.counts.shape[0]):
         for at in range(place - 1 if outer == level else nest.counts[outer, TEMPORAL] - 1, -1, -1):
@@ -104,14 +75,15 @@ def _between(nest: NestArrays, level: int, place: int, saving: Bools) -> None:
             if d == j:
                 saving |= seen
             else:
-                seen[d] = True
+                seen |= 1 << d
+    return saving
 
 
 @njit
 def ordered_pj(
     spec: Floats, read_write: Bools, elided: bool, relevant: Bools, mate: Ints, instances: Floats, counts: Ints,
     crossings: Floats, halos: Floats, nest: NestArrays, child: int,
-    passes: Ints, least: Ints, most: Ints, beyond: Ints, used: Floats, rest: Ints, saving: Bools,
+    passes: Ints, least: Ints, most: Ints, beyond: Ints, used: Floats, rest: Ints, number: Ints,
 ) -> float:  # fmt: skip
     """Return by how much [pJ] the boundaries outside a level cost more than once through, at least.
 
@@ -137,7 +109,7 @@ def ordered_pj(
             if crossing[CHILD] != child:
                 continue
             asked, filled = _times(
-                relevant[v], mate[v], halos[v, i], crossing, nest, passes, least, most, beyond, used, rest, saving
+                relevant[v], mate[v], halos[v, i], crossing, nest, passes, least, most, beyond, used, rest, number
             )
             all_pj = crossing_pj(spec, instances, crossing, read_write[v], elided, asked, filled)
             total += max(0.0, all_pj - crossing[ONCE_PJ])

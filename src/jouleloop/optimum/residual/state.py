@@ -4,8 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.arrays import MAX_LOOPS, Bools, Floats, Ints, LayerArrays
-from jouleloop.optimum.residual.bound import CROSSING, HALO
+from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Floats, Ints, LayerArrays
+from jouleloop.optimum.residual.bound import CROSSING, FIXED, HALO, MOST
+from jouleloop.optimum.residual.ends import next_factor, passes_outside
 
 #: Relative slack: sums are added in another order.
 SLACK = 1e-11
@@ -88,6 +89,25 @@ class Ends(NamedTuple):
     beyond: Ints
 
 
+class Room(NamedTuple):
+    """Room to work in: kernels that make no array count no references.
+
+    Attributes
+    ----------
+    inner, rest, size, tile
+        By dimension.
+    chosen, sure_pj
+        By level, the latter one more.
+    """
+
+    inner: Ints
+    rest: Ints
+    size: Ints
+    tile: Ints
+    chosen: Ints
+    sure_pj: Floats
+
+
 class Walk(NamedTuple):
     """Where the walk of one unrolling stands.
 
@@ -99,6 +119,10 @@ class Walk(NamedTuple):
         Ends that a loop may have, and the largest that each stands for, shape (levels, dimensions, ends).
     left
         How many of them were not tried, shape (levels, dimensions).
+    least_outside, most_outside, factor_outside
+        See `jouleloop.optimum.residual.ends`.
+    has_choice
+        Whether a level may have loops of several ends.
     bound_pj, entered_pj
         By level: what is sure [pJ] of all levels inside it, and with the tile that is known then.
     pending
@@ -110,9 +134,14 @@ class Walk(NamedTuple):
     listed: Ints
     largest: Ints
     left: Ints
+    least_outside: Ints
+    most_outside: Ints
+    factor_outside: Ints
+    has_choice: Bools
     bound_pj: Floats
     entered_pj: Floats
     pending: Bools
+    room: Room
 
 
 class Best(NamedTuple):
@@ -160,4 +189,17 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
     bound_pj[0] = root_pj
     pending = np.zeros((levels + 1, len(design.relevant), levels), np.bool_)
     place = np.array([0, 0, 1])
-    return Walk(place, ends, room, room.copy(), np.zeros_like(one), bound_pj, np.zeros(levels), pending)
+    least, most = passes_outside(design.slots, unrolled.factors, unrolled.idle, design.layer.bounds)
+    factor = next_factor(design.slots, unrolled.factors)
+    if (design.spec[:, MIN_WORDS] > 0).any():
+        # Larger tiles may be asked for, so every end counts.
+        factor = np.where(factor == 1, -1, 0)
+    if (design.mate >= 0).any():
+        factor[:] = -2
+    has_choice = ((design.slots[:, :, FIXED] == 0) & (design.slots[:, :, MOST] > 1)).any(axis=1)
+    inner, rest, size, tile = np.zeros((4, dims), np.int64)
+    free = Room(inner, rest, size, tile, np.zeros(levels, np.int64), np.zeros(levels + 1))
+    left, entered_pj = np.zeros_like(one), np.zeros(levels)
+    return Walk(
+        place, ends, room, room.copy(), left, least, most, factor, has_choice, bound_pj, entered_pj, pending, free
+    )
