@@ -5,8 +5,9 @@ A seal has a fixed length: it is written as zeros, and replaced by the digest of
 """
 
 import hashlib
+import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -21,17 +22,20 @@ _SEAL = re.compile(re.escape(_MARK) + b"(.{64})", re.DOTALL)
 _FOOTER_BYTES = 2**24
 
 
-def write_sealed(path: Path, table: pa.Table) -> None:
-    """Write ``table`` whole or not at all.
+def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
+    """Write ``table`` whole or not at all; of several, which are of one schema, each is a group of rows.
 
     Raises
     ------
     InputError
         Where the folder cannot be written, or the disk is full.
     """
+    tables = iter([table] if isinstance(table, pa.Table) else table)
+    first = next(tables)
     with replacing(path) as temporary:
-        with pq.ParquetWriter(temporary, table.schema, compression="zstd", write_page_checksum=True) as writer:
-            writer.write_table(table)
+        with pq.ParquetWriter(temporary, first.schema, compression="zstd", write_page_checksum=True) as writer:
+            for part in itertools.chain([first], tables):
+                writer.write_table(part)
             writer.add_key_value_metadata({_KEY: (_MARK + _OPEN).decode()})
         with temporary.open("r+b") as stream:
             content = stream.read()
