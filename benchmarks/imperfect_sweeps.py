@@ -87,7 +87,7 @@ def _targets(design: str, factors: Any) -> TargetSet:
 
 
 def _size(layer: Layer, variable: str, point: Any) -> float:
-    table = pd.DataFrame([{**layer.sizes, "input_size": point.input_size}])
+    table = pd.DataFrame([{**layer.sizes, "input_size": point.input_size, "macs": layer.macs}])
     return float(evaluate_variable(variable, table)[0])
 
 

@@ -142,6 +142,7 @@ def architecture_from(
         fanout_names=found_nodes.fanout_names,
         components=component_classes(data) or (),
         plain=plain,
+        front_end="nodes" in top,
     )
 
 

@@ -12,13 +12,14 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
+from llvmlite.binding import PassBuilder, PipelineTuningOptions
 from numba.core import cgutils, ir, types
-from numba.core.codegen import JITCodeLibrary
+from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.compiler import Compiler, Flags, compile_extra
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.datamodel.packer import ArgPacker
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.typed_passes import AnnotateTypes
+from numba.core.typed_passes import AnnotateTypes, NopythonRewrites
 
 from jouleloop import jit
 from jouleloop.jit.records import mark, without_copies
@@ -41,6 +42,28 @@ class _Code(JITCodeLibrary):
         """Take over what was made of a function."""
         without_copies(ir_module)
         super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Optimise each function alone; numba takes as long for those that stand elsewhere."""
+        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()  # noqa: SLF001
+                passes.run(function, builder)
+
+    def _optimize_final_module(self) -> None:
+        """Optimise all functions together; loops are short, so none is repeated in its code."""
+        builder = PassBuilder(self._codegen._tm, _tuning())  # noqa: SLF001
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass(_parse_refprune_flags())
+        passes.run(self._final_module, builder)
+
+
+def _tuning() -> Any:
+    options = PipelineTuningOptions(speed_level=3)
+    options.loop_unrolling = False
+    options.loop_vectorization = options.slp_vectorization = True
+    return options
 
 
 class _Part(_Code):
@@ -158,8 +181,9 @@ class _Pipeline(Compiler):
         self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target.data_model_manager)))
 
     def define_pipelines(self) -> Any:
-        """Return numba's pipeline with `_Borrow` in it."""
+        """Return numba's pipeline with `_Borrow` in it, without what joins operations on whole arrays."""
         [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
+        passes.passes = [one for one in passes.passes if one[0] is not NopythonRewrites]
         passes.add_pass_after(_Borrow, AnnotateTypes)
         passes.finalize()
         return [passes]

@@ -24,7 +24,8 @@ def mark(address: Any) -> Any:
 def without_copies(module: Any) -> None:
     """Take the copies of records out of all functions of a module."""
     for function in module.functions:
-        if function.blocks:
+        variables = [one for block in function.blocks[:1] for one in block.instructions]
+        if any(_is_marked(one) for one in (*function.args, *variables)):
             _Function(function).run()
 
 
@@ -46,11 +47,9 @@ class _Function:
 
     def run(self) -> None:
         """Rewrite the function."""
-        copies = [one for one in self.code if isinstance(one, ir.AllocaInstr) and _is_marked(one)]
-        if not self.records and not copies:
-            return
-        for one in copies:
-            self._hand_on(one)
+        for one in self.code:
+            if isinstance(one, ir.AllocaInstr) and _is_marked(one):
+                self._hand_on(one)
         for one in self.code:
             if isinstance(one, ir.instructions.ExtractValue):
                 self._read_field(one)
