@@ -35,6 +35,8 @@ from jouleloop.optimum.arrays import (
     new_counters,
     new_log,
 )
+from jouleloop.optimum.check.design import Design
+from jouleloop.optimum.check.early import knows
 from jouleloop.optimum.check.form import digest_of
 from jouleloop.optimum.descend import beaten
 from jouleloop.optimum.lattice import digit
@@ -71,6 +73,8 @@ def certify(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
         )
     about = subject(space, constraints, costs, semantics)
+    if constraints.factors == "imperfect":
+        return _claim(about, result)
     search = Search(space, costs, semantics)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)
@@ -96,6 +100,31 @@ def certify(
         **about,
         "mapping": result.mapping.as_json(),
         "parts": parts,
+    }
+    return {**found, "digest": digest_of(found)}
+
+
+def _claim(about: dict[str, Any], result: SearchResult) -> dict[str, Any]:
+    """Return what is claimed of loops that need not divide: every part is walked where it is verified."""
+    if result.mapping is None or result.evaluation is None or not knows(Design(about)):
+        text = "no certificate of imperfect factors where windows slide or steps leave words out"
+        raise InputError(Fault(text, field="factors", value="imperfect", allowed="perfect"))
+    found = {
+        "certificate": FORMAT,
+        "factors": "imperfect",
+        "objective": "energy",
+        "value": result.evaluation.energy_pj,
+        **about,
+        # Residual ends follow from the ends.
+        "mapping": [
+            {
+                **level,
+                "temporal": [loop[:2] for loop in level["temporal"]],
+                "spatial": [loop[:3] for loop in level["spatial"]],
+            }
+            for level in result.mapping.as_json()
+        ],
+        "parts": [],
     }
     return {**found, "digest": digest_of(found)}
 
