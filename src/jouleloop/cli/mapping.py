@@ -69,6 +69,10 @@ def map_layer(
         raise InputError(Fault(fault, "--certificate", value=str(certificate)))
     problem = problem_of(layer)
     chosen = hardware.load(arch, how.constraints, problem.shape)
+    if certificate is not None and chosen.target(problem).constraints.factors == "imperfect":
+        from jouleloop.optimum.certificate import check_early  # noqa: PLC0415 - loads the kernels
+
+        check_early(problem)
     with engine_with_progress(how.engine, told.seconds, profile=profile) as back_end:
         result = search_told(chosen, problem, back_end, told)
     if write_mapping is not None and result.mapping is not None:

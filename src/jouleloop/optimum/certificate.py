@@ -35,14 +35,13 @@ from jouleloop.optimum.arrays import (
     new_counters,
     new_log,
 )
-from jouleloop.optimum.check.design import Design
-from jouleloop.optimum.check.early import knows
 from jouleloop.optimum.check.form import digest_of
 from jouleloop.optimum.descend import beaten
 from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.optimise import Search, delay_power_of, mode_of
 from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.solve import Solver
+from jouleloop.workload.problem import Problem
 
 #: Version of the format.
 FORMAT = 1
@@ -74,6 +73,7 @@ def certify(
         )
     about = subject(space, constraints, costs, semantics)
     if constraints.factors == "imperfect":
+        check_early(space.problem)
         return _claim(about, result)
     search = Search(space, costs, semantics)
     solver = search.solver
@@ -104,11 +104,18 @@ def certify(
     return {**found, "digest": digest_of(found)}
 
 
+def check_early(problem: Problem) -> None:
+    """Raise `InputError` where there is no certificate for loops that need not divide."""
+    coef = problem.projection_array[:, :, np.array(problem.bounds) > 1]
+    if ((coef != 0).sum(axis=2) > 1).any() or (coef > 1).any():
+        text = "no certificate is written for imperfect factors where windows slide, or steps leave words out"
+        raise InputError(Fault(text, "--certificate", value=problem.name, allowed="perfect"))
+
+
 def _claim(about: dict[str, Any], result: SearchResult) -> dict[str, Any]:
     """Return what is claimed of loops that need not divide: every part is walked where it is verified."""
-    if result.mapping is None or result.evaluation is None or not knows(Design(about)):
-        text = "no certificate of imperfect factors where windows slide or steps leave words out"
-        raise InputError(Fault(text, field="factors", value="imperfect", allowed="perfect"))
+    if result.mapping is None or result.evaluation is None:
+        raise InputError(Fault("there is no certificate", field="mapping", allowed=result.reason))
     found = {
         "certificate": FORMAT,
         "factors": "imperfect",

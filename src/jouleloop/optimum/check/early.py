@@ -324,7 +324,8 @@ class Part:
     def mapping(self, temporal: tuple[tuple[tuple[int, int], ...], ...], spatial: tuple[Order, ...]) -> Mapping:
         """Return loops by level, innermost level first, as a mapping."""
         names, product = self.design.dims, [1] * len(self.design.bounds)
-        for d, end, *_ in itertools.chain(*temporal, *spatial):
+        loops = [*itertools.chain(*temporal), *((d, factor) for d, factor, _ in itertools.chain(*spatial))]
+        for d, end in loops:
             product[d] *= end
         early = [(names[d], b) for d, b in enumerate(self.design.bounds) if product[d] != b]
         found = [
