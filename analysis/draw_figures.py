@@ -14,6 +14,6 @@ snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)
-    run = RunTables(study, Path("results"), list(study.config.architectures))
+    run = RunTables(study, Path("results"), list(study.config.architectures), tested=bool(study.tested))
     kinds = [kind for kind in FIGURES if kind.name in snakemake.params.captions]
     draw_all(kinds, run, Path("results/figures"), study.config.outputs.figure_formats, snakemake.threads)

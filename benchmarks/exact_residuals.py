@@ -2,11 +2,13 @@
 
     python benchmarks/exact_residuals.py [RESULTS]
 
-First the random mappings of ``tests/reference/imperfect_runs``; then, where the folder of a run's results is named, its
-best mappings with imperfect factors. A row a set: how many mappings are counted exactly and how many refused, then
-Timeloop's energy over the exact one, less 1, and the same of cycles.
+First the random mappings of ``tests/reference/imperfect_runs``, then the best of random fully-connected layers; then,
+where the folder of a run's results is named, its best mappings with imperfect factors. A row a set: how many mappings
+are counted exactly and how many refused, then Timeloop's energy over the exact one, less 1, and the same of cycles.
 """
 
+import random
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,13 +24,17 @@ from differential.runs import read_records  # noqa: E402
 from jouleloop.api.layers import problem_of  # noqa: E402
 from jouleloop.api.project import load_target  # noqa: E402
 from jouleloop.columns import read_table  # noqa: E402
+from jouleloop.engines.native import NativeEngine  # noqa: E402
 from jouleloop.errors import MappingError  # noqa: E402
 from jouleloop.mapping.compact import parse_compact, parse_kept  # noqa: E402
 from jouleloop.model.evaluate import evaluate_mapping  # noqa: E402
 from jouleloop.model.exact_evaluation import evaluate_exactly  # noqa: E402
 from jouleloop.model.semantics import has_windows  # noqa: E402
+from jouleloop.study.targets import TargetFiles, TargetSet  # noqa: E402
 from jouleloop.tables.layouts import ENERGIES  # noqa: E402
 
+#: Fully-connected layers of random sizes that are searched.
+FULLY_CONNECTED = 60
 #: A mapping of a problem on a target, and the set it is shown in.
 Subject = tuple[str, Any, Any, Any]
 
@@ -36,7 +42,11 @@ Subject = tuple[str, Any, Any, Any]
 def main() -> None:
     """Print the distributions."""
     rows: dict[str, list[tuple[float, float] | None]] = {}
-    for name, problem, target, mapping in [*_stored(), *(_found(Path(sys.argv[1])) if sys.argv[1:] else ())]:
+    for name, problem, target, mapping in [
+        *_stored(),
+        *_searched(),
+        *(_found(Path(sys.argv[1])) if sys.argv[1:] else ()),
+    ]:
         hardware = (problem, target.arch, target.costs, mapping, target.semantics)
         rows.setdefault(name, []).append(_compare(hardware))
     print("| mappings | counted, refused | equal | energy: median, 95 %, most | least | cycles: median, most |")
@@ -77,6 +87,24 @@ def _stored() -> Iterator[Subject]:
             )
 
 
+def _searched() -> Iterator[Subject]:
+    rng = random.Random("exact residuals")
+    for _ in range(FULLY_CONNECTED):
+        problem = problem_of(f"fc:{rng.randint(20, 1000)}x{rng.randint(20, 1000)}")
+        for design in ("eyeriss", "simba"):
+            files = TargetFiles(
+                design,
+                ROOT / f"arch/{design}.yaml",
+                ROOT / f"arch/energy/{design}-45nm-accelergy03.yaml",
+                ROOT / f"mappings/{design}.yaml",
+                factors="imperfect",
+            )
+            target = TargetSet(files, "timeloop-3.0.3", (problem.shape,)).for_shape(problem.shape)
+            found = NativeEngine().search(problem, target)
+            if found.mapping is not None and found.mapping.imperfect:
+                yield f"best, fully connected, {design}", problem, target, found.mapping
+
+
 def _found(results: Path) -> Iterator[Subject]:
     energies, _ = read_table(results / "energies.parquet", ENERGIES)
     for _, row in energies[energies["status"] == "ok"].iterrows():
@@ -84,7 +112,8 @@ def _found(results: Path) -> Iterator[Subject]:
         design = str(row["architecture"]).removesuffix("_imperfect")
         if not mapping.imperfect or design not in ("eyeriss", "simba"):
             continue
-        problem = problem_of(str(row["layer"]))
+        # The outputs say all; an input whose last step is left out would be refused.
+        problem = problem_of(re.sub("/input[^/]*", "", str(row["layer"])))
         target = load_target(design, semantics="timeloop-3.0.3", constraints="none").for_shape(problem.shape)
         yield f"best, {row['sweep']}, {design}", problem, target, mapping
 

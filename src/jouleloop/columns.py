@@ -5,9 +5,10 @@ people and spreadsheets; it can be read back, because the definition of a column
 cell is text, a number or nothing.
 """
 
+import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -39,14 +40,34 @@ def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: M
     ValueError
         For a column that the layout does not define, or values that are not of its kind.
     """
+    write_sealed(path, _as_arrow(table, layout, provenance))
+
+
+def _as_arrow(table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None) -> pa.Table:
     typed = pd.DataFrame({name: _typed(table[name], _defined(layout, str(name)).kind) for name in table.columns})
     arrow = pa.Table.from_pandas(typed.set_axis(table.columns, axis="columns"), preserve_index=False)
     extra = {
         _VERSION: str(table.attrs.get("table_version", "")).encode(),
         _PROVENANCE: json.dumps(dict(provenance or {}), sort_keys=True).encode(),
     }
-    arrow = arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **extra})
-    write_sealed(path, arrow)
+    return arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **extra})
+
+
+def write_batches(
+    stem: Path, batches: Iterable[pd.DataFrame], layout: Layout, provenance: Mapping[str, Any] | None = None
+) -> None:
+    """Write what `write_table` writes of a table that comes in parts of the same columns, one of them in memory."""
+    with replacing(stem.with_name(f"{stem.name}.csv")) as exported:
+
+        def groups() -> Iterator[pa.Table]:
+            first = None
+            for table in batches:
+                append_csv(exported, table, layout, first=first is None)
+                arrow = _as_arrow(table, layout, provenance)
+                first = first or arrow.schema
+                yield arrow.replace_schema_metadata(first.metadata).cast(first)
+
+        write_sealed(stem.with_name(f"{stem.name}.parquet"), groups())
 
 
 def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | None = None) -> None:
@@ -59,6 +80,16 @@ def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | 
     ValueError
         For a column that the layout does not define.
     """
+    with replacing(path) as temporary:
+        _write_csv(temporary, table, layout, float_format=None if digits is None else f"%.{digits}g")
+
+
+def append_csv(path: Path, table: pd.DataFrame, layout: Layout, *, first: bool) -> None:
+    """Write a part of a table to the end of ``path``, the ``first`` one with the names of the columns."""
+    _write_csv(path, table, layout, header=first, mode="w" if first else "a")
+
+
+def _write_csv(path: Path, table: pd.DataFrame, layout: Layout, **options: Any) -> None:
     safe = table[[name for name in table.columns if _defined(layout, str(name)).exported]].copy(deep=False)
     for name in safe.columns:
         if pd.api.types.is_object_dtype(safe[name].dtype) or pd.api.types.is_string_dtype(safe[name].dtype):
@@ -67,13 +98,18 @@ def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | 
             if not all(isinstance(cell, str) and safe_cell(cell) == cell for cell in cells):
                 safe[name] = safe[name].map(safe_cell)
     safe.columns = pd.Index([safe_cell(str(name)) for name in safe.columns])
-    with replacing(path) as temporary:
-        form = None if digits is None else f"%.{digits}g"
-        safe.to_csv(temporary, index=False, lineterminator="\n", float_format=form)
+    safe.to_csv(path, index=False, lineterminator="\n", **options)
 
 
-def read_table(path: Path, layout: Layout) -> tuple[pd.DataFrame, dict[str, Any]]:
+def read_table(
+    path: Path, layout: Layout, *, where: Mapping[str, Collection[str]] | None = None
+) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table in a Parquet or CSV file and its provenance, which CSV has none of.
+
+    Parameters
+    ----------
+    where
+        Of a Parquet file only the rows whose text in these columns is one of these; others are never in memory.
 
     Raises
     ------
@@ -81,16 +117,16 @@ def read_table(path: Path, layout: Layout) -> tuple[pd.DataFrame, dict[str, Any]
         Where the file is no such table.
     """
     if path.suffix == ".parquet":
-        return _read_parquet(path)
+        return _read_parquet(path, where or {})
     if path.suffix != ".csv":
         raise InputError(Fault("not a table of results", str(path), allowed="a file that ends in .parquet or .csv"))
     return _read_csv(path, layout), {}
 
 
-def _read_parquet(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _read_parquet(path: Path, where: Mapping[str, Collection[str]]) -> tuple[pd.DataFrame, dict[str, Any]]:
     if not path.exists():
         raise InputError(Fault("no such file: has the run finished?", str(path)))
-    arrow = read_sealed(path)
+    arrow = read_sealed(path, where)
     metadata = arrow.schema.metadata or {}
     try:
         version = metadata.get(_VERSION, b"").decode()
@@ -116,6 +152,13 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise InputError(Fault(f"not a CSV table: {error}", str(path))) from error
     return pd.DataFrame(found, columns=cells.columns)
+
+
+def content_digest(table: pd.DataFrame) -> str:
+    """Return a digest of the columns of a table, their types and all values."""
+    state = hashlib.sha256(repr(list(table.dtypes.items())).encode())
+    state.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+    return state.hexdigest()
 
 
 def _defined(layout: Layout, name: str) -> Column:

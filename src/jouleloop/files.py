@@ -132,6 +132,9 @@ def parse_yaml(text: str, source: str, loader: type[Any] = _SafeLoader) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
+        if problem == "second occurrence":  # PyYAML tells what occurs in the context
+            said = str(getattr(error, "context", "")).partition(";")[0]
+            problem = said.replace("found duplicate anchor", "defines the anchor") + " a second time"
         raise InputError(Fault(f"not valid YAML{where}: {problem}", source)) from error
     except RecursionError as error:
         raise InputError(Fault("nested too deeply", source, allowed=f"at most {MAX_NESTING} levels")) from error

@@ -5,7 +5,9 @@ A seal has a fixed length: it is written as zeros, and replaced by the digest of
 """
 
 import hashlib
+import itertools
 import re
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,17 +22,20 @@ _SEAL = re.compile(re.escape(_MARK) + b"(.{64})", re.DOTALL)
 _FOOTER_BYTES = 2**24
 
 
-def write_sealed(path: Path, table: pa.Table) -> None:
-    """Write ``table`` whole or not at all.
+def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
+    """Write ``table`` whole or not at all; of several, which are of one schema, each is a group of rows.
 
     Raises
     ------
     InputError
         Where the folder cannot be written, or the disk is full.
     """
+    tables = iter([table] if isinstance(table, pa.Table) else table)
+    first = next(tables)
     with replacing(path) as temporary:
-        with pq.ParquetWriter(temporary, table.schema, compression="zstd", write_page_checksum=True) as writer:
-            writer.write_table(table)
+        with pq.ParquetWriter(temporary, first.schema, compression="zstd", write_page_checksum=True) as writer:
+            for part in itertools.chain([first], tables):
+                writer.write_table(part)
             writer.add_key_value_metadata({_KEY: (_MARK + _OPEN).decode()})
         with temporary.open("r+b") as stream:
             content = stream.read()
@@ -41,8 +46,13 @@ def write_sealed(path: Path, table: pa.Table) -> None:
             stream.write(_digest(content, place))
 
 
-def read_sealed(path: Path) -> pa.Table:
+def read_sealed(path: Path, where: Mapping[str, Collection[str]] | None = None) -> pa.Table:
     """Return the table in ``path``; one that was written without a seal is taken as it is.
+
+    Parameters
+    ----------
+    where
+        Read only the rows whose text in these columns is one of these.
 
     Raises
     ------
@@ -54,7 +64,8 @@ def read_sealed(path: Path) -> pa.Table:
     if place is not None and content[place : place + len(_OPEN)] != _digest(content, place):
         raise InputError(Fault("the file is damaged: its content is not what was written; make it again", str(path)))
     try:
-        return pq.read_table(pa.BufferReader(content), page_checksum_verification=True)
+        wanted = [(name, "in", list(values)) for name, values in (where or {}).items()]
+        return pq.read_table(pa.BufferReader(content), page_checksum_verification=True, filters=wanted or None)
     except Exception as error:  # what pyarrow makes of bytes that are no table is of many kinds
         raise InputError(Fault(f"not a Parquet table: {error}", str(path))) from error
 

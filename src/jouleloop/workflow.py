@@ -283,7 +283,8 @@ class Workflow:
     def figure_inputs(self, kinds: Iterable[FigureKind]) -> list[str]:
         """Return what kinds of figures are drawn from: tables, and the files of sweeps."""
         files = {**self.sources, **self.variant_sources}
-        found = [
+        found = parquet(VERDICTS, FITS, RESIDUALS) if self.study.tested else []
+        found += [
             file
             for kind in kinds
             for file in (*parquet(*kind.needs), *(files[name] for name in kind.subjects(self.study) if name))

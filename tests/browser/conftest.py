@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from jouleloop.columns import write_table
+from jouleloop.columns import read_table, write_table
 from jouleloop.config.load import load_study
 from jouleloop.report.html.page import write_report
 from jouleloop.report.html.sources import read_tables
@@ -18,7 +18,7 @@ from jouleloop.stats.options import StatisticsOptions
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
 from jouleloop.tables.growth import analyse, write_analysis
-from jouleloop.tables.layouts import NETWORKS
+from jouleloop.tables.layouts import ENERGIES, NETWORKS
 from jouleloop.tables.networks import network_table
 from paths import ROOT
 from waiting import installed
@@ -70,7 +70,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
         entry["energy"] = str(ROOT / entry["energy"][0])  # the reference table has all that these layers need
     study = load_study(config | {"sweeps": ["growing", "named"], "networks": ["net"]}, project)
     folder = project / "results"
-    energies, _ = write_energies(study, ResultStore(folder / "store"), folder)
+    write_energies(study, ResultStore(folder / "store"), folder)
+    energies, _ = read_table(folder / "energies.parquet", ENERGIES)
     write_analysis(analyse(energies, study.tested, study.config.statistics), folder)
     write_table(folder / "networks", network_table(energies, study.networks), NETWORKS)
     report = folder / "report.html"

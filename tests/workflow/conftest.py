@@ -74,7 +74,7 @@ class Study:
         shutil.copy(ROOT / "Snakefile", folder)
         (folder / "layers/tiny.yaml").write_text(LAYERS)
         config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-        config |= {"sweeps": ["tiny"], "outputs": {"figure_formats": ["png"]}, "chunks": {"least": 3}, **changes}
+        config |= {"sweeps": ["tiny"], "outputs": {"figure_formats": ["png"]}, "chunks": {"least": 6}, **changes}
         (folder / "config").mkdir()
         (folder / "config/config.yaml").write_text(yaml.safe_dump(config))
         return cls(folder)

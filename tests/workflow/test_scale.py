@@ -126,7 +126,7 @@ def test_three_hundred_random_layers(tmp_path: Path) -> None:
         sweep = yaml.safe_load((ROOT / f"layers/{name}.yaml").read_text())
         sweep["random"]["count"] = count
         study.sweep(name, sweep)
-    study.config["chunks"] = {"least": 2}
+    study.config["chunks"] = {"least": 4}
     done = study.run(["scale_fc", "scale_conv"])
     assert done.points == {"simba": 300, "eyeriss": 300}
     assert done.searched == 600

@@ -142,7 +142,7 @@ def test_nothing_to_do_the_second_time(finished: Path) -> None:
 
 
 def test_other_chunks_and_cores_give_the_same_bytes(finished: Path, tmp_path: Path) -> None:
-    other = project(tmp_path / "other", chunks={"least": 5})
+    other = project(tmp_path / "other", chunks={"least": 10})
     done = snakemake(other, "--cores", "1")
     assert done.returncode == 0, done.stderr
     assert contents(other) == contents(finished)

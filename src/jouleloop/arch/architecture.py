@@ -168,6 +168,8 @@ class Architecture:
     plain
         Whether it stood in a file that Timeloop 3.0.3 reads itself (v0.3), so that mappings and constraints must be
         written in words that Timeloop knows, not only its front end (v0.4).
+    front_end
+        Whether that front end reads it before Timeloop does.
 
     Raises
     ------
@@ -182,6 +184,7 @@ class Architecture:
     fanout_names: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
     components: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
     plain: bool = field(default=False, hash=False, compare=False)
+    front_end: bool = field(default=False, hash=False, compare=False)
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []

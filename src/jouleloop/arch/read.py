@@ -92,6 +92,12 @@ def architecture_from(
         close = next((key for key in keys if nearest(key, ["architecture"])), None)
         found = ", ".join(keys[:12]) or "nothing"
         raise InputError(Fault(f"has no architecture; it holds {found}", "", close, allowed="architecture"))
+    told = data.get("globals")
+    functions = told.get("expression_custom_functions") if isinstance(told, Mapping) else None
+    if functions:
+        # All else that is wrong may follow from it.
+        text = "expressions call functions of Python files, and a design may bring no code of its own"
+        raise InputError(Fault(text, None, "globals.expression_custom_functions", functions, "none"))
     version = str(top.get("version", "")).strip()
     if version not in VERSIONS:
         raise InputError(
@@ -136,6 +142,7 @@ def architecture_from(
         fanout_names=found_nodes.fanout_names,
         components=component_classes(data) or (),
         plain=plain,
+        front_end="nodes" in top,
     )
 
 

@@ -63,7 +63,9 @@ def _walk(
     if not isinstance(attributes, dict):
         faults.append(Fault("must be a mapping", None, f"{where}.attributes", attributes))
         attributes = {}
-    inherited = {**inherited, **attributes}
+    # ``technology: technology`` hands down what stands around.
+    own = {key: value for key, value in attributes.items() if value != key or key not in inherited}
+    inherited = {**inherited, **own}
     if "name" in tree:
         split = split_name(str(tree["name"]))
         if split is None:
@@ -108,7 +110,7 @@ def _local(
         faults.append(Fault("must be a mapping", None, f"{name}.attributes", own))
         return
     attributes = {**inherited, **own}
-    names = AttributeNames(attributes, {})
+    names = AttributeNames(attributes, inherited)
     for key, value in list(attributes.items()):
         try:
             attributes[key] = names(key)

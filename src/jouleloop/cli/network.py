@@ -46,8 +46,9 @@ def network(
 
     energies, provenance = read_table(output / f"{ENERGIES.file}.parquet", ENERGIES)
     for _, row in savings_table(energies, factor_pairs(provenance["architectures"])).iterrows():
-        of = f"{row['sweep']} on {row['architecture']}"
-        print_text(f"imperfect factors save {row['saved_total']:.2%} of the energy of {of}\n")
+        of = f"the {row['layers']} layers of {row['sweep']} that both map on {row['architecture']}"
+        more = f", and map {row['only']} more" if row["only"] else ""
+        print_text(f"imperfect factors save {row['saved_total']:.2%} of the energy of {of}{more}\n")
     table, _ = read_table(output / f"{NETWORKS.file}.parquet", NETWORKS)
     if not table[~table["layer"].isin(SUMS)]["status"].eq("ok").all():
         raise typer.Exit(1)

@@ -137,7 +137,7 @@ class ChunkOptions(Strict):
         default=2,
         ge=1,
         le=2000,
-        description="No fewer chunks than this for one architecture (unless layers are fewer): all cores work.",
+        description="No fewer chunks than this on all architectures together, unless layers are fewer.",
         json_schema_extra=unit("chunks"),
     )
 

@@ -230,6 +230,8 @@ def _loader(parts: list[Any]) -> type[Any]:
 
     Loader.construct_mapping_of = mapping_of
     Loader.add_constructor("tag:yaml.org,2002:str", text)
+    # CiMLoop's name for a container; its own front end tells no other difference.
+    Loader.add_constructor("!ArrayContainer", lambda loader, yaml_node: node(loader, "Container", yaml_node))
     for tag in (*NODE_TAGS, *_CONSTRAINT_TAGS, "included"):
         Loader.add_constructor(f"!{tag}", lambda loader, yaml_node, tag=tag: node(loader, tag, yaml_node))
     Loader.add_constructor(f"!{_WHOLE}", whole)

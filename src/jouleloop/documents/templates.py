@@ -35,7 +35,7 @@ class BoundedEnvironment(jinja2.sandbox.SandboxedEnvironment):
 
     def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
         super().__init__(undefined=jinja2.StrictUndefined, autoescape=False, finalize=self._written)
-        self.filters = {name: self.filters[name] for name in _FILTERS} | {"join": self._join}
+        self.filters = {name: self.filters[name] for name in _FILTERS} | {"join": self._join, "indent": self._indent}
         self.globals = {**functions, "range": self._range, "namespace": jinja2.utils.Namespace}
         self._functions = frozenset(functions.values())
         self.steps = self.characters = 0
@@ -77,6 +77,10 @@ class BoundedEnvironment(jinja2.sandbox.SandboxedEnvironment):
             parts += [separator, str(value)]
             self._spend(characters=len(separator) + len(parts[-1]))
         return "".join(parts[1:])
+
+    def _indent(self, text: str, width: int = 4) -> str:
+        self._spend(characters=width * (text.count("\n") + 1))
+        return str(jinja2.filters.do_indent(text, width))
 
     def _range(self, *bounds: int) -> range:
         values = range(*bounds)

@@ -1,9 +1,4 @@
-"""Makes kernels: numba with a cache that checks what it loads, and with parts that are compiled once.
-
-A compiled kernel holds all that it calls and the constants it was compiled with, which numba's own cache does not see,
-and numba loads whatever bytes it finds. Here one hash of the code of all kernels, without docstrings and comments,
-names the folder; each file in it begins with the hash of its content. So a change in a callee compiles anew, an
-explanation does not, checkouts of the same code share what is compiled, and a damaged file is compiled anew.
+"""Makes kernels: numba with a cache of our own, and with parts that are compiled once.
 
 numba makes machine code, and wrappers for Python, of every function that a kernel calls, and optimises what is called
 once more at every level. Here only what Python calls is a kernel; the rest is linked into it and optimised there, once.
@@ -11,169 +6,70 @@ once more at every level. Here only what Python calls is a kernel; the rest is l
 
 import contextlib
 import gc
-import hashlib
-import os
-import pickle
-import platform
-import tempfile
 from collections.abc import Callable, Iterator
 from functools import cached_property, partial
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from llvmlite import __version__ as llvmlite_version
-from llvmlite.binding import parse_bitcode
+from llvmlite.binding import PassBuilder, PipelineTuningOptions
 from numba.core import cgutils, ir, types
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import Compiler, CompileResult, Flags, compile_extra
+from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
+from numba.core.compiler import Compiler, Flags, compile_extra
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.datamodel.packer import ArgPacker
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.environment import Environment, lookup_environment
-from numba.core.runtime.nrt import rtsys
-from numba.core.serialize import dumps
-from numba.core.typed_passes import AnnotateTypes
+from numba.core.typed_passes import AnnotateTypes, NopythonRewrites
 
 from jouleloop import jit
+from jouleloop.jit.records import mark, without_copies
+from jouleloop.jit.shortcuts import shortcuts
+from jouleloop.jit.store import KernelCache, versions
 from jouleloop.memory import need
 
-#: What loading and compiling one kernel takes at most [bytes]: without it LLVM ends the process.
-_LOADING_BYTES, _COMPILING_BYTES = 100 * 10**6, 300 * 10**6
-_DIGEST_BYTES = hashlib.sha256().digest_size
+#: What compiling one kernel takes at most [bytes]: without it LLVM ends the process.
+_COMPILING_BYTES = 300 * 10**6
 #: Objects after which Python looks for garbage while it compiles; 700 by default.
 _COLLECTED_AFTER = 100_000
-#: Of the files: raised where what is in them changes.
-_FORMAT = 2
 
 
-class KernelCache:
-    """The machine code of one kernel, a file for each tuple of argument types; stands where numba has its own cache."""
+class _Code(JITCodeLibrary):
+    """The code of a kernel, without copies of records."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._name = f"{function.__module__.removeprefix('jouleloop.')}.{function.__qualname__}"
+    is_kept = True
 
-    @property
-    def cache_path(self) -> str:
-        """The folder, for numba's statistics."""
-        return str(jit.folder())
+    def add_ir_module(self, ir_module: Any) -> None:
+        """Take over what was made of a function."""
+        without_copies(ir_module)
+        super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
 
-    def load_overload(self, signature: Any, context: Any) -> Any:
-        """Return the stored code for the types in ``signature``, None where there is none or the file is damaged.
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Optimise each function alone; numba takes as long for those that stand elsewhere."""
+        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes, builder = self._codegen._function_pass_manager()  # noqa: SLF001
+                passes.run(function, builder)
 
-        Unlike numba's own cache this does not first make numba ready to compile, which takes longer than the loading.
-        """
-        try:
-            stored = self._path(signature, context.codegen()).read_bytes()
-        except OSError:
-            return None
-        digest, content = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
-        if hashlib.sha256(content).digest() != digest:
-            return None
-        need(_LOADING_BYTES)
-        rtsys.initialize(context)
-        return _loaded(context, pickle.loads(content))  # noqa: S301 - as numba's cache does
-
-    def save_overload(self, signature: Any, result: Any) -> None:
-        """Store what was compiled, whole or not at all; where there is no room for it, the next process compiles."""
-        if result.library.has_dynamic_globals or isinstance(result.library, _Part):
-            return
-        content = dumps(_stored(result))
-        path = self._path(signature, result.codegen)
-        with contextlib.suppress(OSError):
-            handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    stream.write(hashlib.sha256(content).digest() + content)
-                Path(temporary).replace(path)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-
-    def _path(self, signature: Any, codegen: Any) -> Path:
-        versions = (_FORMAT, platform.python_version(), numba.__version__, llvmlite_version, codegen.magic_tuple())
-        return jit.folder() / f"{self._name}-{hashlib.sha256(repr((signature, versions)).encode()).hexdigest()[:16]}"
+    def _optimize_final_module(self) -> None:
+        """Optimise all functions together; loops are short, so none is repeated in its code."""
+        builder = PassBuilder(self._codegen._tm, _tuning())  # noqa: SLF001
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass(_parse_refprune_flags())
+        passes.run(self._final_module, builder)
 
 
-def _stored(result: Any) -> dict[str, Any]:
-    """Return what is kept of a compiled kernel: its object code, and its bitcode for kernels that call it."""
-    library, described = result.library, result.fndesc
-    # No search needs them, and they may not be stored.
-    described.typemap = described.calltypes = None
-    linked = library._get_module_for_linking()  # noqa: SLF001
-    environments = [result.environment, *result._find_referenced_environments()]  # noqa: SLF001
-    return {
-        "name": library.name,
-        "object": library._get_compiled_object(),  # noqa: SLF001
-        "bitcode": linked.as_bitcode(),
-        "symbols": [
-            one.name for group in (linked.functions, linked.global_variables) for one in group if not one.is_declaration
-        ],
-        "described": described,
-        "signature": result.signature,
-        "environments": [(one.globals["__name__"], one.consts, one.env_name) for one in environments],
-    }
+def _tuning() -> Any:
+    options = PipelineTuningOptions(speed_level=3)
+    options.loop_unrolling = False
+    options.loop_vectorization = options.slp_vectorization = True
+    return options
 
 
-def _loaded(context: Any, stored: dict[str, Any]) -> Any:
-    """Return a kernel as numba would that has compiled it.
-
-    numba's own way parses the bitcode, whether it is called by another kernel or not, and imports for every function
-    in it the module that it is from: half of SciPy with numpy's, for globals that no kernel reads.
-    """
-    codegen = context.codegen()
-    library = _Loaded(codegen, stored["name"])  # type: ignore[no-untyped-call]
-    library.load(stored)
-    own, *others = [_environment(*one) for one in stored["environments"]]
-    described, signature = stored["described"], stored["signature"]
-    fields = {
-        "typing_context": context.typing_context,
-        "target_context": context,
-        "entry_point": context.get_executable(library, described, own),
-        "signature": signature,
-        "objectmode": False,
-        "library": library,
-        "fndesc": described,
-        "environment": own,
-        "reload_init": (),
-        "referenced_envs": others,
-    }
-    for one in others:
-        codegen.set_env(one.env_name, one)
-    return CompileResult(**(dict.fromkeys(CompileResult._fields) | fields))
-
-
-class _Loaded(JITCodeLibrary):
-    """The code of a kernel that was stored; what others need to link it is parsed when they do."""
-
-    def load(self, stored: dict[str, Any]) -> None:
-        """Take over the machine code."""
-        self._bitcode = stored["bitcode"]
-        self.enable_object_caching()  # type: ignore[no-untyped-call]
-        self._set_compiled_object(stored["object"])  # type: ignore[no-untyped-call]
-        self._finalize_final_module()  # type: ignore[no-untyped-call]
-        self._codegen._engine._defined_symbols.update(stored["symbols"])  # noqa: SLF001
-
-    def _get_module_for_linking(self) -> Any:
-        if self._shared_module is None:
-            self._shared_module = parse_bitcode(self._bitcode)
-        return self._shared_module
-
-
-def _environment(module: str, constants: list[Any], name: str) -> Any:
-    """Return what numba hands the code of a function for its objects of Python, without the globals of its module."""
-    found: Any = lookup_environment(name)
-    if found is None:
-        found = Environment({"__name__": module})
-        found.consts[:] = constants
-        found.env_name = name
-        Environment._memo[name] = found  # noqa: SLF001
-    return found
-
-
-class _Part(JITCodeLibrary):
+class _Part(_Code):
     """The code of a function that only kernels call: it is linked into them as it is, and never compiled alone."""
+
+    is_kept = False
 
     def finalize(self) -> None:
         """Link what the function calls."""
@@ -206,7 +102,7 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         if codegen._library_class is _Part:  # noqa: SLF001
             return _compile_part(self, args, return_type)
         need(_COMPILING_BYTES)
-        library = JITCodeLibrary(codegen, self.py_func.__qualname__)
+        library: Any = _Code(codegen, self.py_func.__qualname__)  # type: ignore[no-untyped-call]
         library.enable_object_caching()
         with _parts_only(codegen):
             result = _compile(self, args, return_type, library, no_cfunc_wrapper=True)
@@ -231,7 +127,8 @@ def _parts_only(codegen: Any) -> Iterator[None]:
     codegen._library_class = _Part  # noqa: SLF001
     gc.set_threshold(_COLLECTED_AFTER, *collecting[1:])
     try:
-        yield
+        with shortcuts():
+            yield
     finally:
         gc.set_threshold(*collecting)
         codegen._library_class = JITCodeLibrary  # noqa: SLF001
@@ -284,8 +181,9 @@ class _Pipeline(Compiler):
         self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target.data_model_manager)))
 
     def define_pipelines(self) -> Any:
-        """Return numba's pipeline with `_Borrow` in it."""
+        """Return numba's pipeline with `_Borrow` in it, without what joins operations on whole arrays."""
         [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
+        passes.passes = [one for one in passes.passes if one[0] is not NopythonRewrites]
         passes.add_pass_after(_Borrow, AnnotateTypes)
         passes.finalize()
         return [passes]
@@ -318,11 +216,11 @@ class _ByAddress:
 
     def as_argument(self, builder: Any, value: Any) -> Any:
         """Return the address of a copy of a value."""
-        return cgutils.alloca_once_value(builder, value)
+        return mark(cgutils.alloca_once_value(builder, value))
 
     def from_argument(self, builder: Any, address: Any) -> Any:
         """Return the value at an address."""
-        return builder.load(address)
+        return builder.load(mark(address))
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -392,8 +290,7 @@ def check() -> None:
     Exception
         Of any kind, where numba has other parts than those that this module rests on.
     """
-    versions = f"{numba.__version__}-{llvmlite_version}-{platform.python_version()}-{_FORMAT}"
-    note = jit.folder() / f".checked-{versions}"
+    note = jit.folder() / f".checked-{'-'.join(map(str, versions()))}"
     if note.exists():
         return
     part = make(_part, {}, kept=False)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 
 #: What a layer's sizes decide; no part of the identity of constraints that have none of it.
-_LATER = ("maximize", "capacity", "stated")
+_LATER = ("maximize", "capacity", "stated", "by_default")
 
 
 @dataclass(frozen=True)
@@ -30,6 +30,8 @@ class LoopConstraint:
         See `jouleloop.mapspace.maximize`.
     stated
         Factors and a split by expressions over the sizes of a layer; see `jouleloop.mapspace.stated`.
+    by_default
+        Dimensions whose limits are those of all dimensions, not their own.
     """
 
     factors: dict[str, int] = field(default_factory=dict, hash=False)
@@ -41,6 +43,7 @@ class LoopConstraint:
     maximize: tuple[tuple[str, ...], ...] = ()
     capacity: int | None = None
     stated: tuple[tuple[str, str], ...] = ()
+    by_default: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

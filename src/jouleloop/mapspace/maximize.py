@@ -31,8 +31,32 @@ def resolve_sizes(constraints: Constraints, problem: Problem, arch: Architecture
     """
     if any(loops.stated for level in constraints.levels.values() for loops in (level.spatial, level.temporal)):
         constraints = evaluate_stated(constraints, problem, arch)
-    if not any(loops.maximize for level in constraints.levels.values() for loops in (level.spatial, level.temporal)):
+    if any(loops.maximize for level in constraints.levels.values() for loops in (level.spatial, level.temporal)):
+        constraints = _maximize(constraints, problem, arch)
+    if not arch.front_end or all(level.spatial.split is None for level in constraints.levels.values()):
         return constraints
+    levels = {
+        name: replace(level, spatial=_units_first(level.spatial, problem)) for name, level in constraints.levels.items()
+    }
+    return replace(constraints, levels=levels)
+
+
+def _units_first(loops: LoopConstraint, problem: Problem) -> LoopConstraint:
+    """Return spatial loops with those of bound 1 placed before all others, which moves what a split parts.
+
+    Source: timeloopfe ``v4/processors/permutation_optimizer.py``, ``PermutationOptimizerProcessor``.
+    """
+    if loops.split is None:
+        return loops
+    named = {*loops.permutation, *loops.outer_permutation}
+    factors = [*loops.factors.items(), *loops.max_factors.items(), *loops.min_factors.items()]
+    ones = [d for d, factor in factors if factor == 1] + [d for d, bound in problem.bound.items() if bound == 1]
+    first = [d for d in dict.fromkeys(ones) if d not in named]
+    return replace(loops, permutation=(*reversed(first), *loops.permutation))
+
+
+def _maximize(constraints: Constraints, problem: Problem, arch: Architecture) -> Constraints:
+    """Return the constraints with the factors chosen that are to be maximized."""
     levels = dict(constraints.levels)
     left = dict(problem.bound)
     for level in levels.values():
@@ -66,23 +90,28 @@ def _maximized(
     """Return the loops with the factors of all groups chosen; what is left of each dimension is brought up to date."""
     factors = dict(loops.factors)
     for group in loops.maximize:
-        named = {*factors, *loops.max_factors, *loops.min_factors}
+        limits = {*loops.max_factors, *loops.min_factors}
+        named = {*factors, *limits.difference(loops.by_default)}
         fixed = [d for d in group if d in named]
         if fixed:
             text = "is to be maximized, but constrained already, where the front end ends"
             faults.append(Fault(text, None, where, ", ".join(fixed)))
             return loops
         room = capacity
-        for least in ({d: factor or problem.bound[d] for d, factor in factors.items()}, loops.min_factors):
+        own = {d: least for d, least in loops.min_factors.items() if d not in loops.by_default}
+        for least in ({d: factor or problem.bound[d] for d, factor in factors.items()}, own):
             for factor in least.values():
                 room //= factor
         found = dict.fromkeys(group, 1)
         for dimension, _, factor in _greedy(tuple((d, left[d]) for d in group), room)[0]:
             found[dimension] *= factor
         for dimension, factor in found.items():
+            if not loops.min_factors.get(dimension, 1) <= factor <= loops.max_factors.get(dimension, factor):
+                text = f"the largest {dimension} is {factor}, which contradicts the limits of all dimensions"
+                faults.append(Fault(text, None, where))
             factors[dimension] = factor
             left[dimension] = math.ceil(left[dimension] / factor)
-    return replace(loops, factors=factors, maximize=(), capacity=None)
+    return replace(loops, factors=factors, maximize=(), capacity=None, by_default=())
 
 
 @lru_cache(maxsize=4096)

@@ -220,12 +220,16 @@ class _Loops:
     maximize: tuple[tuple[str, ...], ...] = ()
     capacity: int | None = None
     stated: Stated = ()
+    by_default: tuple[str, ...] = ()
 
     def finished(self) -> LoopConstraint:
         inner, outer = self.permutation or ((), ())
         factors = self.factors
         exact, most, least = dict(factors.exact), dict(factors.at_most), dict(factors.at_least)
-        return LoopConstraint(exact, most, least, inner, outer, self.split, self.maximize, self.capacity, self.stated)
+        # Whose limits those are matters to what is maximized alone.
+        given = self.by_default if self.maximize else ()
+        more = self.maximize, self.capacity, self.stated, given
+        return LoopConstraint(exact, most, least, inner, outer, self.split, *more)
 
 
 @dataclass
@@ -417,6 +421,8 @@ def _merge_factors(
     for key, limits in (("default_max_factor", new.at_most), ("default_min_factor", new.at_least)):
         limit = parse_split(target.get(key), f"{where}.{key}", faults)
         if limit is not None:
+            own = {*new.at_most, *new.at_least} - set(loops.by_default)
+            loops.by_default = tuple(d for d in dimensions if d not in own)
             for dimension in dimensions:
                 limits.setdefault(dimension, limit)
     for old, more, sign in (

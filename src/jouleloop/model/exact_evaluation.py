@@ -64,7 +64,7 @@ def evaluate_exactly(
     units, _ = utilize(spec, nest, work)
     count_residual_transfers(layer, nest, work)
     loops = flat_loops(layer.bounds, nest)
-    _check(problem, arch, mapping, layer, loops, work.flow)
+    _check(problem, costs.wired(arch), mapping, layer, loops, work.flow)
     tiles = work.access[..., TILE] * nest.keep
     if check_capacity:
         over = tiles.sum(axis=1) > spec[:, CAPACITY]
@@ -147,20 +147,18 @@ def _counts(
 
 def _check(
     problem: Problem,
-    arch: Architecture,
+    wired: list[str],
     mapping: Mapping,
     layer: LayerArrays,
     loops: Loops,
     flow: Floats,
 ) -> None:
-    """Refuse what is not counted exactly."""
+    """Refuse what is not counted exactly; ``wired`` are the levels below which a network takes energy."""
     faults = [
         Fault("exact counts know no level that does not reuse all", field=level, value=reuse.as_dict())
         for level, reuse in mapping.reuse.items()
     ]
-    faults += [
-        Fault("exact counts know no energy of networks", field=level.name) for level in arch.levels if level.wired
-    ]
+    faults += [Fault("exact counts know no energy of networks", field=level) for level in wired]
     for v, space in enumerate(problem.data_spaces):
         ranks = (layer.coef[v] != 0) & (layer.bounds > 1)
         shared = ranks[ranks.sum(axis=1) > 1]

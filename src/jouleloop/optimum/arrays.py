@@ -1,10 +1,12 @@
 """The arrays that the parts of the search exchange, few and wide; level 0 is the innermost storage level."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from jouleloop.model.arrays import MAX_LOOPS, Bools, Floats, Ints, LayerArrays, NestArrays
+
+_Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
 
 #: Most distinct primes of one dimension (any bound up to ten million has fewer).
 MAX_PRIMES = 9
@@ -54,6 +56,9 @@ ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, RATE = ra
 #: lattice index, number of pairs, and kind: dimensions of one kind share a data space that they leave in place, -1 for
 #: those that move all; and whether every run counts as one that started with the whole, which saves states.
 REST, COUNT, RADIX, PAIRS, KIND, WHOLE, AXIS_PLACES = range(7)
+#: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, iterations outside, and
+#: indices of all tiles below one instance of the level outside.
+EXTENT, TILE_SIZE, OUTSIDE, ACROSS, PLACES = range(5)
 #: Places of a divisor: its value, its number of primes, then the index of the divisor less each prime.
 VALUE, PRIMES, DOWN = range(3)
 #: Places of a pair of divisors, the second dividing the first: indices of both, then the pair less each
@@ -68,8 +73,8 @@ CHILD_KEY, CHILD_BOUND, CHILD_CERTAIN, CHILD_VALUES = range(4)
 #: Places of a level's children on the stack: their first row, the row after their last, how many wait.
 BEGIN, END, WAITING, REGION = range(4)
 #: Places of where a descent stands: its level; whether it takes the next child, enters a node or lists its children;
-#: how many tiles of a node were looked at.
-LEVEL, PHASE, LISTED, CURSOR = range(4)
+#: how many tiles of a node were looked at; how many rows the stack needs before it goes on (0: those it has).
+LEVEL, PHASE, LISTED, NEEDED, CURSOR = range(5)
 TAKE, ENTER, EXPAND = range(3)
 #: What is counted by level: nodes entered; tiles looked at, without room, left out; orders priced, left out; children
 #: left out once they were taken.
@@ -78,8 +83,8 @@ ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = ra
 #: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far; whether this is
 #: one; parts so far; what the kernel wants before it can go on.
 LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, PASS = range(10)
-#: What a kernel may want: nothing, room for more parts, the arrangements of the part that is searched.
-NOTHING, ROOM, ARRANGED = range(3)
+#: What a kernel may want: nothing, room for more parts or children, the arrangements of the part that is searched.
+NOTHING, ROOM, ROWS, ARRANGED = range(4)
 #: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its
 #: bound is that of its tables.
 SKETCHED, SPREAD, FINAL = range(3)
@@ -180,6 +185,45 @@ class Tables(NamedTuple):
     limit: Floats
 
 
+class Scratch(NamedTuple):
+    """Work space of the tables: a function that makes no array counts no references, which would take most of the time.
+
+    Attributes
+    ----------
+    tile
+        Divisor indices of a tile and of where a run started, shape (2, dimensions).
+    place
+        Shape (dimensions, PLACES).
+    of_space, pj_of
+        Numbers and energies by data space, shapes (4, data spaces) and (3, data spaces).
+    slide_pj
+        Energy of windows by start of the run, shape (2, divisors).
+    nowhere
+        Of no dimension: zeros, shape (dimensions,).
+    open_tile
+        Whether anything fits inside a tile: most are too large for the inner levels, and nothing is priced there.
+    left
+        By dimension: whether anything is left where the innermost loop outside a boundary is over it.
+    left_pj
+        By level, what is left of the limit for its boundary and all further in: outside, every word comes in once.
+    line, places, several
+        Digits of the states of a closure, shapes (3, dimensions), (dimensions, digits) and (digits + 1, MAX_PRIMES).
+    """
+
+    tile: Ints
+    place: Ints
+    of_space: Ints
+    pj_of: Floats
+    slide_pj: Floats
+    nowhere: Ints
+    open_tile: Bools
+    left: Bools
+    left_pj: Floats
+    line: Ints
+    places: Ints
+    several: Ints
+
+
 class Case(NamedTuple):
     """One unrolling of one layer, ready to be searched: see the parts; ``keep`` says what is stored where."""
 
@@ -190,6 +234,7 @@ class Case(NamedTuple):
     unrolled: Unrolled
     grid: Grid
     tables: Tables
+    scratch: Scratch
 
 
 class Path(NamedTuple):
@@ -266,6 +311,8 @@ class Stack(NamedTuple):
         Bound of the node that stands at a level.
     profile
         Shape (levels, PROFILE).
+    work, chosen
+        Work space, shapes (11, dimensions) and (levels,): a part that makes no array counts no references.
     """
 
     child: Ints
@@ -278,6 +325,8 @@ class Stack(NamedTuple):
     tile_counts: Ints
     node_pj: Floats
     profile: Ints
+    work: Ints
+    chosen: Ints
 
 
 class Parts(NamedTuple):
@@ -353,6 +402,26 @@ class Log(NamedTuple):
     used: Ints
 
 
+def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
+    """Return work space for the tables of a search, its lattices of no more than so many points."""
+    dims, divisors = grid.divisor.shape[:2]
+    digits = max(divisors, grid.pair.shape[1])
+    return Scratch(
+        np.empty((2, dims), np.int64),
+        np.empty((dims, PLACES), np.int64),
+        np.empty((4, spaces), np.int64),
+        np.empty((3, spaces)),
+        np.empty((2, divisors)),
+        np.zeros(dims, np.int64),
+        np.empty(points, np.bool_),
+        np.empty(dims, np.bool_),
+        np.empty(levels),
+        np.empty((3, dims), np.int64),
+        np.empty((dims, digits), np.int64),
+        np.empty((digits + 1, MAX_PRIMES), np.int64),
+    )
+
+
 def new_log(events: int = 0) -> Log:
     """Return an empty log with room for some events, or one that keeps nothing."""
     return Log(np.zeros((events, 4), np.int64), np.zeros(events), np.full(1, 0 if events else -1, np.int64))
@@ -400,4 +469,19 @@ def new_stack(levels: int, dims: int, points: int, rows: int = 1024) -> Stack:
         np.zeros(levels, np.int64),
         np.zeros(levels),
         np.zeros((levels, PROFILE), np.int64),
+        np.empty((11, dims), np.int64),
+        np.empty(levels, np.int64),
     )
+
+
+def deepened(stack: Stack, rows: int) -> Stack:
+    """Return the stack with room for at least so many children, twice as many as before."""
+    more = max(rows, 2 * len(stack.heap)) - len(stack.heap)
+    return stack._replace(
+        child=longer(stack.child, more), value=longer(stack.value, more), heap=longer(stack.heap, more)
+    )
+
+
+def longer(array: _Array, more: int) -> _Array:
+    """Return an array with so many rows more."""
+    return np.concatenate([array, np.empty((more, *array.shape[1:]), array.dtype)])  # type: ignore[return-value]

@@ -14,10 +14,12 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, RESTING, Bools, Floats, Ints
 from jouleloop.optimum.arrays import (
+    ACROSS,
     COINCIDE,
     COUNT,
     DISTINCT,
     DISTINCT_LINKED,
+    EXTENT,
     FILL_LINKED,
     FILL_STANDING,
     FIXED,
@@ -25,23 +27,21 @@ from jouleloop.optimum.arrays import (
     IDLE,
     KIND,
     LEAST,
-    MAX_PRIMES,
     MOST,
+    OUTSIDE,
     PARENT,
     REST,
+    TILE_SIZE,
     VALUE,
     WHOLE,
     Case,
     Grid,
+    Scratch,
 )
 from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
 from jouleloop.optimum.sketch import compulsory_pj
-
-#: Places of a dimension around a boundary: indices of the tile with and without unrolled ones, iterations outside, and
-#: indices of all tiles below one instance of the level outside.
-EXTENT, TILE_SIZE, OUTSIDE, ACROSS, PLACES = range(5)
 
 
 @njit
@@ -67,86 +67,6 @@ def _may_cancel(coef: Ints, side: Ints, place: Ints, bounds: Ints, j: int) -> bo
 
 
 @njit
-def _sliding_pj(
-    coef: Ints,
-    side: Ints,
-    near: Ints,
-    edge: Floats,
-    rate: Floats,
-    child: int,
-    v: int,
-    full: float,
-    place: Ints,
-    bounds: Ints,
-    reach: int,
-    iterations: float,
-    resting: bool,
-    j: int,
-    beyond: int,
-) -> float:
-    """Energy [pJ] of one data space through a boundary, the innermost loop outside it sliding along a shared rank.
-
-    Parameters
-    ----------
-    coef, side, near, edge
-        Of the data space ``v``; ``near`` at the level outside the boundary.
-    full
-        Words of the tile.
-    place
-        By dimension, see `EXTENT`.
-    bounds
-        Of the layer.
-    reach
-        Unrolled indices of the innermost dimension ``j`` inside the level of its loop, at least.
-    iterations
-        Product of all temporal iterations outside.
-    resting
-        Whether steps that stand fetch nothing, as in Timeloop 4.
-    beyond
-        Iterations of dimension ``j`` outside that do not belong to the run that ends in the innermost loop, at least.
-    """
-    rank = side[j, HALO]
-    length = 1
-    along = 1.0
-    others = False
-    idle = False
-    for d in range(coef.shape[1]):
-        length += coef[rank, d] * (place[d, EXTENT] - 1)
-        idle = idle or (side[d, IDLE] == 1 and place[d, OUTSIDE] > 1)
-        if side[d, HALO] == rank:
-            along *= place[d, OUTSIDE]
-            others = others or (d != j and place[d, OUTSIDE] > 1)
-    step = coef[rank, j] * place[j, TILE_SIZE] * reach
-    words = full * iterations
-    if step < length:
-        # All steps but those of loops outside the rank may fetch what is new only.
-        whole = iterations / along
-        if not others and beyond > 1:
-            # Beyond the run at most those that have no loop inside but over the rank and idle ones.
-            whole *= 0.5 * (beyond + 1) if idle else beyond
-        words = full * whole + full / length * step * (iterations - whole)
-    linked = False
-    if others:
-        for d in range(coef.shape[1]):
-            linked = linked or near[d] == 1
-    elif near[j] == 1:
-        far = 0
-        for d in range(coef.shape[1]):
-            if side[d, HALO] == rank:
-                far += coef[rank, d] * (place[d, ACROSS] - place[d, EXTENT])
-        linked = step <= far
-    asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
-    share = edge[FILL_LINKED] if linked else 1.0
-    if others and (resting or edge[COINCIDE] != 0.0) and _may_cancel(coef, side, place, bounds, j):
-        # A step that stands is one of another loop of the rank: at least every second is not.
-        asked = math.floor(0.5 * asked)
-        share = 0.5 * (share + (0.0 if resting else edge[FILL_STANDING]))
-        linked = True
-    filled = math.floor(words * share * (1.0 - 1e-12)) if linked else words
-    return float(crossing_pj(rate, child, v, asked, filled))
-
-
-@njit
 def _slide(
     coef: Ints,
     side: Ints,
@@ -167,14 +87,75 @@ def _slide(
     divisor: Ints,
     slide_pj: Floats,
 ) -> None:
-    """Add to ``slide_pj`` what `_sliding_pj` says for every start of the run along ``j``, from ``first`` outward."""
+    """Add the energy [pJ] of one data space through a boundary, the innermost loop outside sliding along a shared rank.
+
+    Parameters
+    ----------
+    coef, side, near, edge
+        Of the data space ``v``; ``near`` at the level outside the boundary.
+    full
+        Words of the tile.
+    place
+        By dimension, see `EXTENT`.
+    bounds
+        Of the layer.
+    reach
+        Unrolled indices of the innermost dimension ``j`` inside the level of its loop, at least.
+    iterations
+        Product of all temporal iterations outside.
+    resting
+        Whether steps that stand fetch nothing, as in Timeloop 4.
+    first
+        Divisor index of the first start of the run along ``j``; all further out that the tile divides are added to.
+    slide_pj
+        By start of the run.
+    """
+    rank = side[j, HALO]
+    length = 1
+    along = 1.0
+    others = False
+    idle = False
+    for d in range(coef.shape[1]):
+        length += coef[rank, d] * (place[d, EXTENT] - 1)
+        idle = idle or (side[d, IDLE] == 1 and place[d, OUTSIDE] > 1)
+        if side[d, HALO] == rank:
+            along *= place[d, OUTSIDE]
+            others = others or (d != j and place[d, OUTSIDE] > 1)
+    step = coef[rank, j] * place[j, TILE_SIZE] * reach
+    linked = False
+    if others:
+        for d in range(coef.shape[1]):
+            linked = linked or near[d] == 1
+    elif near[j] == 1:
+        far = 0
+        for d in range(coef.shape[1]):
+            if side[d, HALO] == rank:
+                far += coef[rank, d] * (place[d, ACROSS] - place[d, EXTENT])
+        linked = step <= far
+    distinct = edge[DISTINCT_LINKED if linked else DISTINCT]
+    share = edge[FILL_LINKED] if linked else 1.0
+    halved = others and (resting or edge[COINCIDE] != 0.0) and _may_cancel(coef, side, place, bounds, j)
+    if halved:
+        # A step that stands is one of another loop of the rank: at least every second is not.
+        share = 0.5 * (share + (0.0 if resting else edge[FILL_STANDING]))
+        linked = True
     for start in range(first, axis[j, COUNT]):
         if divisor[j, start, VALUE] % place[j, TILE_SIZE] != 0:
             continue
-        beyond = divisor[j, axis[j, COUNT] - 1 - start, VALUE]
-        slide_pj[start] += _sliding_pj(
-            coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, resting, j, beyond
-        )
+        words = full * iterations
+        if step < length:
+            # All steps but those of loops outside the rank may fetch what is new only.
+            whole = iterations / along
+            beyond = divisor[j, axis[j, COUNT] - 1 - start, VALUE]
+            if not others and beyond > 1:
+                # Beyond the run at most those that have no loop inside but over the rank and idle ones.
+                whole *= 0.5 * (beyond + 1) if idle else beyond
+            words = full * whole + full / length * step * (iterations - whole)
+        asked = words * distinct
+        if halved:
+            asked = math.floor(0.5 * asked)
+        filled = math.floor(words * share * (1.0 - 1e-12)) if linked else words
+        slide_pj[start] += crossing_pj(rate, child, v, asked, filled)
 
 
 @njit
@@ -190,6 +171,9 @@ def _resumed_pj(
     bounds: Ints,
     inside: Ints,
     iterations: float,
+    axis: Ints,
+    divisor: Ints,
+    scratch: Scratch,
     least_pj: float,
 ) -> float:
     """Energy [pJ] of one data space through a boundary, the innermost loops outside it leaving it in place.
@@ -197,15 +181,33 @@ def _resumed_pj(
     In Timeloop 4 a window goes on sliding after such a run (*windows that rest*): any loop over a shared rank may be
     the innermost that moves. ``least_pj`` is the energy where there is none.
     """
-    near = np.zeros(side.shape[0], np.int64)
+    slide_pj = scratch.slide_pj[1]
     first = True
     for j in range(side.shape[0]):
         if side[j, HALO] >= 0 and place[j, OUTSIDE] > 1:
-            reach = inside[j]
-            slid_pj = _sliding_pj(
-                coef, side, near, edge, rate, child, v, full, place, bounds, reach, iterations, True, j, 1
+            whole = axis[j, COUNT] - 1
+            slide_pj[whole] = 0.0
+            _slide(
+                coef,
+                side,
+                scratch.nowhere,
+                edge,
+                rate,
+                child,
+                v,
+                full,
+                place,
+                bounds,
+                inside[j],
+                iterations,
+                True,
+                j,
+                whole,
+                axis,
+                divisor,
+                slide_pj,
             )
-            least_pj = slid_pj if first else min(least_pj, slid_pj)
+            least_pj = slide_pj[whole] if first else min(least_pj, slide_pj[whole])
             first = False
     return least_pj
 
@@ -285,7 +287,8 @@ def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
     ``certain_pj`` is what any mapping costs besides what crosses boundaries.
     """
     # What is left of the limit for a boundary and all further in: outside, every word comes in once.
-    left_pj = np.empty(case.keep.shape[0])
+    scratch = case.scratch
+    left_pj = scratch.left_pj
     room_pj = case.tables.limit[0] - certain_pj
     for child in range(case.keep.shape[0] - 1, -1, -1):
         if child < case.keep.shape[0] - 1:
@@ -300,50 +303,47 @@ def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
     levels = case.keep.shape[0]
     dims = grid.axis.shape[0]
     kinds = grid.state.shape[1] - 1
-    index = np.empty(dims, np.int64)
-    anything = np.full(dims, -1, np.int64)
-    digits = max(grid.divisor.shape[1], grid.pair.shape[1])
-    line = np.empty((3, dims), np.int64)
-    places = np.empty((dims, digits), np.int64)
-    several = np.empty((digits + 1, MAX_PRIMES), np.int64)
-    # Whether anything fits inside a tile: most tiles are too large for the inner levels, and nothing is priced there.
-    open_tile = np.empty(points, np.bool_)
-    # By dimension: whether anything is left where the innermost loop outside a boundary is over it.
-    left = np.zeros(dims, np.bool_)
-    point = first_tile(anything, grid.axis, index)
+    index, open_tile, left = scratch.tile[0], scratch.open_tile, scratch.left
+    open_tile[:points] = False
+    ahead[0, 1 : 1 + points] = np.inf
+    sole = grid.sole[min(1, levels - 1)]
+    point = first_tile(sole, grid.axis, index)
     while point >= 0:
         fits = True
         for d in range(dims):
-            if not admits(slots, 0, d, grid.divisor[d, index[d], VALUE]):
-                fits = False
-        ahead[0, 1 + point] = 0.0 if fits else np.inf
-        open_tile[point] = fits
-        point = next_tile(anything, grid.axis, index, point)
+            fits = fits and admits(slots, 0, d, grid.divisor[d, index[d], VALUE])
+        if fits:
+            ahead[0, 1 + point] = 0.0
+            open_tile[point] = True
+        point = next_tile(sole, grid.axis, index, point)
     for level in range(1, levels):
         if 1 < level < levels - 1 and _passes_on(case, level - 1):
-            _pass_on(case, points, level, open_tile)
+            _pass_on(case, points, level)
         else:
             left[:] = False
-            if not _price_boundary(case, points, level, open_tile, left_pj[level], left):
+            if not _price_boundary(case, points, level, left_pj[level]):
                 ahead[levels - 1, 0] = ahead[levels - 1, points] = np.inf
                 return
         ahead[level, 1 : 1 + points] = np.inf
         for k in range(kinds if level < levels - 1 else 0):
             first = grid.base[level, dims + k]
             enter[first : first + grid.state[level + 1, k, dims]] = np.inf
+        closed = False
         for j in range(dims):
             if left[j] and slots[level, j, FIXED] != 1:
-                close(slots, grid, points, case.tables, level, j, True, line, places, several)
+                closed = True
+                close(case, points, level, j, True)
                 # Nothing is outside the outermost level, so no run goes on there.
                 if grid.axis[j, KIND] >= 0 and level < levels - 1:
-                    close(slots, grid, points, case.tables, level, j, False, line, places, several)
-        if level == levels - 1:
-            continue
+                    close(case, points, level, j, False)
         stay = passable(slots, level)
+        if level == levels - 1 or (stay and not closed):
+            continue
         point = first_tile(grid.sole[level + 1], grid.axis, index)
         while point >= 0:
             stays = stay and open_tile[point]
-            open_tile[point] = stays or ahead[level, 1 + point] < np.inf or _goes_on(grid, enter, level, index)
+            reached = closed and (ahead[level, 1 + point] < np.inf or _goes_on(grid, enter, level, index))
+            open_tile[point] = stays or reached
             point = next_tile(grid.sole[level + 1], grid.axis, index, point)
 
 
@@ -471,7 +471,7 @@ def _passes_on(case: Case, child: int) -> bool:
 
 
 @njit
-def _pass_on(case: Case, points: int, level: int, open_tile: Bools) -> None:
+def _pass_on(case: Case, points: int, level: int) -> None:
     """Take over the bounds of the level inside, where it has no loop and nothing is filled into it."""
     enter, ahead, base, axis = case.tables.enter, case.tables.ahead, case.grid.base, case.grid.axis
     dims = axis.shape[0]
@@ -480,44 +480,18 @@ def _pass_on(case: Case, points: int, level: int, open_tile: Bools) -> None:
         if axis[j, REST] > 1:
             states = case.grid.state[level, axis[j, KIND], dims]
             first, inner = base[level, j], base[level - 1, j]
-            enter[first : first + states] = enter[inner : inner + states]
-    case.tables.passes[level, :points] = open_tile
+            for state in range(states):
+                enter[first + state] = enter[inner + state]
+    for point in range(points):
+        case.tables.passes[level, point] = case.scratch.open_tile[point]
 
 
 @njit
-def _price_boundary(case: Case, points: int, level: int, open_tile: Bools, left_pj: float, left: Bools) -> bool:
+def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool:
     """Price the boundary below ``level`` and all further in, for every state; close the tiles that do not fit.
 
-    So are those that take ``left_pj`` in every state. Returns whether any tile is left, and marks in ``left`` over
-    which dimensions the innermost loop outside may be then.
-    """
-    dims = case.grid.axis.shape[0]
-    spaces = case.keep.shape[1]
-    place = np.empty((dims, PLACES), np.int64)
-    tile = np.empty((2, dims), np.int64)
-    of_space = np.empty((4, spaces), np.int64)
-    pj_of = np.empty((3, spaces))
-    slide_pj = np.zeros(case.grid.divisor.shape[1])
-    return _price_tiles(case, points, level, open_tile, left_pj, left, place, tile, of_space, pj_of, slide_pj)
-
-
-@njit
-def _price_tiles(
-    case: Case,
-    points: int,
-    level: int,
-    open_tile: Bools,
-    left_pj: float,
-    left: Bools,
-    place: Ints,
-    tile: Ints,
-    of_space: Ints,
-    pj_of: Floats,
-    slide_pj: Floats,
-) -> bool:
-    """Price a boundary, see `_price_boundary`; what comes after ``left`` is work space.
-
-    A part that makes no array counts no references, which would take most of the time here.
+    So are those that take ``left_pj`` in every state. Returns whether any tile is left, and marks in `Scratch.left`
+    over which dimensions the innermost loop outside may be then.
     """
     axis = case.grid.axis
     divisor = case.grid.divisor
@@ -543,10 +517,12 @@ def _price_tiles(
     child = level - 1
     edge = case.unrolled.edge[child]
     kept = case.keep[child]
-    index, start = tile[0], tile[1]
-    full, moving_pj, sure = pj_of[0], pj_of[1], pj_of[2]
-    idle, slid = of_space[0], of_space[1]
-    crossed, shares = of_space[2], of_space[3]
+    scratch = case.scratch
+    open_tile, left, place, slide_pj = scratch.open_tile, scratch.left, scratch.place, scratch.slide_pj[0]
+    index, start = scratch.tile[0], scratch.tile[1]
+    full, moving_pj, sure = scratch.pj_of[0], scratch.pj_of[1], scratch.pj_of[2]
+    idle, slid = scratch.of_space[0], scratch.of_space[1]
+    crossed, shares = scratch.of_space[2], scratch.of_space[3]
     resting = case.layer.reuse[child, 0, RESTING]
     for v in range(spaces):
         crossed[v] = 1 if kept[v] and edge[v, PARENT] >= 0.0 else 0
@@ -680,6 +656,9 @@ def _price_tiles(
                                 bounds,
                                 inside[level],
                                 iterations / trailing,
+                                axis,
+                                divisor,
+                                scratch,
                                 least_pj,
                             )
                         value += least_pj

@@ -19,8 +19,8 @@ from jouleloop.optimum.arrays import (
     START,
     VALUE,
     WHOLE,
+    Case,
     Grid,
-    Tables,
 )
 from jouleloop.optimum.lattice import digit_of
 
@@ -157,23 +157,13 @@ def _cut_place(
 
 
 @njit
-def _close_inside(
-    slot: Ints,
-    grid: Grid,
-    points: int,
-    tables: Tables,
-    level: int,
-    j: int,
-    fresh: bool,
-    whole: bool,
-    line: Ints,
-    place: Ints,
-    several: Ints,
-) -> int:
+def _close_inside(case: Case, points: int, level: int, j: int, fresh: bool, whole: bool) -> int:
     """Close the bounds inside a level along what it may cut, in the work space; return how many states those have.
 
     ``whole``: only runs that start with the whole tile count, and the points of the lattice are the states.
     """
+    slot, grid, tables = case.slots[level], case.grid, case.tables
+    line, place, several = case.scratch.line, case.scratch.places, case.scratch.several
     axis = grid.axis
     sole = grid.sole[level]
     weight = grid.state[level]
@@ -199,7 +189,8 @@ def _close_inside(
                     several[p, 0], several[p, 1] = place[d, p], -1
         _lower_all(source, closure, first, line, place, 0, several)
     else:
-        closure[:states] = source
+        for state in range(states):
+            closure[state] = source[state]
     for d in range(dims):
         if axis[d, REST] == 1 or sole[d] >= 0 or not _may_cut(axis, slot, d, j, fresh):
             continue
@@ -212,24 +203,14 @@ def _close_inside(
 
 
 @njit
-def close(
-    slots: Ints,
-    grid: Grid,
-    points: int,
-    tables: Tables,
-    level: int,
-    j: int,
-    fresh: bool,
-    line: Ints,
-    place: Ints,
-    several: Ints,
-) -> None:
+def close(case: Case, points: int, level: int, j: int, fresh: bool) -> None:
     """Lower the bounds ahead of a level by all cuts of its tile whose innermost loop is over dimension ``j``.
 
     ``fresh``: the run starts at this level, all dimensions may be cut; else it goes on with the run outside, and only
-    dimensions of its kind may be cut. The last three are work space, see `_lower_all`; a part that makes no array
-    counts no references.
+    dimensions of its kind may be cut.
     """
+    slots, grid, tables = case.slots, case.grid, case.tables
+    line, place, several = case.scratch.line, case.scratch.places, case.scratch.several
     axis = grid.axis
     slot = slots[level]
     dims = axis.shape[0]
@@ -244,7 +225,7 @@ def close(
     # Where nothing but the outermost level is outside, a run that goes on started with the whole tile: the tile alone
     # is the state then.
     whole = kind >= 0 and (level == top or (level == top - 1 and not fresh))
-    states = _close_inside(slot, grid, points, tables, level, j, fresh, whole, line, place, several)
+    states = _close_inside(case, points, level, j, fresh, whole)
     closure = tables.enter[: grid.base[1, 0]]
     target = tables.ahead[level]
     if not fresh:

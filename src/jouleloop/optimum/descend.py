@@ -9,7 +9,7 @@ priced when its turn comes, so that what no order can save is never ordered.
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Bools, Floats, Ints, WorkArrays
+from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Bools, Floats, Ints, NestArrays, WorkArrays
 from jouleloop.model.evaluate import count_nest
 from jouleloop.optimum.arrays import (
     BEGIN,
@@ -21,13 +21,11 @@ from jouleloop.optimum.arrays import (
     BY_LOG,
     BY_NODES,
     CANONICAL,
-    CHILD,
     CHILD_BOUND,
     CHILD_CERTAIN,
     CHILD_KEY,
     CHILD_ORDER,
     CHILD_POINT,
-    CHILD_VALUES,
     COUNT,
     CUT_BOUND,
     CUT_CAPACITY,
@@ -50,6 +48,7 @@ from jouleloop.optimum.arrays import (
     LIMIT_PRODUCT,
     LISTED,
     LOOPS,
+    NEEDED,
     NO_TILE,
     NODE_LIMIT,
     NODES,
@@ -83,7 +82,16 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.bounds import admits, further
 from jouleloop.optimum.lattice import digit, index_of
-from jouleloop.optimum.order import decode_order, encode_order, free_group, order_after, pop, push, sort_by_rank
+from jouleloop.optimum.order import (
+    decode_order,
+    encode_order,
+    free_group,
+    order_after,
+    pop,
+    push,
+    reverse,
+    sort_by_rank,
+)
 from jouleloop.optimum.path import (
     cross,
     enter_pj,
@@ -164,6 +172,14 @@ def _next_arrangement(arrangements: Arrangements, run: Ints, chosen: Ints, membe
 
 
 @njit
+def _copy(nest: NestArrays, found: Found) -> None:
+    """Let a nest be the best."""
+    found.keep[:] = nest.keep
+    found.counts[:] = nest.counts
+    found.loops[:] = nest.loops
+
+
+@njit
 def _evaluate_leaf(
     mode: int,
     elided: bool,
@@ -176,13 +192,17 @@ def _evaluate_leaf(
     best: Floats,
     counters: Ints,
     found: Found,
+    moving: Ints,
+    chosen: Ints,
 ) -> float:
-    """Let the model evaluate the nest in all orders and arrangements that can matter; return the least energy [pJ]."""
+    """Let the model evaluate the nest in all orders and arrangements that can matter; return the least energy [pJ].
+
+    ``moving`` and ``chosen`` are work space, numbers by dimension and by level.
+    """
     axis = case.grid.axis
     divisor = case.grid.divisor
     dims = axis.shape[0]
     nest = path.nest
-    moving = np.empty(dims, np.int64)
     n = 0
     for d in range(dims):
         if digit(axis, path.node[0, POINT], d) > 0:
@@ -192,7 +212,6 @@ def _evaluate_leaf(
     start, stop = free_group(case.slots, 0, moving, n)
     nest.counts[0, TEMPORAL] = n
     levels = nest.counts.shape[0]
-    chosen = np.empty(levels, np.int64)
     least_pj = np.inf
     more = True
     while more:
@@ -204,7 +223,8 @@ def _evaluate_leaf(
         while _next_arrangement(arrangements, run, chosen, member):
             if chosen[0] < 0:
                 member += 1
-                chosen[:] = arrangements.members[member, :, 0]
+                for level in range(levels):
+                    chosen[level] = arrangements.members[member, level, 0]
             counters[VISITED] += 1
             counters[TICKS] += _EVALUATION_TICKS
             for level in range(levels):
@@ -221,9 +241,7 @@ def _evaluate_leaf(
             best[BEST_CYCLES] = cycles
             best[BEST_PRODUCT] = total_pj * float(cycles) ** best[DELAY_POWER]
             found.arrangement[0] = member
-            found.keep[:] = nest.keep
-            found.counts[:] = nest.counts
-            found.loops[:] = nest.loops
+            _copy(nest, found)
         # The order of the innermost loops changes nothing but what neighbours hand on between the compute units.
         more = run[ORDERED] == 0 and order_after(moving, start, stop)
     return float(least_pj)
@@ -315,7 +333,8 @@ def _look_ahead(
     Its loops are placed, ``n`` of them at this level. ``ahead`` is work space: three numbers by dimension.
     """
     tile, moving, extent = ahead[0], ahead[1], ahead[2]
-    tile[:] = target
+    for d in range(target.shape[0]):
+        tile[d] = target[d]
     cycles = least_cycles(case.spec, path.traffic[level - 1], steps)
     while level > 1 and not beaten(mode, best, bound_pj, cycles):
         loops = path.node[level, LOOPS] + n
@@ -337,37 +356,20 @@ def _look_ahead(
 
 
 @njit
-def _room(stack: Stack, size: int) -> Stack:
-    """Return the stack with room for one more row after ``size``."""
-    rows = stack.child.shape[0]
-    if size < rows:
-        return stack
-    child = np.empty((2 * rows, CHILD), np.int64)
-    value = np.empty((2 * rows, CHILD_VALUES))
-    heap = np.empty(2 * rows, np.int64)
-    child[:rows] = stack.child
-    value[:rows] = stack.value
-    heap[:rows] = stack.heap
-    return Stack(
-        child,
-        value,
-        heap,
-        stack.region,
-        stack.cursor,
-        stack.target,
-        stack.tiles,
-        stack.tile_counts,
-        stack.node_pj,
-        stack.profile,
-    )
+def _has_room(stack: Stack, level: int, rows: int) -> bool:
+    """Whether so many more children of a level have room; else the stack says that it has to grow."""
+    needed = stack.region[level, END] + rows
+    if needed <= stack.heap.shape[0]:
+        return True
+    stack.cursor[NEEDED] = needed
+    return False
 
 
 @njit
-def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj: float, certain_pj: float) -> Stack:
-    """Put a child into the heap of its level; return the stack, which may have grown."""
+def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj: float, certain_pj: float) -> None:
+    """Put a child into the heap of its level, where there is room."""
     region = stack.region[level]
     row = region[END]
-    stack = _room(stack, row)
     stack.child[row, CHILD_POINT] = point
     stack.child[row, CHILD_ORDER] = order
     stack.value[row, CHILD_KEY] = key
@@ -376,19 +378,17 @@ def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj
     region[END] += 1
     push(stack.heap, region[BEGIN], region[WAITING], stack.value[:, CHILD_KEY], row)
     region[WAITING] += 1
-    return stack
 
 
 @njit
 def _list_tiles(
     mode: int, case: Case, path: Path, steps: float, level: int, best: Floats, counters: Ints, log: Log, stack: Stack
-) -> tuple[bool, Stack]:
+) -> bool:
     """Let every tile at a node that can still win wait; return whether all are listed, or it is time for a pause."""
     axis = case.grid.axis
     slots = case.slots
     dims = axis.shape[0]
-    index = np.empty(dims, np.int64)
-    moving = np.empty(dims, np.int64)
+    index, moving = stack.work[2], stack.work[3]
     target = stack.target
     profile = stack.profile[level]
     divisors = 1
@@ -402,8 +402,8 @@ def _list_tiles(
     count = passing if few else divisors
     cursor = stack.cursor
     while cursor[LISTED] < count:
-        if counters[TICKS] >= counters[PAUSE]:
-            return False, stack
+        if counters[TICKS] >= counters[PAUSE] or not _has_room(stack, level, 1):
+            return False
         counters[TICKS] += 1
         if few:
             inside = read_tile(axis, stack.tiles[level, cursor[LISTED]], index, target)
@@ -424,7 +424,7 @@ def _list_tiles(
                 record(log, counters, LEFT_OUT, level, point, -1, floor_pj)
             else:
                 key = float(stack.region[level, END]) if mode == CANONICAL else floor_pj
-                stack = _wait(stack, level, point, -1, key, floor_pj, 0.0)
+                _wait(stack, level, point, -1, key, floor_pj, 0.0)
         if not few:
             cursor[LISTED] += 1
             for d in range(dims):
@@ -432,7 +432,19 @@ def _list_tiles(
                 if target[d] <= index[d]:
                     break
                 target[d] = 0
-    return True, stack
+    return True
+
+
+@njit
+def _orders_at_most(axis: Ints, whole: int, part: int) -> int:
+    """Return how many orders the loops of a cut have at most; both tiles are lattice points."""
+    n = 0
+    orders = 1
+    for d in range(axis.shape[0]):
+        if digit(axis, whole, d) != digit(axis, part, d):
+            n += 1
+            orders *= n
+    return orders
 
 
 @njit
@@ -448,18 +460,15 @@ def _list_orders(
     counters: Ints,
     log: Log,
     stack: Stack,
-) -> Stack:
-    """Let every order of a tile's loops that can still win wait in the place of the tile; return the stack."""
+) -> None:
+    """Let every order of a tile's loops that can still win wait in the place of the tile; there is room."""
     axis = case.grid.axis
     slots = case.slots
     dims = axis.shape[0]
     point = stack.child[row, CHILD_POINT]
     key = stack.value[row, CHILD_KEY]
-    target = np.empty(dims, np.int64)
-    moving = np.empty(dims, np.int64)
-    extent = np.empty(dims, np.int64)
-    ahead = np.empty((3, dims), np.int64)
-    index = np.empty(dims, np.int64)
+    target, moving, extent, index = stack.work[4], stack.work[5], stack.work[6], stack.work[7]
+    ahead = stack.work[8:11]
     profile = stack.profile[level]
     innermost = -1
     n = 0
@@ -483,7 +492,7 @@ def _list_orders(
             if beaten(mode, best, path.certain_pj[level] + inward_pj, steps):
                 counters[CUT_BOUND] += 1
                 profile[ORDERS_OUT] += 1
-                moving[1:stop] = moving[1:stop][::-1].copy()
+                reverse(moving, 1, stop)
                 more = order_after(moving, start, stop)
                 continue
         certain_pj, bound_pj = _bound_order(case, path, elided, level, point, moving, n, extent)
@@ -498,9 +507,8 @@ def _list_orders(
             profile[ORDERS_OUT] += 1
             record(log, counters, LEFT_OUT, level, point, code, bound_pj)
         else:
-            stack = _wait(stack, level, point, code, key if mode == CANONICAL else bound_pj, bound_pj, certain_pj)
+            _wait(stack, level, point, code, key if mode == CANONICAL else bound_pj, bound_pj, certain_pj)
         more = order_after(moving, start, stop)
-    return stack
 
 
 @njit
@@ -538,23 +546,24 @@ def descend(
     found: Found,
     log: Log,
     stack: Stack,
-) -> tuple[bool, Stack]:
-    """Search one unrolling until it ends or it is time for a pause; return whether it ended.
+) -> bool:
+    """Search one unrolling until it ends, it is time for a pause or the stack has to grow; return whether it ended.
 
     ``run`` says which arrangements and orders matter. Children wait in heaps, the cheapest bound first; in canonical
     mode in canonical order. After a pause the same call goes on where it stood: ``path`` and ``stack`` hold all of it.
     """
-    dims = case.grid.axis.shape[0]
+    axis = case.grid.axis
     region = stack.region
     cursor = stack.cursor
     top = region.shape[0] - 1
-    moving = np.empty(dims, np.int64)
-    extent = np.empty(dims, np.int64)
+    moving, extent = stack.work[0], stack.work[1]
     level = cursor[LEVEL]
+    cursor[NEEDED] = 0
     while level <= top:
-        if counters[STOPPED] != RUNNING or counters[TICKS] >= counters[PAUSE] or counters[VISITED] >= counters[ENOUGH]:
+        paused = counters[TICKS] >= counters[PAUSE] or counters[VISITED] >= counters[ENOUGH]
+        if paused or counters[STOPPED] != RUNNING or cursor[NEEDED] > 0:
             cursor[LEVEL] = level
-            return False, stack
+            return False
         if cursor[PHASE] == ENTER:
             if counters[VISITED] >= counters[BUDGET]:
                 counters[STOPPED] = BY_EVALUATIONS
@@ -566,7 +575,19 @@ def descend(
             stack.profile[level, ENTERED] += 1
             if level == 0:
                 least_pj = _evaluate_leaf(
-                    mode, elided, compute_pj, case, path, run, arrangements, work, best, counters, found
+                    mode,
+                    elided,
+                    compute_pj,
+                    case,
+                    path,
+                    run,
+                    arrangements,
+                    work,
+                    best,
+                    counters,
+                    found,
+                    moving,
+                    stack.chosen,
                 )
                 record(log, counters, EVALUATED, 0, path.node[0, POINT], 0, least_pj)
                 cursor[PHASE] = TAKE
@@ -578,17 +599,19 @@ def descend(
             cursor[LISTED] = 0
             cursor[PHASE] = EXPAND
         if cursor[PHASE] == EXPAND:
-            listed, stack = _list_tiles(mode, case, path, steps, level, best, counters, log, stack)
-            if listed:
+            if _list_tiles(mode, case, path, steps, level, best, counters, log, stack):
                 cursor[PHASE] = TAKE
             continue
         if region[level, WAITING] == 0:
             level += 1
             continue
-        c = pop(stack.heap, region[level, BEGIN], region[level, WAITING], stack.value[:, CHILD_KEY])
-        region[level, WAITING] -= 1
+        c = stack.heap[region[level, BEGIN]]
         point = stack.child[c, CHILD_POINT]
         order = stack.child[c, CHILD_ORDER]
+        if order < 0 and not _has_room(stack, level, _orders_at_most(axis, path.node[level, POINT], point)):
+            continue
+        pop(stack.heap, region[level, BEGIN], region[level, WAITING], stack.value[:, CHILD_KEY])
+        region[level, WAITING] -= 1
         if beaten(mode, best, stack.value[c, CHILD_BOUND], steps):
             counters[CUT_BOUND] += 1
             stack.profile[level, TAKEN_OUT] += 1
@@ -600,7 +623,7 @@ def descend(
                 region[level, WAITING] = 0
             continue
         if order < 0:
-            stack = _list_orders(mode, elided, case, path, steps, level, c, best, counters, log, stack)
+            _list_orders(mode, elided, case, path, steps, level, c, best, counters, log, stack)
             continue
         record(log, counters, OPENED, level, point, order, stack.value[c, CHILD_BOUND])
         n = decode_order(order, moving)
@@ -616,4 +639,4 @@ def descend(
         stack.node_pj[level] = stack.value[c, CHILD_BOUND]
         cursor[PHASE] = ENTER
     cursor[LEVEL] = level
-    return True, stack
+    return True

@@ -6,6 +6,17 @@ from jouleloop.optimum.arrays import RANK
 
 
 @njit
+def reverse(order: Ints, start: int, stop: int) -> None:
+    """Turn ``order[start:stop]`` around."""
+    a = start
+    b = stop - 1
+    while a < b:
+        order[a], order[b] = order[b], order[a]
+        a += 1
+        b -= 1
+
+
+@njit
 def order_after(order: Ints, start: int, stop: int) -> bool:
     """Advance ``order[start:stop]`` to its next permutation; return False after the last."""
     i = stop - 2
@@ -17,12 +28,7 @@ def order_after(order: Ints, start: int, stop: int) -> bool:
     while order[j] <= order[i]:
         j -= 1
     order[i], order[j] = order[j], order[i]
-    a = i + 1
-    b = stop - 1
-    while a < b:
-        order[a], order[b] = order[b], order[a]
-        a += 1
-        b -= 1
+    reverse(order, i + 1, stop)
     return True
 
 

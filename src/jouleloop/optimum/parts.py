@@ -7,7 +7,6 @@ take the next column of one data space: every choice follows from exactly one ot
 
 import math
 from collections.abc import Sequence
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -34,6 +33,7 @@ from jouleloop.optimum.arrays import (
     Case,
     Parts,
     Path,
+    longer,
 )
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import crossing_pj
@@ -44,7 +44,6 @@ from jouleloop.optimum.sketch import compulsory_pj
 MOST_PARTS = 12_000_000
 #: Bits of a number that says what is kept.
 _MOST_BITS = 62
-_Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
 
 
 def new_parts(candidates: Candidates, columns: Sequence[Bools], coef: Ints, bounds: Ints) -> Parts:
@@ -106,17 +105,13 @@ def grown(parts: Parts, room: int) -> Parts:
     """Return the parts with room for more."""
     more = room - len(parts.unrolling)
     return parts._replace(
-        unrolling=_longer(parts.unrolling, more),
-        choice=_longer(parts.choice, more),
-        rank=_longer(parts.rank, more),
-        value=_longer(parts.value, more),
-        stage=_longer(parts.stage, more),
-        heap=_longer(parts.heap, more),
+        unrolling=longer(parts.unrolling, more),
+        choice=longer(parts.choice, more),
+        rank=longer(parts.rank, more),
+        value=longer(parts.value, more),
+        stage=longer(parts.stage, more),
+        heap=longer(parts.heap, more),
     )
-
-
-def _longer(array: _Array, more: int) -> _Array:
-    return np.concatenate([array, np.empty((more, *array.shape[1:]), array.dtype)])  # type: ignore[return-value]
 
 
 @njit

@@ -48,6 +48,7 @@ from jouleloop.optimum.arrays import (
     IDLE,
     LEFT,
     LEVEL,
+    NEEDED,
     NOTHING,
     PART_BOUND,
     PART_KEY,
@@ -56,6 +57,7 @@ from jouleloop.optimum.arrays import (
     POINTS,
     RATE,
     ROOM,
+    ROWS,
     SKETCHED,
     STEPS,
     STOPPED,
@@ -74,7 +76,9 @@ from jouleloop.optimum.arrays import (
     Stack,
     Tables,
     Unrolled,
+    deepened,
     new_log,
+    new_scratch,
     new_stack,
 )
 from jouleloop.optimum.bounds import fill_bounds, further
@@ -168,12 +172,33 @@ def run_parts(
     found: Found,
     log: Log,
     stack: Stack,
-) -> tuple[bool, Ints, Floats, Ints]:
+) -> bool:
     """Search the parts that wait until none is left or it is time for a pause; return whether none is left.
 
-    It returns as well where it wants something: place `WANTS` of ``parts.stand``. And the arrays of the stack that may
-    have grown. Not the stack: a signal that waits breaks the making of a named tuple from compiled code.
+    It returns as well where it wants something: place `WANTS` of ``parts.stand``.
     """
+    return _run_parts(
+        mode, elided, compute_pj, case, path, parts, arrangements, work, best, counters, found, log, stack
+    )
+
+
+@njit
+def _run_parts(
+    mode: int,
+    elided: bool,
+    compute_pj: float,
+    case: Case,
+    path: Path,
+    parts: Parts,
+    arrangements: Arrangements,
+    work: WorkArrays,
+    best: Floats,
+    counters: Ints,
+    found: Found,
+    log: Log,
+    stack: Stack,
+) -> bool:
+    """See `run_parts`; a part of a kernel that makes no array counts no references."""
     stand = parts.stand
     keys = parts.value[:, PART_KEY]
     power = best[DELAY_POWER]
@@ -182,11 +207,11 @@ def run_parts(
     stand[WANTS] = NOTHING
     while stand[CURRENT] >= 0 or stand[LEFT] > 0:
         if counters[STOPPED] != 0 or counters[TICKS] >= counters[PAUSE]:
-            return False, stack.child, stack.value, stack.heap
+            return False
         if stand[CURRENT] < 0:
             if not has_room(parts):
                 stand[WANTS] = ROOM
-                return False, stack.child, stack.value, stack.heap
+                return False
             part = pop(parts.heap, 0, stand[LEFT], keys)
             stand[LEFT] -= 1
             steps = parts.steps[parts.unrolling[part]]
@@ -228,12 +253,12 @@ def run_parts(
         u = parts.unrolling[part]
         if parts.runs[u, FIRST] < 0:
             stand[WANTS] = ARRANGED
-            return False, stack.child, stack.value, stack.heap
+            return False
         if stand[DIVING] == 1:
             counters[PAUSE] = counters[TICKS] + max(_DIVE_TICKS, table_ticks)
             counters[ENOUGH] = counters[VISITED] + 1
         before_pj, before = best[BEST_PJ], best[BEST_PRODUCT]
-        ended, stack = descend(
+        ended = descend(
             mode,
             elided,
             compute_pj,
@@ -249,18 +274,21 @@ def run_parts(
             log,
             stack,
         )
+        counters[PAUSE], counters[ENOUGH] = pause, _NEVER
+        if stack.cursor[NEEDED] > 0:
+            stand[WANTS] = ROWS
+            return False
         if stand[DIVING] == 1:
             stand[DIVING] = 0
-            counters[PAUSE], counters[ENOUGH] = pause, _NEVER
             if ended or best[BEST_PJ] < before_pj or best[BEST_PRODUCT] < before:
                 stand[DIVES] -= 1
             if not ended:
                 push(parts.heap, 0, stand[LEFT], keys, part)
                 stand[LEFT] += 1
         elif not ended:
-            return False, stack.child, stack.value, stack.heap
+            return False
         stand[CURRENT] = -1
-    return True, stack.child, stack.value, stack.heap
+    return True
 
 
 @njit
@@ -331,7 +359,8 @@ class Solver:
             np.full(1, np.inf),
         )
         keep = np.zeros((levels, spaces), np.bool_)
-        self.case = Case(layer, spec, keep, slots, unrolled, grid, tables)
+        scratch = new_scratch(grid, levels, spaces, points)
+        self.case = Case(layer, spec, keep, slots, unrolled, grid, tables, scratch)
         self.path = Path(
             np.empty((levels * MAX_LOOPS, 3), np.int64),
             np.zeros((levels, 2), np.int64),
@@ -396,7 +425,7 @@ class Solver:
         stand = self.parts.stand
         while True:
             try:
-                ended, child, value, heap = run_parts(
+                ended = run_parts(
                     mode,
                     self.elided,
                     self.compute_pj,
@@ -413,7 +442,6 @@ class Solver:
                 )
             except SystemError as error:
                 raise struck(error) from None
-            self.stack = self.stack._replace(child=child, value=value, heap=heap)
             if stand[WANTS] == ARRANGED:
                 self._arrange(int(self.parts.unrolling[stand[CURRENT]]))
             elif stand[WANTS] == ROOM:
@@ -421,6 +449,8 @@ class Solver:
                     counters[STOPPED] = BY_PARTS
                     return False
                 self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
+            elif stand[WANTS] == ROWS:
+                self.stack = deepened(self.stack, int(self.stack.cursor[NEEDED]))
             else:
                 return bool(ended)
 

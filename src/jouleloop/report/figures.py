@@ -1,14 +1,14 @@
 """Figures of growth: bars with the fitted trend, Figure 4 of paper 002, published values, architectures compared."""
 
 from collections.abc import Hashable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS
-from jouleloop.report.selection import architectures_of, fitted_line, growth_caption, one_row, points_of
+from jouleloop.report.selection import Tests, architectures_of, fitted_line, growth_caption, one_row, points_of
 from jouleloop.report.style import (
     BAR,
     FIT,
@@ -25,12 +25,9 @@ from jouleloop.report.style import (
     variable_axis,
 )
 
-if TYPE_CHECKING:
-    from jouleloop.stats.analysis import Analysis
-
 
 def growth_figure(
-    analysis: "Analysis",
+    analysis: Tests,
     sweep: str,
     architecture: str | None = None,
     response: str = "data_pj",
@@ -78,7 +75,7 @@ def growth_figure(
 
 
 def figure4(
-    analysis: "Analysis",
+    analysis: Tests,
     sweeps: Sequence[str] = FIGURE4_SWEEPS,
     architectures: Sequence[str] = FIGURE4_ARCHITECTURES,
     response: str = "data_pj",
@@ -108,7 +105,7 @@ def figure4(
 
 
 def architectures_figure(
-    energies: pd.DataFrame, analysis: "Analysis", sweep: str, response: str = "data_pj"
+    energies: pd.DataFrame, analysis: Tests, sweep: str, response: str = "data_pj"
 ) -> ReportFigure:
     """Draw the response per multiply-accumulate of all architectures in one panel.
 
@@ -158,9 +155,7 @@ def macs_of(layers: pd.DataFrame) -> pd.Series:
     return layers[dimensions].astype(float).prod(axis=1)
 
 
-def _draw_growth(
-    panel: Axes, analysis: "Analysis", sweep: str, architecture: str, response: str
-) -> dict[Hashable, Any]:
+def _draw_growth(panel: Axes, analysis: Tests, sweep: str, architecture: str, response: str) -> dict[Hashable, Any]:
     verdict = one_row(analysis.verdicts, sweep, architecture, response)
     fit = one_row(analysis.fits, sweep, architecture, response)
     points = points_of(analysis, sweep, architecture, response)

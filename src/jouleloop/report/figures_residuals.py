@@ -1,24 +1,21 @@
 """Figures of the residuals: against the variable, with the best layers marked, and against divisibility."""
 
 from collections.abc import Hashable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.ticker import PercentFormatter
 
-from jouleloop.report.selection import architectures_of, growth_caption, one_row, points_of
+from jouleloop.report.selection import Tests, architectures_of, growth_caption, one_row, points_of
 from jouleloop.report.style import BEST, BLUE, FIT, ReportFigure, log_ticks, new_figure, size_axis, styled
-
-if TYPE_CHECKING:
-    from jouleloop.stats.analysis import Analysis
 
 _ROUNDING, _FLAT = 1e-12, 1e-3
 """Residuals that are rounding noise, and the range of the axis that shows them."""
 
 
 def residual_figure(
-    analysis: "Analysis", sweep: str, architecture: str | None = None, response: str = "data_pj"
+    analysis: Tests, sweep: str, architecture: str | None = None, response: str = "data_pj"
 ) -> ReportFigure:
     """Draw relative residuals, a row an architecture: left against the variable, right against divisibility.
 

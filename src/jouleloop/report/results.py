@@ -39,7 +39,8 @@ def write_results(
         Where a table is missing or cannot be made.
     """
     # Each process reads what it needs; what draws is imported while they are at work.
-    run_forked(Derived(study, folder).tasks(tables), processes, lambda: import_module("jouleloop.report.draw"))
+    drawing = "jouleloop.report.study_figures"
+    run_forked(Derived(study, folder).tasks(tables), processes, lambda: import_module(drawing))
     from jouleloop.report.draw import draw_all  # noqa: PLC0415 - imports matplotlib
 
     def write_page() -> None:
@@ -48,7 +49,7 @@ def write_results(
 
         write_report(read_tables(folder, study.config.statistics, optional=page), folder / "report.html")
 
-    run = RunTables(study, folder, list(study.config.architectures))
+    run = RunTables(study, folder, list(study.config.architectures), tested=bool(study.tested))
     kinds = [kind for kind in FIGURES if kind.name in figures]
     beside = [write_page] if page else []
     draw_all(kinds, run, folder / "figures", study.config.outputs.figure_formats, processes, beside)

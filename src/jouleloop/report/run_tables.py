@@ -1,23 +1,29 @@
 """What a figure is drawn from: a study, the tables of its run, and the statistics of one sweep, each made once."""
 
-import hashlib
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import pandas as pd
 
-from jouleloop.columns import read_table
+from jouleloop.columns import content_digest, read_table
 from jouleloop.config.load import Study
 from jouleloop.layouts import Layout
+from jouleloop.report.selection import Tests
+from jouleloop.stats.columns import FITS, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import analyse, rows_of
 from jouleloop.tables.layouts import ENERGIES
 from jouleloop.workload.sweep import Sweep
 
-if TYPE_CHECKING:
-    from jouleloop.stats.analysis import Analysis
+
+class _Read(NamedTuple):
+    """Tests of growth as their tables have them."""
+
+    verdicts: pd.DataFrame
+    fits: pd.DataFrame
+    residuals: pd.DataFrame
 
 
 class RunTables:
@@ -31,14 +37,17 @@ class RunTables:
         Where its tables are.
     only
         The architectures that are shown; all of the table where it is empty.
+    tested
+        Whether the tests of growth beside the table of energies are of it: then they are read, not made.
     """
 
-    def __init__(self, study: Study, folder: Path, only: Sequence[str] = ()) -> None:
+    def __init__(self, study: Study, folder: Path, only: Sequence[str] = (), *, tested: bool = False) -> None:
         self.study = study
         self.folder = folder
         self.only = only
+        self.tested = tested
         self._tables: dict[str, pd.DataFrame] = {}
-        self._analyses: dict[tuple[str, ...], Analysis] = {}
+        self._analyses: dict[tuple[str, ...], Tests] = {}
 
     def has(self, layout: Layout) -> bool:
         """Whether the run has made a table."""
@@ -73,16 +82,25 @@ class RunTables:
         table = self.table(layout).drop(columns="key", errors="ignore")
         of = next((name for name in ("sweep", "network") if name in table.columns), None)
         rows = table if of is None else table[table[of].isin(sweeps)]
-        state = hashlib.sha256(repr(list(rows.dtypes.items())).encode())
-        state.update(pd.util.hash_pandas_object(rows, index=False).to_numpy().tobytes())
-        return state.hexdigest()
+        return content_digest(rows)
 
-    def analysis(self, *sweeps: str) -> "Analysis":
+    def analysis(self, *sweeps: str) -> Tests:
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""
         if sweeps not in self._analyses:
-            options: StatisticsOptions = self.study.config.statistics.model_copy(update={"responses": ["data"]})
-            self._analyses[sweeps] = analyse(self.energies, [self.sweep(name) for name in sweeps], options)
+            found: Tests | None = self._read_tests(sweeps) if self.tested else None
+            if found is None:
+                options: StatisticsOptions = self.study.config.statistics.model_copy(update={"responses": ["data"]})
+                found = analyse(self.energies, [self.sweep(name) for name in sweeps], options)
+            self._analyses[sweeps] = found
         return self._analyses[sweeps]
+
+    def _read_tests(self, sweeps: Sequence[str]) -> "_Read | None":
+        """Return the tests that the run has made; None where the data energy of a sweep is not among them."""
+        where = {"sweep": sweeps, "response": ["data_pj"]}
+        found = _Read(
+            *(read_table(self._path(layout), layout, where=where)[0] for layout in (VERDICTS, FITS, RESIDUALS))
+        )
+        return found if set(found.verdicts["sweep"]) == set(sweeps) else None
 
     def _path(self, layout: Layout) -> Path:
         return self.folder / f"{layout.file}.parquet"

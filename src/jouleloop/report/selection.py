@@ -1,7 +1,7 @@
 """What a figure shows: rows of the analysed tables for a sweep, architecture and response, and the caption's words."""
 
 from collections.abc import Hashable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -10,14 +10,27 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.regression import FloatArray
 
-if TYPE_CHECKING:  # statsmodels is slow to import, and what is read from finished tables does not need it
-    from jouleloop.stats.analysis import Analysis
-
 DECISION_RULE = (
     "Decision rule: confirmed where the 90 % interval of the next power's share at the largest size lies inside the "
     "margin of ±{margin:.3g} %, refuted where the share is beyond it at the level 0.05 or there is no such growth, "
     "exact where all residuals are below 1e-12, inconclusive otherwise."
 )
+
+
+class Tests(Protocol):
+    """Tests of growth that a figure shows: made just now, or read from the tables of a run."""
+
+    @property
+    def verdicts(self) -> pd.DataFrame:
+        """As results/verdicts.csv."""
+
+    @property
+    def fits(self) -> pd.DataFrame:
+        """As results/fits.csv."""
+
+    @property
+    def residuals(self) -> pd.DataFrame:
+        """As results/residuals.csv."""
 
 
 def architectures_of(
@@ -61,7 +74,7 @@ def one_row(table: pd.DataFrame, sweep: str, architecture: str, response: str) -
     return dict(rows.iloc[0])
 
 
-def points_of(analysis: "Analysis", sweep: str, architecture: str, response: str) -> pd.DataFrame:
+def points_of(analysis: Tests, sweep: str, architecture: str, response: str) -> pd.DataFrame:
     """Return the tested points of one response, by increasing variable."""
     return _matching(analysis.residuals, sweep, architecture, response).sort_values(["variable", "measured"])
 

@@ -1,8 +1,9 @@
 """From a table of energies to the tables of verdicts and fits: every sweep, architecture and response tested."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -72,8 +73,36 @@ class Analysis:
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(repr=False)
 
 
+@dataclass(frozen=True)
+class Tested:
+    """The tests of some sweeps before those of all are put together: numbers in full, p-values as they are.
+
+    Attributes
+    ----------
+    verdicts, fits, left_out
+        Rows of those tables.
+    residuals
+        As `Analysis.residuals`.
+    tests
+        As `Analysis.tests`; empty where the rows were kept from an earlier run.
+    """
+
+    verdicts: list[dict[str, Any]]
+    fits: list[dict[str, Any]]
+    left_out: list[dict[str, Any]]
+    residuals: pd.DataFrame
+    tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(default_factory=dict, repr=False)
+
+
+#: Makes the tests of one sweep from its rows, or finds them where they were made before.
+Keep = Callable[[SweepDescription, pd.DataFrame, Callable[[], Tested]], Tested]
+
+
 def analyse_table(
-    energies: pd.DataFrame, sweeps: Sequence[SweepDescription], options: StatisticsOptions | None = None
+    energies: pd.DataFrame,
+    sweeps: Sequence[SweepDescription],
+    options: StatisticsOptions | None = None,
+    keep: Keep = lambda _sweep, _rows, make: make(),
 ) -> Analysis:
     """Test every response of every sweep and architecture in ``energies`` against the expected growth.
 
@@ -85,6 +114,8 @@ def analyse_table(
         The sweeps in it; sweeps that have no rows are an error, as are rows of other sweeps.
     options
         Margins, levels, responses.
+    keep
+        Asked for the tests of each sweep with its rows and what makes them.
 
     Raises
     ------
@@ -96,6 +127,27 @@ def analyse_table(
     check_table(energies, options)
     described = _described(energies, sweeps)
     responses = find_responses(energies, options.responses)
+    found = [
+        keep(described[str(name)], rows, partial(_tested, rows, described[str(name)], responses, options))
+        for name, rows in energies.groupby("sweep", sort=True)
+    ]
+    left_out = [row for part in found for row in part.left_out]
+    omitted = pd.DataFrame(left_out, columns=_OMITTED)
+    table = _corrected(pd.DataFrame([row for part in found for row in part.verdicts]))
+    return Analysis(
+        table,
+        _finished(pd.DataFrame([row for part in found for row in part.fits])),
+        _finished(pd.concat([part.residuals for part in found], ignore_index=True)),
+        omitted,
+        describe(table, omitted),
+        {key: test for part in found for key, test in part.tests.items()},
+    )
+
+
+def _tested(
+    energies: pd.DataFrame, sweep: SweepDescription, responses: Sequence[Response], options: StatisticsOptions
+) -> Tested:
+    """Return the tests of one sweep."""
     verdicts: list[dict[str, Any]] = []
     fits: list[dict[str, Any]] = []
     residuals: list[pd.DataFrame] = []
@@ -104,7 +156,7 @@ def analyse_table(
     for group in groups(energies):
         refused = _left_out(group)
         left_out += refused
-        for case, missing in _cases(group, described[group.sweep], responses):
+        for case, missing in _cases(group, sweep, responses):
             left_out += missing
             try:
                 test = fit_growth(case.sizes, case.values, case.growth, options)
@@ -123,16 +175,10 @@ def analyse_table(
             )
             fits.append(fit_row(case, test))
             residuals.append(residual_rows(case, test, structure, envelope.indices if envelope else ()))
-    omitted = pd.DataFrame(left_out, columns=[*_key(group), "response", "layer", "status", "reason"])
-    table = _corrected(pd.DataFrame(verdicts))
-    return Analysis(
-        table,
-        _finished(pd.DataFrame(fits)),
-        _finished(pd.concat(residuals, ignore_index=True)),
-        omitted,
-        describe(table, omitted),
-        tests,
-    )
+    return Tested(verdicts, fits, left_out, pd.concat(residuals, ignore_index=True), tests)
+
+
+_OMITTED = ["sweep", "architecture", "engine", "energy_table", "response", "layer", "status", "reason"]
 
 
 def _key(group: Group) -> dict[str, str]:

@@ -1,6 +1,7 @@
 """A study run step by step: the jobs and chunks that a configuration asks for."""
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -57,12 +58,18 @@ def jobs_of(
 
 def plan(study: Study) -> Chunks:
     """Return the layers of a study cut into chunks, by the name of the chunk; the same ones for each architecture."""
-    options = study.config.chunks
     layers = distinct_layers(study.sweeps)
     if not layers:
         return {}
-    count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    count = _chunk_count(study, layers)
     return {f"{index:04d}": chunk for index, chunk in enumerate(cut(layers, count))}
+
+
+def _chunk_count(study: Study, layers: Sequence[Layer]) -> int:
+    """Return into how many chunks layers are cut, the same for each architecture."""
+    options = study.config.chunks
+    least = math.ceil(options.least / max(1, len(study.config.architectures)))
+    return chunk_count(layers, seconds=options.seconds, least=least, most=options.most)
 
 
 def chunk_layers(config: Config, name: str, expected: str, path: Path, root: Path = Path()) -> list[Layer]:
@@ -103,12 +110,10 @@ def search_chunk(
 
 def plan_variants(study: Study, architecture: str) -> VariantChunks:
     """Return the points of sweeps that vary an architecture cut into chunks; as many for each architecture."""
-    options = study.config.chunks
     every = distinct_points(study.architecture_sweeps)
     if not every:
         return {}
-    layers = [layer for _, layer in every]
-    count = chunk_count(layers, seconds=options.seconds, least=options.least, most=options.most)
+    count = _chunk_count(study, [layer for _, layer in every])
     points = distinct_points(sweep for sweep in study.architecture_sweeps if sweep.runs_on(architecture))
     return {f"{index:04d}": points[index::count] for index in range(count)}
 

@@ -17,7 +17,7 @@ from jouleloop.validation import validate
 from jouleloop.workload.strict import Strict
 from jouleloop.workload.sweep_schema import unit
 
-_SLOWEST = 10
+SLOWEST = 10
 _STATUSES = ("ok", "no_mapping", "invalid", "failed")
 
 
@@ -83,7 +83,7 @@ class RunSummary(Strict):
     )
     searches: Searches = Field(description="What was searched, and what was known.", json_schema_extra=unit("results"))
     slowest: list[SlowPoint] = Field(
-        description=f"The {_SLOWEST} points that took longest, slowest first.", json_schema_extra=unit("points")
+        description=f"The {SLOWEST} points that took longest, slowest first.", json_schema_extra=unit("points")
     )
     stages: list[Stage] = Field(
         description="Cost by rule, dearest first; of the jobs that had finished when this was written.",
@@ -113,7 +113,7 @@ def summarise(
     points: dict[str, dict[str, int]] = {}
     for architecture, status in statuses:
         points.setdefault(architecture, dict.fromkeys(_STATUSES, 0))[status] += 1
-    slowest = sorted(timings, key=lambda row: (-row[2], row[0], row[1]))[:_SLOWEST]
+    slowest = sorted(timings, key=lambda row: (-row[2], row[0], row[1]))[:SLOWEST]
     return RunSummary(
         run=run,
         versions=versions(),

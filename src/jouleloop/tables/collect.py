@@ -1,21 +1,21 @@
 """The tables of a study: energies, timings and the summary of the run, written from the store."""
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from jouleloop.columns import write_csv, write_table
+from jouleloop.columns import append_csv, write_batches, write_csv, write_table
 from jouleloop.config.load import Study
-from jouleloop.files import read_sealed_json
+from jouleloop.files import read_sealed_json, replacing
 from jouleloop.study.compute import Job
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.provenance import provenance
 from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.study.store import ResultStore
-from jouleloop.study.summary import RunSummary, Searches, searches_of, summarise
-from jouleloop.tables.energies import energies_table, sources_table
+from jouleloop.study.summary import SLOWEST, RunSummary, Searches, searches_of, summarise
+from jouleloop.tables.energies import energies_table, energy_batches, sources_table
 from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, NETWORKS, TIMINGS
 from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
@@ -27,11 +27,30 @@ LOG = logging.getLogger("jouleloop")
 def write_energies(
     study: Study, store: ResultStore, folder: Path, *, root: Path = Path()
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``; return energies and timings."""
-    found = write_energy_tables(jobs_of(study, root), (*study.sweeps, *study.architecture_sweeps), store, folder)
-    for path in store.damaged:
-        LOG.warning("%s: damaged, its points were computed again; the file can be removed", path)
-    return found
+    """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``, part by part: they may be large.
+
+    Returns
+    -------
+    tuple
+        What a summary is made of: architecture and status of every row, and of each part the slowest searches.
+    """
+    jobs, sweeps = jobs_of(study, root), (*study.sweeps, *study.architecture_sweeps)
+    rows: list[pd.DataFrame] = []
+    slowest: list[pd.DataFrame] = []
+    with replacing(folder / "timings.csv") as path:
+
+        def parts() -> Iterator[pd.DataFrame]:
+            for number, (energies, timings) in enumerate(energy_batches(jobs, sweeps, store)):
+                rows.append(energies[["architecture", "status"]])
+                slowest.append(timings.nlargest(SLOWEST, "seconds", keep="all") if len(timings) else timings)
+                append_csv(path, timings, TIMINGS, first=not number)
+                yield energies
+
+        write_batches(folder / ENERGIES.file, parts(), ENERGIES, provenance(jobs, sweeps))
+    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
+    for damaged in store.damaged:
+        LOG.warning("%s: damaged, its points were computed again; the file can be removed", damaged)
+    return pd.concat(rows, ignore_index=True), pd.concat(slowest, ignore_index=True)
 
 
 def write_energy_tables(

@@ -11,7 +11,6 @@ from jouleloop.columns import read_table, write_table
 from jouleloop.config.load import Study
 from jouleloop.layouts import Layout
 from jouleloop.stats.columns import VERDICTS
-from jouleloop.study.compute import Job
 from jouleloop.study.plan import jobs_of
 from jouleloop.tables.buffer_growth import buffer_growth_table
 from jouleloop.tables.conv_energy import conv_energy_table
@@ -49,6 +48,8 @@ class Derived:
     def __init__(self, study: Study, folder: Path) -> None:
         self.study = study
         self.folder = folder
+        #: How layers are searched on each architecture.
+        self.jobs = jobs_of(study)
 
     def tasks(self, wanted: Collection[str]) -> list[Callable[[], object]]:
         """Return what makes the tables whose files are ``wanted``, the longest first; tasks do not need each other."""
@@ -72,14 +73,9 @@ class Derived:
         """The table of energies."""
         return self._read[0]
 
-    @cached_property
-    def jobs(self) -> dict[str, Job]:
-        """How layers are searched on each architecture."""
-        return jobs_of(self.study)
-
     def write_bounds(self) -> pd.DataFrame:
         """Write the DRAM words of fully-connected layers beside theory's bounds, and what follows for buffers."""
-        bounds = fc_hardware_table(self.energies, fc_targets(self.study))
+        bounds = fc_hardware_table(self.energies, fc_targets(self.study, self.jobs))
         self._write(THEORY_RATIO, bounds)
         self._write(BUFFER_GROWTH, buffer_growth_table(bounds, self.study.config.statistics))
         return bounds
@@ -87,7 +83,8 @@ class Derived:
     def write_growth(self) -> None:
         """Test every sweep for the growth that theory expects."""
         bounds = self.write_bounds()
-        analysis = analyse(self.energies, self.study.tested, self.study.config.statistics, bounds)
+        options, parts = self.study.config.statistics, self.folder / "parts"
+        analysis = analyse(self.energies, self.study.tested, options, bounds, parts=parts)
         write_analysis(analysis, self.folder, self._read[1])
 
     def write_laws(self) -> None:

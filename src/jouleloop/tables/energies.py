@@ -1,8 +1,8 @@
 """The table of energies: one row for every architecture, sweep and layer, in a fixed order."""
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -68,50 +68,85 @@ def _shapes(points: Iterable[SweepPoint]) -> list[ProblemShape]:
     return list(dict.fromkeys(point.layer.kind.reduced for point in points))
 
 
+class Batch(NamedTuple):
+    """Some rows of the table of energies, and those of the timings that come with them."""
+
+    energies: pd.DataFrame
+    timings: pd.DataFrame
+
+
 def energies_table(
     jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the table of energies and the table of what varies from run to run.
+    """Return the table of energies and the table of what varies from run to run; see `energy_batches`."""
+    tables, timings = zip(*energy_batches(jobs, sweeps, store), strict=True)
+    table = pd.concat(tables, ignore_index=True)
+    table.attrs["table_version"] = TABLE_VERSION
+    times = [part for part in timings if len(part)]
+    return table, pd.concat(times, ignore_index=True) if times else pd.DataFrame()
+
+
+def energy_batches(
+    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore, rows: int = 50_000
+) -> Iterator[Batch]:
+    """Yield the table of energies in its order, so many ``rows`` at a time: the store is read once for each.
 
     Results that are not stored (a segment was lost or damaged) are computed here.
     """
-    every = [point for sweep in sweeps for point in sweep.points]
-    shapes = _shapes(every)
-    own = {name: {shape: energy_columns(job, shape) for shape in shapes} for name, job in jobs.items()}
-    columns = list(dict.fromkeys(column for of_job in own.values() for found in of_job.values() for column in found))
-    parts: list[pd.DataFrame] = []
-    timings: list[pd.DataFrame] = []
+    columns = _Columns(jobs, sweeps)
+    if not any(sweep.points and sweep.runs_on(name) for sweep in sweeps for name in jobs):
+        yield Batch(columns.typed(pd.DataFrame()), pd.DataFrame())
     for name, job in jobs.items():
         wanted = [sweep for sweep in sweeps if sweep.runs_on(name)]
-        if not wanted:
+        points = itertools.chain.from_iterable(zip(sweep.points, layer_rows(sweep), strict=True) for sweep in wanted)
+        timed: set[tuple[str, bytes]] = set()
+        while part := _taken(itertools.islice(points, rows)):
+            found, timings = _results(name, job, [point for few, _ in part for point in few], store, columns.own[name])
+            sizes = pd.concat([records for _, records in part], ignore_index=True)
+            table = pd.concat([sizes, found], axis="columns").assign(architecture=name)
+            yield Batch(columns.typed(table), _new(timings, timed).drop(columns=columns.unused, errors="ignore"))
+
+
+def _taken(rows: Iterator[tuple[SweepPoint, Record]]) -> list[tuple[list[SweepPoint], pd.DataFrame]]:
+    """Return points and their records, a few at a time as columns, which take a tenth of the room."""
+    parts = iter(lambda: list(itertools.islice(rows, _BATCH)), [])
+    return [([point for point, _ in few], pd.DataFrame([row for _, row in few])) for few in parts]
+
+
+def _new(timings: pd.DataFrame, timed: set[tuple[str, bytes]]) -> pd.DataFrame:
+    """Return the rows of layers that no batch before has had, and note them in ``timed``."""
+    if not len(timings):
+        return timings
+    found = [(label, bytes.fromhex(key)) for label, key in zip(timings["variant"], timings["key"], strict=True)]
+    kept = timings[[one not in timed for one in found]]
+    timed.update(found)
+    return kept
+
+
+def _results(
+    name: str, job: Job, points: Sequence[SweepPoint], store: ResultStore, own: Own
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the columns of results of ``points``, a row each, and the timings of their layers, each once."""
+    found: list[pd.DataFrame] = []
+    timings: list[pd.DataFrame] = []
+    row_of: dict[Variant, dict[tuple[Any, ...], int]] = {}
+    for variant in dict.fromkeys(point.variant for point in points):
+        layers = {layer_identity(point.layer): point.layer for point in points if point.variant == variant}
+        first = sum(map(len, found))
+        changed = job.at(variant)
+        if isinstance(changed, JouleloopError):
+            found.append(pd.DataFrame([_impossible(job, changed)]))
+            row_of[variant] = dict.fromkeys(layers, first)
             continue
-        points = [point for sweep in wanted for point in sweep.points]
-        found: list[pd.DataFrame] = []
-        row_of: dict[Variant, dict[tuple[Any, ...], int]] = {}
-        for variant in dict.fromkeys(point.variant for point in points):
-            layers = {layer_identity(point.layer): point.layer for point in points if point.variant == variant}
-            first = sum(map(len, found))
-            changed = job.at(variant)
-            if isinstance(changed, JouleloopError):
-                found.append(pd.DataFrame([_impossible(job, changed)]))
-                row_of[variant] = dict.fromkeys(layers, first)
-                continue
-            by_key = {changed.key(layer): layer for layer in layers.values()}
-            records = _short_records(changed, by_key, store, own[name])
-            timings.append(_timings(name, variant, by_key, records))
-            places = first + records.index.get_indexer(pd.Index(by_key))
-            row_of[variant] = dict(zip(layers, places.tolist(), strict=True))
-            found.append(records)
-        order = [row_of[point.variant][layer_identity(point.layer)] for point in points]
-        rows = pd.concat(found, ignore_index=True).drop(columns="seconds").take(order).reset_index(drop=True)
-        sizes = pd.concat([layer_table(sweep) for sweep in wanted], ignore_index=True)
-        parts.append(pd.concat([sizes, rows], axis="columns").assign(architecture=name))
-    attributes = list(dict.fromkeys(path for sweep in sweeps for path in sweep.attributes))
-    table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame()
-    times = pd.concat(timings, ignore_index=True) if timings else pd.DataFrame()
-    spaces = dict.fromkeys(space.name.lower() for shape in shapes for space in shape.data_spaces)
-    words = [f"dram_words_{space}" for space in spaces]
-    return _ordered(table, _layer_columns(every), columns, words, attributes), times
+        by_key = {changed.key(layer): layer for layer in layers.values()}
+        records = _short_records(changed, by_key, store, own)
+        timings.append(_timings(name, variant, by_key, records))
+        places = first + records.index.get_indexer(pd.Index(by_key))
+        row_of[variant] = dict(zip(layers, places.tolist(), strict=True))
+        found.append(records)
+    order = [row_of[point.variant][layer_identity(point.layer)] for point in points]
+    rows = pd.concat(found, ignore_index=True).drop(columns="seconds", errors="ignore").take(order)
+    return rows.reset_index(drop=True), pd.concat(timings, ignore_index=True) if timings else pd.DataFrame()
 
 
 def _timings(name: str, variant: Variant, layers: Mapping[str, Layer], records: pd.DataFrame) -> pd.DataFrame:
@@ -120,8 +155,9 @@ def _timings(name: str, variant: Variant, layers: Mapping[str, Layer], records: 
         "layer": [layer.renamed("").label for layer in layers.values()],
         "seconds": records.loc[list(layers), "seconds"].to_numpy(),
         "key": list(layers),
+        "variant": variant_label(variant),
     }
-    return pd.DataFrame(columns | ({"variant": variant_label(variant)} if variant else {}))
+    return pd.DataFrame(columns)
 
 
 def sources_table(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> pd.DataFrame:
@@ -223,70 +259,79 @@ def _filled(record: Record, own: Iterable[str]) -> Record:
     return {**dict.fromkeys(own, 0.0), **record}
 
 
-def _ordered(
-    table: pd.DataFrame, sizes: Sequence[str], energies: Sequence[str], words: Sequence[str], attributes: Sequence[str]
-) -> pd.DataFrame:
-    columns = [
-        *("architecture", "sweep", "layer", *sizes),
-        *(("variant", *attributes) if attributes else ()),
-        *("status", "reason"),
-        *(
-            "total_pj",
-            "data_pj",
-            "compute_pj",
-            *energies,
-            *words,
-            "cycles",
-            "utilization",
-            "mapping",
-            "kept",
-            "optimal",
-            "gap",
-            "stopped",
-        ),
-        *(
-            "lower_bound_pj",
-            "mapspace_size",
-            "visited",
-            "engine",
-            "energy_table",
-            "estimator",
-            "area_um2",
-            "objective",
-            "semantics",
-            "constraints",
-            "key",
-        ),
-    ]
-    table = _typed(table.reindex(columns=columns))
-    some = [name for name in sizes if name != "kind" and table[name].isna().any()]
-    table = table.astype(dict.fromkeys(some, "Int64"))
-    for name in (
-        "total_pj",
-        "data_pj",
-        "compute_pj",
-        *energies,
-        "utilization",
-        "lower_bound_pj",
-        "gap",
-        "mapspace_size",
-        "area_um2",
-    ):
-        table[name] = table[name].astype("float64")
-    if attributes:
-        table["variant"] = table["variant"].fillna("")
-    for name in attributes:
-        table[name] = _attribute_column(table[name])
-    table.attrs["table_version"] = TABLE_VERSION
-    return table
+class _Columns:
+    """The columns of a table of energies and their types: the same for each of its batches."""
+
+    def __init__(self, jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> None:
+        every = [point for sweep in sweeps for point in sweep.points]
+        shapes = _shapes(every)
+        self.own = {name: {shape: energy_columns(job, shape) for shape in shapes} for name, job in jobs.items()}
+        self._energies = list(
+            dict.fromkeys(column for of_job in self.own.values() for found in of_job.values() for column in found)
+        )
+        spaces = dict.fromkeys(space.name.lower() for shape in shapes for space in shape.data_spaces)
+        self._words = [f"dram_words_{space}" for space in spaces]
+        self._sizes = _layer_columns(every)
+        run = [sweep for sweep in sweeps if any(sweep.runs_on(name) for name in jobs)]
+        lacking = {name for sweep in run for row in _each_kind_of_row(sweep) for name in set(self._sizes) - row.keys()}
+        self._some = dict.fromkeys((name for name in self._sizes if name in lacking and name != "kind"), "Int64")
+        paths = dict.fromkeys(path for sweep in sweeps for path in sweep.attributes)
+        self._attributes = {
+            path: _attribute_type(
+                value for sweep in run for point in sweep.points for key, value in point.variant if key == path
+            )
+            for path in paths
+        }
+
+        #: Of the timings: that of the variants, where none is a variant.
+        self.unused = [] if paths else ["variant"]
+
+    def typed(self, table: pd.DataFrame) -> pd.DataFrame:
+        """Return ``table`` with all columns in order, each in its type."""
+        numbers = ("total_pj", "data_pj", "compute_pj", *self._energies)
+        columns = [
+            *("architecture", "sweep", "layer", *self._sizes),
+            *(("variant", *self._attributes) if self._attributes else ()),
+            *("status", "reason", *numbers, *self._words),
+            *("cycles", "utilization", "mapping", "kept", "optimal", "gap", "stopped"),
+            *("lower_bound_pj", "mapspace_size", "visited", "engine", "energy_table", "estimator", "area_um2"),
+            *("objective", "semantics", "constraints", "key"),
+        ]
+        further = ("utilization", "lower_bound_pj", "gap", "mapspace_size", "area_um2")
+        table = _typed(table.reindex(columns=columns)).astype(self._some)
+        table = table.astype(dict.fromkeys((*numbers, *further), "float64"))
+        if self._attributes:
+            table["variant"] = table["variant"].fillna("")
+        for name, kind in self._attributes.items():
+            table[name] = _attribute_column(table[name], kind)
+        table.attrs["table_version"] = TABLE_VERSION
+        return table
 
 
-def _attribute_column(values: pd.Series) -> pd.Series:
-    """Return an attribute's column with one type: whole numbers, numbers, or text; missing where a row has none."""
-    given = [value for value in values if not pd.isna(value)]
-    if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in given):
-        whole = all(float(value).is_integer() for value in given)
-        return values.astype("Float64").astype("Int64") if whole else values.astype("float64")
+def _each_kind_of_row(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """Yield a record of layers for each set of columns that records of ``sweep`` fill."""
+    seen = set()
+    for point, row in zip(sweep.points, layer_rows(sweep), strict=True):
+        kind = (point.layer.kind.name, point.input_size is None, tuple(key for key, _ in point.given))
+        if kind not in seen:
+            seen.add(kind)
+            yield row
+
+
+def _attribute_type(values: Iterable[Any]) -> str:
+    """Return the one type of an attribute's column: whole numbers, numbers, or text."""
+    whole = True
+    for value in values:
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            return "text"
+        whole = whole and float(value).is_integer()
+    return "whole" if whole else "number"
+
+
+def _attribute_column(values: pd.Series, kind: str) -> pd.Series:
+    """Return an attribute's column in its type; missing where a row has none."""
+    if kind != "text":
+        return values.astype("Float64").astype("Int64") if kind == "whole" else values.astype("float64")
     text = [None if pd.isna(value) else str(value) for value in values]
     return pd.Series(text, index=values.index, dtype="object")
 

@@ -1,21 +1,26 @@
 """The sweeps of a study as the statistics want them described, and the tables that the statistics write."""
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
+import pyarrow as pa
 
-from jouleloop.columns import write_table
+from jouleloop.columns import content_digest, write_table
 from jouleloop.files import write_text
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.study.kept import kept
 from jouleloop.workload.sweep import Sweep
 
 if TYPE_CHECKING:
-    from jouleloop.stats.analysis import Analysis
+    from jouleloop.stats.analysis import Analysis, Tested
 
+_ROWS = b"rows"
 _POINT = ["architecture", "sweep", "layer"]
 
 
@@ -57,7 +62,12 @@ def rows_of(energies: pd.DataFrame, sweeps: Iterable[Sweep]) -> pd.DataFrame:
 
 
 def analyse(
-    energies: pd.DataFrame, sweeps: Sequence[Sweep], options: StatisticsOptions, theory: pd.DataFrame | None = None
+    energies: pd.DataFrame,
+    sweeps: Sequence[Sweep],
+    options: StatisticsOptions,
+    theory: pd.DataFrame | None = None,
+    *,
+    parts: Path | None = None,
 ) -> "Analysis":
     """Return the statistics of those rows of ``energies`` that belong to ``sweeps``.
 
@@ -66,13 +76,41 @@ def analyse(
     theory
         Bounds by architecture, sweep and layer (results/theory_ratio.csv); its ``theory_…`` columns are put beside the
         responses they bound.
+    parts
+        Folder where the tests of each sweep are kept, and found where its rows are the same.
     """
-    from jouleloop.stats.analysis import analyse_table  # noqa: PLC0415 - slow to import, as SciPy is
+    from jouleloop.stats.analysis import Tested, analyse_table  # noqa: PLC0415 - slow to import, as SciPy is
 
     rows = rows_of(energies, sweeps)
     if theory is not None:
         rows = with_theory(rows, theory)
-    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options)
+    described = [describe(sweep) for sweep in sweeps]
+    if parts is None:
+        return analyse_table(rows, described, options)
+
+    def keep(sweep: SweepDescription, own: pd.DataFrame, make: Callable[[], Tested]) -> Tested:
+        content = content_digest(own.drop(columns="key", errors="ignore"))
+        inputs = [asdict(sweep), options.model_dump(mode="json"), content]
+        name = f"growth-{sweep.name}"
+        return _tested(kept(parts, name, "jouleloop.stats.analysis", inputs, lambda: _as_arrow(make())))
+
+    return analyse_table(rows, described, options, keep)
+
+
+def _as_arrow(tested: "Tested") -> pa.Table:
+    """Return the tests of a sweep as one table: residuals, and the rows of the others beside them."""
+    rows = [tested.verdicts, tested.fits, tested.left_out]
+    text = json.dumps(rows, default=lambda value: None if value is pd.NA else value.item())
+    table = pa.Table.from_pandas(tested.residuals, preserve_index=False)
+    return table.replace_schema_metadata({**(table.schema.metadata or {}), _ROWS: text.encode()})
+
+
+def _tested(table: pa.Table) -> "Tested":
+    from jouleloop.stats.analysis import Tested  # noqa: PLC0415 - as above
+
+    verdicts, fits, left_out = json.loads((table.schema.metadata or {})[_ROWS])
+    verdicts = [{key: pd.NA if value is None else value for key, value in row.items()} for row in verdicts]
+    return Tested(verdicts, fits, left_out, table.to_pandas())
 
 
 def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:

@@ -9,7 +9,7 @@ import pandas as pd
 from jouleloop.config.load import Study
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
-from jouleloop.study.plan import jobs_of
+from jouleloop.study.compute import Job
 from jouleloop.theory.dram import DramWords
 from jouleloop.theory.fully_connected.hardware import buffer_words, measured_against_bounds
 from jouleloop.workload.layer import CONV
@@ -62,13 +62,13 @@ def fc_words(row: pd.Series) -> DramWords:
     )
 
 
-def fc_targets(study: Study) -> dict[tuple[str, str], Target]:
+def fc_targets(study: Study, jobs: Mapping[str, Job]) -> dict[tuple[str, str], Target]:
     """Return the targets of a study by architecture and label of the variant; variants that cannot be are left out."""
     if CONV not in study.shapes:
         return {}
     variants = {UNCHANGED, *(point.variant for sweep in study.architecture_sweeps for point in sweep.points)}
     found = {}
-    for name, job in jobs_of(study).items():
+    for name, job in jobs.items():
         for variant in variants:
             changed = job.at(variant)
             if not isinstance(changed, JouleloopError):

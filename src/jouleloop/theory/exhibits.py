@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from jouleloop.columns import write_csv
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import is_file, read_bytes, read_text, write_json, write_text
 from jouleloop.layouts import Layout
@@ -52,6 +51,8 @@ class Exhibit:
             if isinstance(made, str):
                 write_text(path, made)
             else:
+                from jouleloop.columns import write_csv  # noqa: PLC0415 - imports pandas, and rules ask for the registry
+
                 write_csv(path, made, self.layout(), digits=self.digits)
             # Exhibits are made from it, and no bit of a text tells that it is wrong.
             write_text(_seal(path), hashlib.sha256(path.read_bytes()).hexdigest())

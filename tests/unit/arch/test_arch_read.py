@@ -156,6 +156,8 @@ def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
         (("!Component {name: buffer", "!!python/object:os.system {name: buffer"), "could not determine"),
         (("{name: mac, class: intmac}", "{name: mac, class: intmac, sparse_optimizations: {a: 1}}"), "sparse"),
         (("  nodes:", "  nodes: 3\n  other:"), "must be a list"),
+        (("architecture:", "globals: {expression_custom_functions: [f.py]}\narchitecture:"), "no code of its own"),
+        (("depth: 8", "depth: &a 8, entries: &a 8"), "anchor a second time"),
     ],
 )
 def test_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
@@ -166,6 +168,23 @@ def test_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
     assert all(
         fault.source == str(tmp_path / "arch.yaml") for fault in caught.value.faults if "one name" not in message
     )
+
+
+def test_a_tree_hands_down_what_names_itself(tmp_path: Path) -> None:
+    tree = (
+        "architecture: {version: 0.3, subtree: [{name: s, attributes: {technology: 65nm}, subtree: [{name: t, "
+        "attributes: {technology: technology}, local: [{name: DRAM, class: DRAM, attributes: {technology: technology}},"
+        " {name: mac, class: intmac}]}]}]}"
+    )
+    assert read(tree, tmp_path).levels[0].attributes["technology"] == "65nm"
+
+
+def test_arrays_of_cells_are_containers(tmp_path: Path) -> None:
+    text = MINIMAL % "8"
+    wide = text.replace(
+        "  - !Component {name: mac", "  - !ArrayContainer {name: row, spatial: {meshX: 4}}\n  - !Component {name: mac"
+    )
+    assert read(wide, tmp_path).compute.instances == 4 * read(text, tmp_path).compute.instances
 
 
 def test_all_faults_are_reported(tmp_path: Path) -> None:

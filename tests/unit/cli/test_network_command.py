@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from jouleloop.cli import main
 from jouleloop.cli.grammar import layers_page
@@ -113,3 +115,25 @@ def test_what_varies_stands_under_run(capsys: pytest.CaptureFixture[str], monkey
     assert second.pop("run")
     assert first == second
     assert first["schema"] == "jouleloop/result/1"
+
+
+def test_both_kinds_of_factors_say_what_the_imperfect_ones_save(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for folder in ("arch", "mappings"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    both = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))["architectures"]["simba"]
+    architectures = {"simba": both, "free": {**both, "factors": "imperfect"}}
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.yaml").write_text(yaml.safe_dump({"architectures": architectures}))
+    (tmp_path / "tiny.yaml").write_text(f"layers:\n{LAYERS}")
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(capsys, monkeypatch, "network", "tiny.yaml", "--arch", "simba", "--arch", "free")
+    assert code == 1, err
+    saved = (
+        r"imperfect factors save (\S+)% of the energy of the 2 layers of tiny that both map on simba, and map 1\s+more"
+    )
+    assert re.search(saved, out), out
+    code, _, err = run(capsys, monkeypatch, "report", "results")
+    assert code == 0, err
+    assert 'id="savings-title"' in Path("results/report.html").read_text(encoding="utf-8")

@@ -6,8 +6,8 @@ import random
 
 import numpy as np
 
-from jouleloop.optimum.arrays import HALO, IDLE, SIDE
-from jouleloop.optimum.bounds import ACROSS, OUTSIDE, PLACES, _may_cancel
+from jouleloop.optimum.arrays import ACROSS, HALO, IDLE, OUTSIDE, PLACES, SIDE
+from jouleloop.optimum.bounds import _may_cancel
 
 
 def test_no_step_of_such_a_window_stands() -> None:

@@ -13,6 +13,7 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.report.figures_buffers import buffers_figure
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.study.plan import jobs_of
 from jouleloop.tables.buffer_growth import buffer_growth_table, crossover_words
 from jouleloop.tables.layouts import BUFFER_GROWTH
 from jouleloop.tables.theory_ratio import fc_hardware_table, fc_targets, on_chip_words
@@ -34,7 +35,8 @@ def targets() -> dict[tuple[str, str], Target]:
         }
         for name in ("eyeriss_small", "simba_small")
     }
-    return fc_targets(load_study({"architectures": small, "sweeps": [str(ROOT / "layers/fc_buffers.yaml")]}))
+    study = load_study({"architectures": small, "sweeps": [str(ROOT / "layers/fc_buffers.yaml")]})
+    return fc_targets(study, jobs_of(study))
 
 
 def least_vertex_words(n: int, m: int, beta: int) -> int:

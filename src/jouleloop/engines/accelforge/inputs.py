@@ -142,6 +142,7 @@ def _architecture(
             for level in arch.levels
             if level.min_utilization > 0
         ]
+        + [Fault("the engine accelforge has no energy of networks", arch.name, name) for name in costs.wired(arch)]
     )
     limits = _tile_limits(problem, arch, constraints, loops)
     spaces = [space.name for space in problem.data_spaces]

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from jouleloop.api.project import load_target
+from jouleloop.arch.architecture import Network
 from jouleloop.cli.app import app
 from jouleloop.engines.accelforge import engine as accelforge_engine
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions, options_from_environment
@@ -291,6 +292,13 @@ def test_the_specification_has_our_sizes_and_energies(name):
     spread = [axis["fanout"] for node in nodes.values() for axis in node.get("spatial", [])]
     assert math.prod(spread) == target.arch.compute.instances
     assert nodes["compute"]["actions"] == [{"name": "compute", "energy": target.costs.compute_pj, "throughput": 1}]
+
+
+def test_networks_that_take_energy_are_refused():
+    target = TARGETS["eyeriss"]
+    levels = tuple(replace(level, network=Network(router_pj=1.0)) for level in target.arch.levels)
+    with pytest.raises(InputError, match="no energy of networks"):
+        document_of(parse_layer("fc:4x4").problem(), replace(target, arch=replace(target.arch, levels=levels)))
 
 
 def test_constraints_are_translated_or_named():
