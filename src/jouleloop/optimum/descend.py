@@ -83,6 +83,7 @@ from jouleloop.optimum.arrays import (
 from jouleloop.optimum.bounds import admits, further
 from jouleloop.optimum.lattice import digit, index_of
 from jouleloop.optimum.order import (
+    ascends,
     decode_order,
     encode_order,
     free_group,
@@ -90,6 +91,7 @@ from jouleloop.optimum.order import (
     pop,
     push,
     reverse,
+    run_length,
     sort_by_rank,
 )
 from jouleloop.optimum.path import (
@@ -485,14 +487,21 @@ def _list_orders(
     while more:
         counters[TICKS] += _ORDER_TICKS
         profile[ORDERS] += 1
-        if log.used[0] < 0 and start == 0 and stop > 1 and moving[0] != innermost:
-            # All orders of one innermost loop follow each other, and the tables bound them together.
-            innermost = moving[0]
-            inward_pj = enter_pj(case, path, level, index, target, moving, n, innermost)
-            if beaten(mode, best, path.certain_pj[level] + inward_pj, steps):
+        if log.used[0] < 0 and start == 0 and stop > 1:
+            # Orders that share their innermost loops follow each other, and the tables bound them together.
+            shared = 0
+            if moving[0] != innermost:
+                innermost = moving[0]
+                inward_pj = enter_pj(case, path, level, index, target, moving, n, innermost, -1)
+                shared = 1 if beaten(mode, best, path.certain_pj[level] + inward_pj, steps) else 0
+            run = run_length(axis, moving, stop - 1)
+            if shared == 0 and 0 < run < stop - 1 and ascends(moving, run + 1, stop):
+                inward_pj = enter_pj(case, path, level, index, target, moving, n, innermost, run)
+                shared = run + 1 if beaten(mode, best, path.certain_pj[level] + inward_pj, steps) else 0
+            if shared > 0:
                 counters[CUT_BOUND] += 1
                 profile[ORDERS_OUT] += 1
-                reverse(moving, 1, stop)
+                reverse(moving, shared, stop)
                 more = order_after(moving, start, stop)
                 continue
         certain_pj, bound_pj = _bound_order(case, path, elided, level, point, moving, n, extent)

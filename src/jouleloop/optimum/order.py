@@ -2,7 +2,7 @@
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Floats, Ints
-from jouleloop.optimum.arrays import RANK
+from jouleloop.optimum.arrays import KIND, RANK
 
 
 @njit
@@ -14,6 +14,24 @@ def reverse(order: Ints, start: int, stop: int) -> None:
         order[a], order[b] = order[b], order[a]
         a += 1
         b -= 1
+
+
+@njit
+def ascends(order: Ints, start: int, stop: int) -> bool:
+    """Whether ``order[start:stop]`` is the first of its permutations."""
+    rising = True
+    for a in range(start, stop - 1):
+        rising = rising and order[a] < order[a + 1]
+    return rising
+
+
+@njit
+def run_length(axis: Ints, moving: Ints, most: int) -> int:
+    """How many of the first loops are of one kind, up to ``most``; none where the first is of no kind."""
+    n = 0
+    while n < most and axis[moving[0], KIND] >= 0 and axis[moving[n], KIND] == axis[moving[0], KIND]:
+        n += 1
+    return n
 
 
 @njit

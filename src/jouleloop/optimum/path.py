@@ -140,9 +140,13 @@ def state_of(case: Case, path: Path, level: int, inner_point: int, total: int) -
 
 @njit
 def enter_pj(
-    case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int, innermost: int
+    case: Case, path: Path, level: int, index: Ints, target: Ints, moving: Ints, n: int, innermost: int, run: int
 ) -> float:
-    """Least energy [pJ] below a cut of the tile ``index`` over all orders of its loops with this one innermost."""
+    """Least energy [pJ] below a cut of the tile ``index`` over all orders of its loops with this one innermost.
+
+    If ``run`` is no less than 0, over those alone of which so many of the first loops of ``moving`` are the run that
+    ends in the innermost, and another loop of the cut lies outside it.
+    """
     grid = case.grid
     axis = grid.axis
     loops = path.node[level, LOOPS]
@@ -156,7 +160,12 @@ def enter_pj(
     for d in range(axis.shape[0]):
         start = index[d]
         started = kind >= 0 and axis[d, KIND] == kind and axis[d, WHOLE] == 0 and level < top
-        if started and alone:
+        if started and run >= 0:
+            start = target[d]
+            for a in range(run):
+                if moving[a] == d:
+                    start = index[d]
+        elif started and alone:
             start = _run_start(case, path, loops, kind, d, index[d])
         place = digit_of(grid.sole[level], grid.pair_of, d, started, start, target[d])
         if place < 0:
@@ -178,7 +187,7 @@ def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, m
         return float(case.tables.enter[case.grid.base[level, path.loops[loops - 1, DIM]] + state])
     least_pj = np.inf
     for a in range(n):
-        least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, n, moving[a]))
+        least_pj = min(least_pj, enter_pj(case, path, level, index, target, moving, n, moving[a], -1))
     return least_pj
 
 

@@ -101,8 +101,8 @@ from jouleloop.optimum.parts import (
 )
 from jouleloop.signals import struck
 
-#: Work of a quick descent for a better mapping, at least, and how many may fail.
-_DIVE_TICKS, _MOST_DIVES = 20_000, 8
+#: Work of a quick descent for a better mapping, at least; how many may fail, and one more for so many tables.
+_DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
 _NEVER = 1 << 62
 #: Work of the parts that follow from one, and of a last descent when a search has to stop without any mapping.
 _SPREAD_TICKS = 100
@@ -241,7 +241,7 @@ def _run_parts(
                 keys[part] = key_of(mode, bound_pj, steps, power)
                 if stand[LEFT] > 0 and keys[parts.heap[0]] < keys[part]:
                     # Another part is next. But a better mapping, of whichever part, saves tables.
-                    if stand[DIVES] >= _MOST_DIVES:
+                    if stand[DIVES] >= _MOST_DIVES + stand[FILLED] // _TABLES_A_DIVE:
                         push(parts.heap, 0, stand[LEFT], keys, part)
                         stand[LEFT] += 1
                         continue
