@@ -3,6 +3,7 @@
 import itertools
 import math
 import random
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -19,6 +20,12 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import new_work
 from jouleloop.model.encode import encode_mapping
 from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.optimum.certificate import certify
+from jouleloop.optimum.check.design import Design
+from jouleloop.optimum.check.early import walk_all
+from jouleloop.optimum.check.form import check_form
+from jouleloop.optimum.check.nests import Nests
+from jouleloop.optimum.check.verify import verify
 from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.optimise import ResidualSearch, search_residuals
 from jouleloop.study.targets import TargetFiles, TargetSet
@@ -65,6 +72,30 @@ def test_the_search_finds_the_least_of_all_mappings(part: int) -> None:
             assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
             compared += 1
     assert compared >= 20
+
+
+def test_the_verifier_proves_the_least_by_itself() -> None:
+    """It finds the optimum below a limit just above it, and nothing below the optimum."""
+    compared = 0
+    for seed in range(4000, 4300):
+        try:
+            problem, target = load(draw(seed))
+            space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+            if not 1 < sizes(space) <= MOST:
+                continue
+            found = search_residuals(space, target.costs, semantics=target.semantics)
+        except JouleloopError:
+            continue
+        if found.evaluation is None or found.evaluation.energy_pj == 0:
+            continue
+        constraints = replace(target.constraints, factors="imperfect")
+        data = certify(space, constraints, target.costs, found, target.semantics)
+        assert verify(check_form(data)).parts > 0, seed
+        least_pj = found.evaluation.energy_pj
+        parts = walk_all(Nests(Design(data), data), least_pj * (1 + 1e-6))
+        assert min(part.better[1] for part in parts if part.better) == pytest.approx(least_pj, rel=1e-9), seed
+        compared += 1
+    assert compared >= 15
 
 
 def draw_window(seed: int) -> tuple[str, Layer, str]:

@@ -149,9 +149,8 @@ class Result:
         if self.search is None:
             raise MappingError("a mapping that was given proves no optimum: there is no certificate")
         target = self.architecture.target(self.problem)
-        if target.constraints.factors == "imperfect":
-            raise MappingError("no certificate is written for imperfect factors: its tree holds perfect ones alone")
-        space = build_mapspace(self.problem, target.arch, target.constraints)
+        imperfect = target.constraints.factors == "imperfect"
+        space = build_mapspace(self.problem, target.arch, target.constraints, imperfect=imperfect)
         return certify(space, target.constraints, target.costs, self.search, target.semantics)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":

@@ -68,7 +68,8 @@ def _about_another(
 
     problem = problem_of(layer)
     target = hardware.load(arch, constraints, problem.shape).target(problem)
-    space = build_mapspace(problem, target.arch, target.constraints)
+    imperfect = data.get("factors") == "imperfect"
+    space = build_mapspace(problem, target.arch, target.constraints, imperfect=imperfect)
     wanted = subject(space, target.constraints, target.costs, target.semantics)
     parts = [key for key, value in wanted.items() if key != "problem" and data[key] != value]
     given, asked = data["problem"], wanted["problem"]

@@ -70,7 +70,9 @@ def map_layer(
     problem = problem_of(layer)
     chosen = hardware.load(arch, how.constraints, problem.shape)
     if certificate is not None and chosen.target(problem).constraints.factors == "imperfect":
-        raise InputError(Fault("no certificate is written for imperfect factors", "--certificate", allowed="perfect"))
+        from jouleloop.optimum.certificate import check_early  # noqa: PLC0415 - loads the kernels
+
+        check_early(problem)
     with engine_with_progress(how.engine, told.seconds, profile=profile) as back_end:
         result = search_told(chosen, problem, back_end, told)
     if write_mapping is not None and result.mapping is not None:

@@ -41,6 +41,7 @@ from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.optimise import Search, delay_power_of, mode_of
 from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.solve import Solver
+from jouleloop.workload.problem import Problem
 
 #: Version of the format.
 FORMAT = 1
@@ -71,6 +72,9 @@ def certify(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
         )
     about = subject(space, constraints, costs, semantics)
+    if constraints.factors == "imperfect":
+        check_early(space.problem)
+        return _claim(about, result)
     search = Search(space, costs, semantics)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)
@@ -96,6 +100,38 @@ def certify(
         **about,
         "mapping": result.mapping.as_json(),
         "parts": parts,
+    }
+    return {**found, "digest": digest_of(found)}
+
+
+def check_early(problem: Problem) -> None:
+    """Raise `InputError` where there is no certificate for loops that need not divide."""
+    coef = problem.projection_array[:, :, np.array(problem.bounds) > 1]
+    if ((coef != 0).sum(axis=2) > 1).any() or (coef > 1).any():
+        text = "no certificate is written for imperfect factors where windows slide, or steps leave words out"
+        raise InputError(Fault(text, "--certificate", value=problem.name, allowed="perfect"))
+
+
+def _claim(about: dict[str, Any], result: SearchResult) -> dict[str, Any]:
+    """Return what is claimed of loops that need not divide: every part is walked where it is verified."""
+    if result.mapping is None or result.evaluation is None:
+        raise InputError(Fault("there is no certificate", field="mapping", allowed=result.reason))
+    found = {
+        "certificate": FORMAT,
+        "factors": "imperfect",
+        "objective": "energy",
+        "value": result.evaluation.energy_pj,
+        **about,
+        # Residual ends follow from the ends.
+        "mapping": [
+            {
+                **level,
+                "temporal": [loop[:2] for loop in level["temporal"]],
+                "spatial": [loop[:3] for loop in level["spatial"]],
+            }
+            for level in result.mapping.as_json()
+        ],
+        "parts": [],
     }
     return {**found, "digest": digest_of(found)}
 

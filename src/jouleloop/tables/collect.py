@@ -15,8 +15,8 @@ from jouleloop.study.provenance import provenance
 from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.study.store import ResultStore
 from jouleloop.study.summary import SLOWEST, RunSummary, Searches, searches_of, summarise
-from jouleloop.tables.energies import energies_table, energy_batches, sources_table
-from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, NETWORKS, TIMINGS
+from jouleloop.tables.energies import energies_table, energy_batches, layer_batches, sources_table
+from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, LAYERS, NETWORKS, TIMINGS
 from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
 from jouleloop.workload.sweep import Sweep
@@ -51,6 +51,13 @@ def write_energies(
     for damaged in store.damaged:
         LOG.warning("%s: damaged, its points were computed again; the file can be removed", damaged)
     return pd.concat(rows, ignore_index=True), pd.concat(slowest, ignore_index=True)
+
+
+def write_layers(sweep: Sweep, path: Path) -> None:
+    """Write the layers of a sweep to the CSV file ``path``, part by part."""
+    with replacing(path) as temporary:
+        for number, table in enumerate(layer_batches(sweep)):
+            append_csv(temporary, table, LAYERS, first=not number)
 
 
 def write_energy_tables(

@@ -31,12 +31,16 @@ Own = Mapping[ProblemShape, Sequence[str]]
 
 def layer_table(sweep: Sweep) -> pd.DataFrame:
     """Return the layers of ``sweep`` as a table."""
-    rows = layer_rows(sweep)
-    batches = [pd.DataFrame(batch) for batch in iter(lambda: list(itertools.islice(rows, _BATCH)), [])]
-    table = pd.concat(batches, ignore_index=True)
-    first = ["sweep", "layer", *_layer_columns(sweep.points)]
-    table = table[[*first, *(name for name in table.columns if name not in first)]]
-    return table.astype({name: "Int64" for name in first[2:] if table[name].isna().any() and name != "kind"})
+    return pd.concat(layer_batches(sweep), ignore_index=True)
+
+
+def layer_batches(sweep: Sweep) -> Iterator[pd.DataFrame]:
+    """Yield the same a few rows at a time, each with all columns in the same types."""
+    lacking = {name for row in _each_kind_of_row(sweep) for name in set(_layer_columns(sweep.points)) - row.keys()}
+    columns = ["sweep", "layer", *_layer_columns(sweep.points)]
+    for _, table in _taken(zip(sweep.points, layer_rows(sweep), strict=True)):
+        columns += [name for name in table.columns if name not in columns]
+        yield table.reindex(columns=columns).astype(dict.fromkeys(lacking - {"kind"}, "Int64"))
 
 
 def _layer_columns(points: Sequence[SweepPoint]) -> list[str]:
@@ -99,25 +103,25 @@ def energy_batches(
     for name, job in jobs.items():
         wanted = [sweep for sweep in sweeps if sweep.runs_on(name)]
         points = itertools.chain.from_iterable(zip(sweep.points, layer_rows(sweep), strict=True) for sweep in wanted)
-        timed: set[tuple[str, bytes]] = set()
-        while part := _taken(itertools.islice(points, rows)):
+        timed: set[bytes] = set()
+        while part := list(_taken(itertools.islice(points, rows))):
             found, timings = _results(name, job, [point for few, _ in part for point in few], store, columns.own[name])
             sizes = pd.concat([records for _, records in part], ignore_index=True)
             table = pd.concat([sizes, found], axis="columns").assign(architecture=name)
             yield Batch(columns.typed(table), _new(timings, timed).drop(columns=columns.unused, errors="ignore"))
 
 
-def _taken(rows: Iterator[tuple[SweepPoint, Record]]) -> list[tuple[list[SweepPoint], pd.DataFrame]]:
-    """Return points and their records, a few at a time as columns, which take a tenth of the room."""
+def _taken(rows: Iterator[tuple[SweepPoint, Record]]) -> Iterator[tuple[list[SweepPoint], pd.DataFrame]]:
+    """Yield points and their records, a few at a time as columns, which take a tenth of the room."""
     parts = iter(lambda: list(itertools.islice(rows, _BATCH)), [])
-    return [([point for point, _ in few], pd.DataFrame([row for _, row in few])) for few in parts]
+    return (([point for point, _ in few], pd.DataFrame([row for _, row in few])) for few in parts)
 
 
-def _new(timings: pd.DataFrame, timed: set[tuple[str, bytes]]) -> pd.DataFrame:
+def _new(timings: pd.DataFrame, timed: set[bytes]) -> pd.DataFrame:
     """Return the rows of layers that no batch before has had, and note them in ``timed``."""
     if not len(timings):
         return timings
-    found = [(label, bytes.fromhex(key)) for label, key in zip(timings["variant"], timings["key"], strict=True)]
+    found = [label.encode() + bytes.fromhex(key) for label, key in zip(timings["variant"], timings["key"], strict=True)]
     kept = timings[[one not in timed for one in found]]
     timed.update(found)
     return kept

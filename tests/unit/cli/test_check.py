@@ -31,14 +31,30 @@ def test_a_certificate_is_proven(certificate: Path) -> None:
     assert verdict["parts"] > 0
 
 
-def test_no_certificate_is_written_for_imperfect_factors(tmp_path: Path) -> None:
+def test_a_certificate_of_imperfect_factors_is_proven(tmp_path: Path) -> None:
     path = tmp_path / "proof.json"
-    options = ("--arch", "simba", "--layer", "fc:16x8", "--factors", "imperfect", "--certificate", str(path))
-    code, _, error = run("map", *options)
+    about = ("--arch", "simba", "--layer", "fc:13x11")
+    code, _, error = run("map", *about, "--factors", "imperfect", "--certificate", str(path))
+    assert code == 0, error
+    code, out, error = run("check", str(path), *about, "--json")
+    assert code == 0, error
+    assert json.loads(out)["parts"] > 100
+    data = json.loads(path.read_text())
+    for level in data["mapping"]:
+        level["temporal"] = []
+    data["digest"] = digest_of(data)
+    path.write_text(json.dumps(data))
+    code, _, error = run("check", str(path))
+    assert code == 1
+    assert "refused: the mapping is none of the mapspace" in error
+
+
+def test_no_certificate_is_written_for_imperfect_factors_of_windows(tmp_path: Path) -> None:
+    path = tmp_path / "proof.json"
+    layer = ("--layer", "conv:C4xM4xP4xQ4xR3xS3", "--factors", "imperfect")
+    code, _, error = run("map", "--arch", "simba", *layer, "--certificate", str(path))
     assert code == 2
-    assert error.splitlines() == [
-        "error: --certificate: no certificate is written for imperfect factors; allowed: perfect"
-    ]
+    assert "no certificate is written for imperfect factors where windows slide" in error
     assert not path.exists()
 
 

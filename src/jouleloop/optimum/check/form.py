@@ -93,6 +93,7 @@ class _Part(_Strict):
 
 class _Certificate(_Strict):
     certificate: Literal[1]
+    factors: Literal["imperfect"] | None = None
     objective: str
     value: Energy
     semantics: str

@@ -137,11 +137,16 @@ def is_valid(design: Design, mapping: Mapping) -> str:
             return f"{level.level}: {fault}"
         for d, bound in [*((d, b) for d, b, _ in level.spatial), *level.temporal]:
             extent[design.dims.index(d)] *= bound
-        held = sum(design.words(v, tuple(extent)) for v in range(len(design.spaces)) if keep[k][v])
+        size = tuple(map(min, extent, design.bounds))
+        held = sum(design.words(v, size) for v in range(len(design.spaces)) if keep[k][v])
         limit = design.levels[k]
         if held < limit.least or (limit.capacity is not None and held > limit.capacity):
             return f"{level.level}: tiles of {held} words do not fit"
-    return "" if tuple(extent) == design.bounds else "its factors do not multiply to the layer's bounds"
+    return (
+        ""
+        if mapping.imperfect or tuple(extent) == design.bounds
+        else "its factors do not multiply to the layer's bounds"
+    )
 
 
 def _admits(design: Design, k: int, loops: list[tuple[int, int]], *, spatial: bool) -> str:

@@ -96,7 +96,11 @@ def _times(
         asked, filled = again_times(relevant, mate, halos, within, inner, saving, stays, used)
         return asked * kept, filled * kept
     asked, filled = 1.0, 1.0
-    if not free:
+    # What no loop of a complete level moves waits for one outside, where all of it is counted.
+    moved = not complete
+    for d in range(dims):
+        moved = moved or (relevant[d] and ends[d] > 1)
+    if moved and not free:
         for d in range(dims):
             if saving >> d & 1 and relevant[d] and mate[d] < 0:
                 # Between two loops of j it is moved, and so fetched again in every run of the outer of them.
