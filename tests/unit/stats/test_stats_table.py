@@ -320,7 +320,7 @@ def test_verdicts_of_two_searches_side_by_side() -> None:
 
 def test_variants_of_an_architecture_have_energies_of_their_own() -> None:
     table = energies().assign(variant="")
-    variants = table.assign(variant="size=2", energy_table="estimated", sweep="sizes")
+    variants = table.assign(variant="size=2", energy_table="estimated", sweep="sizes_" + table["sweep"])
     check_table(pd.concat([table, variants], ignore_index=True), StatisticsOptions())
     with pytest.raises(InputError, match="energy tables"):
         check_table(pd.concat([table, variants.assign(variant="")], ignore_index=True), StatisticsOptions())
