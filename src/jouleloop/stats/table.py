@@ -105,6 +105,8 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
                 f"on {first['architecture']!r}: results of several runs were joined"
             )
         )
+    if "variant" in table:  # each has energies of its own, and none is pooled with another
+        table = table[table["variant"].fillna("") == ""]
     if not options.allow_mixed:
         engines = sorted(table["engine"].dropna().astype(str).unique())
         hint = "analyse them apart, or set statistics.allow_mixed: true to test each by itself"

@@ -12,6 +12,7 @@ from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.holm import holm
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.search_noise import compare_verdicts, search_noise
+from jouleloop.stats.table import check_table
 from jouleloop.stats.theory import bound_ratios
 
 SIZES = np.arange(128, 4097, 128)
@@ -315,6 +316,14 @@ def test_verdicts_of_two_searches_side_by_side() -> None:
     assert joined["verdict_moved"].any()
     with pytest.raises(InputError, match="in common"):
         compare_verdicts(proven.iloc[:0], heuristic)
+
+
+def test_variants_of_an_architecture_have_energies_of_their_own() -> None:
+    table = energies().assign(variant="")
+    variants = table.assign(variant="size=2", energy_table="estimated", sweep="sizes_" + table["sweep"])
+    check_table(pd.concat([table, variants], ignore_index=True), StatisticsOptions())
+    with pytest.raises(InputError, match="energy tables"):
+        check_table(pd.concat([table, variants.assign(variant="")], ignore_index=True), StatisticsOptions())
 
 
 def test_settings_that_would_be_pooled_are_refused_even_if_mixtures_are_allowed() -> None:
