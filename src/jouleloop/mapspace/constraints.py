@@ -65,6 +65,9 @@ class LevelConstraints:
     reuse: Reuse = ALL_REUSE
 
 
+_UNCONSTRAINED = LevelConstraints()
+
+
 @dataclass(frozen=True)
 class Constraints:
     """Constraints by storage level name; levels not named are unconstrained.
@@ -84,7 +87,7 @@ class Constraints:
 
     def level(self, name: str) -> LevelConstraints:
         """Return the constraints on a level, empty where there are none."""
-        return self.levels.get(name, LevelConstraints())
+        return self.levels.get(name, _UNCONSTRAINED)
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data: the identity of the constraints for caches."""

@@ -127,11 +127,7 @@ class MapSpace:
     @cached_property
     def permutations(self) -> int:
         """Number of loop orders over all slots, before loops of bound 1 are dropped."""
-        total = 1
-        for slot in self.slots:
-            for _, group in itertools.groupby(sorted(slot.rank)):
-                total *= math.factorial(len(list(group)))
-        return total
+        return math.prod(_count_orders(slot.rank) for slot in self.slots)
 
     @cached_property
     def spatial_splits(self) -> int:
@@ -146,6 +142,11 @@ class MapSpace:
     def size(self) -> int:
         """Number of points, as Timeloop counts: factorizations x permutations x splits x bypasses."""
         return self.index_factorizations * self.permutations * self.spatial_splits * self.keep_choices
+
+
+@lru_cache(maxsize=1024)
+def _count_orders(rank: tuple[int, ...]) -> int:
+    return math.prod(math.factorial(len(list(group))) for _, group in itertools.groupby(sorted(rank)))
 
 
 @lru_cache(maxsize=65536)
