@@ -57,7 +57,7 @@ def test_from_a_command_to_the_kernel(monkeypatch: pytest.MonkeyPatch, tmp_path:
     answer = CliRunner().invoke(app, command)
     assert answer.exit_code == 0, answer.output
     longest = max(ways, key=len)
-    assert len(longest) <= 7, longest
+    assert len(longest) - 1 <= 6, longest
     stated(longest)
 
 
@@ -69,5 +69,5 @@ def test_from_a_verdict_to_its_rule(monkeypatch: pytest.MonkeyPatch) -> None:
     table["total_pj"] = table["data_pj"]
     analyse_table(table, [SweepDescription("s", "C", "linear")])
     first = ways[0]  # later ones decide on the lower envelope
-    assert len(first) <= 3, first
+    assert len(first) - 1 <= 3, first
     stated(first)

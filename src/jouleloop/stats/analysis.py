@@ -1,10 +1,9 @@
 """From a table of energies to the tables of verdicts and fits: every sweep, architecture and response tested."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pandas as pd
@@ -94,15 +93,21 @@ class Tested:
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(default_factory=dict, repr=False)
 
 
-#: Makes the tests of one sweep from its rows, or finds them where they were made before.
-Keep = Callable[[SweepDescription, pd.DataFrame, Callable[[], Tested]], Tested]
+class Keep(Protocol):
+    """Keeps the tests of a sweep; what it finds need not be those that were made, but their rows."""
+
+    def find(self, sweep: SweepDescription, rows: pd.DataFrame, /) -> Tested | None:
+        """Return the tests of the same rows, if they were kept."""
+
+    def store(self, sweep: SweepDescription, rows: pd.DataFrame, tested: Tested, /) -> None:
+        """Keep the tests of some rows."""
 
 
 def analyse_table(
     energies: pd.DataFrame,
     sweeps: Sequence[SweepDescription],
     options: StatisticsOptions | None = None,
-    keep: Keep = lambda _sweep, _rows, make: make(),
+    keep: Keep | None = None,
 ) -> Analysis:
     """Test every response of every sweep and architecture in ``energies`` against the expected growth.
 
@@ -115,7 +120,7 @@ def analyse_table(
     options
         Margins, levels, responses.
     keep
-        Asked for the tests of each sweep with its rows and what makes them.
+        Where the tests of each sweep are looked for, and kept.
 
     Raises
     ------
@@ -127,10 +132,15 @@ def analyse_table(
     check_table(energies, options)
     described = _described(energies, sweeps)
     responses = find_responses(energies, options.responses)
-    found = [
-        keep(described[str(name)], rows, partial(_tested, rows, described[str(name)], responses, options))
-        for name, rows in energies.groupby("sweep", sort=True)
-    ]
+    found = []
+    for name, rows in energies.groupby("sweep", sort=True):
+        sweep = described[str(name)]
+        part = keep.find(sweep, rows) if keep else None
+        if part is None:
+            part = tested_sweep(rows, sweep, responses, options)
+            if keep:
+                keep.store(sweep, rows, part)
+        found.append(part)
     left_out = [row for part in found for row in part.left_out]
     omitted = pd.DataFrame(left_out, columns=_OMITTED)
     table = _corrected(pd.DataFrame([row for part in found for row in part.verdicts]))
@@ -144,7 +154,7 @@ def analyse_table(
     )
 
 
-def _tested(
+def tested_sweep(
     energies: pd.DataFrame, sweep: SweepDescription, responses: Sequence[Response], options: StatisticsOptions
 ) -> Tested:
     """Return the tests of one sweep."""

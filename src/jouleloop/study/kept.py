@@ -2,7 +2,6 @@
 
 import contextlib
 import platform
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -24,8 +23,8 @@ def _versions() -> dict[str, str]:
     return {**versions(), "machine": platform.machine()}
 
 
-def kept(folder: Path, name: str, module: str, inputs: Any, make: Callable[[], pa.Table]) -> pa.Table:
-    """Return the table that ``make`` makes, from ``folder`` where it was made before of the same.
+class Kept:
+    """A table in a folder, under a name that tells all that decides it.
 
     Parameters
     ----------
@@ -38,13 +37,21 @@ def kept(folder: Path, name: str, module: str, inputs: Any, make: Callable[[], p
     inputs
         All else that decides it, as plain data.
     """
-    path = folder / f"{name}-{digest([inputs, code_digest(module), _versions()])[:_DIGITS]}.parquet"
-    if is_file(path):
-        with contextlib.suppress(InputError):  # damaged: made again
-            return read_sealed(path)
-    table = make()
-    write_sealed(path, table)
-    for other in folder.glob(f"{name}-{'[0-9a-f]' * _DIGITS}.parquet"):
-        if other != path:
-            other.unlink(missing_ok=True)
-    return table
+
+    def __init__(self, folder: Path, name: str, module: str, inputs: Any) -> None:
+        self._others = f"{name}-{'[0-9a-f]' * _DIGITS}.parquet"
+        self._path = folder / f"{name}-{digest([inputs, code_digest(module), _versions()])[:_DIGITS]}.parquet"
+
+    def find(self) -> pa.Table | None:
+        """Return the table if it was made before of the same and is whole."""
+        if is_file(self._path):
+            with contextlib.suppress(InputError):  # damaged: made again
+                return read_sealed(self._path)
+        return None
+
+    def store(self, table: pa.Table) -> None:
+        """Keep the table."""
+        write_sealed(self._path, table)
+        for other in self._path.parent.glob(self._others):
+            if other != self._path:
+                other.unlink(missing_ok=True)

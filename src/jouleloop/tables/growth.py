@@ -1,7 +1,7 @@
 """The sweeps of a study as the statistics want them described, and the tables that the statistics write."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from jouleloop.files import write_text
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
-from jouleloop.study.kept import kept
+from jouleloop.study.kept import Kept
 from jouleloop.workload.sweep import Sweep
 
 if TYPE_CHECKING:
@@ -79,22 +79,34 @@ def analyse(
     parts
         Folder where the tests of each sweep are kept, and found where its rows are the same.
     """
-    from jouleloop.stats.analysis import Tested, analyse_table  # noqa: PLC0415 - slow to import, as SciPy is
+    from jouleloop.stats.analysis import analyse_table  # noqa: PLC0415 - slow to import, as SciPy is
 
     rows = rows_of(energies, sweeps)
     if theory is not None:
         rows = with_theory(rows, theory)
-    described = [describe(sweep) for sweep in sweeps]
-    if parts is None:
-        return analyse_table(rows, described, options)
+    found = None if parts is None else _KeptTests(parts, options)
+    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options, found)
 
-    def keep(sweep: SweepDescription, own: pd.DataFrame, make: Callable[[], Tested]) -> Tested:
-        content = content_digest(own.drop(columns="key", errors="ignore"))
-        inputs = [asdict(sweep), options.model_dump(mode="json"), content]
-        name = f"growth-{sweep.name}"
-        return _tested(kept(parts, name, "jouleloop.stats.analysis", inputs, lambda: _as_arrow(make())))
 
-    return analyse_table(rows, described, options, keep)
+class _KeptTests:
+    """The tests of each sweep in a folder."""
+
+    def __init__(self, folder: Path, options: StatisticsOptions) -> None:
+        self._folder, self._options = folder, options
+
+    def find(self, sweep: SweepDescription, rows: pd.DataFrame) -> "Tested | None":
+        """Return the tests of the same rows."""
+        table = self._place(sweep, rows).find()
+        return None if table is None else _tested(table)
+
+    def store(self, sweep: SweepDescription, rows: pd.DataFrame, tested: "Tested") -> None:
+        """Keep the tests of some rows."""
+        self._place(sweep, rows).store(_as_arrow(tested))
+
+    def _place(self, sweep: SweepDescription, rows: pd.DataFrame) -> Kept:
+        content = content_digest(rows.drop(columns="key", errors="ignore"))
+        inputs = [asdict(sweep), self._options.model_dump(mode="json"), content]
+        return Kept(self._folder, f"growth-{sweep.name}", "jouleloop.stats.analysis", inputs)
 
 
 def _as_arrow(tested: "Tested") -> pa.Table:
