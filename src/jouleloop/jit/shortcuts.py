@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import errors, types
+from numba.core import errors, ir, types
 from numba.extending import overload
 from numba.np import arrayobj
 
@@ -37,19 +37,41 @@ def _remembering(find: Any) -> Any:
     return found
 
 
+#: Kinds of values that hold no variable: most of what an instruction has.
+_PLAIN = frozenset({str, int, float, bool, type(None), ir.Loc})
+
+
+def _list_variables(_instruction: Any, value: Any) -> list[Any]:
+    """Return the variables in a value, in the order in which numba finds them."""
+    kind = type(value)
+    if kind is ir.Var:
+        return [value]
+    if kind in _PLAIN:
+        return []
+    if kind is dict:
+        value = value.values()
+    elif isinstance(value, ir.Inst):
+        return value.list_vars()  # type: ignore[no-any-return]
+    elif not isinstance(value, list | tuple):
+        return []
+    return [one for part in value if type(part) not in _PLAIN for one in _list_variables(None, part)]
+
+
 @contextlib.contextmanager
 def shortcuts() -> Iterator[None]:
     """Let numba take its shortcuts meanwhile; its lock is held."""
     places: Any = arrayobj
     kind: Any = types.Function
     colours: Any = errors.termcolor()
-    before = places.raise_with_shape_context, kind.get_call_type
+    instruction: Any = ir.Inst
+    before = places.raise_with_shape_context, kind.get_call_type, instruction._rec_list_vars  # noqa: SLF001
     places.raise_with_shape_context = _wrong_size
     kind.get_call_type = _remembering(kind.get_call_type)
+    instruction._rec_list_vars = _list_variables  # noqa: SLF001
     # Texts of errors that nobody sees, as another signature fits: not in colours.
     colours._markup = lambda text, *_: text  # noqa: SLF001
     try:
         yield
     finally:
-        places.raise_with_shape_context, kind.get_call_type = before
+        places.raise_with_shape_context, kind.get_call_type, instruction._rec_list_vars = before  # noqa: SLF001
         del colours._markup  # noqa: SLF001
