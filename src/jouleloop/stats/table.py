@@ -55,6 +55,9 @@ class Group:
     left_out: pd.DataFrame
 
 
+_MACHINE = ["architecture", "variant"]
+
+
 def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
     """Check that ``table`` can be analysed.
 
@@ -105,14 +108,14 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
                 f"on {first['architecture']!r}: results of several runs were joined"
             )
         )
-    if "variant" in table:  # each has energies of its own, and none is pooled with another
-        table = table[table["variant"].fillna("") == ""]
+    # A variant has energies of its own, as an architecture has.
+    table = table.assign(variant=table["variant"].fillna("") if "variant" in table else "")
     if not options.allow_mixed:
         engines = sorted(table["engine"].dropna().astype(str).unique())
         hint = "analyse them apart, or set statistics.allow_mixed: true to test each by itself"
         if len(engines) > 1:
             faults.append(Fault(f"the table mixes results of the engines {', '.join(engines)}; {hint}"))
-        for architecture, rows in table.groupby("architecture", sort=True):
+        for (architecture, _), rows in table.groupby(_MACHINE, sort=True):
             tables = sorted(rows["energy_table"].dropna().astype(str).unique())
             if len(tables) > 1:
                 faults.append(Fault(f"{architecture} mixes the energy tables {', '.join(tables)}; {hint}"))
@@ -124,7 +127,7 @@ def _mixed_settings(table: pd.DataFrame) -> list[Fault]:
     """Return a fault for every setting that differs within the rows of one fit: they would be pooled."""
     faults = []
     for setting in (name for name in _SETTINGS if name in table.columns):
-        for (architecture, engine, _), rows in table.groupby(["architecture", "engine", "energy_table"], sort=True):
+        for (architecture, _, engine, _), rows in table.groupby([*_MACHINE, "engine", "energy_table"], sort=True):
             values = sorted(rows[setting].dropna().astype(str).unique())
             if len(values) > 1:
                 faults.append(

@@ -324,6 +324,9 @@ def test_variants_of_an_architecture_have_energies_of_their_own() -> None:
     check_table(pd.concat([table, variants], ignore_index=True), StatisticsOptions())
     with pytest.raises(InputError, match="energy tables"):
         check_table(pd.concat([table, variants.assign(variant="")], ignore_index=True), StatisticsOptions())
+    mixed = variants.assign(energy_table=["estimated", *["other"] * (len(variants) - 1)])
+    with pytest.raises(InputError, match="mixes the energy tables estimated, other"):
+        check_table(pd.concat([table, mixed], ignore_index=True), StatisticsOptions())
 
 
 def test_settings_that_would_be_pooled_are_refused_even_if_mixtures_are_allowed() -> None:
