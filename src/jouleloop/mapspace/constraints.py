@@ -6,7 +6,7 @@ from typing import Any, Literal
 from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 
 #: What a layer's sizes decide; no part of the identity of constraints that have none of it.
-_LATER = ("maximize", "capacity", "stated", "by_default")
+_LATER = ("maximize", "capacity", "stated", "by_default", "lowered")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class LoopConstraint:
         Factors and a split by expressions over the sizes of a layer; see `jouleloop.mapspace.stated`.
     by_default
         Dimensions whose limits are those of all dimensions, not their own.
+    lowered
+        Whether Timeloop's front end writes them anew, as it does with those in an architecture of v0.4.
     """
 
     factors: dict[str, int] = field(default_factory=dict, hash=False)
@@ -44,6 +46,7 @@ class LoopConstraint:
     capacity: int | None = None
     stated: tuple[tuple[str, str], ...] = ()
     by_default: tuple[str, ...] = ()
+    lowered: bool = False
 
 
 @dataclass(frozen=True)

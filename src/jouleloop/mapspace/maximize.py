@@ -33,7 +33,7 @@ def resolve_sizes(constraints: Constraints, problem: Problem, arch: Architecture
         constraints = evaluate_stated(constraints, problem, arch)
     if any(loops.maximize for level in constraints.levels.values() for loops in (level.spatial, level.temporal)):
         constraints = _maximize(constraints, problem, arch)
-    if not arch.front_end or all(level.spatial.split is None for level in constraints.levels.values()):
+    if not any(level.spatial.lowered for level in constraints.levels.values()):
         return constraints
     levels = {
         name: replace(level, spatial=_units_first(level.spatial, problem)) for name, level in constraints.levels.items()
@@ -46,7 +46,7 @@ def _units_first(loops: LoopConstraint, problem: Problem) -> LoopConstraint:
 
     Source: timeloopfe ``v4/processors/permutation_optimizer.py``, ``PermutationOptimizerProcessor``.
     """
-    if loops.split is None:
+    if loops.split is None or not loops.lowered:
         return loops
     named = {*loops.permutation, *loops.outer_permutation}
     factors = [*loops.factors.items(), *loops.max_factors.items(), *loops.min_factors.items()]

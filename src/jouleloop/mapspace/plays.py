@@ -131,4 +131,5 @@ def _loops(given: LoopConstraint, roles: Roles, dimensions: Sequence[str]) -> Lo
         tuple(sorted(inner, key=place.__getitem__)),
         tuple(sorted(outer, key=place.__getitem__)),
         split,
+        lowered=given.lowered,
     )

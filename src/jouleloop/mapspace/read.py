@@ -221,6 +221,7 @@ class _Loops:
     capacity: int | None = None
     stated: Stated = ()
     by_default: tuple[str, ...] = ()
+    lowered: bool = False
 
     def finished(self) -> LoopConstraint:
         inner, outer = self.permutation or ((), ())
@@ -228,7 +229,8 @@ class _Loops:
         exact, most, least = dict(factors.exact), dict(factors.at_most), dict(factors.at_least)
         # Whose limits those are matters to what is maximized alone.
         given = self.by_default if self.maximize else ()
-        more = self.maximize, self.capacity, self.stated, given
+        lowered = self.lowered and (self.split is not None or bool(self.stated))  # it moves what a split parts
+        more = self.maximize, self.capacity, self.stated, given, lowered
         return LoopConstraint(exact, most, least, inner, outer, self.split, *more)
 
 
@@ -343,6 +345,7 @@ def _one(
         _data_spaces(target, where, level, spaces, faults)
         return
     loops = level.spatial if kind == "spatial" else level.temporal
+    loops.lowered |= arch.front_end and kind == "spatial" and any(target is one for one in arch.constraints)
     if not arch.plain:
         target, stated = take_stated(target)
         loops.stated += stated
