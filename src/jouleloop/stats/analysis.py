@@ -1,7 +1,7 @@
 """From a table of energies to the tables of verdicts and fits: every sweep, architecture and response tested."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -93,21 +93,21 @@ class Tested:
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(default_factory=dict, repr=False)
 
 
-class Keep(Protocol):
-    """Keeps the tests of a sweep; what it finds need not be those that were made, but their rows."""
+class Place(Protocol):
+    """Where the tests of one sweep are kept; what it finds need not be those that were made, but their rows."""
 
-    def find(self, sweep: SweepDescription, rows: pd.DataFrame, /) -> Tested | None:
+    def find(self) -> Tested | None:
         """Return the tests of the same rows, if they were kept."""
 
-    def store(self, sweep: SweepDescription, rows: pd.DataFrame, tested: Tested, /) -> None:
-        """Keep the tests of some rows."""
+    def store(self, tested: Tested, /) -> None:
+        """Keep the tests."""
 
 
 def analyse_table(
     energies: pd.DataFrame,
     sweeps: Sequence[SweepDescription],
     options: StatisticsOptions | None = None,
-    keep: Keep | None = None,
+    place_of: Callable[[SweepDescription, pd.DataFrame], Place] | None = None,
 ) -> Analysis:
     """Test every response of every sweep and architecture in ``energies`` against the expected growth.
 
@@ -119,8 +119,8 @@ def analyse_table(
         The sweeps in it; sweeps that have no rows are an error, as are rows of other sweeps.
     options
         Margins, levels, responses.
-    keep
-        Where the tests of each sweep are looked for, and kept.
+    place_of
+        Returns where the tests of a sweep with its rows are looked for, and kept.
 
     Raises
     ------
@@ -135,11 +135,12 @@ def analyse_table(
     found = []
     for name, rows in energies.groupby("sweep", sort=True):
         sweep = described[str(name)]
-        part = keep.find(sweep, rows) if keep else None
+        place = place_of(sweep, rows) if place_of else None
+        part = place.find() if place else None
         if part is None:
             part = tested_sweep(rows, sweep, responses, options)
-            if keep:
-                keep.store(sweep, rows, part)
+            if place:
+                place.store(part)
         found.append(part)
     left_out = [row for part in found for row in part.left_out]
     omitted = pd.DataFrame(left_out, columns=_OMITTED)

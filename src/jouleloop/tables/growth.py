@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,29 +84,31 @@ def analyse(
     rows = rows_of(energies, sweeps)
     if theory is not None:
         rows = with_theory(rows, theory)
-    found = None if parts is None else _KeptTests(parts, options)
-    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options, found)
+    if parts is None:
+        return analyse_table(rows, [describe(sweep) for sweep in sweeps], options)
+
+    def place_of(sweep: SweepDescription, own: pd.DataFrame) -> _KeptTests:
+        content = content_digest(own.drop(columns="key", errors="ignore"))
+        inputs = [asdict(sweep), options.model_dump(mode="json"), content]
+        return _KeptTests(Kept(parts, f"growth-{sweep.name}", "jouleloop.stats.analysis", inputs))
+
+    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options, place_of)
 
 
+@dataclass(frozen=True)
 class _KeptTests:
-    """The tests of each sweep in a folder."""
+    """The tests of one sweep in a file."""
 
-    def __init__(self, folder: Path, options: StatisticsOptions) -> None:
-        self._folder, self._options = folder, options
+    file: Kept
 
-    def find(self, sweep: SweepDescription, rows: pd.DataFrame) -> "Tested | None":
+    def find(self) -> "Tested | None":
         """Return the tests of the same rows."""
-        table = self._place(sweep, rows).find()
+        table = self.file.find()
         return None if table is None else _tested(table)
 
-    def store(self, sweep: SweepDescription, rows: pd.DataFrame, tested: "Tested") -> None:
-        """Keep the tests of some rows."""
-        self._place(sweep, rows).store(_as_arrow(tested))
-
-    def _place(self, sweep: SweepDescription, rows: pd.DataFrame) -> Kept:
-        content = content_digest(rows.drop(columns="key", errors="ignore"))
-        inputs = [asdict(sweep), self._options.model_dump(mode="json"), content]
-        return Kept(self._folder, f"growth-{sweep.name}", "jouleloop.stats.analysis", inputs)
+    def store(self, tested: "Tested") -> None:
+        """Keep the tests."""
+        self.file.store(_as_arrow(tested))
 
 
 def _as_arrow(tested: "Tested") -> pa.Table:
