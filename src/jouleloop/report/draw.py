@@ -34,15 +34,12 @@ def draw(
 ) -> list[Path]:
     """Draw one figure into ``folder`` and return its files; none where there is nothing to draw.
 
+    Raises `InputError` where the run lacks a table, or the table what the figure shows.
+
     Parameters
     ----------
     anew
         Whether it is drawn though its files say that they show the same.
-
-    Raises
-    ------
-    InputError
-        Where the run lacks a table, or the table what the figure shows.
     """
     path = folder / kind.stem.format(**place)
     shown = _shown(kind, run, place)
@@ -84,15 +81,12 @@ def draw_all(
 
     Files that say that they show the same are left as they are.
 
+    Raises `InputError` as `draw`.
+
     Parameters
     ----------
     beside
         What else is to be done by the same processes.
-
-    Raises
-    ------
-    InputError
-        As `draw`.
     """
     groups: dict[str, list[tuple[FigureKind, Mapping[str, str]]]] = {}
     for kind in kinds:

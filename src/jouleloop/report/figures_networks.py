@@ -16,15 +16,12 @@ _WIDTH_IN, _HEIGHT_IN = 7.2, 3.4
 def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> ReportFigure:
     """Draw a stack for every layer of a network on one architecture: its energy times how often the network runs it.
 
+    Raises `InputError` for an unknown network or architecture, or a table that is none of networks.
+
     Parameters
     ----------
     networks
         The table of networks, see `jouleloop.tables.networks.network_table`.
-
-    Raises
-    ------
-    InputError
-        For an unknown network or architecture, or a table that is none of networks.
     """
     missing = [name for name in ("network", "architecture", "layer", "count", "status") if name not in networks]
     raise_all([Fault(f"the table of networks has no column {name!r}") for name in missing])

@@ -47,44 +47,31 @@ _OFFERS: Mapping[str, Callable[[Study], Sequence[str]]] = {
 
 @dataclass(frozen=True)
 class FigureKind:
-    """One kind of figure.
-
-    Attributes
-    ----------
-    name
-        As in rules, labels and commands.
-    stem
-        Its file below ``results/figures`` without ending; the words in braces say per what it is drawn, see `_OFFERS`.
-    needs
-        The tables it is drawn from.
-    draw
-        ``module:function`` below `jouleloop.report`; called with the `RunTables` and the words in braces by name.
-    caption
-        Question, unit, number of points and decision rule, for Snakemake's report; may name the words in braces,
-        ``layers``, ``margin`` and ``alpha``.
-    applies
-        Whether a sweep (or network) has it.
-    beyond
-        Whether it shows more than the rows of its sweep.
-    always
-        Whether the default run draws it; ``snakemake figures`` and `jouleloop figures` draw all.
-    folder
-        Whether its files are known only once it is drawn, since some places have nothing to draw: then its folder is
-        the target.
-    title
-        Heading in Snakemake's report, where the sweep or network is none.
-    """
+    """One kind of figure."""
 
     name: str
+    """As in rules, labels and commands."""
     stem: str
+    """Its file below ``results/figures`` without ending; the words in braces say per what it is drawn, see
+    `_OFFERS`."""
     needs: tuple[Layout, ...]
+    """The tables it is drawn from."""
     draw: str
+    """``module:function`` below `jouleloop.report`; called with the `RunTables` and the words in braces by name."""
     caption: str
+    """Question, unit, number of points and decision rule, for Snakemake's report; may name the words in braces,
+    ``layers``, ``margin`` and ``alpha``."""
     applies: Callable[[Study, Sweep], bool] = lambda _study, _sweep: True
+    """Whether a sweep (or network) has it."""
     beyond: bool = False
+    """Whether it shows more than the rows of its sweep."""
     always: bool = True
+    """Whether the default run draws it; ``snakemake figures`` and `jouleloop figures` draw all."""
     folder: bool = False
+    """Whether its files are known only once it is drawn, since some places have nothing to draw: then its folder is the
+    target."""
     title: str = ""
+    """Heading in Snakemake's report, where the sweep or network is none."""
 
     @property
     def per(self) -> tuple[str, ...]:

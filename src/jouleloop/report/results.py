@@ -23,6 +23,8 @@ def write_results(
 ) -> None:
     """Write tables, then figures and the page, beside the table of energies in ``folder``.
 
+    Raises `InputError` where a table is missing or cannot be made.
+
     Parameters
     ----------
     tables
@@ -33,11 +35,6 @@ def write_results(
         What the page shows where it is there; no page is written where it is empty.
     processes
         How many processes work at the same time.
-
-    Raises
-    ------
-    InputError
-        Where a table is missing or cannot be made.
     """
     with energies_in(study.unit):
         _write_results(study, folder, tables, figures, page, processes)

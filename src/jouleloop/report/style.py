@@ -79,21 +79,14 @@ _RC: Any = {
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A drawn figure with its caption and the text for those who cannot see it.
-
-    Attributes
-    ----------
-    name
-        File name without ending.
-    figure
-        The drawing.
-    caption
-        Question, unit, number of points and decision rule.
-    """
+    """A drawn figure with its caption and the text for those who cannot see it."""
 
     name: str
+    """File name without ending."""
     figure: Figure
+    """The drawing."""
     caption: str
+    """Question, unit, number of points and decision rule."""
 
 
 @contextmanager
@@ -243,15 +236,12 @@ def save_figure(
 
     The files hold no date and no random identifier: the same figure gives the same bytes.
 
+    Raises `InputError` for an unknown format or a folder that cannot be written.
+
     Parameters
     ----------
     shown
         What tells the figure from others, to be found in its files.
-
-    Raises
-    ------
-    InputError
-        For an unknown format or a folder that cannot be written.
     """
     wrong = [name for name in formats if name not in FORMATS]
     if wrong:

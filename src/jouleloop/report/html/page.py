@@ -58,10 +58,7 @@ class Library:
 def charting_library() -> Library:
     """Return plotly.js as the installed package plotly ships it.
 
-    Raises
-    ------
-    EngineError
-        Where the package is not installed.
+    Raises `EngineError` where the package is not installed.
     """
     # The package itself is slow to import and is not needed.
     found = importlib.util.find_spec("plotly")
@@ -76,12 +73,8 @@ def charting_library() -> Library:
 def report_page(tables: ReportTables, output: Path, limits: Limits | None = None) -> str:
     """Return the report as one HTML text of at most `MOST_BYTES` bytes; links are relative to ``output``.
 
-    Raises
-    ------
-    EngineError
-        Where the charting library is not installed.
-    InputError
-        Where even a page with few points is too large.
+    Raises `EngineError` where the charting library is not installed; `InputError` where even a page with few points is
+    too large.
     """
     with energies_in(unit_of(tables.energies["energy_table"].dropna())):
         return _report_page(tables, output, limits or Limits())
