@@ -19,12 +19,14 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path as Outline
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
 from jouleloop.stats.regression import FloatArray
+from jouleloop.units import PJ, energy_unit, said
 
 # Okabe and Ito's palette: distinguishable with every common colour vision, and by lightness in grey print.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -144,7 +146,8 @@ def response_axis(axis: Axis, unit: str, label: str, largest: float) -> None:
 
     The plotted values stay in picojoules or words; only the tick labels are divided.
     """
-    if unit != "pJ":
+    unit = energy_unit() if unit == PJ else unit
+    if unit != PJ:
         size_axis(axis, label, largest, unit=unit)
         return
     exponent = min(max(thousands(largest * 1e-12), -12), 3)
@@ -243,13 +246,16 @@ def save_figure(
     wrong = [name for name in formats if name not in FORMATS]
     if wrong:
         raise InputError(Fault("unknown figure format", value=wrong[0], allowed=", ".join(FORMATS)))
+    caption = said(figure.caption)
+    for text in figure.figure.findobj(Text):
+        text.set_text(said(text.get_text()))
     metadata: dict[str, dict[str, Any]] = {
-        "png": {"Software": None, "Title": figure.name, "Description": figure.caption, "Comment": shown or None},
+        "png": {"Software": None, "Title": figure.name, "Description": caption, "Comment": shown or None},
         "svg": {
             "Date": None,
             "Creator": None,
             "Title": figure.name,
-            "Description": figure.caption,
+            "Description": caption,
             "Identifier": shown or None,
         },
         "pdf": {
