@@ -19,12 +19,14 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path as Outline
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
 from jouleloop.stats.regression import FloatArray
+from jouleloop.units import PJ, energy_unit, said
 
 # Okabe and Ito's palette: distinguishable with every common colour vision, and by lightness in grey print.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -79,21 +81,14 @@ _RC: Any = {
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A drawn figure with its caption and the text for those who cannot see it.
-
-    Attributes
-    ----------
-    name
-        File name without ending.
-    figure
-        The drawing.
-    caption
-        Question, unit, number of points and decision rule.
-    """
+    """A drawn figure with its caption and the text for those who cannot see it."""
 
     name: str
+    """File name without ending."""
     figure: Figure
+    """The drawing."""
     caption: str
+    """Question, unit, number of points and decision rule."""
 
 
 @contextmanager
@@ -153,7 +148,8 @@ def response_axis(axis: Axis, unit: str, label: str, largest: float) -> None:
 
     The plotted values stay in picojoules or words; only the tick labels are divided.
     """
-    if unit != "pJ":
+    unit = energy_unit() if unit == PJ else unit
+    if unit != PJ:
         size_axis(axis, label, largest, unit=unit)
         return
     exponent = min(max(thousands(largest * 1e-12), -12), 3)
@@ -242,26 +238,26 @@ def save_figure(
 
     The files hold no date and no random identifier: the same figure gives the same bytes.
 
+    Raises `InputError` for an unknown format or a folder that cannot be written.
+
     Parameters
     ----------
     shown
         What tells the figure from others, to be found in its files.
-
-    Raises
-    ------
-    InputError
-        For an unknown format or a folder that cannot be written.
     """
     wrong = [name for name in formats if name not in FORMATS]
     if wrong:
         raise InputError(Fault("unknown figure format", value=wrong[0], allowed=", ".join(FORMATS)))
+    caption = said(figure.caption)
+    for text in figure.figure.findobj(Text):
+        text.set_text(said(text.get_text()))
     metadata: dict[str, dict[str, Any]] = {
-        "png": {"Software": None, "Title": figure.name, "Description": figure.caption, "Comment": shown or None},
+        "png": {"Software": None, "Title": figure.name, "Description": caption, "Comment": shown or None},
         "svg": {
             "Date": None,
             "Creator": None,
             "Title": figure.name,
-            "Description": figure.caption,
+            "Description": caption,
             "Identifier": shown or None,
         },
         "pdf": {
