@@ -23,6 +23,7 @@ from jouleloop.tables.layouts import (
     THEORY_RATIO,
 )
 from jouleloop.tables.transformers import has_parts
+from jouleloop.units import PJ
 from jouleloop.workload.sweep import Sweep
 
 if TYPE_CHECKING:  # they import statistics and matplotlib
@@ -31,6 +32,9 @@ if TYPE_CHECKING:  # they import statistics and matplotlib
 
 FIGURE4_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
 FIGURE4_ARCHITECTURES = ("simba", "eyeriss")
+
+#: Tables that compare with energies in joules.
+_IN_JOULES = {PUBLISHED, THEORY_CONV_ENERGY}
 
 #: What a figure's file name may say, and what a study has of it.
 _OFFERS: Mapping[str, Callable[[Study], Sequence[str]]] = {
@@ -83,6 +87,8 @@ class FigureKind:
         """Return the sweeps or networks that have it; one empty name where the study itself does."""
         if self.subject is None:
             return [""] if any(self.applies(study, sweep) for sweep in study.sweeps) else []
+        if study.unit != PJ and not _IN_JOULES.isdisjoint(self.needs):
+            return []
         by_name = {sweep.name: sweep for sweep in (*study.sweeps, *study.architecture_sweeps)}
         return [name for name in _OFFERS[self.subject](study) if self.applies(study, by_name[name])]
 
@@ -140,7 +146,7 @@ def _in_figure4(study: Study, sweep: Sweep) -> bool:
 def is_published(study: Study, sweep: Sweep) -> bool:
     """Whether a sweep of the project has published energies on an architecture of the study."""
     inside = f"/{LAYERS.name}/" in f"/{sweep.source}"
-    return inside and bool(set(dict(sweep.published)) & set(study.config.architectures))
+    return study.unit == PJ and inside and bool(set(dict(sweep.published)) & set(study.config.architectures))
 
 
 _RULE = (

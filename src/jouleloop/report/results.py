@@ -9,6 +9,7 @@ from jouleloop.report.registry import FIGURES
 from jouleloop.report.run_tables import RunTables
 from jouleloop.study.forked import run_forked
 from jouleloop.tables.derived import Derived
+from jouleloop.units import energies_in
 
 
 def write_results(
@@ -35,6 +36,18 @@ def write_results(
     processes
         How many processes work at the same time.
     """
+    with energies_in(study.unit):
+        _write_results(study, folder, tables, figures, page, processes)
+
+
+def _write_results(
+    study: Study,
+    folder: Path,
+    tables: Collection[str],
+    figures: Collection[str],
+    page: Collection[str],
+    processes: int,
+) -> None:
     # Each process reads what it needs; what draws is imported while they are at work.
     drawing = "jouleloop.report.study_figures"
     run_forked(Derived(study, folder).tasks(tables), processes, lambda: import_module(drawing))

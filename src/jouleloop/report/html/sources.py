@@ -19,6 +19,7 @@ from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.table import TABLE_VERSION, check_table
 from jouleloop.study.provenance import file_hash
 from jouleloop.tables.layouts import ENERGIES, LAW_POINTS, LAWS, NETWORKS, PUBLISHED, SEARCH_NOISE, THEORY_RATIO
+from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.sweep import Sweep
 
 ANALYSIS = (VERDICTS, FITS, RESIDUALS, LEFT_OUT)
@@ -111,7 +112,8 @@ def read_tables(
         present = []
         analysis = {layout.file: pd.DataFrame(columns=[one.name for one in layout.columns]) for layout in ANALYSIS}
     elif again or not present:
-        analysis = _analysed(energies, sweeps, options, source)
+        with energies_in(unit_of(energies["energy_table"].dropna())):
+            analysis = _analysed(energies, sweeps, options, source)
     elif len(present) < len(ANALYSIS):
         lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
         raise_all([Fault("no such file: has the run finished?", path) for path in lacking])
