@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from jouleloop.model.symbolic import Symbol
 from jouleloop.stats.laws import Growing, LawPoint, Monomial, Terms
+from jouleloop.units import energy_unit
 
 _FC_NAMES = {"C": "n", "M": "m"}
 
@@ -32,14 +33,14 @@ def monomial_name(monomial: Monomial, *, fc: bool) -> str:
 
 
 def polynomial_text(terms: Terms, *, fc: bool, digits: int = 6) -> str:
-    """Return a polynomial in pJ as a formula, such as ``E = 131.924 mn + 165.34 n + 146.553 m``."""
+    """Return a polynomial in the unit of energies as a formula, such as ``E = 131.924 mn + 165.34 n + 146.553 m``."""
     text = ""
     for monomial, coefficient in terms:
         value = float(coefficient)
         sign = (" - " if value < 0 else " + ") if text else ("-" if value < 0 else "")
         name = "" if not monomial else " " + monomial_name(monomial, fc=fc).replace("_", "·")
         text += f"{sign}{abs(value):.{digits}g}{name}"
-    return f"E = {text or '0'} pJ" if len(terms) < 2 else f"E = ({text}) pJ"
+    return f"E = {text or '0'} {energy_unit()}" if len(terms) < 2 else f"E = ({text}) {energy_unit()}"
 
 
 def fixed_product(symbols: Sequence[Symbol], size: str, growing: int) -> int:

@@ -17,27 +17,20 @@ from jouleloop.theory.layers import ConvLayer
 
 @dataclass(frozen=True)
 class Blocking:
-    """Sides of a block, in loop iterations (B of 001 §3.2).
-
-    Attributes
-    ----------
-    batch, in_channels, out_channels, out_width, out_height
-        b_N, b_cI, b_cO, b_wO and b_hO.
-    width_quotients, height_quotients
-        b_wF' and b_hF', over q = ⌊i_6/σ_w⌋ and ⌊i_7/σ_h⌋.
-    width_residues, height_residues
-        b_wF'' and b_hF'', over r = i_6 mod σ_w and i_7 mod σ_h.
-    """
+    """Sides of a block, in loop iterations (B of 001 §3.2)."""
 
     batch: int = 1
     in_channels: int = 1
     out_channels: int = 1
     out_width: int = 1
     out_height: int = 1
+    """b_N, b_cI, b_cO, b_wO and b_hO."""
     width_quotients: int = 1
     height_quotients: int = 1
+    """b_wF' and b_hF', over q = ⌊i_6/σ_w⌋ and ⌊i_7/σ_h⌋."""
     width_residues: int = 1
     height_residues: int = 1
+    """b_wF'' and b_hF'', over r = i_6 mod σ_w and i_7 mod σ_h."""
 
     def sides(self) -> tuple[int, ...]:
         """Return the nine sides in the order of the attributes."""
@@ -92,24 +85,17 @@ def tap_tiles(taps: int, stride: int, quotients: int, residues: int) -> tuple[tu
 
 @dataclass(frozen=True)
 class AxisTiles:
-    """One spatial axis cut into tiles of outputs and of taps.
-
-    Attributes
-    ----------
-    output_tiles, tap_tiles
-        How many tiles there are of each.
-    input_total
-        Input cells summed over all pairs of an output tile and a tap tile.
-    input_side, filter_side, output_side
-        Cells of the largest block: input, filter, output.
-    """
+    """One spatial axis cut into tiles of outputs and of taps."""
 
     output_tiles: int
     tap_tiles: int
+    """How many tiles there are of each."""
     input_total: int
+    """Input cells summed over all pairs of an output tile and a tap tile."""
     input_side: int
     filter_side: int
     output_side: int
+    """Cells of the largest block: input, filter, output."""
 
 
 def axis_tiles(outputs: int, taps: int, stride: int, side: int, quotients: int, residues: int) -> AxisTiles:
@@ -128,26 +114,18 @@ def axis_tiles(outputs: int, taps: int, stride: int, side: int, quotients: int, 
 
 @dataclass(frozen=True)
 class BlockedVolume:
-    """Exactly what a blocked schedule moves between slow and fast memory, and how much fast memory it needs.
-
-    Attributes
-    ----------
-    blocking, kept
-        The block and the array that stays in fast memory through the innermost loops.
-    loaded, stored
-        Elements moved by array.
-    words
-        Everything moved, in words.
-    block_words
-        Fast memory for the largest block of the three arrays together, in words.
-    """
+    """Exactly what a blocked schedule moves between slow and fast memory, and how much fast memory it needs."""
 
     blocking: Blocking
     kept: str
+    """The block and the array that stays in fast memory through the innermost loops."""
     loaded: Mapping[str, int]
     stored: Mapping[str, int]
+    """Elements moved by array."""
     words: Fraction
+    """Everything moved, in words."""
     block_words: Fraction
+    """Fast memory for the largest block of the three arrays together, in words."""
 
     def describe(self) -> str:
         """Return the block in the paper's symbols, the array kept, and the memory it takes."""

@@ -38,10 +38,7 @@ def best_blocking(layer: ConvLayer, precisions: Precisions, memory: float | Frac
     the volume only through its number of tiles, so the least side for each number of tiles suffices; cuts of a spatial
     axis that another cut beats in every number are dropped; and the last free side is the largest that fits.
 
-    Raises
-    ------
-    AssumptionError
-        Where M cannot hold one element of each array.
+    Raises `AssumptionError` where M cannot hold one element of each array.
     """
     size = memory_words(memory)
     if size < precisions.total:

@@ -69,6 +69,8 @@ def single_processor_bounds(
 ) -> tuple[Bound, ...]:
     """Return every term and variant of Theorem 2.1, the words moved between slow memory and M words of fast memory.
 
+    Raises `AssumptionError` where a filter is larger than stride × output, or M is not positive.
+
     Parameters
     ----------
     layer, precisions
@@ -82,11 +84,6 @@ def single_processor_bounds(
         The terms, then ``theorem_2_1_as_printed`` (printed footprint), ``theorem_2_1_exact_footprint`` and
         ``single_processor_lower_bound`` (exact footprint and a third term valid for every stride). The note of a
         maximum names the active term.
-
-    Raises
-    ------
-    AssumptionError
-        Where a filter is larger than stride × output, or M is not positive.
 
     Notes
     -----
@@ -159,10 +156,7 @@ def parallel_bounds(
 ) -> tuple[Bound, ...]:
     """Return Theorems 2.2 and 2.3: words that some one of P processors with M words each must communicate.
 
-    Raises
-    ------
-    AssumptionError
-        Where a filter is larger than stride × output, M is not positive or P < 1.
+    Raises `AssumptionError` where a filter is larger than stride × output, M is not positive or P < 1.
     """
     require_small_filter(layer)
     size, count = memory_words(memory), processor_count(processors)

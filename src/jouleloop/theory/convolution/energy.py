@@ -43,12 +43,7 @@ def layer_of_maps(
 ) -> ConvLayer:
     """Return a layer by the model's sizes: C, M, R, S, P, Q, the stride on both axes, and one input map in DRAM.
 
-    Raises
-    ------
-    InputError
-        Where a size is not positive.
-    AssumptionError
-        Where a window sees no word of the input.
+    Raises `InputError` where a size is not positive; `AssumptionError` where a window sees no word of the input.
     """
     try:
         layer = ConvLayer(
@@ -116,10 +111,7 @@ def maps_in_buffer(layer: ConvLayer, dataflow: str, buffer_words: int | None) ->
     β >= k·(H·W + R·S) + 1, k input maps with a kernel each, one output word (and one bias). None stands for one map,
     the dataflow of the model.
 
-    Raises
-    ------
-    AssumptionError
-        If not even one map fits.
+    Raises `AssumptionError` if not even one map fits.
     """
     kept, total, spare = _needs(layer, dataflow)
     if buffer_words is None:
@@ -197,10 +189,7 @@ def lower_bound_words(layer: ConvLayer, buffer_words: int) -> int:
     every stay of an output that gains a MAC ends with a write. So input reads + output writes are at least
     ⌈MACs/(β - 1)⌉, and every weight is read at least once.
 
-    Raises
-    ------
-    AssumptionError
-        If β < 3: an input, a weight and an output must be in Buffer together.
+    Raises `AssumptionError` if β < 3: an input, a weight and an output must be in Buffer together.
     """
     if buffer_words < 3:
         raise AssumptionError(
@@ -218,10 +207,7 @@ def lower_bound_words(layer: ConvLayer, buffer_words: int) -> int:
 def mac_pj(bits: int) -> Fraction:
     """Return C_b, the energy of one MAC in pJ (002 section 2).
 
-    Raises
-    ------
-    AssumptionError
-        If C_b is not given in the paper for this width.
+    Raises `AssumptionError` if C_b is not given in the paper for this width.
     """
     if bits not in MAC_PJ:
         widths = ", ".join(map(str, sorted(MAC_PJ)))
@@ -232,17 +218,14 @@ def mac_pj(bits: int) -> Fraction:
 def conv_energy_bounds(layer: ConvLayer, *, bits: int = 16, buffer_words: int | None = None) -> tuple[Bound, ...]:
     """Return both dataflows, the lower bounds and the computation energy of one layer.
 
+    Raises `AssumptionError` if ``bits`` or β are too small; a dataflow whose maps do not fit has no value and says so.
+
     Parameters
     ----------
     bits
         Width b of a word; the data energy is b times the words moved.
     buffer_words
         β; None for a Buffer that keeps exactly one map.
-
-    Raises
-    ------
-    AssumptionError
-        If ``bits`` or β are too small; a dataflow whose maps do not fit has no value and says so.
     """
     faults = []
     if bits < 1:

@@ -27,10 +27,8 @@ def _in_range(words: Fraction) -> bool:
 class Precisions:
     """Words of 32 bits per element, p_I, p_F and p_O of 001 §2.1; exact fractions such as 1/4 for 8 bits.
 
-    Raises
-    ------
-    AssumptionError
-        Where a precision is not positive: 001 §2.1 measures every array in a positive number of words.
+    Raises `AssumptionError` where a precision is not positive: 001 §2.1 measures every array in a positive number of
+    words.
     """
 
     input: Fraction = Fraction(1)
@@ -167,10 +165,7 @@ def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> Con
 
     Sizes go by the fields of `ConvLayer`, None where not given.
 
-    Raises
-    ------
-    InputError
-        Where the name is unknown, or without a name where a size other than a stride is missing.
+    Raises `InputError` where the name is unknown, or without a name where a size other than a stride is missing.
     """
     given: dict[str, Any] = {field: size for field, size in sizes.items() if size is not None}
     if name is not None:

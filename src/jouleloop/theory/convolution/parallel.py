@@ -40,24 +40,16 @@ PARALLEL_ALGORITHMS = ("blocking", "im2col", "winograd", "fft")
 
 @dataclass(frozen=True)
 class GridVolume:
-    """What the busiest processor of a grid receives and holds.
-
-    Attributes
-    ----------
-    grid
-        Processors along each of the seven loops, then along the independent copies of the problem.
-    processors
-        Processors in the grid.
-    received_words
-        Words from other processors: the block less the processor's even share of each array, and partial outputs.
-    held_words
-        Memory for the blocks of the three arrays, in words.
-    """
+    """What the busiest processor of a grid receives and holds."""
 
     grid: tuple[int, ...]
+    """Processors along each of the seven loops, then along the independent copies of the problem."""
     processors: int
+    """Processors in the grid."""
     received_words: Fraction
+    """Words from other processors: the block less the processor's even share of each array, and partial outputs."""
     held_words: Fraction
+    """Memory for the blocks of the three arrays, in words."""
 
 
 def grid_volume(

@@ -59,10 +59,7 @@ def execute_sliding(layer: ConvLayer, pieces: SlidingPieces) -> FastMemory:
 
     Every input and filter element is 1, so each output ends as c_I w_F; what is in slow memory afterwards shows it.
 
-    Raises
-    ------
-    AssumptionError
-        Where the layer has a height, or an element does not fit.
+    Raises `AssumptionError` where the layer has a height, or an element does not fit.
     """
     if layer.out_height > 1 or layer.filter_height > 1:
         raise AssumptionError(Fault("the sliding dataflow is one-dimensional", value=layer.out_height))

@@ -38,25 +38,16 @@ ALGORITHMS = (
 
 @dataclass(frozen=True)
 class AlgorithmVolume:
-    """Words moved by one algorithm, in parts that add up to the total.
-
-    Attributes
-    ----------
-    algorithm
-        One of `ALGORITHMS`.
-    parts
-        Words by step, such as ``input transform``.
-    source
-        Where the schedule is stated.
-    note
-        What a reader wants to know of it, such as the block.
-    """
+    """Words moved by one algorithm, in parts that add up to the total."""
 
     algorithm: str
+    """One of `ALGORITHMS`."""
     parts: Mapping[str, Fraction]
+    """Words by step, such as ``input transform``."""
     source: str
-
+    """Where the schedule is stated."""
     note: str = ""
+    """What a reader wants to know of it, such as the block."""
 
     @property
     def words(self) -> Fraction:
@@ -182,10 +173,7 @@ def fft_passes(points: int, memory: Fraction, precision: Fraction) -> int:
     A pass computes e = ⌊log₂(S − 1)⌋ of the log₂ ``points`` butterfly levels, where S complex values of 2 × precision
     words fit in memory (Savage, Theorem 11.5.4).
 
-    Raises
-    ------
-    AssumptionError
-        Where S < 3.
+    Raises `AssumptionError` where S < 3.
     """
     capacity = math.floor(memory / (2 * precision))
     if capacity < 3:

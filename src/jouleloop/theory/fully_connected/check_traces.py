@@ -90,10 +90,7 @@ def check_file(path: Path, outputs: range, few_groups: range = range(0), most_gr
 
     For m in ``few_groups`` only cases with m/(β − 1) <= ``most_groups`` are wanted.
 
-    Raises
-    ------
-    TraceError
-        Where a trace is damaged, missing, or proves too little.
+    Raises `TraceError` where a trace is damaged, missing, or proves too little.
     """
     wanted = {case for m in outputs for case in cases_left(m)}
     wanted |= {case for m in few_groups for case in cases_left(m) if m <= most_groups * (case[2] - 1)}

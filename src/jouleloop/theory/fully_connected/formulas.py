@@ -22,29 +22,18 @@ LARGEST_SIZE = 10**9
 class FcLayer:
     """A fully-connected layer and the Buffer it is computed in.
 
-    Attributes
-    ----------
-    inputs
-        n, the number of inputs.
-    outputs
-        m, the number of outputs.
-    buffer_words
-        β, the words of Buffer that hold inputs and outputs (the word for the weight not counted).
-    word_bits
-        b, the bits of a word.
-
-    Raises
-    ------
-    InputError
-        Where a size is no positive whole number, or larger than `LARGEST_SIZE`.
-    AssumptionError
-        Where β < 2: an input and an output could never meet.
+    Raises `InputError` where a size is no positive whole number, or larger than `LARGEST_SIZE`; `AssumptionError` where
+    β < 2: an input and an output could never meet.
     """
 
     inputs: int
+    """n, the number of inputs."""
     outputs: int
+    """m, the number of outputs."""
     buffer_words: int
+    """β, the words of Buffer that hold inputs and outputs (the word for the weight not counted)."""
     word_bits: int = 8
+    """b, the bits of a word."""
 
     def __post_init__(self) -> None:
         faults = [

@@ -12,30 +12,21 @@ from jouleloop.theory.highs import linprog
 
 @dataclass(frozen=True)
 class PartitionedProgram:
-    """The linear program of 002 section 5 and its dual, solved numerically.
-
-    Attributes
-    ----------
-    case
-        ``outputs`` where every output is read at least once (eq. (34), d <= 2β/3), ``inputs`` where every input is
-        (d >= 2β/3), ``both`` for the two constraints together, which the paper does not use.
-    closed_form
-        The bound on 2μ + ν of eq. (40) or (43); None for ``both``.
-    primal, dual
-        Optimal values found by HiGHS.
-    output_reads, input_reads
-        An optimal μ and ν.
-    multipliers
-        An optimal dual solution: φ of the pairs, then ψ of each read-once constraint.
-    """
+    """The linear program of 002 section 5 and its dual, solved numerically."""
 
     case: str
+    """``outputs`` where every output is read at least once (eq. (34), d <= 2β/3), ``inputs`` where every input is (d >=
+    2β/3), ``both`` for the two constraints together, which the paper does not use."""
     closed_form: Fraction | None
+    """The bound on 2μ + ν of eq. (40) or (43); None for ``both``."""
     primal: float
     dual: float
+    """Optimal values found by HiGHS."""
     output_reads: float
     input_reads: float
+    """An optimal μ and ν."""
     multipliers: tuple[float, ...]
+    """An optimal dual solution: φ of the pairs, then ψ of each read-once constraint."""
 
     @property
     def duality_gap(self) -> float:

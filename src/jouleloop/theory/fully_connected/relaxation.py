@@ -142,26 +142,18 @@ def cost_to_finish(
 
 @dataclass
 class CountRelaxation:
-    """The relaxed problem with its table of values found so far.
-
-    Attributes
-    ----------
-    anonymous
-        How many vertices have no identity; each read of one costs ``price``.
-    tracked
-        How many are tracked; each read of one costs ``price_tracked``.
-    buffer_words
-        β.
-    table_bits
-        The table has 2**table_bits places.
-    """
+    """The relaxed problem with its table of values found so far."""
 
     anonymous: int
+    """How many vertices have no identity; each read of one costs ``price``."""
     tracked: int
+    """How many are tracked; each read of one costs ``price_tracked``."""
     buffer_words: int
+    """β."""
     price: int
     price_tracked: int
     table_bits: int = _SMALLEST_TABLE_BITS
+    """The table has 2**table_bits places."""
     width: int = field(init=False)
 
     def __post_init__(self) -> None:

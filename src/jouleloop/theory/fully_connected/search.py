@@ -29,28 +29,19 @@ _UNREACHED = 30_000
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """What a search found.
-
-    Attributes
-    ----------
-    lower
-        No schedule costs less.
-    cost
-        The least cost, or None where it is above the limit or not known.
-    path
-        Reads of a cheapest schedule as (vertex read, vertex overwritten or -1); inputs are 0 … n−1, outputs n … n+m−1.
-        Where nothing is overwritten a finished vertex may still have to be. None where ``cost`` is None.
-    expanded
-        How many states were expanded.
-    complete
-        Whether everything up to the limit was searched.
-    """
+    """What a search found."""
 
     lower: int
+    """No schedule costs less."""
     cost: int | None
+    """The least cost, or None where it is above the limit or not known."""
     path: tuple[tuple[int, int], ...] | None
+    """Reads of a cheapest schedule as (vertex read, vertex overwritten or -1); inputs are 0 … n−1, outputs n … n+m−1.
+    Where nothing is overwritten a finished vertex may still have to be. None where ``cost`` is None."""
     expanded: int
+    """How many states were expanded."""
     complete: bool
+    """Whether everything up to the limit was searched."""
 
 
 @njit

@@ -26,28 +26,18 @@ PAPER_VENDOR_UTILIZATION = {"conv4": Fraction(99, 100), "conv5": Fraction(93, 10
 
 @dataclass(frozen=True)
 class TileFacts:
-    """One tile of one layer.
-
-    Attributes
-    ----------
-    tile
-        The tile.
-    rows
-        Buffer rows it allocates.
-    scratchpad_utilization, accumulator_utilization
-        Shares of the rows that a tile may use.
-    estimated_rows
-        The paper's estimated communication, in rows.
-    traffic
-        Words that cross, over the layer.
-    """
+    """One tile of one layer."""
 
     tile: ConvTile
     rows: TileRows
+    """Buffer rows it allocates."""
     scratchpad_utilization: Fraction
     accumulator_utilization: Fraction
+    """Shares of the rows that a tile may use."""
     estimated_rows: Fraction
+    """The paper's estimated communication, in rows."""
     traffic: TileTraffic
+    """Words that cross, over the layer."""
 
 
 @dataclass(frozen=True)

@@ -15,27 +15,16 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LargestTiles:
-    """All tiles of most operations whose words fit, and what their estimated communication would be.
-
-    Attributes
-    ----------
-    layer
-        The layer.
-    operations
-        Operations of each of the tiles.
-    tiles
-        The tiles.
-    ratios
-        Estimated communication over the vendor's, a number a tile.
-    fit_rows
-        Whether the tile fits the rows that Gemmini allocates too, a flag a tile.
-    """
+    """All tiles of most operations whose words fit, and what their estimated communication would be."""
 
     layer: ConvLayer
     operations: int
+    """Operations of each of the tiles."""
     tiles: tuple[ConvTile, ...]
     ratios: tuple[Fraction, ...]
+    """Estimated communication over the vendor's, a number a tile."""
     fit_rows: tuple[bool, ...]
+    """Whether the tile fits the rows that Gemmini allocates too, a flag a tile."""
 
 
 def largest_tiles(layer: ConvLayer, config: GemminiConfig | None = None) -> LargestTiles:

@@ -37,21 +37,13 @@ class Objective(StrEnum):
 
 @dataclass(frozen=True)
 class OptimalTile:
-    """A tile that no other beats.
-
-    Attributes
-    ----------
-    tile
-        The tile.
-    value
-        The objective: buffer rows (`Objective.ESTIMATE`) or words (`Objective.TRAFFIC`).
-    candidates
-        Tiles evaluated; all others are dominated by one of them.
-    """
+    """A tile that no other beats."""
 
     tile: ConvTile
     value: Fraction
+    """The objective: buffer rows (`Objective.ESTIMATE`) or words (`Objective.TRAFFIC`)."""
     candidates: int
+    """Tiles evaluated; all others are dominated by one of them."""
 
 
 def optimal_tile(
@@ -70,6 +62,8 @@ def optimal_tile(
     For the traffic only the number of tiles along each loop counts, so of all sides with the same number the shortest
     stands for all; input channels do not count, the longest that fits is returned.
 
+    Raises `AssumptionError` where no tile fits; `InputError` where the accumulator is too large to enumerate.
+
     Parameters
     ----------
     layer
@@ -80,13 +74,6 @@ def optimal_tile(
         What is minimised.
     whole_image
         Whether the output image must not be tiled (001 Section 5, for conv5).
-
-    Raises
-    ------
-    AssumptionError
-        Where no tile fits.
-    InputError
-        Where the accumulator is too large to enumerate.
     """
     checked(layer)
     config = config or GemminiConfig()

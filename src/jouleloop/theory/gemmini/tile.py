@@ -27,28 +27,19 @@ LARGEST_SIZE = 100_000
 
 @dataclass(frozen=True)
 class GemminiConfig:
-    """The buffers of a Gemmini chip; the defaults are the chip of 001 Section 5.
-
-    Attributes
-    ----------
-    array_side
-        Processing elements along one side of the square array, and words in a row of both buffers.
-    scratchpad_bytes
-        Holds inputs and weights.
-    accumulator_bytes
-        Holds partial sums.
-    input_bits, accumulator_bits
-        Word widths of the two buffers.
-    double_buffered
-        Whether only half of each buffer is there for a tile.
-    """
+    """The buffers of a Gemmini chip; the defaults are the chip of 001 Section 5."""
 
     array_side: int = 16
+    """Processing elements along one side of the square array, and words in a row of both buffers."""
     scratchpad_bytes: int = 256 * 1024
+    """Holds inputs and weights."""
     accumulator_bytes: int = 64 * 1024
+    """Holds partial sums."""
     input_bits: int = 8
     accumulator_bits: int = 32
+    """Word widths of the two buffers."""
     double_buffered: bool = True
+    """Whether only half of each buffer is there for a tile."""
 
     def __post_init__(self) -> None:
         raise_all(
@@ -170,10 +161,7 @@ def resnet50(batch: int = 1000) -> tuple[ConvLayer, ...]:
 def layer_from_text(text: str) -> ConvLayer:
     """Return the layer ``N=1,C=64,M=64,P=56,Q=56,R=3,S=3,stride=1``; what is left out is 1.
 
-    Raises
-    ------
-    AssumptionError
-        Where a name is unknown, a value no whole number or less than 1.
+    Raises `AssumptionError` where a name is unknown, a value no whole number or less than 1.
     """
     values: dict[str, int] = dict.fromkeys(_DIMENSIONS.values(), 1)
     faults = []

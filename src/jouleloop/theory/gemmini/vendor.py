@@ -22,10 +22,7 @@ def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTi
     Source: ``tiled_conv_auto`` of gemmini-rocc-tests (``include/gemmini.h``, commit 180c468), without pooling, dilation
     and transposition; restated, not copied.
 
-    Raises
-    ------
-    AssumptionError
-        Where not even a tile of one operation fits.
+    Raises `AssumptionError` where not even a tile of one operation fits.
     """
     config = config or GemminiConfig()
     sides = list(loop_sizes(layer))

@@ -49,11 +49,8 @@ def build_layer(
 ) -> ConvLayer:
     """Return the layer that the options describe: a convolution with ``--filter``, else fully connected.
 
-    Raises
-    ------
-    InputError
-        If neither or both of ``--filter`` and ``--batch`` are given, or a fully-connected layer gets a stride or
-        padding.
+    Raises `InputError` if neither or both of ``--filter`` and ``--batch`` are given, or a fully-connected layer gets a
+    stride or padding.
     """
     if filter_width is not None and batch is None:
         return conv_layer(input_width, input_depth, output_depth, filter_width, stride, padding)

@@ -55,12 +55,7 @@ def run_checked(
     Parameters are those of `run_conv` and `run_fc`; ``stack`` of None means 1 (Algorithms 1-3) or D_O (4-5), and
     ``seed`` draws the data.
 
-    Raises
-    ------
-    InputError
-        If the layer has more MACs than `MAX_MACS`.
-    AssumptionError
-        As `run_conv` and `run_fc`.
+    Raises `InputError` if the layer has more MACs than `MAX_MACS`; `AssumptionError` as `run_conv` and `run_fc`.
     """
     check_algorithm(algorithm, layer)
     if algorithm != 3 and variant != "blocked":

@@ -31,6 +31,9 @@ def run_conv(
 ) -> ManticoreRun:
     """Execute Algorithm 1, 2 or 3 and count what it moves.
 
+    Raises `AssumptionError` if the stack is outside 1…D_O, or the schedule deadlocks (the printed variant of Algorithm
+    3 does).
+
     Parameters
     ----------
     inputs, filters
@@ -54,11 +57,6 @@ def run_conv(
     -------
     ManticoreRun
         ``outputs`` of shape (D_O, W_O, W_O).
-
-    Raises
-    ------
-    AssumptionError
-        If the stack is outside 1…D_O, or the schedule deadlocks (the printed variant of Algorithm 3 does).
     """
     check_algorithm(algorithm, layer)
     check_stack(stack, algorithm, layer)

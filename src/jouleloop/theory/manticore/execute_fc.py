@@ -23,6 +23,8 @@ def run_fc(
 ) -> ManticoreRun:
     """Execute Algorithm 4 or 5 and count what it moves.
 
+    Raises `AssumptionError` if the stack is outside 1…D_O.
+
     Parameters
     ----------
     inputs, filters
@@ -40,11 +42,6 @@ def run_fc(
     -------
     ManticoreRun
         ``outputs`` of shape (D_O, B).
-
-    Raises
-    ------
-    AssumptionError
-        If the stack is outside 1…D_O.
     """
     size = layer.out_channels if stack is None else stack
     check_algorithm(algorithm, layer)

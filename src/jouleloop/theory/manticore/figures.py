@@ -32,10 +32,7 @@ MAX_DRAWN_EVENTS = 20_000
 def draw_schedule(events: Sequence[Event], title: str) -> Figure:
     """Draw the schedule: clusters down, rounds across, coloured by where the words come from.
 
-    Raises
-    ------
-    InputError
-        If there are too many events to draw.
+    Raises `InputError` if there are too many events to draw.
     """
     cells = schedule_cells(events)
     if len(cells) > MAX_DRAWN_EVENTS:

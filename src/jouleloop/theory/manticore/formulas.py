@@ -23,23 +23,16 @@ from jouleloop.theory.manticore.memory import (
 
 @dataclass(frozen=True)
 class Traffic:
-    """Words that all clusters together move, and the multiply-accumulates (MACs) they do.
-
-    Attributes
-    ----------
-    input_words_loaded, filter_words_loaded, output_words_stored
-        Between main memory and the clusters.
-    words_exchanged
-        From cluster to cluster.
-    macs
-        Multiply-accumulates; products with a padding zero count, as they do in ``Conv()``.
-    """
+    """Words that all clusters together move, and the multiply-accumulates (MACs) they do."""
 
     input_words_loaded: int
     filter_words_loaded: int
     output_words_stored: int
+    """Between main memory and the clusters."""
     words_exchanged: int
+    """From cluster to cluster."""
     macs: int
+    """Multiply-accumulates; products with a padding zero count, as they do in ``Conv()``."""
 
     @property
     def words_loaded(self) -> int:
@@ -187,6 +180,9 @@ def manticore_bounds(
 ) -> tuple[Bound, ...]:
     """Return everything that paper 003 states about one algorithm on one layer, as bounds with their assumptions.
 
+    Raises `InputError` or `AssumptionError` if the algorithm does not compute that kind of layer, or the stack is
+    outside 1…D_O or does not fit at all.
+
     Parameters
     ----------
     layer
@@ -195,11 +191,6 @@ def manticore_bounds(
         Δ_O; the largest that fits where it is not given.
     word_bytes
         4 for single, 8 for double precision.
-
-    Raises
-    ------
-    InputError, AssumptionError
-        If the algorithm does not compute that kind of layer, or the stack is outside 1…D_O or does not fit at all.
     """
     check_algorithm(algorithm, layer)
     check_word_bytes(word_bytes)

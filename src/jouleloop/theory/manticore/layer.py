@@ -24,25 +24,18 @@ def is_int(value: object) -> bool:
 
 @dataclass(frozen=True)
 class Machine:
-    """One Manticore chiplet: a tree of clusters, each with its local memory and a DMA engine (003 section 1).
-
-    Attributes
-    ----------
-    clusters_per_l1, l1_per_l2, l2_per_l3, l3_per_chiplet
-        Fan-outs of the tree: clusters in an L1 quadrant and so on upwards.
-    local_memory_bytes
-        Scratchpad of one cluster.
-    round_trip_cycles, dma_width_bytes
-        Latency to main memory and back, and the width of the DMA network; their product is in flight at a time.
-    """
+    """One Manticore chiplet: a tree of clusters, each with its local memory and a DMA engine (003 section 1)."""
 
     clusters_per_l1: int = 4
     l1_per_l2: int = 4
     l2_per_l3: int = 4
     l3_per_chiplet: int = 2
+    """Fan-outs of the tree: clusters in an L1 quadrant and so on upwards."""
     local_memory_bytes: int = 128 * 1024
+    """Scratchpad of one cluster."""
     round_trip_cycles: int = 256
     dma_width_bytes: int = 64
+    """Latency to main memory and back, and the width of the DMA network; their product is in flight at a time."""
 
     def __post_init__(self) -> None:
         raise_all(_positive(((f.name, getattr(self, f.name)) for f in fields(self)), "machine"))
@@ -88,12 +81,8 @@ def conv_layer(
 
     Padding is zeros on each side of each spatial axis and is never stored or moved.
 
-    Raises
-    ------
-    InputError
-        If a size is not positive.
-    AssumptionError
-        If the filter is wider than the padded input or W_O = (W_I + 2P - F)/S + 1 is not whole.
+    Raises `InputError` if a size is not positive; `AssumptionError` if the filter is wider than the padded input or W_O
+    = (W_I + 2P - F)/S + 1 is not whole.
     """
     sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth,
              "filter_width": filter_width, "stride": stride}  # fmt: skip

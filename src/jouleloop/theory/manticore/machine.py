@@ -27,59 +27,41 @@ Process = Generator[Wait, None, None]
 
 @dataclass(frozen=True)
 class Event:
-    """One action of one cluster.
-
-    Attributes
-    ----------
-    round
-        Logical time: in one round every cluster runs up to its next wait.
-    cluster, action
-        Who; and what: ``load``, ``receive``, ``compute``, ``store`` or ``reduce``.
-    operand
-        Which slice or stack, such as ``I[3]``.
-    words
-        Words moved, or MACs done by ``compute``.
-    source
-        The cluster the words come from; None for main memory.
-    """
+    """One action of one cluster."""
 
     round: int
+    """Logical time: in one round every cluster runs up to its next wait."""
     cluster: int
     action: str
+    """Who; and what: ``load``, ``receive``, ``compute``, ``store`` or ``reduce``."""
     operand: str
+    """Which slice or stack, such as ``I[3]``."""
     words: int
+    """Words moved, or MACs done by ``compute``."""
     source: int | None = None
+    """The cluster the words come from; None for main memory."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What one execution counted.
-
-    Attributes
-    ----------
-    input_words_loaded, filter_words_loaded, output_words_stored
-        Between main memory and the clusters.
-    words_exchanged, words_by_network
-        From cluster to cluster, in all and over each network of the tree.
-    macs, padding_macs
-        Multiply-accumulates in all, and those of them whose input is a padding zero.
-    peak_local_words
-        The most that any one cluster held at a time.
-    tasks, busy_clusters, rounds
-        Parallel tasks run, clusters that ran any, and logical time taken.
-    """
+    """What one execution counted."""
 
     input_words_loaded: int
     filter_words_loaded: int
     output_words_stored: int
+    """Between main memory and the clusters."""
     words_exchanged: int
     words_by_network: Mapping[str, int]
+    """From cluster to cluster, in all and over each network of the tree."""
     macs: int
     padding_macs: int
+    """Multiply-accumulates in all, and those of them whose input is a padding zero."""
     peak_local_words: int
+    """The most that any one cluster held at a time."""
     tasks: int
     busy_clusters: int
     rounds: int
+    """Parallel tasks run, clusters that ran any, and logical time taken."""
 
     @property
     def words_loaded(self) -> int:
@@ -197,10 +179,7 @@ class Chip:
     def run(self, processes: Mapping[int, Process], seed: int | None = None) -> None:
         """Run one process a cluster until all end; ``seed`` shuffles who goes first in every round.
 
-        Raises
-        ------
-        AssumptionError
-            If no process can go on: the schedule deadlocks. The message names who waits for what.
+        Raises `AssumptionError` if no process can go on: the schedule deadlocks. The message names who waits for what.
         """
         order = list(processes)
         shuffler = None if seed is None else random.Random(seed)  # noqa: S311 - a schedule, not a secret

@@ -45,32 +45,22 @@ def prefetching_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int
 
 @dataclass(frozen=True)
 class StackLimit:
-    """The largest stack Δ_O of output depth slices that a cluster holds, and how it was derived.
-
-    Attributes
-    ----------
-    slices
-        Largest Δ_O by the paper's accounting: what the reserved buffers leave, divided by one output slice.
-    slices_that_fit
-        The same when a buffer also grows to hold what is resident while fetching ahead; never more than ``slices``.
-    input_buffer_bytes, filter_buffer_bytes, lent_slice_bytes
-        What is reserved: latency x width for each stream, and the slice lent to a neighbour in Algorithm 3.
-    free_bytes
-        Local memory left for the stack.
-    slice_bytes
-        One output depth slice (of the whole batch in a fully-connected layer).
-    buffers_hold_the_slices
-        Whether each DMA buffer is large enough for the slices resident in it; the paper assumes so tacitly.
-    """
+    """The largest stack Δ_O of output depth slices that a cluster holds, and how it was derived."""
 
     slices: int
+    """Largest Δ_O by the paper's accounting: what the reserved buffers leave, divided by one output slice."""
     slices_that_fit: int
+    """The same when a buffer also grows to hold what is resident while fetching ahead; never more than ``slices``."""
     input_buffer_bytes: int
     filter_buffer_bytes: int
     lent_slice_bytes: int
+    """What is reserved: latency x width for each stream, and the slice lent to a neighbour in Algorithm 3."""
     free_bytes: int
+    """Local memory left for the stack."""
     slice_bytes: int
+    """One output depth slice (of the whole batch in a fully-connected layer)."""
     buffers_hold_the_slices: bool
+    """Whether each DMA buffer is large enough for the slices resident in it; the paper assumes so tacitly."""
 
 
 def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> StackLimit:
@@ -80,10 +70,7 @@ def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Mach
     to lend, and gives the rest to the stack. For Algorithm 1, which holds one output slice, the limit is how many would
     fit; for Algorithm 4 it is the largest D_O.
 
-    Raises
-    ------
-    AssumptionError
-        If the buffers alone exceed the local memory.
+    Raises `AssumptionError` if the buffers alone exceed the local memory.
     """
     check_algorithm(algorithm, layer)
     check_word_bytes(word_bytes)
@@ -124,10 +111,7 @@ def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Mach
 def default_stack(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> int:
     """Return the stack that an algorithm uses where none is asked for: the largest that fits, at most D_O.
 
-    Raises
-    ------
-    AssumptionError
-        If not even one output depth slice fits beside the buffers.
+    Raises `AssumptionError` if not even one output depth slice fits beside the buffers.
     """
     limit = stack_limit(layer, algorithm, word_bytes, machine)
     if algorithm in (1, 4):
