@@ -89,7 +89,8 @@ def ratio(over: Exact, under: Exact) -> Exact:
 def _divided(terms: Mapping[int, Exact], by: Mapping[int, Exact]) -> dict[int, Exact] | None:
     """Return the quotient of two polynomials, if it is one: the highest term of what is left goes first."""
     high, low = max(by), min(by)
-    left, quotient = dict(terms), {}
+    left = dict(terms)
+    quotient: dict[int, Exact] = {}
     least = min(terms, default=0) - low
     while left:
         at = max(left)
