@@ -8,7 +8,7 @@ cell is text, a number or nothing.
 import hashlib
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,9 +20,11 @@ from jouleloop.files import replacing
 from jouleloop.layouts import Column, Kind, Layout
 from jouleloop.names import plain_cell, safe_cell
 from jouleloop.parquet import read_sealed, write_sealed
+from jouleloop.units import WORDS, energies_in, read, written
 
 _VERSION = b"table_version"
 _PROVENANCE = b"provenance"
+_RESPONSE = "response"
 _TRUTH = {"True": True, "False": False, "": None}
 
 
@@ -45,7 +47,8 @@ def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: M
 
 def _as_arrow(table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None) -> pa.Table:
     typed = pd.DataFrame({name: _typed(table[name], _defined(layout, str(name)).kind) for name in table.columns})
-    arrow = pa.Table.from_pandas(typed.set_axis(table.columns, axis="columns"), preserve_index=False)
+    named = _renamed(typed.set_axis(table.columns, axis="columns"), written)
+    arrow = pa.Table.from_pandas(named, preserve_index=False)
     extra = {
         _VERSION: str(table.attrs.get("table_version", "")).encode(),
         _PROVENANCE: json.dumps(dict(provenance or {}), sort_keys=True).encode(),
@@ -97,6 +100,7 @@ def _write_csv(path: Path, table: pd.DataFrame, layout: Layout, **options: Any) 
             cells = safe[name].unique()
             if not all(isinstance(cell, str) and safe_cell(cell) == cell for cell in cells):
                 safe[name] = safe[name].map(safe_cell)
+    safe = _renamed(safe, written)
     safe.columns = pd.Index([safe_cell(str(name)) for name in safe.columns])
     safe.to_csv(path, index=False, lineterminator="\n", **options)
 
@@ -126,12 +130,13 @@ def read_table(
 def _read_parquet(path: Path, where: Mapping[str, Collection[str]]) -> tuple[pd.DataFrame, dict[str, Any]]:
     if not path.exists():
         raise InputError(Fault("no such file: has the run finished?", str(path)))
-    arrow = read_sealed(path, where)
+    # Only the file tells by which of its names a response is known there.
+    arrow = read_sealed(path, {name: {*values, *_written_either_way(values)} for name, values in where.items()})
     metadata = arrow.schema.metadata or {}
     try:
         version = metadata.get(_VERSION, b"").decode()
         provenance = json.loads(metadata.get(_PROVENANCE, b"{}"))
-        table: pd.DataFrame = arrow.to_pandas()
+        table: pd.DataFrame = _renamed(arrow.to_pandas(), read)
     except Exception as error:  # a table that this package did not write may say anything of its columns
         raise InputError(Fault(f"not a table of results: {error}", str(path))) from error
     if version:
@@ -143,6 +148,7 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     try:
         cells = pd.read_csv(path, dtype=str, keep_default_na=False)
         cells.columns = pd.Index([str(plain_cell(name)) for name in cells.columns])
+        cells = _renamed(cells, read)
         found = {}
         for name in cells.columns:
             column = layout.column(str(name))
@@ -152,6 +158,21 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     except (OSError, ValueError, ArithmeticError, LookupError, TypeError) as error:
         raise InputError(Fault(f"not a CSV table: {error}", str(path))) from error
     return pd.DataFrame(found, columns=cells.columns)
+
+
+def _renamed(table: pd.DataFrame, named: Callable[[str], str]) -> pd.DataFrame:
+    """Return ``table`` with other names of energies: of its columns, and of the responses that its rows are about."""
+    names = {name: named(name) for name in map(str, table.columns)}
+    if _RESPONSE in table:
+        known = {name: named(str(name)) for name in table[_RESPONSE].unique()}
+        if any(name != other for name, other in known.items()):
+            table = table.assign(**{_RESPONSE: table[_RESPONSE].map(known)})
+    return table if all(name == other for name, other in names.items()) else table.rename(columns=names)
+
+
+def _written_either_way(names: Iterable[str]) -> list[str]:
+    with energies_in(WORDS):
+        return [written(name) for name in names]
 
 
 def content_digest(table: pd.DataFrame) -> str:

@@ -41,6 +41,7 @@ from jouleloop.tables.layouts import (
     THEORY_CONV_ENERGY,
     THEORY_RATIO,
 )
+from jouleloop.units import PJ, energies_in, said
 from jouleloop.workload.sweep import Sweep
 
 RESULTS = "results"
@@ -202,12 +203,13 @@ class Workflow:
         """The tables that a run makes of the table of energies."""
         study = self.study
         tested = (FITS, VERDICTS, RESIDUALS, LEFT_OUT, LAWS, LAW_POINTS, LAW_TERMS) if study.tested else ()
+        compared = study.unit == PJ and any(sweep.kind == "conv" for sweep in study.tested)
         bounded = bool(study.tested) or any(THEORY_RATIO in kind.needs for kind in self.figure_kinds())
         return [
             *((THEORY_RATIO, BUFFER_GROWTH) if bounded else ()),
             *tested,
             *([NETWORKS] if study.networks else []),
-            *([THEORY_CONV_ENERGY] if any(sweep.kind == "conv" for sweep in study.tested) else []),
+            *([THEORY_CONV_ENERGY] if compared else []),
         ]
 
     @property
@@ -299,12 +301,14 @@ class Workflow:
         sweeps = {s.name: len(s.points) for s in (*self.study.sweeps, *self.study.architecture_sweeps)}
         names = [name for name in kind.subjects(self.study) if name] or list(sweeps)
         counts = [f"{name} {sweeps[name]}" for name in names]
-        return kind.caption.format(
+        caption = kind.caption.format(
             **{kind.subject or "sweep": ", ".join(names)},
             layers=", ".join(counts) if len(names) > 1 else sweeps[names[0]],
             margin=self.statistics["margin"],
             alpha=self.statistics["alpha"],
         )
+        with energies_in(self.study.unit):
+            return said(caption)
 
     def _files(self, kind: FigureKind, stem: str) -> list[str]:
         return [stem.rpartition("/")[0]] if kind.folder else [f"{stem}.{ending}" for ending in self.formats]

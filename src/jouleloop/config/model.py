@@ -23,7 +23,7 @@ class EnergyEntry(Strict):
 
     estimator: Literal[ESTIMATORS] = Field(  # type: ignore[valid-type]
         description="A reference table (tables), the CACTI grid and scaling rules (interpolated), real Accelergy, "
-        "Timeloop's own technology model (built-in); words instead of energies (counts) are for single commands.",
+        "Timeloop's own technology model (built-in), or words instead of energies (counts: all architectures or none).",
         json_schema_extra=unit("choice"),
     )
     table: str | None = Field(

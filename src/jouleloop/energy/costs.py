@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture, Network
+from jouleloop.units import unit_of
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ class EnergyCosts:
     @property
     def unit(self) -> str:
         """Unit of all energies: words where none are known and accesses are counted."""
-        return "words" if self.estimator == "counts" else "pJ"
+        return unit_of([self.estimator])
 
     def rows(self, compute_name: str = "compute") -> list[dict[str, Any]]:
         """Return every energy that is charged, and the estimator that produced it: a record a component and action."""

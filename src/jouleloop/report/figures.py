@@ -35,6 +35,8 @@ def growth_figure(
 ) -> ReportFigure:
     """Draw one sweep: a panel an architecture, bars for the response, dashed the fitted expected growth.
 
+    Raises `InputError` for a sweep, architecture or response that was not analysed.
+
     Parameters
     ----------
     analysis
@@ -43,11 +45,6 @@ def growth_figure(
         What to show; all architectures where none is named.
     published
         Values of another source to overlay: columns architecture, variable, value (same unit as the response).
-
-    Raises
-    ------
-    InputError
-        For a sweep, architecture or response that was not analysed.
     """
     names = architectures_of(analysis.verdicts, sweep, architecture, response)
     rows: list[dict[Hashable, Any]] = []
@@ -82,10 +79,7 @@ def figure4(
 ) -> ReportFigure:
     """Draw Figure 4 of paper 002: data energy in n, m and mn from top to bottom, Simba left and Eyeriss right.
 
-    Raises
-    ------
-    InputError
-        For a sweep, architecture or response that was not analysed.
+    Raises `InputError` for a sweep, architecture or response that was not analysed.
     """
     rows: list[dict[Hashable, Any]] = []
     with styled():
@@ -109,6 +103,8 @@ def architectures_figure(
 ) -> ReportFigure:
     """Draw the response per multiply-accumulate of all architectures in one panel.
 
+    Raises `InputError` for a sweep or response that was not analysed.
+
     Parameters
     ----------
     energies
@@ -117,11 +113,6 @@ def architectures_figure(
         Of the same table.
     sweep, response
         What to show.
-
-    Raises
-    ------
-    InputError
-        For a sweep or response that was not analysed.
     """
     rows: list[dict[Hashable, Any]] = []
     with styled():

@@ -40,17 +40,14 @@ def law_figure(
     Left, the data energy as bars (or, where two sizes vary, the law over both); right, the data energy over what the
     most common law would give: a step wherever another class of mapping takes over.
 
+    Raises `InputError` for an unknown sweep or architecture.
+
     Parameters
     ----------
     laws, points
         As in results/laws.csv and results/law_points.csv.
     label
         The sweep's variable in words.
-
-    Raises
-    ------
-    InputError
-        For an unknown sweep or architecture.
     """
     if not len(points):
         raise InputError(Fault("no point has a law"))

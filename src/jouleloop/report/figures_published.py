@@ -13,17 +13,15 @@ _COLUMNS = ["architecture", "sweep", "parameter", "published_pj", "ours_pj", "ra
 def published_figure(published: pd.DataFrame, sweep: str, label: str = "") -> ReportFigure:
     """Draw total energies and the ratio ours / published of one sweep, a column an architecture.
 
+    Raises `InputError` for an unknown sweep, a table of another kind, or a sweep without any point that can be
+    compared.
+
     Parameters
     ----------
     published
         The comparison, see `jouleloop.tables.published.compare_published`.
     label
         The parameter in words.
-
-    Raises
-    ------
-    InputError
-        For an unknown sweep, a table of another kind, or a sweep without any point that can be compared.
     """
     require_columns(published, _COLUMNS)
     names = architectures_of(published, sweep)

@@ -15,6 +15,7 @@ from jouleloop.stats.columns import FITS, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import analyse, rows_of
 from jouleloop.tables.layouts import ENERGIES
+from jouleloop.units import unit_of
 from jouleloop.workload.sweep import Sweep
 
 
@@ -63,6 +64,11 @@ class RunTables:
     def energies(self) -> pd.DataFrame:
         """The table of energies."""
         return self.table(ENERGIES)
+
+    @property
+    def unit(self) -> str:
+        """What the energies are in."""
+        return unit_of(self.energies["energy_table"].dropna())
 
     @cached_property
     def architectures(self) -> list[str]:

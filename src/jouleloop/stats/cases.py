@@ -10,6 +10,7 @@ from jouleloop.stats.expected import Growth
 from jouleloop.stats.quadratic import PUBLISHED_P
 from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.table import Response
+from jouleloop.units import PJ
 
 #: What the expected growth of a sweep is said of.
 ENERGY = ("data_pj", "total_pj")
@@ -68,6 +69,6 @@ class Case:
     def published_p(self) -> float:
         """The published p-value of this response's quadratic term; NaN where none was published."""
         architecture = self.key["architecture"].lower()
-        if self.response.name != "data_pj":
+        if self.response.name != "data_pj" or self.response.unit != PJ:
             return math.nan
         return self.sweep.published_p.get(architecture, PUBLISHED_P.get((architecture, self.sweep.name), math.nan))

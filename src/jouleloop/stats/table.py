@@ -10,6 +10,7 @@ from jouleloop.errors import Fault, InputError, nearest, raise_all
 from jouleloop.files import is_whole
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.regression import FloatArray
+from jouleloop.units import energy_unit, said
 
 TABLE_VERSION = 1
 """Version of the energies table that these statistics read; kept in ``attrs['table_version']`` or a column."""
@@ -189,7 +190,7 @@ def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]
             entries = [Response("dram_words", tuple(dram), "words moved from and to DRAM", "words")] if dram else []
             entries += [Response(c, (c,), f"DRAM words of {c.removeprefix('dram_words_')}", "words") for c in dram]
         elif name in table.columns and pd.api.types.is_numeric_dtype(table[name]):
-            entries = [Response(name, (name,), _words(name), "pJ" if name.endswith("_pj") else "")]
+            entries = [Response(name, (name,), _words(name), energy_unit() if name.endswith("_pj") else "")]
         else:
             known = ["data", "total", "compute", "levels", "spaces", "dram_words", *(str(c) for c in table.columns)]
             faults.append(
@@ -241,11 +242,11 @@ def _level(level: str, table: pd.DataFrame) -> Response:
     whole = f"{level}_pj"
     parts = tuple(f"{level}_{space}_pj" for space in data_spaces(table) if f"{level}_{space}_pj" in table.columns)
     columns = (whole,) if whole in table.columns else parts
-    return Response(whole, columns, f"energy of {_words(whole)}", "pJ")
+    return Response(whole, columns, said(f"energy of {_words(whole)}"), energy_unit())
 
 
 def _energy(column: str, label: str) -> Response:
-    return Response(column, (column,), label, "pJ")
+    return Response(column, (column,), said(label), energy_unit())
 
 
 def _words(column: str) -> str:

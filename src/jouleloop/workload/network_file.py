@@ -20,17 +20,14 @@ def network_document(
 ) -> dict[str, Any]:
     """Return a network file's content.
 
+    Raises `InputError` where there is no layer, or a layer's sizes are none that the model can take.
+
     Parameters
     ----------
     layers
         Distinct layers, each with how often the network runs it.
     name
         What the file will be called; written into it only where it is no valid name by itself.
-
-    Raises
-    ------
-    InputError
-        Where there is no layer, or a layer's sizes are none that the model can take.
     """
     document: dict[str, Any] = {} if re.match(NAME_PATTERN, name) else {"name": _safe(name, "network")}
     document["description"] = description

@@ -43,47 +43,23 @@ _MOST_DRAWS = 1000
 
 @dataclass(frozen=True)
 class SweepPoint:
-    """One layer of a sweep or network.
-
-    Attributes
-    ----------
-    input_size
-        Input extent along the first axis: as stated, without padding, or else what output, filter, stride and dilation
-        make it; None where no filter slides.
-    count
-        How often a network runs the layer; 1 in a sweep.
-    variant
-        Attributes of the architecture that the point sets.
-    given
-        What the layer was made from, by column, where that is none of its own sizes: the tokens of a transformer.
-    """
+    """One layer of a sweep or network."""
 
     layer: Layer
     input_size: int | None
+    """Input extent along the first axis: as stated, without padding, or else what output, filter, stride and dilation
+    make it; None where no filter slides."""
     count: int = 1
+    """How often a network runs the layer; 1 in a sweep."""
     variant: Variant = UNCHANGED
+    """Attributes of the architecture that the point sets."""
     given: tuple[tuple[str, int], ...] = ()
+    """What the layer was made from, by column, where that is none of its own sizes: the tokens of a transformer."""
 
 
 @dataclass(frozen=True)
 class Sweep:
-    """A sweep or network with its layers.
-
-    Attributes
-    ----------
-    variable, symbol, expected
-        What is tested, its name in words, and the expected growth; empty for a network.
-    published
-        Path of the table of published energies, by architecture.
-    published_set
-        Set of constraints of the published runs, by architecture; ``full`` for those not named.
-    attributes
-        Paths of the architecture's attributes that the sweep sets; empty for a sweep of layers alone.
-    architectures
-        Names of the architectures it runs on; empty for all.
-    response_growth
-        Growth that theory states of further responses than the energy.
-    """
+    """A sweep or network with its layers."""
 
     name: str
     kind: str
@@ -92,13 +68,19 @@ class Sweep:
     variable: str = ""
     symbol: str = ""
     expected: str = ""
+    """What is tested, its name in words, and the expected growth; empty for a network."""
     published: tuple[tuple[str, str], ...] = ()
+    """Path of the table of published energies, by architecture."""
     published_parameter: str = ""
     published_set: tuple[tuple[str, str], ...] = ()
+    """Set of constraints of the published runs, by architecture; ``full`` for those not named."""
     description: str = ""
     attributes: tuple[str, ...] = ()
+    """Paths of the architecture's attributes that the sweep sets; empty for a sweep of layers alone."""
     architectures: tuple[str, ...] = ()
+    """Names of the architectures it runs on; empty for all."""
     response_growth: tuple[tuple[str, str], ...] = ()
+    """Growth that theory states of further responses than the energy."""
 
     @property
     def is_network(self) -> bool:
@@ -227,10 +209,7 @@ def _tested_keys(data: Any, path: Path) -> list[Fault]:
 def variants_of(spec: SweepFile) -> list[Variant]:
     """Return the variants of the architecture that ``spec`` asks for; the unchanged one where it asks for none.
 
-    Raises
-    ------
-    InputError
-        Where lists that are combined by zip differ in length.
+    Raises `InputError` where lists that are combined by zip differ in length.
     """
     columns = {path: _values(value) for path, value in spec.architecture.items()}
     if spec.architecture_combine == "zip":
@@ -306,10 +285,7 @@ def _chain_faults(entry: NetworkLayer, layer: Layer, names: Mapping[str, Layer |
 def kind_of(name: str, shape: str, folder: Path) -> Kind:
     """Return the kind of that name, or the one of the file ``shape``, whose path is relative to ``folder``.
 
-    Raises
-    ------
-    InputError
-        Where a shape is named and not wanted, or wanted and not named, or its file has faults.
+    Raises `InputError` where a shape is named and not wanted, or wanted and not named, or its file has faults.
     """
     if (name == OWN) != bool(shape):
         text = f"goes with the kind {OWN}" if shape else f"is missing: the kind {OWN} needs a file with its shape"
@@ -324,10 +300,7 @@ def kind_of(name: str, shape: str, folder: Path) -> Kind:
 def point_count(spec: SweepFile) -> int:
     """Return how many points ``spec`` asks for, those that turn out equal or impossible included, without making any.
 
-    Raises
-    ------
-    InputError
-        Where there are more than its ``most_points``.
+    Raises `InputError` where there are more than its ``most_points``.
     """
     count = len(spec.layers) + (spec.random.count if spec.random else 0)
     for ranges, combine in ((spec.ranges, spec.combine), *((part.ranges, part.combine) for part in spec.parts)):
@@ -345,15 +318,12 @@ def point_count(spec: SweepFile) -> int:
 def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | None = None) -> list[SweepPoint]:
     """Return the layers of ``spec``: its own block, its further blocks, explicit and random layers, each once.
 
+    Raises `InputError`, with the faults of all points; a sweep without points is a fault, and one with too many.
+
     Parameters
     ----------
     folder
         Where the path of a shape of one's own starts.
-
-    Raises
-    ------
-    InputError
-        With the faults of all points; a sweep without points is a fault, and one with too many.
     """
     total = point_count(spec)
     faults: list[Fault] = []

@@ -14,18 +14,12 @@ _COUNTS = ("tile_words", "instances", "reads", "fills", "updates")
 
 @dataclass(frozen=True)
 class Loops:
-    """Loops of points on one architecture: level names once, the loops of every point as short text.
-
-    Attributes
-    ----------
-    levels
-        Names, outermost first.
-    texts
-        A text a point, the levels' loops joined by ``|``, such as ``M256|C16X|M4Y``; empty without a mapping.
-    """
+    """Loops of points on one architecture: level names once, the loops of every point as short text."""
 
     levels: tuple[str, ...]
+    """Names, outermost first."""
     texts: tuple[str, ...]
+    """A text a point, the levels' loops joined by ``|``, such as ``M256|C16X|M4Y``; empty without a mapping."""
 
 
 def loops_of(mappings: Iterable[Any]) -> Loops:

@@ -21,30 +21,21 @@ LARGEST_SIDE = 30
 
 @dataclass(frozen=True)
 class ExactMinimum:
-    """The least cost of a layer, as far as it is known.
-
-    Attributes
-    ----------
-    lower, upper
-        Proven bounds on the least 2μ + ν; equal where it is decided.
-    method
-        ``resident`` (each vertex is read once, which is least), ``smaller layers`` (bound by `exact_bound`),
-        ``relaxation``, ``search``, or ``undecided``.
-    dataflow
-        The dataflow in closed form that costs ``upper``, or None where ``path`` does.
-    path
-        A schedule found by search, as (vertex read, vertex overwritten or −1).
-    expanded
-        States expanded by the search.
-    """
+    """The least cost of a layer, as far as it is known."""
 
     layer: FcLayer
     lower: int
     upper: int
+    """Proven bounds on the least 2μ + ν; equal where it is decided."""
     method: str
+    """``resident`` (each vertex is read once, which is least), ``smaller layers`` (bound by `exact_bound`),
+    ``relaxation``, ``search``, or ``undecided``."""
     dataflow: Dataflow | None
+    """The dataflow in closed form that costs ``upper``, or None where ``path`` does."""
     path: tuple[tuple[int, int], ...] | None = None
+    """A schedule found by search, as (vertex read, vertex overwritten or −1)."""
     expanded: int = 0
+    """States expanded by the search."""
 
     @property
     def decided(self) -> bool:

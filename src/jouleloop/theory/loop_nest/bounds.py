@@ -27,34 +27,23 @@ ASSUME_OMEGA = "constant factors are dropped (Ω): |φ_j(S)| <= M for every arra
 
 @dataclass(frozen=True)
 class NestReport:
-    """All that is known about one loop nest and cache.
-
-    Attributes
-    ----------
-    nest, cache_words
-        The question.
-    large
-        LP (3.2) and (3.3).
-    solution
-        LP (5.1) and its dual (5.5)–(5.6), with the family of optimal tiles.
-    form
-        The closed form for all bounds.
-    subset
-        The 𝒬 of Theorem 2 that reaches the least exponent.
-    subset_exponent
-        k̂ by the 2^d formula of Theorem 2.
-    tile
-        The integer tile that fits.
-    """
+    """All that is known about one loop nest and cache."""
 
     nest: LoopNest
     cache_words: int
+    """The question."""
     large: HblSolution
+    """LP (3.2) and (3.3)."""
     solution: TileSolution
+    """LP (5.1) and its dual (5.5)–(5.6), with the family of optimal tiles."""
     form: ClosedForm
+    """The closed form for all bounds."""
     subset: tuple[int, ...]
+    """The 𝒬 of Theorem 2 that reaches the least exponent."""
     subset_exponent: Form
+    """k̂ by the 2^d formula of Theorem 2."""
     tile: IntegerTile
+    """The integer tile that fits."""
 
     @property
     def active(self) -> Piece:
@@ -65,10 +54,7 @@ class NestReport:
 def analyse(nest: LoopNest, cache_words: int, fit: Fit = Fit.EACH) -> NestReport:
     """Return LPs, Theorem 2, closed form and integer tile of a nest with bounds and a cache of M words.
 
-    Raises
-    ------
-    AssumptionError
-        Where M < 2 or not even one point fits.
+    Raises `AssumptionError` where M < 2 or not even one point fits.
     """
     check_cache(cache_words)
     solution = tile(nest, cache_words)

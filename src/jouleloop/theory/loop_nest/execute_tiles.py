@@ -27,31 +27,21 @@ class TileStep:
 
 @dataclass(frozen=True)
 class TiledRun:
-    """What a tiled schedule did.
-
-    Attributes
-    ----------
-    tiles
-        Tiles executed.
-    operations
-        Points of the iteration space executed, over all tiles.
-    loads_words, stores_words
-        Words moved into and out of the cache, for every array.
-    peak_words
-        The most words that the cache held at once.
-    results
-        The written arrays, for every output of the nest.
-    steps
-        The first tiles, as many as were asked for.
-    """
+    """What a tiled schedule did."""
 
     tiles: int
+    """Tiles executed."""
     operations: int
+    """Points of the iteration space executed, over all tiles."""
     loads_words: tuple[int, ...]
     stores_words: tuple[int, ...]
+    """Words moved into and out of the cache, for every array."""
     peak_words: int
+    """The most words that the cache held at once."""
     results: tuple[FloatArray, ...]
+    """The written arrays, for every output of the nest."""
     steps: tuple[TileStep, ...]
+    """The first tiles, as many as were asked for."""
 
     @property
     def transfers_words(self) -> int:
@@ -74,6 +64,8 @@ def run_tiled(
     the cache does not hold it; a block of an output is created without a load at its first touch, stored when it
     leaves, loaded again when it returns.
 
+    Raises `InputError` where sides, order or shapes do not belong to the nest, or the nest is too large to execute.
+
     Parameters
     ----------
     nest
@@ -88,11 +80,6 @@ def run_tiled(
         Whether a block that the next tile needs too stays; without, every tile moves all its words (the paper's model).
     trace
         How many tiles to record.
-
-    Raises
-    ------
-    InputError
-        Where sides, order or shapes do not belong to the nest, or the nest is too large to execute.
 
     Notes
     -----

@@ -26,24 +26,16 @@ Place = tuple[slice, ...]
 
 @dataclass(frozen=True)
 class GridRun:
-    """What a run on a grid of processors did.
-
-    Attributes
-    ----------
-    operations
-        Points that each processor computed.
-    touched_words
-        Words of all arrays that each processor touched, Σ_j |φ_j(S)|.
-    moved_words
-        Words of inputs that each processor received and of partial sums that it sent.
-    results
-        The written arrays.
-    """
+    """What a run on a grid of processors did."""
 
     operations: tuple[int, ...]
+    """Points that each processor computed."""
     touched_words: tuple[int, ...]
+    """Words of all arrays that each processor touched, Σ_j |φ_j(S)|."""
     moved_words: tuple[int, ...]
+    """Words of inputs that each processor received and of partial sums that it sent."""
     results: tuple[FloatArray, ...]
+    """The written arrays."""
 
 
 def least_touched_words(form: ClosedForm, points: float) -> float:
@@ -69,10 +61,7 @@ def least_touched_words(form: ClosedForm, points: float) -> float:
 def best_grid(nest: LoopNest, processors: int) -> tuple[int, ...]:
     """Return the numbers of processors along every loop, P in all, whose largest block touches the fewest words.
 
-    Raises
-    ------
-    AssumptionError
-        Where P is not a product of numbers that the loops can be cut into.
+    Raises `AssumptionError` where P is not a product of numbers that the loops can be cut into.
     """
     grids = [grid for grid in _factorisations(processors, len(nest.loops)) if all(np.less_equal(grid, nest.bounds))]
     if not grids:

@@ -26,63 +26,41 @@ SOURCE = "001 Theorem 2.4"
 
 @dataclass(frozen=True)
 class RankConstraint:
-    """One row of the table of 001 §3.1: rank(H) <= Σ_j s_j rank(φ_j(H)).
-
-    Attributes
-    ----------
-    name
-        Such as ``C4,3``: third subgroup of the fourth independent family, generators before what they generate.
-    subgroup
-        H, as its span.
-    rank
-        Rank of H.
-    image_ranks
-        rank(φ_j(H)) in the order of the arrays.
-    """
+    """One row of the table of 001 §3.1: rank(H) <= Σ_j s_j rank(φ_j(H))."""
 
     name: str
+    """Such as ``C4,3``: third subgroup of the fourth independent family, generators before what they generate."""
     subgroup: Subspace
+    """H, as its span."""
     rank: int
+    """Rank of H."""
     image_ranks: tuple[int, ...]
+    """rank(φ_j(H)) in the order of the arrays."""
 
 
 @dataclass(frozen=True)
 class HblResult:
-    """Exponents that minimise Σ s_j, with everything that proves them.
-
-    Attributes
-    ----------
-    nest
-        The loop nest.
-    families
-        The independent families of loop indices.
-    constraints
-        Every rank constraint, repeated ones included.
-    exponents
-        Array → s_j: of all optimal solutions one whose largest exponent is smallest.
-    ranges
-        Array → least and greatest s_j among the optimal solutions.
-    total
-        Σ s_j.
-    multipliers
-        The optimal dual: one multiplier per distinct constraint, then one per upper bound s_j <= 1.
-    complete
-        Whether the exponents are proven to satisfy every constraint; where not, ``total`` is only a lower bound of the
-        true Σ s_j.
-    closed
-        Whether every lattice was closed within the limit; where not, ``ranges`` are those of the constraints found and
-        the exponents are a vertex that `jouleloop.theory.loop_nest.hbl_certify` proved, if ``complete``.
-    """
+    """Exponents that minimise Σ s_j, with everything that proves them."""
 
     nest: LoopNest
     families: tuple[tuple[str, ...], ...]
+    """The independent families of loop indices."""
     constraints: tuple[RankConstraint, ...]
+    """Every rank constraint, repeated ones included."""
     exponents: Mapping[str, Fraction]
+    """Array → s_j: of all optimal solutions one whose largest exponent is smallest."""
     ranges: Mapping[str, tuple[Fraction, Fraction]]
+    """Array → least and greatest s_j among the optimal solutions."""
     total: Fraction
+    """Σ s_j."""
     multipliers: tuple[Fraction, ...]
+    """The optimal dual: one multiplier per distinct constraint, then one per upper bound s_j <= 1."""
     complete: bool
+    """Whether the exponents are proven to satisfy every constraint; where not, ``total`` is only a lower bound of the
+    true Σ s_j."""
     closed: bool
+    """Whether every lattice was closed within the limit; where not, ``ranges`` are those of the constraints found and
+    the exponents are a vertex that `jouleloop.theory.loop_nest.hbl_certify` proved, if ``complete``."""
 
     @property
     def distinct(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
