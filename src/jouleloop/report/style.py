@@ -53,6 +53,8 @@ _RC: Any = {
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
     "axes.titlesize": 8,
+    # Its place without asking all tick labels, for each panel and format: no axis of ours is above its panel.
+    "axes.titley": 1.0,
     "axes.labelsize": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -271,12 +273,25 @@ def save_figure(
             # The layout is solved once: solving again starts from the last solution and moves things by a hair.
             engine.execute(figure.figure)
             figure.figure.set_layout_engine("none")
+            _fix_labels(figure.figure)
         for name in formats:
             path = folder / f"{figure.name}.{name}"
             with replacing(path) as temporary:
                 _write(figure.figure, temporary, name, metadata[name])
             paths.append(path)
     return tuple(paths)
+
+
+def _fix_labels(figure: Figure) -> None:
+    """Leave the axis labels where they are now, in inches: each format would ask all tick labels again."""
+    for panel in figure.axes:
+        for axis, along in ((panel.xaxis, 1), (panel.yaxis, 0)):
+            axis.get_tightbbox()  # puts the label where it belongs
+            shift, place = np.zeros(2), np.full(2, 0.5)
+            shift[along] = (axis.label.get_position()[along] - panel.bbox.min[along]) / figure.dpi
+            place[along] = 0.0
+            beside = ScaledTranslation(shift[0], shift[1], figure.dpi_scale_trans)
+            axis.set_label_coords(place[0], place[1], transform=panel.transAxes + beside)
 
 
 def hatches(spaces: Iterable[str]) -> dict[str, str]:
