@@ -25,6 +25,8 @@ from jouleloop.units import WORDS, energies_in, read, written
 _VERSION = b"table_version"
 _PROVENANCE = b"provenance"
 _RESPONSE = "response"
+#: Types whose columns have no empty cells, and what they become where some have.
+_WITH_GAPS = {"int64": "Int64", "bool": "boolean"}
 _TRUTH = {"True": True, "False": False, "": None}
 
 
@@ -46,14 +48,17 @@ def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: M
 
 
 def _as_arrow(table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None) -> pa.Table:
-    typed = pd.DataFrame({name: _typed(table[name], _defined(layout, str(name)).kind) for name in table.columns})
-    named = _renamed(typed.set_axis(table.columns, axis="columns"), written)
-    arrow = pa.Table.from_pandas(named, preserve_index=False)
+    arrow = pa.Table.from_pandas(_renamed(_all_typed(table, layout), written), preserve_index=False)
     extra = {
         _VERSION: str(table.attrs.get("table_version", "")).encode(),
         _PROVENANCE: json.dumps(dict(provenance or {}), sort_keys=True).encode(),
     }
     return arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **extra})
+
+
+def _all_typed(table: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    typed = pd.DataFrame({name: _typed(table[name], _defined(layout, str(name)).kind) for name in table.columns})
+    return typed.set_axis(table.columns, axis="columns")
 
 
 def write_batches(
@@ -71,6 +76,44 @@ def write_batches(
                 yield arrow.replace_schema_metadata(first.metadata).cast(first)
 
         write_sealed(stem.with_name(f"{stem.name}.parquet"), groups())
+
+
+class Parts:
+    """A table that is never whole in memory: its parts are seen once to learn what they share, then read to be written.
+
+    Parameters
+    ----------
+    layout
+        What its columns hold.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._parts: dict[Any, tuple[dict[str, Any], Callable[[], pd.DataFrame]]] = {}
+        self._empty = pd.DataFrame()
+
+    def add(self, place: Any, part: pd.DataFrame, again: Callable[[], pd.DataFrame]) -> None:
+        """Put a part, and what returns it ``again``, in its ``place`` in the order; one without rows may fill all."""
+        if part.empty:
+            self._empty = part
+        else:
+            self._parts[place] = dict(_all_typed(part, self._layout).dtypes), again
+
+    def write(self, stem: Path, provenance: Mapping[str, Any] | None = None) -> None:
+        """Write what `write_table` writes of all parts in one table."""
+        if not self._parts:
+            write_table(stem, self._empty, self._layout, provenance)
+            return
+        parts = [self._parts[place] for place in sorted(self._parts)]
+        types: dict[str, Any] = {}
+        for name in dict.fromkeys(name for own, _ in parts for name in own):
+            found = [own.get(name) for own, _ in parts]
+            known = next(kind for kind in found if kind is not None)
+            types[name] = known if all(kind == known for kind in found) else _WITH_GAPS.get(str(known), known)
+        tables = (_all_typed(again(), self._layout) for _, again in parts)
+        write_batches(
+            stem, (one.reindex(columns=list(types)).astype(types) for one in tables), self._layout, provenance
+        )
 
 
 def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | None = None) -> None:
