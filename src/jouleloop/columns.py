@@ -8,7 +8,7 @@ cell is text, a number or nothing.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +25,6 @@ from jouleloop.units import WORDS, energies_in, read, written
 _VERSION = b"table_version"
 _PROVENANCE = b"provenance"
 _RESPONSE = "response"
-#: Types whose columns have no empty cells, and what they become where some have.
-_WITH_GAPS = {"int64": "Int64", "bool": "boolean"}
 _TRUTH = {"True": True, "False": False, "": None}
 
 
@@ -97,7 +95,7 @@ class Parts:
         if part.empty:
             self._empty = part
         else:
-            self._parts[place] = dict(_all_typed(part, self._layout).dtypes), again
+            self._parts[place] = dict(part.dtypes), again
 
     def write(self, stem: Path, provenance: Mapping[str, Any] | None = None) -> None:
         """Write what `write_table` writes of all parts in one table."""
@@ -105,15 +103,21 @@ class Parts:
             write_table(stem, self._empty, self._layout, provenance)
             return
         parts = [self._parts[place] for place in sorted(self._parts)]
-        types: dict[str, Any] = {}
-        for name in dict.fromkeys(name for own, _ in parts for name in own):
-            found = [own.get(name) for own, _ in parts]
-            known = next(kind for kind in found if kind is not None)
-            types[name] = known if all(kind == known for kind in found) else _WITH_GAPS.get(str(known), known)
-        tables = (_all_typed(again(), self._layout) for _, again in parts)
-        write_batches(
-            stem, (one.reindex(columns=list(types)).astype(types) for one in tables), self._layout, provenance
-        )
+        names = dict.fromkeys(name for own, _ in parts for name in own)
+        types = {name: _shared([own.get(name) for own, _ in parts]) for name in names}
+        alike = (again().reindex(columns=list(types)).astype(types) for _, again in parts)
+        write_batches(stem, alike, self._layout, provenance)
+
+
+def _shared(kinds: Sequence[Any]) -> Any:
+    """Return the type of a column whose parts are of these types, None where one lacks it: that of all in one."""
+    given = [kind for kind in dict.fromkeys(kinds) if kind is not None]
+    if len(given) == 1 and None not in kinds:
+        return given[0]
+    numbers = [kind for kind in given if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)]
+    if not numbers:
+        return "object" if any(pd.api.types.is_bool_dtype(kind) for kind in given) else given[0]
+    return next((kind for kind in numbers if pd.api.types.is_extension_array_dtype(kind)), "float64")
 
 
 def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | None = None) -> None:

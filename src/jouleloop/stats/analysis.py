@@ -119,10 +119,9 @@ def analyse_table(
     check_table(energies, options)
     described = _described(energies, sweeps)
     responses = find_responses(energies, options.responses)
-    found = [
-        tested_sweep(rows, described[str(name)], responses, options)
-        for name, rows in energies.groupby("sweep", sort=True)
-    ]
+    found = []
+    for name, rows in energies.groupby("sweep", sort=True):
+        found.append(tested_sweep(rows, described[str(name)], responses, options))
     return gathered(found)
 
 
