@@ -130,7 +130,7 @@ class Derived:
             [(key, target.arch.as_dict(), target.costs.as_dict()) for key, target in targets.items()],
             [repr(replace(sweep, points=())) for sweep in sweeps],
             [(path, file_hash(Path(path))) for sweep in sweeps for _, path in sweep.published],
-            content_digest(rows.drop(columns="key")),
+            content_digest(rows.drop(columns="key", errors="ignore")),
         ]
         name = f"{make.func.__name__}-{sweeps[0].name}"
         kept = Kept(self.folder / _PARTS, name, make.func.__module__, inputs)
