@@ -71,9 +71,9 @@ def _estimate(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, use: A
         return 0 if ones(in_x) == 0 and _finished(rows, inputs, outputs) else 1
     output_rules, output_table, input_rules, input_table = relaxations
     inside, outside = _histograms(rows, inputs, outputs, in_y, True, output_rules[1])
-    by_outputs = cost_to_finish(inside, outside, ones(in_x), output_rules, output_table)
+    by_outputs = cost_to_finish(inside, outside, ones(in_x), output_rules, *output_table)
     inside, outside = _histograms(rows, inputs, outputs, in_x, False, input_rules[1])
-    by_inputs = cost_to_finish(inside, outside, ones(in_y), input_rules, input_table)
+    by_inputs = cost_to_finish(inside, outside, ones(in_y), input_rules, *input_table)
     return FULL if FULL in (by_outputs, by_inputs) else max(by_outputs, by_inputs)
 
 
