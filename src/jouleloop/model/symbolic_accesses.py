@@ -100,9 +100,11 @@ def collapse_flows(
         received = outer.received()
         if received.value:
             asked = content[level] * fanout[level + 1]
-            outer.groups = [(m, s, (words.over(received)) * asked) for m, s, words in outer.groups]
-            if len(outer.groups) == 1:
-                outer.groups = [(m, s, asked.over(m)) for m, s, _ in outer.groups]
+            multicast, scatter, _ = outer.groups[0]
+            if all(group[0].terms == multicast.terms for group in outer.groups):
+                outer.groups = [(multicast, scatter, asked.over(multicast))]
+            else:
+                outer.groups = [(m, s, words.over(received) * asked) for m, s, words in outer.groups]
             links[level + 1] = _ZERO
         else:
             outer.groups = [(m, s, _ZERO) for m, s, _ in outer.groups]

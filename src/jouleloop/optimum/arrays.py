@@ -255,7 +255,7 @@ class Path(NamedTuple):
     shares
         By data space: whether several dimensions move one of its ranks.
     rank, words
-        Work space of a crossing: three numbers by rank; words by kind of step.
+        Work space of a crossing: four numbers by rank; words by kind of step.
     """
 
     loops: Ints

@@ -201,7 +201,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
     unrolled = case.unrolled
     traffic = path.traffic[child]
     words = path.words
-    reach, at, move = path.rank[0], path.rank[1], path.rank[2]
+    reach, at, move = path.rank[:2], path.rank[2], path.rank[3]
     total_pj = 0.0
     for k in range(traffic.shape[0]):
         traffic[k, 0] = path.traffic[level, k, 0]

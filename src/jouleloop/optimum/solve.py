@@ -368,7 +368,7 @@ class Solver:
             np.zeros((levels, levels, 2)),
             NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep),
             np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
-            np.zeros((3, layer.coef.shape[1]), np.int64),
+            np.zeros((4, layer.coef.shape[1]), np.int64),
             np.zeros(STEPS),
         )
         self.work = new_work(levels, spaces)

@@ -23,8 +23,18 @@ from jouleloop.optimum.arrays import (
 
 
 @njit
+def common(a: int, b: int) -> int:
+    """Return the greatest common divisor."""
+    while b != 0:
+        a, b = b, a % b
+    return a
+
+
+@njit
 def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints) -> None:
     """Write by rank how far apart two instances below ``level`` can be; 0 where one dimension alone moves the rank.
+
+    ``reach``, shape (2, ranks): the most, and what divides all such distances.
 
     Parameters
     ----------
@@ -36,11 +46,20 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, r
         See `Unrolled.inside`.
     """
     for r in range(coef.shape[0]):
-        reach[r] = 0
+        reach[0, r] = 0
+        reach[1, r] = 0
         for d in range(coef.shape[1]):
             if coef[r, d] != 0 and side[d, HALO] == r:
                 factor = inside[level, d] // inside[level - 1, d] if level > 0 else inside[level, d]
-                reach[r] += coef[r, d] * extent[d] * (factor - 1)
+                if factor > 1:
+                    reach[0, r] += coef[r, d] * extent[d] * (factor - 1)
+                    reach[1, r] = common(reach[1, r], coef[r, d] * extent[d])
+
+
+@njit(inline="always")
+def _within(reach: Ints, r: int, move: int) -> bool:
+    """Whether two instances may lie so far apart along a rank."""
+    return move == 0 or (abs(move) <= reach[0, r] and move % reach[1, r] == 0)
 
 
 @njit
@@ -70,7 +89,8 @@ def count_steps(
 ) -> None:
     """Write the words of all steps into one instance: those that no link serves, those one may, those that stand.
 
-    A link needs equal boxes now and before, a move within ``reach`` in every rank, and no move where that is 0.
+    A link needs equal boxes now and before, and a move in every rank that is a distance of two instances, see
+    `find_reach`.
     Timeloop reads a tile anew where a step stands still since loops of one window cancel out, but lets neighbours hand
     it on.
 
@@ -113,7 +133,7 @@ def count_steps(
             moved += 1
             part *= step
             apart = apart or step >= side
-            near = near and step <= reach[r]
+            near = near and _within(reach, r, step)
     # The first box has no predecessor.
     words[PLAIN] = full
     if loops == 0:
@@ -136,9 +156,8 @@ def count_steps(
             value = step - at[r]
             at[r] += step
             same = same and value == move[r]
-            if value != 0:
-                stands = False
-                within = within and abs(value) <= reach[r]
+            stands = stands and value == 0
+            within = within and _within(reach, r, value)
         if resting and stands:
             continue
         if same:
