@@ -29,6 +29,10 @@ class Network:
         Energy that a mesh takes: a word and hop, a word and router, a word that enters it.
     adder_pj
         Energy that a tree takes for every addition.
+    spreads
+        Whether instances of the level may send words to each other's inner nodes (``network-type: M:N``).
+    latency_cycles
+        Cycles that Timeloop adds for every way that it is used for.
     action, argument, by_data_space
         Which action of its table charges a transfer, which argument of it is the multicast factor, and whether there
         is an action for every data space.
@@ -40,6 +44,8 @@ class Network:
     router_pj: float = 0.0
     ingress_pj: float = 0.0
     adder_pj: float = 0.0
+    spreads: bool = False
+    latency_cycles: int = 0
     action: str = ""
     argument: str = ""
     by_data_space: bool = False
@@ -78,6 +84,8 @@ class StorageLevel:
         Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering.
     network, back
         The network to the next inner node, and the one on which words come back where that is another.
+    latency_cycles
+        Cycles that both ways between it and the next inner node add to a layer, however many words go.
     attributes
         Attributes as given, for energy estimators.
     timeloop_class
@@ -102,6 +110,7 @@ class StorageLevel:
     timeloop_class: str = ""
     network: Network = FREE
     back: Network | None = None
+    latency_cycles: int = 0
 
     @property
     def instances(self) -> int:
@@ -220,6 +229,16 @@ class Architecture:
         """The networks that an energy reference table charges, by their names."""
         return {one.name: one for level in self.levels for one in level.networks if one.kind == MULTICAST}
 
+    @cached_property
+    def latency_cycles(self) -> int:
+        """Cycles that networks add to a layer."""
+        return sum(level.latency_cycles for level in self.levels)
+
+    @cached_property
+    def spreading(self) -> tuple[str, ...]:
+        """The levels whose instances may send words to each other's inner nodes."""
+        return tuple(level.name for level in self.levels if level.network.spreads)
+
     def level(self, name: str) -> StorageLevel:
         """Return the storage level called ``name``."""
         return self.levels[self.level_names.index(name)]
@@ -244,6 +263,7 @@ class Architecture:
             "levels": [
                 {key: getattr(level, key) for key in (*keys, *more, "min_utilization")}
                 | ({} if level.networks == (FREE,) else {"networks": [vars(network) for network in level.networks]})
+                | ({"latency_cycles": level.latency_cycles} if level.latency_cycles else {})
                 for level in self.levels
             ],
             "compute": {key: getattr(self.compute, key) for key in ("name", "word_bits", "mesh_x", "mesh_y")},

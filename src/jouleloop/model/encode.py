@@ -20,6 +20,7 @@ from jouleloop.model.arrays import (
     REUSE,
     SPATIAL,
     SPEC,
+    SPREADING,
     TEMPORAL,
     TREE_BACK,
     WAYS,
@@ -41,8 +42,12 @@ def encode_reuse(problem: Problem, reuse: Sequence[Reuse]) -> Bools:
     return found
 
 
-def encode_layer(problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES["timeloop-3.0.3"]) -> LayerArrays:
+def encode_layer(
+    problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES["timeloop-3.0.3"], arch: Architecture | None = None
+) -> LayerArrays:
     """Return the arrays of a problem, and of what every level does not reuse, innermost level first.
+
+    ``arch`` tells the levels whose instances send words to each other's inner nodes, which no search follows.
 
     Raises
     ------
@@ -59,6 +64,8 @@ def encode_layer(problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES[
     raise_all(faults, InputError)
     reused = encode_reuse(problem, reuse)
     reused[..., RESTING] = rules.rests_keep_stride
+    for level, place in enumerate(reversed(arch.levels if arch else ())):
+        reused[level, :, SPREADING] = place.network.spreads
     return LayerArrays(
         problem.projection_array,
         np.array([space.read_write for space in problem.data_spaces], np.bool_),
@@ -96,6 +103,7 @@ def encode_hardware(
             *fanout,
             level.reduces,
             entry.leak_pj * rules.leakage,
+            level.latency_cycles,
             *networks[0],
             *(networks[-1] if level.back else _NO_NETWORK),
         )

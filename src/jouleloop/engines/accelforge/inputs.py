@@ -143,6 +143,8 @@ def _architecture(
             if level.min_utilization > 0
         ]
         + [Fault("the engine accelforge has no energy of networks", arch.name, name) for name in costs.wired(arch)]
+        + [Fault("the engine accelforge has no M:N networks", arch.name, name) for name in arch.spreading]
+        + [Fault("the engine accelforge has no latency", arch.name, "network")] * bool(arch.latency_cycles)
     )
     limits = _tile_limits(problem, arch, constraints, loops)
     spaces = [space.name for space in problem.data_spaces]
