@@ -18,8 +18,7 @@ Positions = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 @dataclass(frozen=True)
 class MisfitTest:
-    """Whether the mean deviation from a fit lies within a margin of the mean fitted value, in every part of the
-    range."""
+    """Whether the mean deviation from a fit is within a margin of the mean fitted value, in every part of the range."""
 
     parts: int
     """How many different parts there are, of both cuts; 0 where nothing could be tested."""
