@@ -37,10 +37,7 @@ def write_table(stem: Path, table: pd.DataFrame, layout: Layout, provenance: Map
 def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None = None) -> None:
     """Write ``table`` whole or not at all, each column in its type, ``provenance`` as JSON in the file's metadata.
 
-    Raises
-    ------
-    ValueError
-        For a column that the layout does not define, or values that are not of its kind.
+    Raises `ValueError` for a column that the layout does not define, or values that are not of its kind.
     """
     write_sealed(path, _as_arrow(table, layout, provenance))
 
@@ -125,10 +122,7 @@ def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | 
 
     Numbers have as many significant ``digits``, or all.
 
-    Raises
-    ------
-    ValueError
-        For a column that the layout does not define.
+    Raises `ValueError` for a column that the layout does not define.
     """
     with replacing(path) as temporary:
         _write_csv(temporary, table, layout, float_format=None if digits is None else f"%.{digits}g")
@@ -157,15 +151,12 @@ def read_table(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table in a Parquet or CSV file and its provenance, which CSV has none of.
 
+    Raises `InputError` where the file is no such table.
+
     Parameters
     ----------
     where
         Of a Parquet file only the rows whose text in these columns is one of these; others are never in memory.
-
-    Raises
-    ------
-    InputError
-        Where the file is no such table.
     """
     if path.suffix == ".parquet":
         return _read_parquet(path, where or {})

@@ -45,52 +45,35 @@ _DIGITS, _P_DIGITS = 10, 6
 
 @dataclass(frozen=True)
 class Analysis:
-    """The results of the statistics.
-
-    Attributes
-    ----------
-    verdicts
-        One row per sweep, architecture (engine, energy table) and response: results/verdicts.csv.
-    fits
-        Coefficients of the expected growth and of the quadratic regression: results/fits.csv.
-    residuals
-        One row per point and response: variable, measured, fitted, relative residual, divisors, factorisations, and
-        whether the layer is on the lower envelope.
-    left_out
-        Rows that were not tested, with the reason.
-    paragraphs
-        The verdict in words, by sweep.
-    tests
-        The tests behind the rows, by (sweep, architecture, engine, energy table, response).
-    """
+    """The results of the statistics."""
 
     verdicts: pd.DataFrame
+    """One row per sweep, architecture (engine, energy table) and response: results/verdicts.csv."""
     fits: pd.DataFrame
+    """Coefficients of the expected growth and of the quadratic regression: results/fits.csv."""
     residuals: pd.DataFrame
+    """One row per point and response: variable, measured, fitted, relative residual, divisors, factorisations, and
+    whether the layer is on the lower envelope."""
     left_out: pd.DataFrame
+    """Rows that were not tested, with the reason."""
     paragraphs: dict[str, str]
+    """The verdict in words, by sweep."""
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(repr=False)
+    """The tests behind the rows, by (sweep, architecture, engine, energy table, response)."""
 
 
 @dataclass(frozen=True)
 class Tested:
-    """The tests of some sweeps before those of all are put together: numbers in full, p-values as they are.
-
-    Attributes
-    ----------
-    verdicts, fits, left_out
-        Rows of those tables.
-    residuals
-        As `Analysis.residuals`, finished.
-    tests
-        As `Analysis.tests`; empty where the rows were kept from an earlier run.
-    """
+    """The tests of some sweeps before those of all are put together: numbers in full, p-values as they are."""
 
     verdicts: list[dict[str, Any]]
     fits: list[dict[str, Any]]
     left_out: list[dict[str, Any]]
+    """Rows of those tables."""
     residuals: pd.DataFrame
+    """As `Analysis.residuals`, finished."""
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(default_factory=dict, repr=False)
+    """As `Analysis.tests`; empty where the rows were kept from an earlier run."""
 
 
 def analyse_table(
@@ -100,6 +83,9 @@ def analyse_table(
 ) -> Analysis:
     """Test every response of every sweep and architecture in ``energies`` against the expected growth.
 
+    Raises `InputError` for a table that cannot be analysed (see `jouleloop.stats.table.check_table`), unknown sweeps,
+    growths, responses or columns in a variable; all faults of a kind together.
+
     Parameters
     ----------
     energies
@@ -108,12 +94,6 @@ def analyse_table(
         The sweeps in it; sweeps that have no rows are an error, as are rows of other sweeps.
     options
         Margins, levels, responses.
-
-    Raises
-    ------
-    InputError
-        For a table that cannot be analysed (see `jouleloop.stats.table.check_table`), unknown sweeps, growths,
-        responses or columns in a variable; all faults of a kind together.
     """
     options = options or StatisticsOptions()
     check_table(energies, options)
