@@ -313,12 +313,9 @@ class Crossings:
                 for place in places
             ]
             for unit, here in enumerate(offsets):
-                for other in (unit + 1, unit + columns):
-                    if (
-                        other >= len(offsets)
-                        or other // columns >= rows
-                        or (other == unit + 1 and other % columns == 0)
-                    ):
+                beside = [unit + 1] if (unit + 1) % columns else []
+                for other in (*beside, unit + columns):
+                    if other >= len(offsets) or other // columns >= rows:
                         continue
                     between = [there - one for one, there in zip(here, offsets[other], strict=True)]
                     if any(between) and all(x % g == 0 if g else x == 0 for x, g in zip(between, apart, strict=True)):
