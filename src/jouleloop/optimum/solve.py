@@ -183,28 +183,6 @@ def run_parts(
 
     It returns as well where it wants something: place `WANTS` of ``parts.stand``.
     """
-    return _run_parts(
-        mode, elided, compute_pj, case, path, parts, arrangements, work, best, counters, found, log, stack
-    )
-
-
-@njit
-def _run_parts(
-    mode: int,
-    elided: bool,
-    compute_pj: float,
-    case: Case,
-    path: Path,
-    parts: Parts,
-    arrangements: Arrangements,
-    work: WorkArrays,
-    best: Floats,
-    counters: Ints,
-    found: Found,
-    log: Log,
-    stack: Stack,
-) -> bool:
-    """See `run_parts`; a part of a kernel that makes no array counts no references."""
     stand = parts.stand
     keys = parts.value[:, PART_KEY]
     power = best[DELAY_POWER]

@@ -1,11 +1,15 @@
-"""The one shape of a convolution that all papers share, and the layers of ResNet-50 that several of them take."""
+"""What several papers share: the shape of a convolution, the layers of ResNet-50, the energy of an operation."""
 
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
 
 LARGEST_SIZE = 10**12
 """Largest loop bound or stride, so that every product of them fits a float."""
+
+MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
+"""C_b in pJ for one multiply-accumulate on b bits; 002 section 2, below eq. (3): Simba (8) and Eyeriss (16)."""
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,10 @@ rectangle of each array in fast memory; blocks are visited by three nested group
 depend on the innermost group stays where it is while that group runs.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import NamedTuple
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions
@@ -83,8 +83,7 @@ def tap_tiles(taps: int, stride: int, quotients: int, residues: int) -> tuple[tu
     return tuple(tiles)
 
 
-@dataclass(frozen=True)
-class AxisTiles:
+class AxisTiles(NamedTuple):
     """One spatial axis cut into tiles of outputs and of taps."""
 
     output_tiles: int
@@ -154,9 +153,9 @@ def blocked_volume(layer: ConvLayer, precisions: Precisions, blocking: Blocking,
     if kept not in ARRAYS:
         raise InputError(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
     width, height = _both_axes(layer, blocking)
-    image_tiles = _tiles(layer.batch, blocking.batch) * width.output_tiles * height.output_tiles
-    channel_tiles = _tiles(layer.out_channels, blocking.out_channels)
-    reduction_tiles = _tiles(layer.in_channels, blocking.in_channels) * width.tap_tiles * height.tap_tiles
+    image_tiles = -(-layer.batch // blocking.batch) * width.output_tiles * height.output_tiles
+    channel_tiles = -(-layer.out_channels // blocking.out_channels)
+    reduction_tiles = -(-layer.in_channels // blocking.in_channels) * width.tap_tiles * height.tap_tiles
     visits = {
         INPUT: 1 if kept == INPUT else channel_tiles,
         FILTER: 1 if kept == FILTER else image_tiles,
@@ -180,25 +179,6 @@ def best_order(layer: ConvLayer, precisions: Precisions, blocking: Blocking) -> 
 
 
 def _both_axes(layer: ConvLayer, blocking: Blocking) -> tuple[AxisTiles, AxisTiles]:
-    return (
-        axis_tiles(
-            layer.out_width,
-            layer.filter_width,
-            layer.stride_width,
-            blocking.out_width,
-            blocking.width_quotients,
-            blocking.width_residues,
-        ),
-        axis_tiles(
-            layer.out_height,
-            layer.filter_height,
-            layer.stride_height,
-            blocking.out_height,
-            blocking.height_quotients,
-            blocking.height_residues,
-        ),
-    )
-
-
-def _tiles(length: int, side: int) -> int:
-    return math.ceil(Fraction(length, side))
+    width = blocking.out_width, blocking.width_quotients, blocking.width_residues
+    height = blocking.out_height, blocking.height_quotients, blocking.height_residues
+    return axis_tiles(*layer.along("width"), *width), axis_tiles(*layer.along("height"), *height)

@@ -75,15 +75,8 @@ def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: float | 
     require_small_filter(layer)
     size = memory_words(memory)
     if size < 4 * precisions.total or size <= 1:
-        raise AssumptionError(
-            Fault(
-                "the linear program of paper 001 §3.2 has no feasible block: its assumption M >= 4 p_T fails",
-                None,
-                "memory",
-                float(size),
-                f">= {float(4 * precisions.total):g} words",
-            )
-        )
+        text = "the linear program of paper 001 §3.2 has no feasible block: its assumption M >= 4 p_T fails"
+        raise AssumptionError(Fault(text, None, "memory", float(size), f">= {float(4 * precisions.total):g} words"))
     limits = largest_blocking(layer)
     matrix = np.array(constraint_matrix(), dtype=float)
     base = math.log(size)
