@@ -41,6 +41,7 @@ from jouleloop.tables.layouts import (
     THEORY_CONV_ENERGY,
     THEORY_RATIO,
 )
+from jouleloop.units import PJ, energies_in, said
 from jouleloop.workload.sweep import Sweep
 
 RESULTS = "results"
@@ -65,17 +66,14 @@ def _say(made: int, total: int) -> None:
 class Workflow:
     """One configuration as the workflow's rules see it.
 
+    Raises `InputError`, with all faults of the configuration and of the files it names.
+
     Parameters
     ----------
     data
         The configuration as Snakemake holds it.
     contained
         Whether Timeloop runs in its container, which leaves its outputs in `TIMELOOP_RUNS`.
-
-    Raises
-    ------
-    InputError
-        With all faults of the configuration and of the files it names.
     """
 
     def __init__(self, data: Mapping[str, Any], *, contained: bool = False) -> None:
@@ -202,12 +200,13 @@ class Workflow:
         """The tables that a run makes of the table of energies."""
         study = self.study
         tested = (FITS, VERDICTS, RESIDUALS, LEFT_OUT, LAWS, LAW_POINTS, LAW_TERMS) if study.tested else ()
+        compared = study.unit == PJ and any(sweep.kind == "conv" for sweep in study.tested)
         bounded = bool(study.tested) or any(THEORY_RATIO in kind.needs for kind in self.figure_kinds())
         return [
             *((THEORY_RATIO, BUFFER_GROWTH) if bounded else ()),
             *tested,
             *([NETWORKS] if study.networks else []),
-            *([THEORY_CONV_ENERGY] if any(sweep.kind == "conv" for sweep in study.tested) else []),
+            *([THEORY_CONV_ENERGY] if compared else []),
         ]
 
     @property
@@ -299,12 +298,14 @@ class Workflow:
         sweeps = {s.name: len(s.points) for s in (*self.study.sweeps, *self.study.architecture_sweeps)}
         names = [name for name in kind.subjects(self.study) if name] or list(sweeps)
         counts = [f"{name} {sweeps[name]}" for name in names]
-        return kind.caption.format(
+        caption = kind.caption.format(
             **{kind.subject or "sweep": ", ".join(names)},
             layers=", ".join(counts) if len(names) > 1 else sweeps[names[0]],
             margin=self.statistics["margin"],
             alpha=self.statistics["alpha"],
         )
+        with energies_in(self.study.unit):
+            return said(caption)
 
     def _files(self, kind: FigureKind, stem: str) -> list[str]:
         return [stem.rpartition("/")[0]] if kind.folder else [f"{stem}.{ending}" for ending in self.formats]
@@ -314,17 +315,14 @@ class Workflow:
     def begin(self, configuration: Iterable[Path], *, searches: bool = False) -> None:
         """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
 
+        Raises `InputError` where `RESULTS` holds another study.
+
         Parameters
         ----------
         configuration
             The files named by ``--configfile``.
         searches
             Whether jobs of this machine will search: the kernels are compiled before, or each job would.
-
-        Raises
-        ------
-        InputError
-            Where `RESULTS` holds another study.
         """
         names = [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
         config = self.config

@@ -14,14 +14,13 @@ from jouleloop.theory.convolution.energy import (
     conv_energy_bounds,
     layer_of_maps,
     lower_bound_words,
-    mac_pj,
     maps_in_buffer,
     read_once_inputs,
     used_along,
     write_once_outputs,
 )
 from jouleloop.theory.convolution.execute_energy import random_layer, run_read_once_inputs, run_write_once_outputs
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer
 
 CLOSED = {"write-once-outputs": write_once_outputs, "read-once-inputs": read_once_inputs}
 EXECUTED = {"write-once-outputs": run_write_once_outputs, "read-once-inputs": run_read_once_inputs}
@@ -112,7 +111,7 @@ def test_the_base_layer_of_the_published_sweeps():
     shape = layer_of_maps(3, 64, 11, 11, 55, 55, 4, 224, 224)
     assert write_once_outputs(shape).total == 9850688
     assert read_once_inputs(shape).total == 64 * 364 + 3 * 224**2 + 5 * 64 * 55**2
-    assert float(mac_pj(8) * shape.macs) == pytest.approx(0.56 * 70276800)
+    assert float(MAC_ENERGY_PJ[8] * shape.macs) == pytest.approx(0.56 * 70276800)
 
 
 @pytest.mark.parametrize(

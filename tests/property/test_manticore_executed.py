@@ -3,7 +3,6 @@
 from fractions import Fraction
 
 import numpy as np
-import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy.signal import correlate2d
@@ -23,7 +22,7 @@ from jouleloop.theory.manticore.formulas import (
     traffic,
 )
 from jouleloop.theory.manticore.layer import Machine, conv_layer, fc_layer
-from jouleloop.theory.manticore.machine import Counts
+from jouleloop.theory.manticore.machine import Counts, Options
 from jouleloop.theory.manticore.memory import minimum_local_words, prefetching_local_words
 
 MACHINES = st.builds(Machine, st.integers(1, 3), st.integers(1, 3), st.integers(1, 2), st.integers(1, 2))
@@ -57,9 +56,8 @@ def assert_same_words(counts: Counts, expected: Traffic) -> None:
 def test_convolution_counts_equal_the_closed_forms(case, machine, fetch_ahead, order_seed):
     layer, algorithm, stack = case
     inputs, filters = random_volumes(layer)
-    run = run_conv(
-        layer, algorithm, inputs, filters, stack=stack, machine=machine, fetch_ahead=fetch_ahead, seed=order_seed
-    )
+    options = Options(machine, fetch_ahead, order_seed=order_seed)
+    run = run_conv(layer, algorithm, inputs, filters, stack=stack, options=options)
     expected, counts = traffic(layer, algorithm, stack, machine), run.counts
     assert np.array_equal(run.outputs, direct_conv(layer, inputs, filters))
     assert_same_words(counts, expected)
@@ -91,9 +89,7 @@ def test_convolution_counts_equal_the_closed_forms(case, machine, fetch_ahead, o
 def test_fully_connected_counts_equal_the_closed_forms(layer, algorithm, stack, machine, fetch_ahead, order_seed):
     size = layer.out_channels if algorithm == 4 else min(stack, layer.out_channels)
     inputs, filters = random_volumes(layer)
-    run = run_fc(
-        layer, algorithm, inputs, filters, stack=size, machine=machine, fetch_ahead=fetch_ahead, seed=order_seed
-    )
+    run = run_fc(layer, inputs, filters, size, Options(machine, fetch_ahead, order_seed=order_seed))
     expected, counts = traffic(layer, algorithm, size, machine), run.counts
     assert np.array_equal(run.outputs, direct_fc(layer, inputs, filters))
     assert_same_words(counts, expected)
@@ -110,7 +106,7 @@ def test_fully_connected_counts_equal_the_closed_forms(layer, algorithm, stack, 
 def test_a_fully_connected_layer_is_a_convolution_with_a_filter_as_wide_as_the_input(width, depth_in, depth_out):
     conv, fc = conv_layer(width, depth_in, depth_out, width), fc_layer(width, depth_in, depth_out)
     inputs, filters = random_volumes(conv)
-    by_conv, by_fc = run_conv(conv, 1, inputs, filters), run_fc(fc, 4, inputs[np.newaxis], filters)
+    by_conv, by_fc = run_conv(conv, 1, inputs, filters), run_fc(fc, inputs[np.newaxis], filters, depth_out)
     assert np.array_equal(by_conv.outputs[:, 0, 0], by_fc.outputs[:, 0])
     assert by_conv.counts.macs == by_fc.counts.macs
     assert by_conv.counts.filter_words_loaded == by_fc.counts.filter_words_loaded
@@ -140,11 +136,10 @@ def test_reduction_tree_joins_every_cluster_once(machine):
         read.add(source)
 
 
-@pytest.mark.parametrize("algorithm", [4, 5])
-def test_one_reduction_on_the_full_chiplet_reads_127_volumes_in_seven_steps(algorithm):
+def test_one_reduction_on_the_full_chiplet_reads_127_volumes_in_seven_steps():
     layer = fc_layer(1, 3, 2, 3)
     inputs, filters = random_volumes(layer)
-    counts = run_fc(layer, algorithm, inputs, filters).counts
+    counts = run_fc(layer, inputs, filters, 2).counts
     # 003 section 3.1.3: three reads in each of 32 L1, 8 L2 and 2 L3 quadrants, one between the two L3 quadrants.
     assert counts.words_by_network == {"L1": 96 * 6, "L2": 24 * 6, "L3": 6 * 6, "chiplet": 6}
     assert counts.words_exchanged == 127 * 6

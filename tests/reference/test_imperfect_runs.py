@@ -10,6 +10,8 @@ from differential.native import load
 from differential.runs import read_records
 from jouleloop.engines.native import NativeEngine
 from jouleloop.mapping.formats import parse_map_txt, print_nest, read_timeloop_mapping, to_timeloop_mapping
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.model.symbolic import symbolic_energies
 
 FOLDER = Path(__file__).parent / "imperfect_runs"
 FILES = sorted(FOLDER.glob("*.jsonl.xz"))
@@ -25,6 +27,23 @@ def test_every_field_is_that_of_timeloop(path: Path) -> None:
         mapping = load_mapping(record, problem, target)
         assert mapping.imperfect
         wrong += [f"{record['seed']}: {line}" for line in differences(problem, target, mapping, record["real"])]
+    assert wrong == []
+
+
+def test_symbolic_counts_are_the_kernels() -> None:
+    """The rules are written a second time, for symbols; here all of them are numbers."""
+    wrong = []
+    for record in [record for path in FILES for record in read_records(path)[::10]]:
+        problem, target = load_record(record)
+        mapping = load_mapping(record, problem, target)
+        counted = evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics, check_capacity=False)
+        symbolic = symbolic_energies(problem, target.arch, target.costs, mapping, target.semantics, sizes=())
+        assert symbolic.operations.value == counted.computes
+        for level in counted.levels:
+            for space, stats in level.data.items():
+                words = [polynomial.value for polynomial in symbolic.words[level.name, space]]
+                if words != [stats.reads, stats.fills, stats.updates]:
+                    wrong.append(f"{record['seed']}: {level.name} {space}")
     assert wrong == []
 
 

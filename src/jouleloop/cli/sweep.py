@@ -16,7 +16,6 @@ from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling
-from jouleloop.energy.counts import COUNTS
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
 from jouleloop.signals import asked_by_signals, exit_code
@@ -29,6 +28,7 @@ from jouleloop.study.variants import distinct_points, run_points
 from jouleloop.tables.collect import summary_of, write_energy_tables
 from jouleloop.terminal.console import stderr, stdout
 from jouleloop.terminal.splice import spliced
+from jouleloop.units import WORDS, unit_of
 from jouleloop.workload.sweep import Sweep
 
 
@@ -74,9 +74,9 @@ def search_all(
             stderr.print(left, markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(exit_code()) from error
         table, timings = write_energy_tables(jobs, sweeps, store, output)
-    words = set(table["estimator"]) == {COUNTS}
+    words = unit_of(table["estimator"]) == WORDS
     for points in sweeps:
-        if points.attributes and not words:  # figures are in joules
+        if points.attributes:
             # Drawing needs matplotlib, which is slow to import.
             from jouleloop.report.draw import write_architecture_sweep  # noqa: PLC0415
 
@@ -118,10 +118,7 @@ class _Bars(Progress):
 def _search(sweeps: Sequence[Sweep], jobs: Mapping[str, Job], store: ResultStore) -> Searches:
     """Search all layers on all architectures with a bar that shows rate and remaining time.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        At SIGINT or SIGTERM; what was searched before is stored.
+    Raises `KeyboardInterrupt`, at SIGINT or SIGTERM; what was searched before is stored.
     """
     distinct = distinct_points(sweeps)
     columns = (

@@ -10,9 +10,9 @@ from typing import Any
 
 from jouleloop.config.model import Config, EnergyEntry
 from jouleloop.energy.choice import source_of
-from jouleloop.energy.counts import COUNTS
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
 from jouleloop.files import is_file, read_yaml
+from jouleloop.units import COUNTS, unit_of
 from jouleloop.validation import validate
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.sweep import Progress, Sweep, load_network, load_sweep, load_sweeps
@@ -23,19 +23,13 @@ NETWORKS = LAYERS / "networks"
 
 @dataclass(frozen=True)
 class Study:
-    """A checked configuration with its sweeps and networks expanded.
-
-    Attributes
-    ----------
-    sweeps
-        Sweeps of layers, and networks.
-    architecture_sweeps
-        Sweeps that vary the architecture too; their growth is not tested.
-    """
+    """A checked configuration with its sweeps and networks expanded."""
 
     config: Config
     sweeps: tuple[Sweep, ...]
+    """Sweeps of layers, and networks."""
     architecture_sweeps: tuple[Sweep, ...] = ()
+    """Sweeps that vary the architecture too; their growth is not tested."""
 
     @property
     def tested(self) -> tuple[Sweep, ...]:
@@ -47,6 +41,11 @@ class Study:
         """The problem shapes of all layers."""
         points = (point for sweep in (*self.sweeps, *self.architecture_sweeps) for point in sweep.points)
         return tuple(dict.fromkeys(point.layer.kind.shape_of(point.layer.values) for point in points))
+
+    @property
+    def unit(self) -> str:
+        """What all energies are in: words where accesses are counted instead."""
+        return unit_of(source.estimator for entry in self.config.architectures.values() for source in entry.sources())
 
     @property
     def networks(self) -> tuple[Sweep, ...]:
@@ -68,14 +67,12 @@ def load_study(
 ) -> Study:
     """Return the configuration ``data`` with its sweeps and networks read from below ``root``.
 
-    Raises
-    ------
-    InputError
-        With the faults of the configuration, or else those of all files it names: missing files, unknown sweeps,
-        sweeps of one name, sweeps that cannot be read.
+    Raises `InputError`, with the faults of the configuration, or else those of all files it names: missing files,
+    unknown sweeps, sweeps of one name, sweeps that cannot be read.
     """
     config = data if isinstance(data, Config) else validate(Config, typed(data), source)
     faults: list[Fault] = []
+    counted: dict[str, bool] = {}
     for name, entry in config.architectures.items():
         wanted = [("arch", entry.arch), ("constraints", entry.constraints)]
         for key, given in entry.energy_entries():
@@ -85,17 +82,16 @@ def load_study(
             except JouleloopError as error:
                 faults += [replace(f, source=source, field=where) for f in error.faults]
                 continue
-            if chosen.estimator == COUNTS:
-                text = (
-                    "words are counted by map, evaluate, sweep and network; figures and report of a run are in joules"
-                )
-                faults.append(Fault(text, source, where, COUNTS, "any other estimator"))
+            counted[where] = chosen.estimator == COUNTS
             wanted += [(key, _below(path, root)) for path in chosen.files()]
         for key, text in wanted:
             path = root / text
             if not is_file(path):
                 near = _near(path, path.suffix)
                 faults.append(Fault("no such file", source, f"architectures.{name}.{key}", text, nearest=near))
+    if any(counted.values()) and not all(counted.values()):
+        text = "is in words, which do not stand beside energies: all architectures of a run, or none"
+        faults += [Fault(text, source, where, COUNTS) for where, is_counted in counted.items() if is_counted]
     sweeps: list[Sweep] = []
     for key, names, folder, load in (
         ("sweeps", config.sweeps, LAYERS, lambda path: load_sweeps(path, progress)),

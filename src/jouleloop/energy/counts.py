@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 from jouleloop.arch.architecture import StorageLevel
 from jouleloop.energy.estimator import Estimate, Node, Refusal
-
-#: Name of the estimator, and of the table of its energies.
-COUNTS = "counts"
+from jouleloop.units import COUNTS
 
 
 @dataclass(frozen=True)

@@ -10,74 +10,96 @@ from fractions import Fraction
 BASE = 64
 
 
+#: A whole number is an integer, which is ten times as fast.
+Exact = int | Fraction
+
+
 @dataclass(frozen=True)
 class Polynomial:
     """A Laurent polynomial in some symbols, and its value where the symbols have theirs.
 
     Comparisons are made on the value, sums and products on the polynomial: an algorithm that branches on numbers
     yields the polynomial that holds on its branch.
-
-    Attributes
-    ----------
-    terms
-        Coefficient by monomial; no coefficient is zero.
-    value
-        The polynomial's value.
     """
 
-    terms: Mapping[int, Fraction]
-    value: Fraction
+    terms: Mapping[int, Exact]
+    """Coefficient by monomial; no coefficient is zero."""
+    value: Exact
+    """The polynomial's value; where it was `rounded`, that of the whole number."""
 
     @classmethod
-    def constant(cls, value: Fraction | int) -> "Polynomial":
+    def constant(cls, value: Exact) -> "Polynomial":
         """Return a number as a polynomial."""
-        return cls({0: Fraction(value)} if value else {}, Fraction(value))
+        return cls({0: value} if value else {}, value)
 
     @classmethod
     def symbol(cls, index: int, value: int) -> "Polynomial":
         """Return symbol number ``index``, which has this ``value``."""
-        return cls({BASE**index: Fraction(1)}, Fraction(value))
+        return cls({BASE**index: 1}, value)
 
     def __add__(self, other: "Polynomial | int") -> "Polynomial":
         if isinstance(other, int):
             other = Polynomial.constant(other)
+        if not other.terms and not other.value:
+            return self
         total = dict(self.terms)
         for key, coefficient in other.terms.items():
-            total[key] = total.get(key, Fraction(0)) + coefficient
+            total[key] = total.get(key, 0) + coefficient
         return Polynomial({key: c for key, c in total.items() if c}, self.value + other.value)
 
     def __sub__(self, other: "Polynomial | int") -> "Polynomial":
         return self + (-other if isinstance(other, int) else other.times(-1))
 
     def __mul__(self, other: "Polynomial") -> "Polynomial":
-        total: dict[int, Fraction] = {}
+        total: dict[int, Exact] = {}
         for a, p in self.terms.items():
             for b, q in other.terms.items():
-                total[a + b] = total.get(a + b, Fraction(0)) + p * q
+                total[a + b] = total.get(a + b, 0) + p * q
         return Polynomial({key: c for key, c in total.items() if c}, self.value * other.value)
 
-    def times(self, factor: Fraction | int) -> "Polynomial":
+    def times(self, factor: Exact) -> "Polynomial":
         """Return the polynomial multiplied by a number."""
         return Polynomial({key: c * factor for key, c in self.terms.items()} if factor else {}, self.value * factor)
 
     def over(self, other: "Polynomial") -> "Polynomial":
         """Return the quotient.
 
-        Exact as a polynomial where ``other`` has one term or the two are proportional; elsewhere the quotient is no
-        Laurent polynomial, and a constant of its value stands for it.
+        Exact as a polynomial where there is one; elsewhere a constant of its value stands for it.
         """
-        if len(other.terms) == 1:
-            ((key, divisor),) = other.terms.items()
-            return Polynomial({k - key: c / divisor for k, c in self.terms.items()}, self.value / other.value)
-        if self.terms.keys() == other.terms.keys():
-            ratios = {self.terms[key] / other.terms[key] for key in self.terms}
-            if len(ratios) == 1:
-                return Polynomial.constant(ratios.pop())
-        return Polynomial.constant(self.value / other.value)
+        value = ratio(self.value, other.value)
+        quotient = _divided(self.terms, other.terms)
+        return Polynomial.constant(value) if quotient is None else Polynomial(quotient, value)
 
-    def rounded(self, rule: Callable[[Fraction], int]) -> "Polynomial":
-        """Return the polynomial plus what ``rule`` adds to its value, as a constant: nothing where that is whole."""
-        return self + Polynomial.constant(rule(self.value) - self.value)
+    def rounded(self, rule: Callable[[Exact], int]) -> "Polynomial":
+        """Return the same terms with the value that ``rule`` rounds to: how far it rounds is no polynomial."""
+        return Polynomial(self.terms, rule(self.value))
+
+
+def ratio(over: Exact, under: Exact) -> Exact:
+    """Return an exact quotient."""
+    quotient = Fraction(over, under)
+    return quotient.numerator if quotient.denominator == 1 else quotient
+
+
+def _divided(terms: Mapping[int, Exact], by: Mapping[int, Exact]) -> dict[int, Exact] | None:
+    """Return the quotient of two polynomials, if it is one: the highest term of what is left goes first."""
+    high, low = max(by), min(by)
+    left = dict(terms)
+    quotient: dict[int, Exact] = {}
+    least = min(terms, default=0) - low
+    while left:
+        at = max(left)
+        key, factor = at - high, ratio(left[at], by[high])
+        if key < least or len(quotient) == len(terms):
+            return None
+        quotient[key] = factor
+        for other, coefficient in by.items():
+            changed = left.get(key + other, 0) - factor * coefficient
+            if changed:
+                left[key + other] = changed
+            else:
+                left.pop(key + other, None)
+    return quotient
 
 
 def exponents(monomial: int) -> Iterator[tuple[int, int]]:
@@ -91,6 +113,6 @@ def exponents(monomial: int) -> Iterator[tuple[int, int]]:
         index += 1
 
 
-def nearest_whole(value: Fraction) -> int:
+def nearest_whole(value: Exact) -> int:
     """Return the nearest whole number, halves upward."""
     return math.floor(value + Fraction(1, 2))

@@ -7,6 +7,7 @@ tests compare the two.
 """
 
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -16,98 +17,96 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluate import first_fills_elided
 from jouleloop.model.polynomial import Polynomial
 from jouleloop.model.symbolic_accesses import collapse_flows
+from jouleloop.model.symbolic_residual import residual_transfers
 from jouleloop.model.symbolic_transfers import ONE, Level, Loop, Projection, product, transfers
 from jouleloop.workload.problem import Problem
 
 
 @dataclass(frozen=True)
 class Symbol:
-    """What a symbol stands for.
-
-    Attributes
-    ----------
-    dimension
-        The dimension of a loop; the name of a coefficient (a stride) otherwise.
-    level
-        Position of the loop's level, outermost first; -1 for a coefficient.
-    value
-        Bound of the loop, or value of the coefficient.
-    """
+    """What a symbol stands for."""
 
     dimension: str
+    """The dimension of a loop; the name of a coefficient (a stride); or ``M/15``: the steps of M in tiles of 15."""
     level: int
+    """Position of the loop's level, outermost first; -1 for all else."""
     value: int
+    """End of the loop, value of the coefficient, or number of steps."""
 
 
 @dataclass(frozen=True)
 class LevelCosts:
-    """What turns the words of a level into energy.
-
-    Attributes
-    ----------
-    block_words
-        Words of a vector access.
-    clusters
-        Clusters of instances, each of which makes one access for all its instances.
-    read_pj, write_pj
-        Energy of a vector access.
-    """
+    """What turns the words of a level into energy."""
 
     block_words: int
+    """Words of a vector access."""
     clusters: Polynomial
+    """Clusters of instances, each of which makes one access for all its instances."""
     read_pj: Fraction
     write_pj: Fraction
+    """Energy of a vector access."""
 
 
 @dataclass(frozen=True)
 class SymbolicEnergies:
-    """What one nest accesses, as polynomials in its symbols, and what an access costs.
-
-    Attributes
-    ----------
-    symbols
-        Coefficients of the problem first, then the loops, outermost first.
-    words
-        By level and data space: scalar reads, fills and updates of one instance.
-    levels
-        By level: words of a vector access, clusters of instances that access together, and energies.
-    operations
-        Multiply-accumulates.
-    """
+    """What one nest accesses, as polynomials in its symbols, and what an access costs."""
 
     symbols: tuple[Symbol, ...]
+    """Coefficients of the problem first, then the loops, outermost first; then, where loops end early, the steps of
+    tiles, innermost first."""
     words: dict[tuple[str, str], tuple[Polynomial, Polynomial, Polynomial]]
+    """By level and data space: scalar reads, fills and updates of one instance."""
     levels: dict[str, LevelCosts]
+    """By level: words of a vector access, clusters of instances that access together, and energies."""
     operations: Polynomial
+    """Multiply-accumulates."""
 
     def energy_pj(self, level: str, space: str) -> Fraction:
         """Return the energy of one data space at one level: accesses are whole vectors."""
         costs = self.levels[level]
-        reads, *writes = (math.ceil(words.value / costs.block_words) for words in self.words[level, space])
+        reads, *writes = (-(-words.value // costs.block_words) for words in self.words[level, space])
         return (reads * costs.read_pj + sum(writes) * costs.write_pj) * costs.clusters.value
 
 
 def symbolic_energies(
-    problem: Problem, arch: Architecture, costs: EnergyCosts, mapping: Mapping, semantics: str = "timeloop-3.0.3"
+    problem: Problem,
+    arch: Architecture,
+    costs: EnergyCosts,
+    mapping: Mapping,
+    semantics: str = "timeloop-3.0.3",
+    sizes: Collection[str] | None = None,
 ) -> SymbolicEnergies:
     """Return the energies of ``mapping`` as polynomials in its loop bounds.
 
     The mapping is taken to be valid (see `jouleloop.mapping.validate`).
+
+    Parameters
+    ----------
+    sizes
+        Dimensions and coefficients that are symbols, all others being numbers; None is all.
     """
-    symbols, coefficients, levels = _nest(problem, arch, mapping)
-    flows = [
-        transfers(_projection(problem, position, coefficients), levels, len(problem.shape.dimensions))
-        for position in range(len(problem.data_spaces))
-    ]
+    symbols = _Symbols(sizes)
+    coefficients, levels = _nest(problem, arch, mapping, symbols)
+    bounds, passes = _passes(problem, mapping, symbols) if mapping.imperfect else ([], [])
+    keep = [level.keep for level in reversed(mapping.levels)]
+    kept = [[space.name in names for names in keep] for space in problem.data_spaces]
+    dims = len(problem.shape.dimensions)
+    coefs = [_projection(problem, position, coefficients) for position in range(len(problem.data_spaces))]
+    operations = product([loop.bound for level in levels for loop in (*level.temporal, *level.spatial)])
+    if mapping.imperfect:
+        counted = [residual_transfers(coef, levels, bounds, passes, own) for coef, own in zip(coefs, kept, strict=True)]
+        flows = [flow for flow, _ in counted]
+        units = product([loop.bound for level in levels for loop in level.spatial])
+        operations = (counted[0][1] * units).rounded(math.floor)
+    else:
+        flows = [transfers(coef, levels, dims) for coef in coefs]
     fanout = [product([loop.bound for loop in level.spatial]) for level in levels]
     instances = [product(fanout[index + 1 :]) for index in range(len(levels))]
-    keep = [level.keep for level in reversed(mapping.levels)]
     elided = first_fills_elided(semantics)
     words: dict[tuple[str, str], tuple[Polynomial, Polynomial, Polynomial]] = {}
-    for space, flow in zip(problem.data_spaces, flows, strict=True):
-        kept = [space.name in names for names in keep]
-        accesses = collapse_flows(flow, kept, fanout, instances, read_write=space.read_write, elided=elided)
-        for level, stored, counts in zip(reversed(arch.levels), kept, accesses, strict=True):
+    for space, own, flow in zip(problem.data_spaces, kept, flows, strict=True):
+        accesses = collapse_flows(flow, own, fanout, instances, read_write=space.read_write, elided=elided)
+        for level, stored, counts in zip(reversed(arch.levels), own, accesses, strict=True):
             if stored:
                 words[level.name, space.name] = (counts.reads, counts.fills, counts.updates)
     by_name = {entry.level: entry for entry in costs.levels}
@@ -117,34 +116,79 @@ def symbolic_energies(
         clusters = utilized if utilized.value <= most else Polynomial.constant(most)
         entry = by_name[level.name]
         priced[level.name] = LevelCosts(level.block_words, clusters, Fraction(entry.read_pj), Fraction(entry.write_pj))
-    operations = product([loop.bound for level in levels for loop in (*level.temporal, *level.spatial)])
-    return SymbolicEnergies(symbols, words, priced, operations)
+    return SymbolicEnergies(tuple(symbols.known), words, priced, operations)
+
+
+class _Symbols:
+    """The symbols of a nest, in order."""
+
+    def __init__(self, sizes: Collection[str] | None) -> None:
+        self.sizes = sizes
+        self.known: list[Symbol] = []
+
+    def add(self, size: str, level: int, value: int, name: str = "") -> Polynomial:
+        """Enter a symbol, and return it; a number where what belongs to ``size`` is one."""
+        self.known.append(Symbol(name or size, level, value))
+        if self.sizes is not None and size not in self.sizes:
+            return Polynomial.constant(value)
+        return Polynomial.symbol(len(self.known) - 1, value)
+
+
+def nest_symbols(problem: Problem, arch: Architecture, mapping: Mapping, *, early: bool) -> tuple[Symbol, ...]:
+    """Return the symbols of a nest; ``early``: as if a loop ended early, whether one does or not."""
+    symbols = _Symbols(())
+    _nest(problem, arch, mapping, symbols)
+    if early:
+        _passes(problem, mapping, symbols)
+    return tuple(symbols.known)
 
 
 def _nest(
-    problem: Problem, arch: Architecture, mapping: Mapping
-) -> tuple[tuple[Symbol, ...], dict[str, Polynomial], list[Level]]:
-    """Return the symbols, the coefficients by name, and the levels from the innermost outward."""
-    symbols: list[Symbol] = []
-
-    def symbol(name: str, level: int, value: int) -> Polynomial:
-        symbols.append(Symbol(name, level, value))
-        return Polynomial.symbol(len(symbols) - 1, value)
-
+    problem: Problem, arch: Architecture, mapping: Mapping, symbols: _Symbols
+) -> tuple[dict[str, Polynomial], list[Level]]:
+    """Return the coefficients by name, and the levels from the innermost outward; their symbols are entered."""
     dims = {name: index for index, name in enumerate(problem.shape.dimensions)}
-    coefficients = {name: symbol(name, -1, value) for name, value in problem.coefficient.items()}
+    coefficients = {name: symbols.add(name, -1, value) for name, value in problem.coefficient.items()}
     levels = []
     for position, level in enumerate(mapping.levels):
         along = {"X": 1, "Y": 1}
-        temporal = [Loop(dims[d], symbol(d, position, b)) for d, b in level.temporal if b > 1]
+        temporal = [Loop(dims[d], symbols.add(d, position, b)) for d, b in level.temporal if b > 1]
         spatial = []
         for d, b, axis in level.spatial:
             if b > 1:
-                spatial.append(Loop(dims[d], symbol(d, position, b)))
+                spatial.append(Loop(dims[d], symbols.add(d, position, b)))
                 along[axis] *= b
         x, y = arch.fanout[position]
         levels.append(Level(temporal, spatial, max(along["X"], x), max(along["Y"], y)))
-    return tuple(symbols), coefficients, levels[::-1]
+    return coefficients, levels[::-1]
+
+
+def _passes(problem: Problem, mapping: Mapping, symbols: _Symbols) -> tuple[list[Polynomial], list[list[Polynomial]]]:
+    """Return bounds and, by level from the innermost outward, the steps of every loop: spatial ones first.
+
+    Their symbols are entered, one for all loops of as large a tile.
+    """
+    known: dict[str, Polynomial] = {}
+
+    def steps(dimension: str, tile: int) -> Polynomial:
+        name = f"{dimension}/{tile}"
+        if name not in known:
+            known[name] = symbols.add(dimension, -1, -(-problem.bound[dimension] // tile), name)
+        return known[name]
+
+    tile = dict.fromkeys(problem.shape.dimensions, 1)
+    found = []
+    for level in reversed(mapping.levels):
+        inward: list[list[Polynomial]] = []
+        for first, after in ((len(level.temporal), None), (0, len(level.temporal))):
+            kind = []
+            for d, end in reversed(level.loops[first:after]):
+                if end > 1:
+                    kind.append(steps(d, tile[d]))
+                    tile[d] *= end
+            inward.append(kind[::-1])
+        found.append([*inward[0], *inward[1]])
+    return [steps(d, 1) if size > 1 else ONE for d, size in problem.bound.items()], found
 
 
 def _projection(problem: Problem, position: int, coefficients: dict[str, Polynomial]) -> Projection:

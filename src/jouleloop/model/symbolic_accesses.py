@@ -12,22 +12,15 @@ _ZERO = Polynomial.constant(0)
 
 @dataclass
 class Flow:
-    """What one data space moves below one level.
-
-    Attributes
-    ----------
-    tile, sibling
-        Words of the box held, and of the box that all instances below span together (None without spatial loops).
-    groups
-        (multicast factor, scatter factor, words) of each group of transfers.
-    links
-        Words that mesh links carry.
-    """
+    """What one data space moves below one level."""
 
     tile: Polynomial = _ZERO
     sibling: Polynomial | None = None
+    """Words of the box held, and of the box that all instances below span together (None without spatial loops)."""
     groups: list[tuple[Polynomial, Polynomial, Polynomial]] = field(default_factory=list)
+    """(multicast factor, scatter factor, words) of each group of transfers."""
     links: Polynomial = _ZERO
+    """Words that mesh links carry."""
 
     def add(self, multicast: Polynomial, scatter: Polynomial, words: Polynomial) -> None:
         """Add transfers, to the group of the same factors where there is one."""
@@ -100,9 +93,11 @@ def collapse_flows(
         received = outer.received()
         if received.value:
             asked = content[level] * fanout[level + 1]
-            outer.groups = [(m, s, (words.over(received)) * asked) for m, s, words in outer.groups]
-            if len(outer.groups) == 1:
-                outer.groups = [(m, s, asked.over(m)) for m, s, _ in outer.groups]
+            multicast, scatter, _ = outer.groups[0]
+            if all(group[0].terms == multicast.terms for group in outer.groups):
+                outer.groups = [(multicast, scatter, asked.over(multicast))]
+            else:
+                outer.groups = [(m, s, words.over(received) * asked) for m, s, words in outer.groups]
             links[level + 1] = _ZERO
         else:
             outer.groups = [(m, s, _ZERO) for m, s, _ in outer.groups]

@@ -41,7 +41,8 @@ def product(factors: Iterable[Polynomial]) -> Polynomial:
     return result
 
 
-def _sides(coef: Projection, extent: Box) -> Box:
+def box_sides(coef: Projection, extent: Box) -> Box:
+    """Return the sides of the box that so many indices of every dimension span, by rank."""
     sides = []
     for rank in coef:
         side = ONE
@@ -68,8 +69,8 @@ def transfers(coef: Projection, levels: list[Level], dims: int) -> list[Flow]:
                 extent[loop.dim] = extent[loop.dim] * loop.bound
             placed.append(done)
             if loops is level.spatial and loops:
-                sibling = product(_sides(coef, extent))
-        boxes.append((product(_sides(coef, extent)), sibling))
+                sibling = product(box_sides(coef, extent))
+        boxes.append((product(box_sides(coef, extent)), sibling))
         steps.append((placed[0][::-1], placed[1]))
     flows = []
     for index, level in enumerate(levels):
@@ -95,7 +96,7 @@ class _Boundary:
         stateless: bool,
     ) -> None:
         self.coef, self.outer, self.spatial, self.level, self.stateless = coef, outer, spatial, level, stateless
-        self.side = _sides(coef, inner)
+        self.side = box_sides(coef, inner)
         self.moves = [self._move(j) for j in range(len(outer))]
         self.part, self.part_at, self.part_words = self._part()
 
@@ -120,7 +121,7 @@ class _Boundary:
         if not moved:
             return self.side, nothing, ZERO
         r = moved[0]
-        if len(moved) > 1 or abs(self.moves[0][r].value) >= self.side[r].value:
+        if len(moved) > 1 or not -self.side[r].value < self.moves[0][r].value < self.side[r].value:
             return self.side, nothing, product(self.side)
         part, at = list(self.side), list(nothing)
         part[r], at[r] = self.moves[0][r], self.side[r] - self.moves[0][r]
@@ -213,18 +214,24 @@ class _Boundary:
             )
             for r, move in enumerate(self.moves[j])
         )
-        columns, rows, n = self.level.columns, self.level.rows, len(offsets)
-        found = set()
-        for i, offset in enumerate(offsets):
-            row, column = divmod(i, columns)
-            if row >= rows:
-                continue
-            wanted = tuple(o + d for o, d in zip(offset, need, strict=True))
-            sides = [(row >= 1, i - columns), (row + 1 < rows, i + columns)]
-            sides += [(column >= 1, i - 1), (column + 1 < columns, i + 1)]
-            if any(there and other < n and offsets[other] == wanted for there, other in sides):
-                found.add(i)
-        return frozenset(found)
+        return handed_on(offsets, offsets, need, self.level.columns, self.level.rows)
+
+
+def handed_on(
+    offsets: list[tuple[int, ...]], before: list[tuple[int, ...]], need: tuple[int, ...], columns: int, rows: int
+) -> frozenset[int]:
+    """Return the instances at ``offsets`` whose words a mesh neighbour held, when all were at ``before``."""
+    found = set()
+    for i, offset in enumerate(offsets):
+        row, column = divmod(i, columns)
+        if row >= rows:
+            continue
+        wanted = tuple(o + d for o, d in zip(offset, need, strict=True))
+        sides = [(row >= 1, i - columns), (row + 1 < rows, i + columns)]
+        sides += [(column >= 1, i - 1), (column + 1 < columns, i + 1)]
+        if any(there and other < len(before) and before[other] == wanted for there, other in sides):
+            found.add(i)
+    return frozenset(found)
 
 
 def _total(parts: list[Polynomial]) -> Polynomial:

@@ -42,18 +42,21 @@ from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
 from jouleloop.optimum.sketch import compulsory_pj
+from jouleloop.optimum.words import common
 
 
 @njit
-def _may_cancel(coef: Ints, side: Ints, place: Ints, bounds: Ints, j: int) -> bool:
-    """Whether loops outside a tile over the rank of ``j`` may leave it in place together (*windows that cannot stand*).
+def windows(coef: Ints, side: Ints, place: Ints, bounds: Ints, j: int) -> tuple[bool, bool]:
+    """What loops outside a tile over the rank of ``j`` do to it together, the innermost of all being over ``j``.
 
+    Returns whether they may leave it in place (*windows that cannot stand*), and whether a step of a loop over another
+    dimension, or of one over ``j`` outside such a loop, may move like the innermost (*steps unlike the innermost*).
     What one dimension moves is nothing or at least what all tiles below its innermost loop span, and at most what is
     left of its bound beside that.
     """
     rank = side[j, HALO]
     others = 0
-    apart = False
+    apart = unlike = False
     for d in range(side.shape[0]):
         if d == j or side[d, HALO] != rank or place[d, OUTSIDE] == 1:
             continue
@@ -62,8 +65,10 @@ def _may_cancel(coef: Ints, side: Ints, place: Ints, bounds: Ints, j: int) -> bo
         far = coef[rank, d] * (bounds[d] - place[d, ACROSS])
         other_near = coef[rank, d] * place[d, ACROSS]
         other_far = coef[rank, j] * (bounds[j] - place[j, ACROSS])
-        apart = coef[rank, j] > 0 and coef[rank, d] > 0 and (near > far or other_near > other_far)
-    return others > 1 or (others == 1 and not apart)
+        positive = coef[rank, j] > 0 and coef[rank, d] > 0
+        apart = positive and (near > far or other_near > other_far)
+        unlike = positive and (near > far or other_near > other_far + near)
+    return others > 1 or (others == 1 and not apart), others > 1 or (others == 1 and not unlike)
 
 
 @njit
@@ -78,7 +83,6 @@ def _slide(
     full: float,
     place: Ints,
     bounds: Ints,
-    reach: int,
     iterations: float,
     resting: bool,
     j: int,
@@ -99,8 +103,6 @@ def _slide(
         By dimension, see `EXTENT`.
     bounds
         Of the layer.
-    reach
-        Unrolled indices of the innermost dimension ``j`` inside the level of its loop, at least.
     iterations
         Product of all temporal iterations outside.
     resting
@@ -113,48 +115,59 @@ def _slide(
     rank = side[j, HALO]
     length = 1
     along = 1.0
-    others = False
-    idle = False
+    far = quantum = grid = 0
+    idle = near_any = False
     for d in range(coef.shape[1]):
         length += coef[rank, d] * (place[d, EXTENT] - 1)
         idle = idle or (side[d, IDLE] == 1 and place[d, OUTSIDE] > 1)
-        if side[d, HALO] == rank:
-            along *= place[d, OUTSIDE]
-            others = others or (d != j and place[d, OUTSIDE] > 1)
-    step = coef[rank, j] * place[j, TILE_SIZE] * reach
-    linked = False
-    if others:
-        for d in range(coef.shape[1]):
-            linked = linked or near[d] == 1
-    elif near[j] == 1:
-        far = 0
-        for d in range(coef.shape[1]):
-            if side[d, HALO] == rank:
-                far += coef[rank, d] * (place[d, ACROSS] - place[d, EXTENT])
-        linked = step <= far
-    distinct = edge[DISTINCT_LINKED if linked else DISTINCT]
-    share = edge[FILL_LINKED] if linked else 1.0
-    halved = others and (resting or edge[COINCIDE] != 0.0) and _may_cancel(coef, side, place, bounds, j)
-    if halved:
-        # A step that stands is one of another loop of the rank: at least every second is not.
-        share = 0.5 * (share + (0.0 if resting else edge[FILL_STANDING]))
-        linked = True
+        near_any = near_any or near[d] == 1
+        if side[d, HALO] != rank:
+            continue
+        along *= place[d, OUTSIDE]
+        if near[j] == 1:
+            far += coef[rank, d] * (place[d, ACROSS] - place[d, EXTENT])
+            if place[d, ACROSS] > place[d, EXTENT]:
+                grid = common(grid, coef[rank, d] * place[d, EXTENT])
+            if place[d, OUTSIDE] > 1:
+                quantum = common(quantum, coef[rank, d] * place[d, ACROSS])
+    step = coef[rank, j] * place[j, ACROSS]
+    cancel, alike = windows(coef, side, place, bounds, j)
+    reached = 0 < step <= far and step % grid == 0
+    # What part of the words comes in by steps that no link serves, that links may serve, that stand.
+    plain, moved, standing = 1.0, 0.0, 0.0
+    if step >= length and (cancel or (far > 0 and quantum // common(quantum, grid) * grid <= far)):
+        # At least every second step is one of the innermost loop, whose move is known.
+        plain, moved = (0.0, 0.5) if reached else (0.5, 0.0)
+        if cancel and (resting or edge[COINCIDE] != 0.0):
+            standing = 0.5
+        elif cancel and not near_any:
+            plain += 0.5
+        else:
+            moved += 0.5
+    part = 0.5 if cancel and resting else 1.0
     for start in range(first, axis[j, COUNT]):
         if divisor[j, start, VALUE] % place[j, TILE_SIZE] != 0:
             continue
-        words = full * iterations
-        if step < length:
-            # All steps but those of loops outside the rank may fetch what is new only.
-            whole = iterations / along
+        if step >= length:
+            words = full * iterations
+            asked = words * (plain * edge[DISTINCT] + moved * edge[DISTINCT_LINKED])
+            filled = words * (plain + moved * edge[FILL_LINKED])
+            if not resting:
+                filled += words * standing * edge[FILL_STANDING]
+        else:
+            # All steps that may move like the innermost loop's fetch what is new only; all others the whole box, and
+            # no link serves those, as the box before was smaller.
+            whole = iterations / along if alike else iterations / place[j, OUTSIDE]
             beyond = divisor[j, axis[j, COUNT] - 1 - start, VALUE]
-            if not others and beyond > 1:
-                # Beyond the run at most those that have no loop inside but over the rank and idle ones.
+            if not alike and beyond > 1:
+                # Beyond the run at most those that have no loop inside but over the dimension and idle ones.
                 whole *= 0.5 * (beyond + 1) if idle else beyond
-            words = full * whole + full / length * step * (iterations - whole)
-        asked = words * distinct
-        if halved:
-            asked = math.floor(0.5 * asked)
-        filled = math.floor(words * share * (1.0 - 1e-12)) if linked else words
+            words = full / length * step * (iterations - whole)
+            asked = part * (full * whole * edge[DISTINCT] + words * edge[DISTINCT_LINKED if reached else DISTINCT])
+            filled = part * (full * whole + words * (edge[FILL_LINKED] if reached else 1.0))
+        if cancel or reached or moved > 0.0:
+            asked = math.floor(asked)
+            filled = math.floor(filled * (1.0 - 1e-12))
         slide_pj[start] += crossing_pj(rate, child, v, asked, filled)
 
 
@@ -169,7 +182,6 @@ def _resumed_pj(
     full: float,
     place: Ints,
     bounds: Ints,
-    inside: Ints,
     iterations: float,
     axis: Ints,
     divisor: Ints,
@@ -198,7 +210,6 @@ def _resumed_pj(
                 full,
                 place,
                 bounds,
-                inside[j],
                 iterations,
                 True,
                 j,
@@ -220,7 +231,7 @@ def _sure_moves(coef: Ints, side: Ints, place: Ints, bounds: Ints, iterations: f
     """
     sure = iterations
     for d in range(place.shape[0]):
-        if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1 and _may_cancel(coef, side, place, bounds, d):
+        if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1 and windows(coef, side, place, bounds, d)[0]:
             sure /= place[d, OUTSIDE]
     return sure
 
@@ -606,7 +617,6 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                         full[v],
                         place,
                         bounds,
-                        inside[level, j],
                         iterations,
                         resting,
                         j,
@@ -654,7 +664,6 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                                 full[v],
                                 place,
                                 bounds,
-                                inside[level],
                                 iterations / trailing,
                                 axis,
                                 divisor,

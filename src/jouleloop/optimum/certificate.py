@@ -71,6 +71,9 @@ def certify(
         raise InputError(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
         )
+    if objective.delay_power and space.arch.latency_cycles:
+        text = "certificates know no latencies of networks where cycles count"
+        raise InputError(Fault(text, constraints.name, "objective", objective.name, "energy"))
     about = subject(space, constraints, costs, semantics)
     if constraints.factors == "imperfect":
         check_early(space.problem, objective.name)

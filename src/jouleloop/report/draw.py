@@ -19,6 +19,7 @@ from jouleloop.study.forked import run_forked
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.tables.layouts import VARIANTS
 from jouleloop.tables.variants import variants_table
+from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.sweep import Sweep
 
 
@@ -33,25 +34,20 @@ def draw(
 ) -> list[Path]:
     """Draw one figure into ``folder`` and return its files; none where there is nothing to draw.
 
-    Parameters
-    ----------
-    anew
-        Whether it is drawn though its files say that they show the same.
+    Raises `InputError` where the run lacks a table, or the table what the figure shows.
 
-    Raises
-    ------
-    InputError
-        Where the run lacks a table, or the table what the figure shows.
+    Without ``anew`` it is not drawn where its files say that they show the same.
     """
     path = folder / kind.stem.format(**place)
     shown = _shown(kind, run, place)
     files = [path.with_name(f"{path.name}.{name}") for name in formats]
     if not anew and all(is_file(file) and shown.encode() in file.read_bytes() for file in files):
         return files
-    figure = kind.figure(run, place)
-    if figure is None:
-        return []
-    return list(save_figure(replace(figure, name=path.name), path.parent, formats, shown))
+    with energies_in(run.unit):
+        figure = kind.figure(run, place)
+        if figure is None:
+            return []
+        return list(save_figure(replace(figure, name=path.name), path.parent, formats, shown))
 
 
 def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:
@@ -82,15 +78,9 @@ def draw_all(
 
     Files that say that they show the same are left as they are.
 
-    Parameters
-    ----------
-    beside
-        What else is to be done by the same processes.
+    Raises `InputError` as `draw`.
 
-    Raises
-    ------
-    InputError
-        As `draw`.
+    ``beside`` is what else is to be done by the same processes.
     """
     groups: dict[str, list[tuple[FigureKind, Mapping[str, str]]]] = {}
     for kind in kinds:
@@ -114,6 +104,7 @@ def write_architecture_sweep(
 ) -> None:
     """Write the table of a sweep's variants, and draw energy per MAC on every architecture that has a mapping."""
     table = variants_table(energies, sweep)
-    write_table(results / "architecture" / sweep.name, table, VARIANTS)
-    for name in dict.fromkeys(table["architecture"][table["status"] == "ok"]):
-        save_figure(architecture_figure(energies, sweep, str(name)), results / "figures" / sweep.name, formats)
+    with energies_in(unit_of(energies["energy_table"].dropna())):
+        write_table(results / "architecture" / sweep.name, table, VARIANTS)
+        for name in dict.fromkeys(table["architecture"][table["status"] == "ok"]):
+            save_figure(architecture_figure(energies, sweep, str(name)), results / "figures" / sweep.name, formats)

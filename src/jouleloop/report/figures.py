@@ -35,19 +35,10 @@ def growth_figure(
 ) -> ReportFigure:
     """Draw one sweep: a panel an architecture, bars for the response, dashed the fitted expected growth.
 
-    Parameters
-    ----------
-    analysis
-        Of the energies table.
-    sweep, architecture, response
-        What to show; all architectures where none is named.
-    published
-        Values of another source to overlay: columns architecture, variable, value (same unit as the response).
+    Raises `InputError` for a sweep, architecture or response that was not analysed.
 
-    Raises
-    ------
-    InputError
-        For a sweep, architecture or response that was not analysed.
+    All architectures are shown where none is named. ``published`` are values of another source to overlay: columns
+    architecture, variable, value (in the unit of the response).
     """
     names = architectures_of(analysis.verdicts, sweep, architecture, response)
     rows: list[dict[Hashable, Any]] = []
@@ -82,10 +73,7 @@ def figure4(
 ) -> ReportFigure:
     """Draw Figure 4 of paper 002: data energy in n, m and mn from top to bottom, Simba left and Eyeriss right.
 
-    Raises
-    ------
-    InputError
-        For a sweep, architecture or response that was not analysed.
+    Raises `InputError` for a sweep, architecture or response that was not analysed.
     """
     rows: list[dict[Hashable, Any]] = []
     with styled():
@@ -109,19 +97,9 @@ def architectures_figure(
 ) -> ReportFigure:
     """Draw the response per multiply-accumulate of all architectures in one panel.
 
-    Parameters
-    ----------
-    energies
-        The energies table, for the layers' dimensions.
-    analysis
-        Of the same table.
-    sweep, response
-        What to show.
+    Raises `InputError` for a sweep or response that was not analysed.
 
-    Raises
-    ------
-    InputError
-        For a sweep or response that was not analysed.
+    ``energies`` is the table that was analysed, for the layers' dimensions.
     """
     rows: list[dict[Hashable, Any]] = []
     with styled():

@@ -24,10 +24,7 @@ def architecture_figure(energies: pd.DataFrame, sweep: Sweep, architecture: str)
 
     One layer on one line: its levels are stacked below the total. Several layers, or several attributes: a line each.
 
-    Raises
-    ------
-    InputError
-        Where no point of the sweep has a mapping on the architecture.
+    Raises `InputError` where no point of the sweep has a mapping on the architecture.
     """
     table = variants_table(energies, sweep)
     table = table[table["architecture"] == architecture]

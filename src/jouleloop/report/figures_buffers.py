@@ -15,15 +15,9 @@ _RESPONSES = {"dram_words": ("-", "all DRAM words"), "vertex_words": ("--", "inp
 def buffers_figure(bounds: pd.DataFrame, growth: pd.DataFrame, sweep: str) -> ReportFigure:
     """Draw the crossover of a sweep of buffers (left) and how far its words are from a line in mn (right).
 
-    Parameters
-    ----------
-    bounds, growth
-        The tables ``theory_ratio`` and ``buffer_growth``.
+    Raises `InputError` where no layer of the sweep has a mapping.
 
-    Raises
-    ------
-    InputError
-        Where no layer of the sweep has a mapping.
+    ``bounds`` and ``growth`` are the tables ``theory_ratio`` and ``buffer_growth``.
     """
     points, verdicts = (table[table["sweep"] == sweep] for table in (bounds, growth))
     if points.empty:

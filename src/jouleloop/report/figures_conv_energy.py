@@ -30,15 +30,9 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
 
     A sweep without a row (layers of several groups, say) gets a figure that says so.
 
-    Parameters
-    ----------
-    table
-        See `jouleloop.tables.conv_energy.conv_energy_table`.
+    Raises `InputError` for a table of another kind.
 
-    Raises
-    ------
-    InputError
-        For a table of another kind.
+    ``table`` is that of `jouleloop.tables.conv_energy.conv_energy_table`.
     """
     require_columns(table, ["sweep"])
     if sweep.name not in set(table["sweep"]):

@@ -42,19 +42,9 @@ def breakdown_figure(energies: pd.DataFrame, sweep: SweepDescription, architectu
 
     Layers that share a size are averaged; of more than 64 sizes, evenly spaced ones are drawn.
 
-    Parameters
-    ----------
-    energies
-        The energies table.
-    sweep
-        The sweep, for its variable.
-    architecture
-        Only this one; a panel each where none is named.
+    Raises `InputError` for an unknown sweep or architecture, or a table without energies per level and data space.
 
-    Raises
-    ------
-    InputError
-        For an unknown sweep or architecture, or a table without energies per level and data space.
+    With an ``architecture`` only this one is shown; a panel each where none is named.
     """
     names = architectures_of(energies, sweep.name, architecture)
     counted = []
@@ -91,10 +81,7 @@ def breakdown_figure(energies: pd.DataFrame, sweep: SweepDescription, architectu
 def energy_parts(rows: pd.DataFrame) -> dict[tuple[str, str], FloatArray]:
     """Return what the energy of every row [pJ] is made of, by (level, data space); compute comes first.
 
-    Raises
-    ------
-    InputError
-        Where the table has no energies per level and data space.
+    Raises `InputError` where the table has no energies per level and data space.
     """
     entries = find_responses(rows, ["spaces"])
     if not entries:
@@ -152,10 +139,8 @@ def heat_map_figure(
 ) -> ReportFigure:
     """Draw energy per multiply-accumulate over (n, m) = (C, M); layers without mapping stay white.
 
-    Raises
-    ------
-    InputError
-        For an unknown sweep or architecture, a missing column, or a sweep with two layers of the same n and m.
+    Raises `InputError` for an unknown sweep or architecture, a missing column, or a sweep with two layers of the same n
+    and m.
     """
     require_columns(energies, ["C", "M", response])
     names = architectures_of(energies, sweep, architecture)
@@ -205,10 +190,7 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
 
     Left, both logarithmic, the bound is the diagonal, and no point may lie below it; right, the ratio.
 
-    Raises
-    ------
-    InputError
-        For an unknown sweep or a missing column.
+    Raises `InputError` for an unknown sweep or a missing column.
     """
     words = find_responses(energies, ["dram_words"])
     require_columns(energies, [bound_column])

@@ -40,17 +40,10 @@ def law_figure(
     Left, the data energy as bars (or, where two sizes vary, the law over both); right, the data energy over what the
     most common law would give: a step wherever another class of mapping takes over.
 
-    Parameters
-    ----------
-    laws, points
-        As in results/laws.csv and results/law_points.csv.
-    label
-        The sweep's variable in words.
+    Raises `InputError` for an unknown sweep or architecture.
 
-    Raises
-    ------
-    InputError
-        For an unknown sweep or architecture.
+    ``laws`` and ``points`` are as in results/laws.csv and results/law_points.csv, ``label`` is the sweep's variable in
+    words.
     """
     if not len(points):
         raise InputError(Fault("no point has a law"))

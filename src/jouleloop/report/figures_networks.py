@@ -6,6 +6,7 @@ from matplotlib.patches import Patch
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.report.figures_energy import energy_parts, stack_bars
+from jouleloop.report.html.numbers import quantity
 from jouleloop.report.style import ReportFigure, new_figure, response_axis, styled
 from jouleloop.tables.networks import SUMS, TOTAL
 
@@ -15,15 +16,9 @@ _WIDTH_IN, _HEIGHT_IN = 7.2, 3.4
 def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> ReportFigure:
     """Draw a stack for every layer of a network on one architecture: its energy times how often the network runs it.
 
-    Parameters
-    ----------
-    networks
-        The table of networks, see `jouleloop.tables.networks.network_table`.
+    Raises `InputError` for an unknown network or architecture, or a table that is none of networks.
 
-    Raises
-    ------
-    InputError
-        For an unknown network or architecture, or a table that is none of networks.
+    ``networks`` is the table of `jouleloop.tables.networks.network_table`.
     """
     missing = [name for name in ("network", "architecture", "layer", "count", "status") if name not in networks]
     raise_all([Fault(f"the table of networks has no column {name!r}") for name in missing])
@@ -83,10 +78,4 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
 
 def _whole(total: pd.Series) -> str:
     """Return the energy of the whole network, or that there is none since layers have no mapping."""
-    return str(total["status"]) if pd.isna(total["total_pj"]) else _joules(float(total["total_pj"]))
-
-
-def _joules(energy_pj: float) -> str:
-    exponent = int(np.floor(np.log10(energy_pj) / 3)) if energy_pj > 0 else 0
-    step = min(max(exponent, 0), 4)
-    return f"{energy_pj / 1000.0**step:.4g} {('pJ', 'nJ', 'µJ', 'mJ', 'J')[step]}"
+    return str(total["status"]) if pd.isna(total["total_pj"]) else quantity(float(total["total_pj"]), "pJ")

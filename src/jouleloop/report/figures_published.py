@@ -13,17 +13,10 @@ _COLUMNS = ["architecture", "sweep", "parameter", "published_pj", "ours_pj", "ra
 def published_figure(published: pd.DataFrame, sweep: str, label: str = "") -> ReportFigure:
     """Draw total energies and the ratio ours / published of one sweep, a column an architecture.
 
-    Parameters
-    ----------
-    published
-        The comparison, see `jouleloop.tables.published.compare_published`.
-    label
-        The parameter in words.
+    Raises `InputError` for an unknown sweep, a table of another kind, or a sweep without any point that can be
+    compared.
 
-    Raises
-    ------
-    InputError
-        For an unknown sweep, a table of another kind, or a sweep without any point that can be compared.
+    ``published`` is the table of `jouleloop.tables.published.compare_published`, ``label`` the parameter in words.
     """
     require_columns(published, _COLUMNS)
     names = architectures_of(published, sweep)

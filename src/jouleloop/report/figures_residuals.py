@@ -19,10 +19,7 @@ def residual_figure(
 ) -> ReportFigure:
     """Draw relative residuals, a row an architecture: left against the variable, right against divisibility.
 
-    Raises
-    ------
-    InputError
-        For a sweep, architecture or response that was not analysed.
+    Raises `InputError` for a sweep, architecture or response that was not analysed.
     """
     names = architectures_of(analysis.verdicts, sweep, architecture, response)
     rows: list[dict[Hashable, Any]] = []

@@ -23,6 +23,7 @@ from jouleloop.tables.layouts import (
     THEORY_RATIO,
 )
 from jouleloop.tables.transformers import has_parts
+from jouleloop.units import PJ
 from jouleloop.workload.sweep import Sweep
 
 if TYPE_CHECKING:  # they import statistics and matplotlib
@@ -31,6 +32,9 @@ if TYPE_CHECKING:  # they import statistics and matplotlib
 
 FIGURE4_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
 FIGURE4_ARCHITECTURES = ("simba", "eyeriss")
+
+#: Tables that compare with energies in joules.
+_IN_JOULES = {PUBLISHED, THEORY_CONV_ENERGY}
 
 #: What a figure's file name may say, and what a study has of it.
 _OFFERS: Mapping[str, Callable[[Study], Sequence[str]]] = {
@@ -43,44 +47,31 @@ _OFFERS: Mapping[str, Callable[[Study], Sequence[str]]] = {
 
 @dataclass(frozen=True)
 class FigureKind:
-    """One kind of figure.
-
-    Attributes
-    ----------
-    name
-        As in rules, labels and commands.
-    stem
-        Its file below ``results/figures`` without ending; the words in braces say per what it is drawn, see `_OFFERS`.
-    needs
-        The tables it is drawn from.
-    draw
-        ``module:function`` below `jouleloop.report`; called with the `RunTables` and the words in braces by name.
-    caption
-        Question, unit, number of points and decision rule, for Snakemake's report; may name the words in braces,
-        ``layers``, ``margin`` and ``alpha``.
-    applies
-        Whether a sweep (or network) has it.
-    beyond
-        Whether it shows more than the rows of its sweep.
-    always
-        Whether the default run draws it; ``snakemake figures`` and `jouleloop figures` draw all.
-    folder
-        Whether its files are known only once it is drawn, since some places have nothing to draw: then its folder is
-        the target.
-    title
-        Heading in Snakemake's report, where the sweep or network is none.
-    """
+    """One kind of figure."""
 
     name: str
+    """As in rules, labels and commands."""
     stem: str
+    """Its file below ``results/figures`` without ending; the words in braces say per what it is drawn, see
+    `_OFFERS`."""
     needs: tuple[Layout, ...]
+    """The tables it is drawn from."""
     draw: str
+    """``module:function`` below `jouleloop.report`; called with the `RunTables` and the words in braces by name."""
     caption: str
+    """Question, unit, number of points and decision rule, for Snakemake's report; may name the words in braces,
+    ``layers``, ``margin`` and ``alpha``."""
     applies: Callable[[Study, Sweep], bool] = lambda _study, _sweep: True
+    """Whether a sweep (or network) has it."""
     beyond: bool = False
+    """Whether it shows more than the rows of its sweep."""
     always: bool = True
+    """Whether the default run draws it; ``snakemake figures`` and `jouleloop figures` draw all."""
     folder: bool = False
+    """Whether its files are known only once it is drawn, since some places have nothing to draw: then its folder is the
+    target."""
     title: str = ""
+    """Heading in Snakemake's report, where the sweep or network is none."""
 
     @property
     def per(self) -> tuple[str, ...]:
@@ -96,6 +87,8 @@ class FigureKind:
         """Return the sweeps or networks that have it; one empty name where the study itself does."""
         if self.subject is None:
             return [""] if any(self.applies(study, sweep) for sweep in study.sweeps) else []
+        if study.unit != PJ and not _IN_JOULES.isdisjoint(self.needs):
+            return []
         by_name = {sweep.name: sweep for sweep in (*study.sweeps, *study.architecture_sweeps)}
         return [name for name in _OFFERS[self.subject](study) if self.applies(study, by_name[name])]
 
@@ -153,7 +146,7 @@ def _in_figure4(study: Study, sweep: Sweep) -> bool:
 def is_published(study: Study, sweep: Sweep) -> bool:
     """Whether a sweep of the project has published energies on an architecture of the study."""
     inside = f"/{LAYERS.name}/" in f"/{sweep.source}"
-    return inside and bool(set(dict(sweep.published)) & set(study.config.architectures))
+    return study.unit == PJ and inside and bool(set(dict(sweep.published)) & set(study.config.architectures))
 
 
 _RULE = (

@@ -9,6 +9,7 @@ from jouleloop.report.registry import FIGURES
 from jouleloop.report.run_tables import RunTables
 from jouleloop.study.forked import run_forked
 from jouleloop.tables.derived import Derived
+from jouleloop.units import energies_in
 
 
 def write_results(
@@ -22,22 +23,23 @@ def write_results(
 ) -> None:
     """Write tables, then figures and the page, beside the table of energies in ``folder``.
 
-    Parameters
-    ----------
-    tables
-        Files of the tables to make, without ending.
-    figures
-        Names of the kinds of figures to draw.
-    page
-        What the page shows where it is there; no page is written where it is empty.
-    processes
-        How many processes work at the same time.
+    Raises `InputError` where a table is missing or cannot be made.
 
-    Raises
-    ------
-    InputError
-        Where a table is missing or cannot be made.
+    ``tables`` are files without ending, ``figures`` names of kinds of figures. ``page`` is what the page shows where it
+    is there; no page is written where it is empty. So many ``processes`` work at the same time.
     """
+    with energies_in(study.unit):
+        _write_results(study, folder, tables, figures, page, processes)
+
+
+def _write_results(
+    study: Study,
+    folder: Path,
+    tables: Collection[str],
+    figures: Collection[str],
+    page: Collection[str],
+    processes: int,
+) -> None:
     # Each process reads what it needs; what draws is imported while they are at work.
     drawing = "jouleloop.report.study_figures"
     run_forked(Derived(study, folder).tasks(tables), processes, lambda: import_module(drawing))

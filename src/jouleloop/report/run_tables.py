@@ -15,6 +15,7 @@ from jouleloop.stats.columns import FITS, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import analyse, rows_of
 from jouleloop.tables.layouts import ENERGIES
+from jouleloop.units import unit_of
 from jouleloop.workload.sweep import Sweep
 
 
@@ -27,18 +28,10 @@ class _Read(NamedTuple):
 
 
 class RunTables:
-    """The tables of a finished run.
+    """The tables of a finished run of a study, in a folder.
 
-    Attributes
-    ----------
-    study
-        What was configured.
-    folder
-        Where its tables are.
-    only
-        The architectures that are shown; all of the table where it is empty.
-    tested
-        Whether the tests of growth beside the table of energies are of it: then they are read, not made.
+    Architectures are shown ``only`` by these names; all of the table where it is empty. Where the tests of growth
+    beside the table of energies are of it (``tested``), they are read, not made.
     """
 
     def __init__(self, study: Study, folder: Path, only: Sequence[str] = (), *, tested: bool = False) -> None:
@@ -63,6 +56,11 @@ class RunTables:
     def energies(self) -> pd.DataFrame:
         """The table of energies."""
         return self.table(ENERGIES)
+
+    @property
+    def unit(self) -> str:
+        """What the energies are in."""
+        return unit_of(self.energies["energy_table"].dropna())
 
     @cached_property
     def architectures(self) -> list[str]:

@@ -40,10 +40,7 @@ def architectures_of(
 
     With a ``response``, only those that have it (a level that another architecture lacks), if any has.
 
-    Raises
-    ------
-    InputError
-        Where the sweep or the architecture is not in the table; names the nearest.
+    Raises `InputError` where the sweep or the architecture is not in the table; names the nearest.
     """
     sweeps = [str(name) for name in table["sweep"].unique()]
     if sweep not in sweeps:
@@ -61,10 +58,7 @@ def architectures_of(
 def one_row(table: pd.DataFrame, sweep: str, architecture: str, response: str) -> dict[Hashable, Any]:
     """Return the row of verdicts or fits for one response.
 
-    Raises
-    ------
-    InputError
-        Where there is none, or several (mixed engines or energy tables: a figure shows one).
+    Raises `InputError` where there is none, or several (mixed engines or energy tables: a figure shows one).
     """
     rows = _matching(table, sweep, architecture, response)
     if len(rows) > 1:

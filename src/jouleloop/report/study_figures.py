@@ -30,6 +30,7 @@ from jouleloop.tables.published import read_published
 from jouleloop.tables.theory_ratio import BOUND_COLUMN
 from jouleloop.tables.transformers import parts_table
 from jouleloop.tables.variants import variants_table
+from jouleloop.units import PJ
 
 
 def draw_growth(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
@@ -119,7 +120,7 @@ def _published(run: RunTables, sweep: str, architecture: str) -> pd.DataFrame | 
     """Return the published data energies of a sweep as the growth figure overlays them."""
     found = run.sweep(sweep)
     table = read_published(found, architecture)
-    if table is None or found.variable != found.published_parameter:
+    if run.unit != PJ or table is None or found.variable != found.published_parameter:
         return None
     if architecture not in set(run.analysis(sweep).residuals["architecture"]):
         return None

@@ -19,12 +19,14 @@ from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
 from matplotlib.path import Path as Outline
+from matplotlib.text import Text
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from matplotlib.transforms import ScaledTranslation
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
 from jouleloop.stats.regression import FloatArray
+from jouleloop.units import PJ, energy_unit, said
 
 # Okabe and Ito's palette: distinguishable with every common colour vision, and by lightness in grey print.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
@@ -51,6 +53,8 @@ _RC: Any = {
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
     "axes.titlesize": 8,
+    # Its place without asking all tick labels, for each panel and format: no axis of ours is above its panel.
+    "axes.titley": 1.0,
     "axes.labelsize": 8,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -77,21 +81,14 @@ _RC: Any = {
 
 @dataclass(frozen=True)
 class ReportFigure:
-    """A drawn figure with its caption and the text for those who cannot see it.
-
-    Attributes
-    ----------
-    name
-        File name without ending.
-    figure
-        The drawing.
-    caption
-        Question, unit, number of points and decision rule.
-    """
+    """A drawn figure with its caption and the text for those who cannot see it."""
 
     name: str
+    """File name without ending."""
     figure: Figure
+    """The drawing."""
     caption: str
+    """Question, unit, number of points and decision rule."""
 
 
 @contextmanager
@@ -151,7 +148,8 @@ def response_axis(axis: Axis, unit: str, label: str, largest: float) -> None:
 
     The plotted values stay in picojoules or words; only the tick labels are divided.
     """
-    if unit != "pJ":
+    unit = energy_unit() if unit == PJ else unit
+    if unit != PJ:
         size_axis(axis, label, largest, unit=unit)
         return
     exponent = min(max(thousands(largest * 1e-12), -12), 3)
@@ -240,26 +238,23 @@ def save_figure(
 
     The files hold no date and no random identifier: the same figure gives the same bytes.
 
-    Parameters
-    ----------
-    shown
-        What tells the figure from others, to be found in its files.
+    Raises `InputError` for an unknown format or a folder that cannot be written.
 
-    Raises
-    ------
-    InputError
-        For an unknown format or a folder that cannot be written.
+    ``shown`` tells the figure from others and is to be found in its files.
     """
     wrong = [name for name in formats if name not in FORMATS]
     if wrong:
         raise InputError(Fault("unknown figure format", value=wrong[0], allowed=", ".join(FORMATS)))
+    caption = said(figure.caption)
+    for text in figure.figure.findobj(Text):
+        text.set_text(said(text.get_text()))
     metadata: dict[str, dict[str, Any]] = {
-        "png": {"Software": None, "Title": figure.name, "Description": figure.caption, "Comment": shown or None},
+        "png": {"Software": None, "Title": figure.name, "Description": caption, "Comment": shown or None},
         "svg": {
             "Date": None,
             "Creator": None,
             "Title": figure.name,
-            "Description": figure.caption,
+            "Description": caption,
             "Identifier": shown or None,
         },
         "pdf": {
@@ -275,12 +270,25 @@ def save_figure(
             # The layout is solved once: solving again starts from the last solution and moves things by a hair.
             engine.execute(figure.figure)
             figure.figure.set_layout_engine("none")
+            _fix_labels(figure.figure)
         for name in formats:
             path = folder / f"{figure.name}.{name}"
             with replacing(path) as temporary:
                 _write(figure.figure, temporary, name, metadata[name])
             paths.append(path)
     return tuple(paths)
+
+
+def _fix_labels(figure: Figure) -> None:
+    """Leave the axis labels where they are now, in inches: each format would ask all tick labels again."""
+    for panel in figure.axes:
+        for axis, along in ((panel.xaxis, 1), (panel.yaxis, 0)):
+            axis.get_tightbbox()  # puts the label where it belongs
+            shift, place = np.zeros(2), np.full(2, 0.5)
+            shift[along] = (axis.label.get_position()[along] - panel.bbox.min[along]) / figure.dpi
+            place[along] = 0.0
+            beside = ScaledTranslation(shift[0], shift[1], figure.dpi_scale_trans)
+            axis.set_label_coords(place[0], place[1], transform=panel.transAxes + beside)
 
 
 def hatches(spaces: Iterable[str]) -> dict[str, str]:

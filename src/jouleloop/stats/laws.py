@@ -5,27 +5,30 @@ dimension's size; so once one loop of every dimension is taken to grow with the 
 are, a count is a polynomial in the sizes (mn, n, m, 1 for a fully-connected layer), and its coefficients are ratios of
 the loops that stay. Times the energy per access that is the law of the point. Which loop grows is free at a single
 point; it is chosen so that the fewest laws hold for all points of a sweep.
+
+Where loops end early, a count is a polynomial in the steps of tiles as well, ⌈M / 15⌉: every tile inside the growing
+loop stays as it is, and so do the loops outside it.
 """
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from jouleloop.model.polynomial import Polynomial, exponents
-from jouleloop.model.symbolic import LevelCosts, SymbolicEnergies
+from jouleloop.model.polynomial import Exact, Polynomial, exponents, ratio
+from jouleloop.model.symbolic import LevelCosts, Symbol, SymbolicEnergies
 
-#: A product of sizes: (name, exponent) of each, by name; empty for the constant.
+#: A product of sizes: (name, exponent) of each, by name; empty for the constant. ``M/15`` stands for ⌈M / 15⌉.
 Monomial = tuple[tuple[str, int], ...]
-#: A whole number is an integer, which is ten times as fast.
-Exact = int | Fraction
 Terms = tuple[tuple[Monomial, Exact], ...]
 #: Place of a term: level and data space, or ('', '') for the compute units.
 Place = tuple[str, str]
 
 COMPUTE: Place = ("", "")
+#: By size: the symbol that grows with it.
+Growing = Sequence[tuple[str, int]]
 
 _Powers = tuple[tuple[tuple[int, int], ...], Exact]
 
@@ -38,7 +41,7 @@ class Law:
     ----------
     counts
         By level and data space: vector reads and vector writes of all instances; by `COMPUTE`: operations and nothing.
-        A last vector that is not full counts as its share: what it costs beyond that is no polynomial
+        A last vector that is not full counts as its share, and words are not rounded: what that leaves is no polynomial
         (`NestLaws.partial_pj`).
     """
 
@@ -83,10 +86,13 @@ class LawPoint:
         Of the law, in its `LawBook`.
     growing
         By size: the symbol (a loop, or a stride) that grows with it.
+    ceilings
+        Whether the loop is the size over all other loops of it, rounded up; else it divides.
     """
 
     number: int
     growing: tuple[tuple[str, int], ...]
+    ceilings: bool = False
 
 
 def action_pj(levels: Mapping[str, LevelCosts], place: Place, compute_pj: Fraction) -> tuple[Fraction, Fraction]:
@@ -111,9 +117,18 @@ class LawBook:
         return self._numbers[law]
 
 
+class _Sizes(dict[str, int]):
+    """Sizes by name, and the steps of their tiles."""
+
+    def __missing__(self, name: str) -> int:
+        size, _, tile = name.partition("/")
+        self[name] = -(-self[size] // int(tile))
+        return self[name]
+
+
 def evaluate(terms: Terms, sizes: Mapping[str, int]) -> Exact:
     """Return the value of a polynomial at these sizes."""
-    return _counted(terms, sizes)
+    return _counted(terms, _Sizes(sizes))
 
 
 class NestLaws:
@@ -131,41 +146,56 @@ class NestLaws:
         """
         self.symbolic = symbolic
         self.book = book
-        self._terms: list[tuple[Place, list[_Powers], list[_Powers]]] = []
-        self._words: list[tuple[LevelCosts, Place, list[_Powers], list[tuple[list[_Powers], Fraction]]]] = []
+        symbols = symbolic.symbols
+        values = [symbol.value for symbol in symbols]
+        self.terms: list[tuple[Place, list[_Powers], list[_Powers]]] = []
+        self._words: list[tuple[LevelCosts, Place, list[_Powers], list[tuple[list[_Powers], Exact, Fraction]]]] = []
         for place, words in symbolic.words.items():
             level = symbolic.levels[place[0]]
             reads, fills, updates = words
             whole = level.clusters.times(Fraction(1, level.block_words))
-            self._terms.append((place, _apart(reads * whole), _apart((fills + updates) * whole)))
+            self.terms.append((place, _apart(reads * whole), _apart((fills + updates) * whole)))
             actions = zip(words, (level.read_pj, level.write_pj, level.write_pj), strict=True)
-            parts = [(_apart(count), cost) for count, cost in actions if count.terms]
-            self._words.append((level, place, _apart(level.clusters), parts))
-        self._terms.append((COMPUTE, _apart(symbolic.operations), []))
-        loops = {size: [i for i, symbol in enumerate(symbolic.symbols) if symbol.dimension == size] for size in sizes}
-        self._loops = {size: indices for size, indices in loops.items() if indices}
-        self._known: dict[tuple[int, ...], int] = {}
+            parts = [(_apart(count), count.value, cost) for count, cost in actions if count.terms or count.value]
+            rounded = [(terms, value - _counted(terms, values), cost) for terms, value, cost in parts]
+            self._words.append((level, place, _apart(level.clusters), rounded))
+        self.terms.append((COMPUTE, _apart(symbolic.operations), []))
+        #: By size: its loops (or the stride), outermost first, and the steps of its tiles, innermost first.
+        self._loops = _by_size(symbols, sizes, lambda name: name)
+        self._steps = _by_size(symbols, sizes, lambda name: name.partition("/")[0] if "/" in name else "")
+        #: Whether laws are in the steps of tiles.
+        self.ceilings = any("/" in symbol.dimension for symbol in symbols)
+        self._known: dict[tuple[object, ...], int] = {}
 
     def energies_pj(self, values: Sequence[int]) -> dict[Place, float]:
         """Return the energies by level and data space on a nest of these loop bounds."""
         result = {}
         for level, place, clusters, parts in self._words:
-            vectors = sum(-(-_counted(terms, values) // level.block_words) * cost for terms, cost in parts)
+            vectors = sum(
+                -(-(_counted(terms, values) + rounding) // level.block_words) * cost for terms, rounding, cost in parts
+            )
             result[place] = float(vectors * _counted(clusters, values))
         return result
 
     def partial_pj(self, values: Sequence[int]) -> Fraction:
-        """Return what last vectors that are not full cost beyond their share, on a nest of these loop bounds."""
+        """Return what whole words and vectors that are not full cost beyond the law, on a nest of these bounds."""
         total = Fraction(0)
         for level, _, clusters, parts in self._words:
-            for terms, cost in parts:
-                short = -_counted(terms, values) % level.block_words
-                if short:
-                    total += Fraction(short) / level.block_words * cost * _counted(clusters, values)
+            for terms, rounding, cost in parts:
+                words = _counted(terms, values)
+                beyond = -(-(words + rounding) // level.block_words) - Fraction(words) / level.block_words
+                total += beyond * cost * _counted(clusters, values) if beyond else 0
         return total
 
-    def laws(self, values: Sequence[int], most: int = 64) -> list[LawPoint]:
-        """Return the law of every choice of growing loops on a nest of these bounds, outer loops first.
+    def agrees(self, other: "NestLaws", values: Sequence[int], own: Sequence[int]) -> bool:
+        """Return whether the words on a nest with ``values`` are those of ``other`` with its ``own`` values."""
+        return all(
+            place == place_too and all(_counted(a, values) == _counted(b, own) for a, b in zip(mine, its, strict=True))
+            for (place, *mine), (place_too, *its) in zip(self.terms, other.terms, strict=True)
+        )
+
+    def laws(self, symbols: Sequence[Symbol], most: int = 64) -> list[LawPoint]:
+        """Return the law of every choice of growing loops on a nest of these symbols, outer loops first.
 
         Parameters
         ----------
@@ -173,39 +203,72 @@ class NestLaws:
             Where there are more choices than this (many sizes that vary at once), the first of them.
         """
         found = []
+        values = [symbol.value for symbol in symbols]
         for choice in itertools.islice(itertools.product(*self._loops.values()), most):
-            key = (*choice, -1, *(0 if i in choice else value for i, value in enumerate(values)))
+            growing = tuple(zip(self._loops, choice, strict=True))
+            names = self._names(symbols, growing)
+            if names is None:
+                continue
+            key = (*names.items(), *(0 if i in names else value for i, value in enumerate(values)))
             if key not in self._known:
-                self._known[key] = self.book.number(self._law(values, dict(zip(choice, self._loops, strict=True))))
-            found.append(LawPoint(self._known[key], tuple(zip(self._loops, choice, strict=True))))
+                self._known[key] = self.book.number(self._law(values, names))
+            found.append(LawPoint(self._known[key], growing, self.ceilings))
         return found
 
-    def _law(self, values: Sequence[int], growing: Mapping[int, str]) -> Law:
-        """Return the law when the symbols ``growing`` are the size, divided by all other loops of it."""
-        rest = {
-            index: math.prod(values[other] for other in self._loops[size] if other != index)
-            for index, size in growing.items()
-        }
+    def _names(self, symbols: Sequence[Symbol], growing: Growing) -> dict[int, tuple[str, int]] | None:
+        """Return what stands for the symbols that grow: a size over a number, or the steps of a tile.
+
+        None where a loop has more steps than it needs: then it is no function of the size.
+        """
+        names = {}
+        for size, index in growing:
+            loops = self._loops[size]
+            others = math.prod(symbols[other].value for other in loops if other != index)
+            if not self.ceilings:
+                names[index] = size, others
+                continue
+            steps = self._steps.get(size, [])
+            # Tiles inside the growing loop stay: the size gives the steps of the loops inside it, and its own.
+            for at in steps[: len(loops) - loops.index(index)]:
+                names[at] = _tiled(*symbols[at].dimension.split("/")), 1
+            names[index] = _tiled(size, others), 1
+            bound = symbols[steps[0]].value if steps else symbols[index].value
+            if -(-bound // others) != symbols[index].value:
+                return None
+        return names
+
+    def _law(self, values: Sequence[int], names: Mapping[int, tuple[str, int]]) -> Law:
+        """Return the law where ``names`` stand for symbols, each over a number."""
 
         def substituted(terms: list[_Powers]) -> Terms:
             total: dict[Monomial, Exact] = {}
             for powers, coefficient in terms:
-                monomial = []
+                monomial: dict[str, int] = {}
                 over = under = 1
                 for index, exponent in powers:
                     factor, power = values[index], exponent
-                    if index in growing:
-                        factor, power = rest[index], -exponent
-                        monomial.append((growing[index], exponent))
+                    if index in names:
+                        name, factor = names[index]
+                        power = -exponent
+                        monomial[name] = monomial.get(name, 0) + exponent
                     if power > 0:
                         over *= factor**power
                     else:
                         under *= factor**-power
-                key = tuple(sorted(monomial))
-                total[key] = total.get(key, 0) + coefficient * _ratio(over, under)
+                key = tuple(sorted((name, power) for name, power in monomial.items() if power))
+                total[key] = total.get(key, 0) + coefficient * ratio(over, under)
             return _sorted(total)
 
-        return Law(tuple((place, substituted(reads), substituted(writes)) for place, reads, writes in self._terms))
+        return Law(tuple((place, substituted(reads), substituted(writes)) for place, reads, writes in self.terms))
+
+
+def _by_size(symbols: Sequence[Symbol], sizes: Sequence[str], owner: Callable[[str], str]) -> dict[str, list[int]]:
+    found = {size: [i for i, symbol in enumerate(symbols) if owner(symbol.dimension) == size] for size in sizes}
+    return {size: indices for size, indices in found.items() if indices}
+
+
+def _tiled(size: str, tile: int | str) -> str:
+    return size if int(tile) == 1 else f"{size}/{tile}"
 
 
 def fewest_laws(candidates: Sequence[Sequence[LawPoint]]) -> list[LawPoint | None]:
@@ -240,16 +303,12 @@ def _counted(terms: Iterable[tuple[Iterable[tuple[Any, int]], Exact]], values: A
                 over *= values[index] ** exponent
             else:
                 under *= values[index] ** -exponent
-        total += coefficient * _ratio(over, under)
+        total += coefficient * ratio(over, under)
     return total
 
 
-def _ratio(over: int, under: int) -> Exact:
-    return Fraction(over, under) if over % under else over // under
-
-
 def _apart(polynomial: Polynomial) -> list[_Powers]:
-    return [(tuple(exponents(key)), _ratio(*value.as_integer_ratio())) for key, value in polynomial.terms.items()]
+    return [(tuple(exponents(key)), value) for key, value in polynomial.terms.items()]
 
 
 def _sorted(total: Mapping[Monomial, Exact]) -> Terms:

@@ -10,6 +10,7 @@ from jouleloop.errors import Fault, InputError, nearest, raise_all
 from jouleloop.files import is_whole
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.regression import FloatArray
+from jouleloop.units import energy_unit, said
 
 TABLE_VERSION = 1
 """Version of the energies table that these statistics read; kept in ``attrs['table_version']`` or a column."""
@@ -23,24 +24,16 @@ _NOT_LEVELS = {"total_pj", "data_pj", "compute_pj"}
 
 @dataclass(frozen=True)
 class Response:
-    """One column (or the sum of some) that is tested.
-
-    Attributes
-    ----------
-    name
-        As in the results: the column's name.
-    columns
-        What it is the sum of.
-    label
-        In words.
-    unit
-        'pJ' or 'words'.
-    """
+    """One column (or the sum of some) that is tested."""
 
     name: str
+    """As in the results: the column's name."""
     columns: tuple[str, ...]
+    """What it is the sum of."""
     label: str
+    """In words."""
     unit: str
+    """'pJ' or 'words'."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +54,9 @@ _MACHINE = ["architecture", "variant"]
 def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
     """Check that ``table`` can be analysed.
 
-    Raises
-    ------
-    InputError
-        For a table of another version, missing columns, no rows, a row given twice, several objectives, semantics or
-        sets of constraints for one architecture, or (unless ``allow_mixed``) several engines, or several energy tables
-        for one architecture; all faults together.
+    Raises `InputError` for a table of another version, missing columns, no rows, a row given twice, several objectives,
+    semantics or sets of constraints for one architecture, or (unless ``allow_mixed``) several engines, or several
+    energy tables for one architecture; all faults together.
     """
     version = table.attrs.get("table_version", TABLE_VERSION)
     if "table_version" in table.columns and len(table):
@@ -168,10 +158,7 @@ ALL_RESPONSES = ("data", "total", "compute", "levels", "spaces", "dram_words")
 def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]:
     """Return the responses that ``wanted`` names (see ``StatisticsOptions.responses``), in that order, each once.
 
-    Raises
-    ------
-    InputError
-        For a name that is neither a group of columns nor a column of numbers.
+    Raises `InputError` for a name that is neither a group of columns nor a column of numbers.
     """
     found: dict[str, Response] = {}
     faults: list[Fault] = []
@@ -189,7 +176,7 @@ def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]
             entries = [Response("dram_words", tuple(dram), "words moved from and to DRAM", "words")] if dram else []
             entries += [Response(c, (c,), f"DRAM words of {c.removeprefix('dram_words_')}", "words") for c in dram]
         elif name in table.columns and pd.api.types.is_numeric_dtype(table[name]):
-            entries = [Response(name, (name,), _words(name), "pJ" if name.endswith("_pj") else "")]
+            entries = [Response(name, (name,), _words(name), energy_unit() if name.endswith("_pj") else "")]
         else:
             known = ["data", "total", "compute", "levels", "spaces", "dram_words", *(str(c) for c in table.columns)]
             faults.append(
@@ -241,11 +228,11 @@ def _level(level: str, table: pd.DataFrame) -> Response:
     whole = f"{level}_pj"
     parts = tuple(f"{level}_{space}_pj" for space in data_spaces(table) if f"{level}_{space}_pj" in table.columns)
     columns = (whole,) if whole in table.columns else parts
-    return Response(whole, columns, f"energy of {_words(whole)}", "pJ")
+    return Response(whole, columns, said(f"energy of {_words(whole)}"), energy_unit())
 
 
 def _energy(column: str, label: str) -> Response:
-    return Response(column, (column,), label, "pJ")
+    return Response(column, (column,), said(label), energy_unit())
 
 
 def _words(column: str) -> str:

@@ -19,6 +19,7 @@ from jouleloop.tables.energies import energies_table, energy_batches, layer_batc
 from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, LAYERS, NETWORKS, TIMINGS
 from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
+from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.sweep import Sweep
 
 LOG = logging.getLogger("jouleloop")
@@ -34,7 +35,14 @@ def write_energies(
     tuple
         What a summary is made of: architecture and status of every row, and of each part the slowest searches.
     """
-    jobs, sweeps = jobs_of(study, root), (*study.sweeps, *study.architecture_sweeps)
+    jobs = jobs_of(study, root)
+    with energies_in(_unit_of(jobs)):
+        return _write_energies(jobs, (*study.sweeps, *study.architecture_sweeps), store, folder)
+
+
+def _write_energies(
+    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore, folder: Path
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     rows: list[pd.DataFrame] = []
     slowest: list[pd.DataFrame] = []
     with replacing(folder / "timings.csv") as path:
@@ -65,16 +73,22 @@ def write_energy_tables(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Do the same for ``sweeps`` that are searched by ``jobs``."""
     table, timings = energies_table(jobs, sweeps, store)
-    write_table(folder / ENERGIES.file, table, ENERGIES, provenance(jobs, sweeps))
-    write_csv(folder / "timings.csv", timings, TIMINGS)
-    write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
+    with energies_in(_unit_of(jobs)):
+        write_table(folder / ENERGIES.file, table, ENERGIES, provenance(jobs, sweeps))
+        write_csv(folder / "timings.csv", timings, TIMINGS)
+        write_csv(folder / "energy_sources.csv", sources_table(jobs, sweeps), ENERGY_SOURCES)
     return table, timings
+
+
+def _unit_of(jobs: Mapping[str, Job]) -> str:
+    return unit_of(job.target.costs.table for job in jobs.values())
 
 
 def write_networks(energies: pd.DataFrame, jobs: Mapping[str, Job], network: Sweep, folder: Path) -> pd.DataFrame:
     """Write the table of one network into ``folder``, theory's bound beside every layer; return it."""
     table = network_table(with_theory(energies, jobs, [network]), [network])
-    write_table(folder / NETWORKS.file, table, NETWORKS, provenance(jobs, [network]))
+    with energies_in(_unit_of(jobs)):
+        write_table(folder / NETWORKS.file, table, NETWORKS, provenance(jobs, [network]))
     return table
 
 

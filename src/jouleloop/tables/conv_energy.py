@@ -9,15 +9,13 @@ from jouleloop.engines.protocol import Target
 from jouleloop.tables.published import read_published
 from jouleloop.tables.theory_ratio import on_chip_words
 from jouleloop.theory.convolution.energy import (
-    MAC_PJ,
     buffer_words_needed,
     layer_of_maps,
     lower_bound_words,
-    mac_pj,
     read_once_inputs,
     write_once_outputs,
 )
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer
 from jouleloop.workload.sweep import Sweep
 
 #: Whose measurement it is, and all columns that the variable of a sweep may refer to.
@@ -85,7 +83,7 @@ def _theory(row: Mapping[Any, Any], beta: int, bits: int) -> dict[str, Any]:
     shape = conv_shape(row)
     found: dict[str, Any] = {
         "theory_macs": shape.macs,
-        "theory_computation_pj": float(mac_pj(bits) * shape.macs) if bits in MAC_PJ else None,
+        "theory_computation_pj": float(MAC_ENERGY_PJ[bits] * shape.macs) if bits in MAC_ENERGY_PJ else None,
     }
     found |= {f"theory_{name}_words": function(shape).total for name, function in _DATAFLOWS.items()}
     found["buffer_words"] = beta

@@ -3,7 +3,7 @@
 import math
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from jouleloop.mapping.compact import parse_compact, parse_kept
-from jouleloop.model.symbolic import Symbol, symbolic_energies
+from jouleloop.mapping.mapping import Mapping as NestMapping
+from jouleloop.model.symbolic import Symbol, nest_symbols, symbolic_energies
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.laws import (
     COMPUTE,
@@ -24,6 +25,7 @@ from jouleloop.stats.laws import (
     evaluate,
     fewest_laws,
 )
+from jouleloop.stats.laws_nests import long_nests
 from jouleloop.stats.laws_words import (
     divisibility_text,
     growing_text,
@@ -167,34 +169,49 @@ class _Group:
         return self.book.laws[number].energy_terms(point.nest.symbolic.levels, compute_pj)
 
     def _point(self, sweep: Sweep, row: dict[str, Any], problem: Problem) -> _Point:
-        target = self.job.target.for_shape(problem.shape)
         mapping = parse_compact(str(row["mapping"]), parse_kept(str(row["kept"])))
-        bounds = [b for level in mapping.levels for b in (*_bounds(level.temporal), *_bounds(level.spatial))]
-        values = [*problem.coefficients, *bounds]
-        skeleton = re.sub(r"\d+", "", str(row["mapping"])) + problem.shape.name
-        obeyed = True
-        for nest in self.nests[skeleton]:
-            if _reproduced(nest, values, row, _SAME):
-                break
-        else:
-            nest = NestLaws(
-                symbolic_energies(problem, target.arch, target.costs, mapping, target.semantics), self.sizes, self.book
-            )
-            self.nests[skeleton].append(nest)
-            obeyed = _reproduced(nest, values, row, _REPRODUCED)
-        symbols = tuple(
-            Symbol(s.dimension, s.level, value) for s, value in zip(nest.symbolic.symbols, values, strict=True)
-        )
-        if not obeyed:
-            return _Point(sweep, row, problem, symbols, None, [], math.nan)
-        return _Point(sweep, row, problem, symbols, nest, nest.laws(values), float(nest.partial_pj(values)))
+        target = self.job.target.for_shape(problem.shape)
+        symbols = nest_symbols(problem, target.arch, mapping, early=bool(mapping.imperfect))
+        values = [symbol.value for symbol in symbols]
+        # Loops that end early step otherwise where others begin to: such counts hold for one nest.
+        skeleton = f"{re.sub(r'[0-9,]+', '', str(row['mapping']))} {problem.shape.name}"
+        known = [] if mapping.imperfect else self.nests[skeleton]
+        nest = next((one for one in known if _reproduced(one, values, row, _SAME)), None)
+        if nest is None:
+            nest = self._counted(problem, mapping)
+            known.append(nest)
+            if not _reproduced(nest, values, row, _REPRODUCED):
+                return _Point(sweep, row, problem, symbols, None, [], math.nan)
+        laws = nest.laws(symbols)
+        if self.job.target.factors == "imperfect":
+            laws = [*self._laws_of_long_nests(problem, mapping, nest, values), *laws]
+        return _Point(sweep, row, problem, symbols, nest, laws, float(nest.partial_pj(values)))
+
+    def _counted(self, problem: Problem, mapping: NestMapping) -> NestLaws:
+        target = self.job.target.for_shape(problem.shape)
+        symbolic = symbolic_energies(problem, target.arch, target.costs, mapping, target.semantics, self.sizes)
+        return NestLaws(symbolic, self.sizes, self.book)
+
+    def _laws_of_long_nests(
+        self, problem: Problem, mapping: NestMapping, nest: NestLaws, values: Sequence[int]
+    ) -> list[LawPoint]:
+        """Return the laws of the first nest of the same loops, all long, whose counts give those of this one."""
+        arch = self.job.target.arch
+        for long in long_nests(problem, mapping, self.sizes):
+            key = str(long)
+            if not self.nests[key]:
+                self.nests[key].append(self._counted(*long))
+            symbols = nest_symbols(problem, arch, mapping, early=bool(long[1].imperfect))
+            if self.nests[key][0].agrees(nest, [symbol.value for symbol in symbols], values):
+                return self.nests[key][0].laws(symbols)
+        return []
 
     def _write_law(self, name: str, members: list[tuple[_Point, LawPoint | None]]) -> None:
         point, entry = members[0]
         if entry is None:
             return
         energy = self._energies[entry.number]
-        structures = {structure_text(p.row["mapping"], p.symbols, e.growing, self.fc) for p, e in members if e}
+        structures = {structure_text(p.row["mapping"], p.symbols, e, self.fc) for p, e in members if e}
         self.laws.append(
             {
                 "architecture": self.architecture,
@@ -203,8 +220,8 @@ class _Group:
                 "points": len(members),
                 "formula_data": polynomial_text(energy.data_pj, fc=self.fc),
                 "formula_total": polynomial_text(energy.total_pj, fc=self.fc),
-                "divisibility": divisibility_text(point.symbols, entry.growing, fc=self.fc),
-                "structure": structure_text(point.row["mapping"], point.symbols, entry.growing, self.fc),
+                "divisibility": divisibility_text(point.symbols, entry, fc=self.fc),
+                "structure": structure_text(point.row["mapping"], point.symbols, entry, self.fc),
                 "structures": len(structures),
                 "example_layer": point.row["layer"],
                 "example_mapping": point.row["mapping"],
@@ -213,10 +230,16 @@ class _Group:
                     for size in self.sizes
                     for side, pick in (("min", min), ("max", max))
                 },
-                **{f"data_{monomial_name(m, fc=self.fc)}_pj": float(c) for m, c in energy.data_pj},
-                **{f"compute_{monomial_name(m, fc=self.fc)}_pj": float(c) for m, c in energy.compute_pj},
+                **{f"data_{name}_pj": c for name, c in self._coefficients(energy.data_pj)},
+                **{f"compute_{name}_pj": c for name, c in self._coefficients(energy.compute_pj)},
             }
         )
+
+    def _coefficients(self, terms: Terms) -> Iterator[tuple[str, float]]:
+        """Yield names and coefficients of products of sizes; tiles are many, and have no columns of their own."""
+        for monomial, coefficient in terms:
+            if not any("/" in name for name, _ in monomial):
+                yield monomial_name(monomial, fc=self.fc), float(coefficient)
 
     def _write_terms(self, name: str, number: int, point: _Point) -> None:
         if point.nest is None:
@@ -273,10 +296,6 @@ class _Group:
     @staticmethod
     def _size(point: _Point, name: str) -> int:
         return {**point.problem.bound, **point.problem.coefficient}.get(name, 1)
-
-
-def _bounds(loops: Sequence[tuple[Any, ...]]) -> list[int]:
-    return [loop[1] for loop in loops]
 
 
 def _reproduced(nest: NestLaws, values: Sequence[int], row: Mapping[str, Any], tolerance: float) -> bool:

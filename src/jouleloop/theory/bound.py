@@ -15,30 +15,20 @@ class Assumption:
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound, an upper bound or an exact value from one of the papers.
-
-    Attributes
-    ----------
-    name
-        Short machine name, such as ``general_lower_bound``.
-    source
-        Paper and place, such as ``002 eq. (20)``.
-    value
-        The value in ``unit``; None where it is undefined for these parameters.
-    unit
-        Such as ``bits``, ``words``, ``pJ`` or ``accesses``.
-    assumptions
-        Every condition of the statement with whether it holds.
-    note
-        What a reader must know to use the number.
-    """
+    """A lower bound, an upper bound or an exact value from one of the papers."""
 
     name: str
+    """Short machine name, such as ``general_lower_bound``."""
     source: str
+    """Paper and place, such as ``002 eq. (20)``."""
     value: int | float | Fraction | None
+    """The value in ``unit``; None where it is undefined for these parameters."""
     unit: str
+    """Such as ``bits``, ``words``, ``pJ`` or ``accesses``."""
     assumptions: tuple[Assumption, ...] = field(default=())
+    """Every condition of the statement with whether it holds."""
     note: str = ""
+    """What a reader must know to use the number."""
 
     @property
     def assumptions_hold(self) -> bool:

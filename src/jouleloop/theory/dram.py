@@ -8,20 +8,14 @@ from jouleloop.files import is_whole
 
 @dataclass(frozen=True)
 class DramWords:
-    """Words moved between DRAM and the chip, by data space.
-
-    Attributes
-    ----------
-    weights_read, inputs_read
-        Words read; biases count as weights.
-    outputs_read, outputs_written
-        Words of (partial) outputs read and written.
-    """
+    """Words moved between DRAM and the chip, by data space."""
 
     weights_read: int
     inputs_read: int
+    """Words read; biases count as weights."""
     outputs_read: int
     outputs_written: int
+    """Words of (partial) outputs read and written."""
 
     def __post_init__(self) -> None:
         raise_all(

@@ -17,10 +17,7 @@ _RC: Any = {"svg.fonttype": "none", "svg.hashsalt": "jouleloop"}
 def write_figure(figure: Figure, path: Path) -> None:
     """Write ``figure`` as SVG or PNG, without a date.
 
-    Raises
-    ------
-    InputError
-        Where the path has another ending or cannot be written.
+    Raises `InputError` where the path has another ending or cannot be written.
     """
     if path.suffix not in _METADATA:
         raise InputError(Fault("unknown picture format", value=path.name, allowed=", ".join(_METADATA)))

@@ -15,34 +15,23 @@ from jouleloop.theory.papers import PAPERS
 
 @dataclass(frozen=True)
 class Exhibit:
-    """A file of ``results/theory/``.
-
-    Attributes
-    ----------
-    file
-        Its path there, such as ``conv/memory.csv``; the ending says what the function returns: a data frame, or its
-        text (``.csv``), a figure (``.svg``) or plain data (``.json``).
-    made_by
-        Module of the paper's folder and function, such as ``tables.memory_table``; read only when it is made, so that
-        the registry is light.
-    needs
-        Files that the function takes as paths, in this order.
-    digits
-        Significant digits of a table's numbers; all that they have where not given.
-    """
+    """A file of ``results/theory/``."""
 
     file: str
+    """Its path there, such as ``conv/memory.csv``; the ending says what the function returns: a data frame, or its text
+    (``.csv``), a figure (``.svg``) or plain data (``.json``)."""
     made_by: str
+    """Module of the paper's folder and function, such as ``tables.memory_table``; read only when it is made, so that
+    the registry is light."""
     needs: tuple[str, ...] = ()
+    """Files that the function takes as paths, in this order."""
     digits: int | None = None
+    """Significant digits of a table's numbers; all that they have where not given."""
 
     def make(self, path: Path, needs: tuple[Path, ...] = ()) -> None:
         """Make the exhibit at ``path`` from the files ``needs``.
 
-        Raises
-        ------
-        InputError
-            Where one of them is not what was written.
+        Raises `InputError` where one of them is not what was written.
         """
         for need in needs:
             _check(need)

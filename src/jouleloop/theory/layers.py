@@ -1,35 +1,22 @@
-"""The one shape of a convolution that all papers share, and the layers of ResNet-50 that several of them take."""
+"""What several papers share: the shape of a convolution, the layers of ResNet-50, the energy of an operation."""
 
 from dataclasses import dataclass, field, fields
+from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all
 
 LARGEST_SIZE = 10**12
 """Largest loop bound or stride, so that every product of them fits a float."""
 
+MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
+"""C_b in pJ for one multiply-accumulate on b bits; 002 section 2, below eq. (3): Simba (8) and Eyeriss (16)."""
+
 
 @dataclass(frozen=True)
 class ConvLayer:
     """Seven nested loops (001 eq. (1)), their strides, and what of the input lies in memory.
 
-    Attributes
-    ----------
-    batch, in_channels, out_channels, out_width, out_height, filter_width, filter_height
-        N, c_I, c_O, w_O, h_O, w_F and h_F.
-    stride_width, stride_height
-        σ_w and σ_h.
-    in_width, in_height
-        Words of one input map that lie in memory; 0 means all that the windows reach, (w_O − 1)σ_w + w_F. Less than
-        that means zero padding, which is never moved.
-    bias
-        Whether every output map has a bias word in memory.
-    name
-        Label in tables and messages.
-
-    Raises
-    ------
-    InputError
-        Where a size is not a positive integer.
+    Raises `InputError` where a size is not a positive integer.
     """
 
     batch: int
@@ -39,12 +26,18 @@ class ConvLayer:
     out_height: int
     filter_width: int
     filter_height: int
+    """N, c_I, c_O, w_O, h_O, w_F and h_F."""
     stride_width: int = 1
     stride_height: int = 1
+    """σ_w and σ_h."""
     in_width: int = 0
     in_height: int = 0
+    """Words of one input map that lie in memory; 0 means all that the windows reach, (w_O − 1)σ_w + w_F. Less than that
+    means zero padding, which is never moved."""
     bias: bool = False
+    """Whether every output map has a bias word in memory."""
     name: str = field(default="", compare=False)
+    """Label in tables and messages."""
 
     def __post_init__(self) -> None:
         faults = []

@@ -22,21 +22,14 @@ Form: TypeAlias = tuple[Fraction, ...]
 
 @dataclass(frozen=True)
 class Scale:
-    """What the β_i are: log_M L_i for whole numbers, or given rationals; it orders forms exactly.
-
-    Attributes
-    ----------
-    cache_words
-        M, the base of the logarithms; None where ``exponents`` are given instead.
-    bounds
-        L_i.
-    exponents
-        β_i as exact rationals, in place of M and L_i.
-    """
+    """What the β_i are: log_M L_i for whole numbers, or given rationals; it orders forms exactly."""
 
     cache_words: int | None = None
+    """M, the base of the logarithms; None where ``exponents`` are given instead."""
     bounds: tuple[int, ...] = ()
+    """L_i."""
     exponents: tuple[Fraction, ...] = ()
+    """β_i as exact rationals, in place of M and L_i."""
     values: tuple[float, ...] = field(init=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -214,21 +207,14 @@ class Tableau:
 
 @dataclass(frozen=True)
 class ExactOptimum:
-    """A primal and a dual solution of equal value, which proves both optimal.
-
-    Attributes
-    ----------
-    value
-        The optimal value, exact.
-    primal
-        One value per variable.
-    dual
-        One multiplier per constraint; positive only where the constraint is tight.
-    """
+    """A primal and a dual solution of equal value, which proves both optimal."""
 
     value: Fraction
+    """The optimal value, exact."""
     primal: tuple[Fraction, ...]
+    """One value per variable."""
     dual: tuple[Fraction, ...]
+    """One multiplier per constraint; positive only where the constraint is tight."""
 
 
 def minimise(
@@ -239,12 +225,8 @@ def minimise(
     The tableau is that of the dual, max b·y with Aᵀ y <= c and y >= 0, whose slack basis is feasible because c >= 0.
     Both solutions are then checked from their definitions.
 
-    Raises
-    ------
-    InputError
-        Where a cost is negative or the shapes disagree.
-    AssumptionError
-        Where no x satisfies the constraints (the dual is unbounded).
+    Raises `InputError` where a cost is negative or the shapes disagree; `AssumptionError` where no x satisfies the
+    constraints (the dual is unbounded).
     """
     size, count = len(costs), len(rows)
     if any(cost < 0 for cost in costs):

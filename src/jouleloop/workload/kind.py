@@ -10,15 +10,10 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Window:
-    """One axis along which a filter slides: names of sizes.
-
-    Attributes
-    ----------
-    axis
-        Such as ``width``, in the names ``input_width`` and ``padding_width``.
-    """
+    """One axis along which a filter slides: names of sizes."""
 
     axis: str
+    """Such as ``width``, in the names ``input_width`` and ``padding_width``."""
     output: str
     filter: str
     stride: str
@@ -27,75 +22,51 @@ class Window:
 
 @dataclass(frozen=True)
 class TextForm:
-    """How a layer is written in one word.
-
-    Attributes
-    ----------
-    positional
-        Sizes that are written without their names, such as ``1024x128``; empty where names stand before numbers.
-    called
-        What those are called, such as ``INPUTSxOUTPUTS``.
-    always
-        Sizes that are always written, in this order; others where they are not 1.
-    options
-        Sizes and shorthands that stand after a slash.
-    """
+    """How a layer is written in one word."""
 
     positional: Names = ()
+    """Sizes that are written without their names, such as ``1024x128``; empty where names stand before numbers."""
     called: str = ""
+    """What those are called, such as ``INPUTSxOUTPUTS``."""
     always: Names = ()
+    """Sizes that are always written, in this order; others where they are not 1."""
     options: Names = ()
+    """Sizes and shorthands that stand after a slash."""
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One kind of layer.
-
-    Attributes
-    ----------
-    name
-        As sweeps name it.
-    base
-        Name of the kind that has the problem shape: ``conv`` for ``fc``. Layers of one base are told apart by their
-        sizes alone.
-    shape
-        The problem shape with all its dimensions.
-    without
-        A dimension that is left out where its bound is 1, and the name of the shape then.
-    fields
-        The sizes of the base, each with its dimension or coefficient.
-    sizes
-        What a layer of this kind may state, each with its field.
-    required, shorthands, windows, text
-        Sizes without a default; names that set several sizes; sliding filters; the text form.
-    columns
-        Fields that tables always have; other ones only where a layer has them above 1.
-    roles
-        Data space by role: ``weights``, ``inputs``, ``outputs``; what theory and chains of layers have to know.
-    base_windows
-        The windows of the base, in its fields.
-    presets
-        Values that a file gives to fields; a layer may state others.
-    document
-        A user's own shape as JSON, from which the same kind can be made again; empty for what is provided.
-    """
+    """One kind of layer."""
 
     name: str
+    """As sweeps name it."""
     base: str
+    """Name of the kind that has the problem shape: ``conv`` for ``fc``. Layers of one base are told apart by their
+    sizes alone."""
     shape: ProblemShape = field(compare=False, repr=False)
+    """The problem shape with all its dimensions."""
     description: str = field(default="", compare=False, repr=False)
     without: tuple[str, str] | None = field(default=None, compare=False, repr=False)
+    """A dimension that is left out where its bound is 1, and the name of the shape then."""
     fields: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """The sizes of the base, each with its dimension or coefficient."""
     sizes: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """What a layer of this kind may state, each with its field."""
     required: Names = field(default=(), compare=False, repr=False)
     shorthands: tuple[tuple[str, Names], ...] = field(default=(), compare=False, repr=False)
     windows: tuple[Window, ...] = field(default=(), compare=False, repr=False)
     text: TextForm = field(default=TextForm(), compare=False, repr=False)
+    """Sizes without a default; names that set several sizes; sliding filters; the text form."""
     columns: Names = field(default=(), compare=False, repr=False)
+    """Fields that tables always have; other ones only where a layer has them above 1."""
     roles: tuple[tuple[str, str], ...] = field(default=(), compare=False, repr=False)
+    """Data space by role: ``weights``, ``inputs``, ``outputs``; what theory and chains of layers have to know."""
     base_windows: tuple[Window, ...] = field(default=(), compare=False, repr=False)
+    """The windows of the base, in its fields."""
     presets: tuple[tuple[str, int], ...] = field(default=(), compare=False, repr=False)
+    """Values that a file gives to fields; a layer may state others."""
     document: str = field(default="", compare=False, repr=False)
+    """A user's own shape as JSON, from which the same kind can be made again; empty for what is provided."""
 
     @cached_property
     def field_of(self) -> dict[str, str]:

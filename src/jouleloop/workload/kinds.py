@@ -21,13 +21,7 @@ def kind_names() -> tuple[str, ...]:
 
 @cache
 def kind_named(name: str) -> Kind:
-    """Return a kind that is provided.
-
-    Raises
-    ------
-    InputError
-        Where there is none of that name.
-    """
+    """Return a kind that is provided; raise `InputError` where there is none of that name."""
     if name not in kind_names():
         raise InputError(unknown(name, (*kind_names(), OWN), "kind of layer", field="kind"))
     return read_kind(_SHAPES / f"{name}.yaml", name, kind_named)

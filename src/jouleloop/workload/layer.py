@@ -16,21 +16,14 @@ __all__ = ["CONV", "GROUPED_CONV", "Layer"]
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of a network, all sizes as integers.
-
-    Attributes
-    ----------
-    kind
-        Which sizes there are, and the problem shape.
-    values
-        Value of each of ``kind.fields``, such as C, M, R, S, N, P, Q, strides, dilations and groups of a convolution.
-    name
-        Label in tables and file names.
-    """
+    """One layer of a network, all sizes as integers."""
 
     kind: Kind
+    """Which sizes there are, and the problem shape."""
     values: tuple[int, ...]
+    """Value of each of ``kind.fields``, such as C, M, R, S, N, P, Q, strides, dilations and groups of a convolution."""
     name: str = ""
+    """Label in tables and file names."""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []

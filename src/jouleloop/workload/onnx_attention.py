@@ -13,11 +13,8 @@ _EQUATION = re.compile(r"([A-Za-z]*),([A-Za-z]*)->([A-Za-z]*)")
 def einsum_layers(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
     """Return an Einsum over two factors as a matrix product: A is the constant factor, or else the second one.
 
-    Raises
-    ------
-    InputError
-        Where it has another number of factors, an ellipsis, a label twice in one factor, or one that is summed in one
-        factor alone: those are no matrix products.
+    Raises `InputError` where it has another number of factors, an ellipsis, a label twice in one factor, or one that is
+    summed in one factor alone: those are no matrix products.
     """
     equation = node.attributes.get("equation", b"")
     text = equation.decode("ascii", "replace") if isinstance(equation, bytes) else str(equation)
@@ -51,10 +48,7 @@ def einsum_layers(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
 def attention_layers(graph: OnnxGraph, node: OnnxNode) -> list[ImportedLayer]:
     """Return the scores and the weighted values of an Attention node (opset 23), queries that share keys together.
 
-    Raises
-    ------
-    InputError
-        Where a shape is unknown, or heads do not divide what they share.
+    Raises `InputError` where a shape is unknown, or heads do not divide what they share.
     """
     query, key, value = (_heads(graph, node, position) for position in range(3))
     past = operand_shape(graph, node.inputs[4])[2] if len(node.inputs) > 4 and node.inputs[4] else 0

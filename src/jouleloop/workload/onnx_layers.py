@@ -57,16 +57,10 @@ _SKIP = "--skip-unsupported leaves such nodes out, and says so"
 def graph_layers(graph: OnnxGraph, *, skip_unsupported: bool = False) -> tuple[list[ImportedLayer], list[SkippedNode]]:
     """Return the layers of ``graph`` in order, and the nodes that are none.
 
-    Parameters
-    ----------
-    skip_unsupported
-        Whether a convolution or product that the model cannot express (four spatial dimensions, a sum inside a factor,
-        an unknown shape) is skipped instead of refused.
+    Raises `InputError`, with the name of every node that is refused.
 
-    Raises
-    ------
-    InputError
-        With the name of every node that is refused.
+    With ``skip_unsupported`` a convolution or product that the model cannot express (four spatial dimensions, a sum
+    inside a factor, an unknown shape) is skipped instead of refused.
     """
     layers: list[ImportedLayer] = []
     skipped: list[SkippedNode] = []

@@ -42,22 +42,15 @@ class OnnxNode:
 
 @dataclass(frozen=True)
 class OnnxGraph:
-    """The graph of a model with all local functions in place.
-
-    Attributes
-    ----------
-    shapes
-        By tensor; an extent that could not be inferred is None, a tensor of unknown rank is left out.
-    constants
-        Tensors that do not depend on any input of the network: weights, and what is computed from them.
-    label
-        Opset and producer, for the description of what is written.
-    """
+    """The graph of a model with all local functions in place."""
 
     nodes: tuple[OnnxNode, ...]
     shapes: Mapping[str, Shape] = field(hash=False)
+    """By tensor; an extent that could not be inferred is None, a tensor of unknown rank is left out."""
     constants: frozenset[str] = frozenset()
+    """Tensors that do not depend on any input of the network: weights, and what is computed from them."""
     label: str = ""
+    """Opset and producer, for the description of what is written."""
 
 
 def load_onnx() -> Any:
@@ -74,21 +67,12 @@ def load_onnx() -> Any:
 def read_graph(path: Path, *, batch: int | None = None, shapes: Mapping[str, Sequence[int]] | None = None) -> OnnxGraph:
     """Return the graph of the ONNX file ``path`` with its shapes inferred.
 
-    Parameters
-    ----------
-    batch
-        First dimension of every input that leaves it open.
-    shapes
-        Shape of inputs by name; extents that the file fixes must be the same. A dimension that the file names, such
-        as ``sequence``, gets the same size wherever the name stands.
+    Raises `InputError` where the file is no valid ONNX model, a shape contradicts another, or an input has a dimension
+    without a size; the fault names input and dimension; `EngineError` where the package onnx is missing.
 
-    Raises
-    ------
-    InputError
-        Where the file is no valid ONNX model, a shape contradicts another, or an input has a dimension without a size;
-        the fault names input and dimension.
-    EngineError
-        Where the package onnx is missing.
+    ``batch`` is the first dimension of every input that leaves it open. ``shapes`` are those of inputs by name; extents
+    that the file fixes must be the same. A dimension that the file names, such as ``sequence``, gets the same size
+    wherever the name stands.
     """
     onnx = load_onnx()
     source = str(path)

@@ -28,16 +28,11 @@ class Term:
 
 @dataclass(frozen=True)
 class DataSpace:
-    """One tensor: its ranks as sums of dimensions, and whether the layer writes it.
-
-    Attributes
-    ----------
-    projection
-        One entry a rank; the coordinate of that rank is the sum of the entry's terms.
-    """
+    """One tensor: its ranks as sums of dimensions, and whether the layer writes it."""
 
     name: str
     projection: tuple[tuple[Term, ...], ...]
+    """One entry a rank; the coordinate of that rank is the sum of the entry's terms."""
     read_write: bool = False
 
     @cached_property
@@ -54,18 +49,13 @@ class DataSpace:
 
 @dataclass(frozen=True)
 class ProblemShape:
-    """The form shared by all layers of a kind; bounds and coefficients are left open.
-
-    Attributes
-    ----------
-    coefficients
-        Name and default value of each coefficient, such as ``("Wstride", 1)``.
-    """
+    """The form shared by all layers of a kind; bounds and coefficients are left open."""
 
     name: str
     dimensions: tuple[str, ...]
     data_spaces: tuple[DataSpace, ...]
     coefficients: tuple[tuple[str, int], ...] = ()
+    """Name and default value of each coefficient, such as ``("Wstride", 1)``."""
 
     def __hash__(self) -> int:
         return self._hash
@@ -108,19 +98,13 @@ class ProblemShape:
 
 @dataclass(frozen=True)
 class Problem:
-    """One layer to be mapped: a shape with its bounds and coefficients.
-
-    Attributes
-    ----------
-    bounds
-        Loop bound of each dimension, in the order of ``shape.dimensions``.
-    coefficients
-        Value of each coefficient, in the order of ``shape.coefficients``.
-    """
+    """One layer to be mapped: a shape with its bounds and coefficients."""
 
     shape: ProblemShape
     bounds: tuple[int, ...]
+    """Loop bound of each dimension, in the order of ``shape.dimensions``."""
     coefficients: tuple[int, ...]
+    """Value of each coefficient, in the order of ``shape.coefficients``."""
     name: str = ""
 
     @classmethod
@@ -133,10 +117,7 @@ class Problem:
     ) -> "Problem":
         """Return the problem with missing bounds 1 and missing coefficients at their defaults.
 
-        Raises
-        ------
-        InputError
-            Where a bound or coefficient is unknown or not a positive integer.
+        Raises `InputError` where a bound or coefficient is unknown or not a positive integer.
         """
         given = dict(coefficients or {})
         faults = [

@@ -75,10 +75,7 @@ KindNamed = Callable[[str], Kind]
 def read_kind(path: Path, name: str, kind_named: KindNamed) -> Kind:
     """Return the kind in a file: one of this project, or a Timeloop problem file, whose instance gives defaults.
 
-    Raises
-    ------
-    InputError
-        With all faults of the file.
+    Raises `InputError`, with all faults of the file.
     """
     data = read_yaml(path)
     try:

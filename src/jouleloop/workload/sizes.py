@@ -25,18 +25,11 @@ def layer_from_sizes(
 ) -> tuple[Layer, int | None]:
     """Return the layer with ``sizes``, and its stated input size along the first axis where there is one.
 
-    Parameters
-    ----------
-    sizes
-        Values by name, see `jouleloop.workload.kind.Kind.known`.
-    rounding
-        Whether an input that the stride does not divide is an error, or its last incomplete step is left out.
+    Raises `InputError` for an unknown name, a value that is no positive integer, sizes that contradict each other, a
+    filter larger than the padded input, an output size that is no integer, or sizes too large to count exactly.
 
-    Raises
-    ------
-    InputError
-        For an unknown name, a value that is no positive integer, sizes that contradict each other, a filter larger
-        than the padded input, an output size that is no integer, or sizes too large to count exactly.
+    ``sizes`` are values by name, see `jouleloop.workload.kind.Kind.known`. By ``rounding`` an input that the stride
+    does not divide is an error, or its last incomplete step is left out.
     """
     kind = kind_named(kind) if isinstance(kind, str) else kind
     faults = [unknown(key, kind.known, "size", field=key) for key in sizes if key not in kind.known]
@@ -131,10 +124,7 @@ def parse_layer(text: str) -> Layer:
     convolution may be left out where ``/inputI`` or ``/inputIxJ`` states the input, to which ``/paddingN`` adds zeros
     on either side; ``/floor`` drops the last step where the stride does not divide it.
 
-    Raises
-    ------
-    InputError
-        Where the text is no such layer.
+    Raises `InputError` where the text is no such layer.
     """
     name, colon, body = text.strip().partition(":")
     if name == OWN and colon:

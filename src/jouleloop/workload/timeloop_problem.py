@@ -21,10 +21,8 @@ _DERIVED = ("H", "W", "Hpad", "Wpad", "version")
 def read_problem(path: Path) -> Problem:
     """Return the problem in a Timeloop problem file, which may be a jinja2 template.
 
-    Raises
-    ------
-    InputError
-        Where the file is no problem, or asks for what the model does not follow (densities, flattened dimensions).
+    Raises `InputError` where the file is no problem, or asks for what the model does not follow (densities, flattened
+    dimensions).
     """
     try:
         return problem_from(load_document(path), name=path.stem)

@@ -45,13 +45,14 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "duplicate sweep": ({"sweeps": ["fc_inputs", "layers/fc_inputs.yaml"]}, "two sweeps are called 'fc_inputs'"),
     "nothing to do": ({"sweeps": []}, "nothing to do"),
     "no architecture": ({"architectures": {}}, "architectures"),
-    "words for energies": (
+    "words beside energies": (
         {
             "architectures": {
-                "a": {"arch": "arch/eyeriss.yaml", "energy": "counts", "constraints": "mappings/eyeriss.yaml"}
+                "a": {"arch": "arch/eyeriss.yaml", "energy": "counts", "constraints": "mappings/eyeriss.yaml"},
+                "b": {"arch": "arch/eyeriss.yaml", "energy": "built-in", "constraints": "mappings/eyeriss.yaml"},
             }
         },
-        "architectures.a.energy: words are counted by map",
+        "architectures.a.energy: is in words, which do not stand beside energies",
     ),
     "missing files": (
         {"architectures": {"a": {"arch": "arch/eyeris.yaml", "energy": "e.yaml", "constraints": "c.yaml"}}},

@@ -1,48 +1,114 @@
-"""Windows that cannot stand: where the lemma says so, no step of two dimensions leaves their rank in place."""
+"""Loops of two dimensions over one rank: which steps can stand, move like the innermost, or reach a neighbour."""
 
 import itertools
-import math
 import random
 
 import numpy as np
 
 from jouleloop.optimum.arrays import ACROSS, HALO, IDLE, OUTSIDE, PLACES, SIDE
-from jouleloop.optimum.bounds import _may_cancel
+from jouleloop.optimum.bounds import windows
+from jouleloop.optimum.words import find_reach
+
+Window = tuple[list[tuple[int, int, int]], np.ndarray, np.ndarray, np.ndarray]
+
+
+def drawn_window(drawn: random.Random) -> Window:
+    """Loops (dimension, bound, indices of one step), innermost first; places, bounds of the layer, coefficients."""
+    coef = np.array([[drawn.randint(1, 3) for _ in range(2)]])
+    tile = [drawn.randint(1, 3) for _ in range(2)]
+    inside = [drawn.choice([1, 1, 2, 3]) for _ in range(2)]
+    place = np.ones((2, PLACES), np.int64)
+    place[:, ACROSS] = np.multiply(tile, inside)
+    # Further out more may be unrolled inside a loop.
+    loops = []
+    for _ in range(drawn.randint(2, 5)):
+        if drawn.random() < 0.25:
+            inside[drawn.randint(0, 1)] *= 2
+        d, bound = drawn.randint(0, 1), drawn.randint(2, 3)
+        loops.append((d, bound, tile[d] * inside[d]))
+        tile[d] *= bound
+        place[d, OUTSIDE] *= bound
+    bounds = np.array([tile[d] * inside[d] * drawn.choice([1, 1, 2]) for d in range(2)])
+    return loops, place, bounds, coef
+
+
+def side_of_one_rank() -> np.ndarray:
+    side = np.zeros((2, SIDE), np.int64)
+    side[:, IDLE] = side[:, HALO] = 0
+    return side
+
+
+def moves(window: Window) -> list[tuple[int, int]]:
+    """By step the loop that advances and the move of the rank."""
+    loops, _, _, coef = window
+    steps = list(itertools.product(*(range(bound) for _, bound, _ in reversed(loops))))
+    at = [sum(n * step * coef[0, d] for n, (d, _, step) in zip(i, reversed(loops), strict=True)) for i in steps]
+    advancing = [
+        len(loops) - 1 - next(k for k, (m, n) in enumerate(zip(*pair, strict=True)) if m < n)
+        for pair in itertools.pairwise(steps)
+    ]
+    return list(zip(advancing, (b - a for a, b in itertools.pairwise(at)), strict=True))
 
 
 def test_no_step_of_such_a_window_stands() -> None:
     drawn = random.Random(5)
-    side = np.zeros((2, SIDE), np.int64)
-    side[:, IDLE] = side[:, HALO] = 0
+    side = side_of_one_rank()
     held = stood = 0
     for _ in range(1500):
-        coef = np.array([[drawn.randint(1, 3) for _ in range(2)]])
-        tile = [drawn.randint(1, 3) for _ in range(2)]
-        inside = [drawn.choice([1, 1, 2, 3]) for _ in range(2)]
-        place = np.ones((2, PLACES), np.int64)
-        place[:, ACROSS] = np.multiply(tile, inside)
-        # Innermost loop first; further out more may be unrolled inside a loop.
-        loops = []
-        for _ in range(drawn.randint(2, 5)):
-            if drawn.random() < 0.25:
-                inside[drawn.randint(0, 1)] *= 2
-            d, bound = drawn.randint(0, 1), drawn.randint(2, 3)
-            loops.append((d, bound, tile[d] * inside[d]))
-            tile[d] *= bound
-            place[d, OUTSIDE] *= bound
-        bounds = np.array([tile[d] * inside[d] * drawn.choice([1, 1, 2]) for d in range(2)])
+        window = drawn_window(drawn)
+        loops, place, bounds, coef = window
         if (place[:, OUTSIDE] == 1).any():
-            assert not _may_cancel(coef, side, place, bounds, loops[0][0])
+            assert not windows(coef, side, place, bounds, loops[0][0])[0]
             continue
-        steps = itertools.product(*(range(bound) for _, bound, _ in reversed(loops)))
-        at = [sum(n * step * coef[0, d] for n, (d, _, step) in zip(i, reversed(loops), strict=True)) for i in steps]
-        assert len(at) == math.prod(bound for _, bound, _ in loops)
-        stands = any(before == after for before, after in itertools.pairwise(at))
-        if _may_cancel(coef, side, place, bounds, 0):
-            assert _may_cancel(coef, side, place, bounds, 1)
+        stands = any(move == 0 for _, move in moves(window))
+        if windows(coef, side, place, bounds, 0)[0]:
+            assert windows(coef, side, place, bounds, 1)[0]
             stood += stands
         else:
             assert not stands, (loops, bounds, coef)
             held += 1
     assert held > 200
     assert stood > 100
+
+
+def test_steps_past_the_other_dimension_move_otherwise() -> None:
+    """Where the lemma says so: steps of a loop over the other dimension, and of those with one inside."""
+    drawn = random.Random(6)
+    side = side_of_one_rank()
+    held = matched = 0
+    for _ in range(3000):
+        window = drawn_window(drawn)
+        loops, place, bounds, coef = window
+        j = loops[0][0]
+        first = coef[0, j] * loops[0][2]
+        past = next((k for k, (d, _, _) in enumerate(loops) if d != j), len(loops))
+        same = any(move == first for k, move in moves(window) if k >= past)
+        if windows(coef, side, place, bounds, j)[1]:
+            matched += same
+        else:
+            assert not same, (loops, bounds, coef)
+            held += past < len(loops)
+    assert held > 200
+    assert matched > 100
+
+
+def test_distances_of_instances() -> None:
+    """Every distance of two instances below a fan-out is within reach, and divided by what divides all."""
+    drawn = random.Random(7)
+    apart = 0
+    side = side_of_one_rank()
+    for _ in range(300):
+        coef, extent = (
+            np.array([[drawn.randint(1, 3) for _ in range(2)]]),
+            np.array([drawn.randint(1, 4) for _ in "ab"]),
+        )
+        factors = [drawn.choice([1, 2, 3, 4]) for _ in range(2)]
+        reach = np.zeros((2, 1), np.int64)
+        find_reach(coef, side, extent, np.array([[1, 1], factors]), 1, reach)
+        steps = coef[0] * extent
+        at = [int(np.dot(steps, i)) for i in itertools.product(*map(range, factors))]
+        found = {abs(a - b) for a in at for b in at} - {0}
+        assert max(found, default=0) == reach[0, 0]
+        assert all(distance % reach[1, 0] == 0 for distance in found)
+        apart += len(found) > 1 and reach[1, 0] > 1
+    assert apart > 20

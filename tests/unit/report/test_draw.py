@@ -58,6 +58,7 @@ def test_a_mistake_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proc
 def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
     rows = {"fc_inputs": "rows", "fc_outputs": "others"}
     run: Any = SimpleNamespace(
+        unit="pJ",
         study=SimpleNamespace(sweeps=SWEEPS, config=SimpleNamespace(statistics=StatisticsOptions())),
         only=[],
         sweep=lambda name: next(sweep for sweep in SWEEPS if sweep.name == name),

@@ -167,10 +167,7 @@ class Bounds:
         extent = self.extent(level, tile)
         full = design.words(v, extent)
         sides = [1 + sum(c * (extent[d] - 1) for d, c in rank.items()) for rank in design.ranks[v]]
-        reach = [
-            sum(c * extent[d] * (self.factors[level][d] - 1) for d, c in rank.items() if design.shared[v][d] == r)
-            for r, rank in enumerate(design.ranks[v])
-        ]
+        distances = [self.distances(level, v, r, extent) for r in range(len(design.ranks[v]))]
         plain, moved, standing = full, 0, 0
         behind = [0] * len(sides)
         first: list[int] | None = None
@@ -185,7 +182,7 @@ class Bounds:
             if first is None:
                 first = need
                 part = _new_words(full, sides, need)
-            near = all(n == 0 or abs(n) <= most for n, most in zip(need, reach, strict=True))
+            near = all(_is_distance(n, *apart) for n, apart in zip(need, distances, strict=True))
             if need == first:
                 plain, moved = (plain, moved + number * part) if near else (plain + number * part, moved)
             elif part < full or not near:
@@ -198,8 +195,23 @@ class Bounds:
             plain, standing = plain + standing, 0
         return Steps(plain, moved, standing)
 
-    def cross(self, level: int, v: int, words: Steps) -> int:
-        """Energy of what crosses the boundary below ``level`` for one data space, at least."""
+    def distances(self, level: int, v: int, r: int, extent: Factors) -> tuple[int, int]:
+        """How far apart two instances below a level can be along a rank that is shared, and what divides the distance.
+
+        Nothing where one dimension alone moves the rank.
+        """
+        spread = [
+            (c * extent[d], self.factors[level][d] - 1)
+            for d, c in self.design.ranks[v][r].items()
+            if self.design.shared[v][d] == r and self.factors[level][d] > 1
+        ]
+        return sum(step * most for step, most in spread), math.gcd(*(step for step, _ in spread))
+
+    def cross(self, level: int, v: int, words: Steps, halves: int = 1) -> int:
+        """Energy of what crosses the boundary below ``level`` for one data space, at least.
+
+        ``halves`` 2: the words are counted twice.
+        """
         child = level - 1
         parent = self.parent(child, v)
         if parent is None:
@@ -210,9 +222,10 @@ class Bounds:
         apart = Fraction(1, self.instances[level])
         share = self._share(level, v)
         filled: Fraction = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
+        filled /= halves
         if words.moved or words.standing:
             filled *= 1 - DOUBLES
-        return self.price(child, v, asked, math.floor(filled))
+        return self.price(child, v, asked // halves, math.floor(filled))
 
     def _ends(self, level: int, v: int) -> int:
         """Distinct boxes that moving links cannot serve, at least: those at the far end of a shared rank."""
@@ -342,32 +355,45 @@ class Bounds:
     def _sliding(
         self, level: int, v: int, tile: Factors, slide: tuple[int, int], full: int, outside: list[int], start: int
     ) -> int:
-        """Lemma *sliding window*: steps of the rank may fetch what is new only, links may serve all but the ends."""
+        """Lemmas *sliding window* and *steps unlike the innermost*: what steps fetch at least, links served."""
         design = self.design
         extent = self.extent(level, tile)
         j, rank = slide
         coef = design.ranks[v][rank]
         along = [d for d in coef if design.shared[v][d] == rank]
         length = 1 + sum(c * (extent[d] - 1) for d, c in coef.items())
-        step = coef[j] * tile[j] * self.inside[level][j]
-        within = math.prod(outside[d] for d in along)
-        rounds = math.prod(outside) // within
-        new = min(full, full // length * step)
-        several = any(d != j and outside[d] > 1 for d in along)
-        beyond = outside[j] * tile[j] // start if start else 1
-        if not several and beyond > 1:
-            # Loops beyond the run slide only past loops that leave the box in place, one of which is the innermost.
-            stays = any(n > 1 and design.idle(v, d) for d, n in enumerate(outside))
-            rounds = -(-rounds * (beyond + 1) // 2) if stays else rounds * beyond
-        words = rounds * full + (math.prod(outside) - rounds) * new
-        cancel = several and self._may_cancel(level, v, tile, rank, outside)
-        unrolled = self.unrolled_ranks(level, v)
-        far = sum(coef[d] * extent[d] * (self.factors[level][d] - 1) for d in along)
-        linked = bool(unrolled) if several else rank in unrolled and step <= far
-        if not cancel or not self.coincide(level, v):
-            return self.cross(level, v, Steps(0, words, 0) if linked else Steps(words, 0, 0))
-        # At least every second step is one of the innermost loop, which moves.
-        return self._halved(level, v, words, linked)
+        span = {d: coef[d] * tile[d] * self.inside[level][d] for d in along}
+        step = span[j]
+        others = [d for d in along if d != j and outside[d] > 1]
+        cancel = bool(others) and self._may_cancel(level, v, tile, rank, outside)
+        far, grid = self.distances(level, v, rank, extent)
+        linked = _is_distance(step, far, grid)
+        total = math.prod(outside)
+        if step < length:
+            alike = others
+            if len(others) == 1:
+                e = others[0]
+                left = {d: coef[d] * design.bounds[d] - span[d] for d in (e, j)}
+                alike = [] if step > left[e] or span[e] > left[j] + step else others
+            rounds = total // math.prod(outside[d] for d in (along if alike else [j]))
+            beyond = outside[j] * tile[j] // start if start else 1
+            if not alike and beyond > 1:
+                # Loops beyond the run slide only past loops that leave the box in place, one of which is the innermost.
+                stays = any(n > 1 and design.idle(v, d) for d, n in enumerate(outside))
+                rounds = -(-rounds * (beyond + 1) // 2) if stays else rounds * beyond
+            new = (total - rounds) * (full // length * step)
+            return self.cross(level, v, Steps(rounds * full, new, 0) if linked else Steps(rounds * full + new, 0, 0))
+        words = total * full
+        quantum = math.gcd(*(span[d] for d in along if outside[d] > 1))
+        if not cancel and (not grid or math.lcm(quantum, grid) > far):
+            return self.cross(level, v, Steps(words, 0, 0))
+        # Counted twice: at least every second step is one of the innermost loop, whose move is known.
+        plain, moved = (0, words) if linked else (words, 0)
+        if cancel and self.coincide(level, v):
+            return self.cross(level, v, Steps(plain, moved, words), halves=2)
+        if cancel and not self.unrolled_ranks(level, v):
+            return self.cross(level, v, Steps(plain + words, moved, 0), halves=2)
+        return self.cross(level, v, Steps(plain, moved + words, 0), halves=2)
 
     def _may_cancel(self, level: int, v: int, tile: Factors, rank: int, outside: list[int]) -> bool:
         """Whether the loops outside over a rank may leave it in place together (*windows that cannot stand*)."""
@@ -385,16 +411,10 @@ class Bounds:
         )
         return not (near[0] > far[1] or near[1] > far[0])
 
-    def _halved(self, level: int, v: int, words: int, linked: bool) -> int:
-        parent = self.parent(level - 1, v)
-        if parent is None:
-            return 0
-        distinct = self._ends(level, v) if linked else math.prod(self.widest(level, v))
-        asked = words * distinct * self.chain(level + 1, parent, v) // 2
-        apart = Fraction(1, self.instances[level])
-        share = self._share(level, v) if linked else Fraction(1)
-        share = share + (1 - share) * apart
-        return self.price(level - 1, v, asked, math.floor(words * (share + apart) / 2 * (1 - DOUBLES)))
+
+def _is_distance(move: int, most: int, divisor: int) -> bool:
+    """Whether two instances may lie so far apart, given how far they do at most, and what divides all distances."""
+    return not move or (abs(move) <= most and move % divisor == 0)
 
 
 def _new_words(full: int, sides: list[int], move: list[int]) -> int:

@@ -70,6 +70,8 @@ class ResidualSearch:
         self.problem = problem
         if costs.wired(space.arch):
             raise InputError(Fault("no proven search of imperfect factors with energy of networks", field="wires"))
+        if space.arch.spreading:
+            raise InputError(Fault("no proven search of imperfect factors with M:N networks", field="network-type"))
         if space.min_parallelism:
             raise InputError(
                 Fault("no proven search of imperfect factors with a least parallelism", field="parallelism")

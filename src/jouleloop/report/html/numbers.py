@@ -3,6 +3,8 @@
 import math
 from typing import Any
 
+from jouleloop.units import PJ, energy_unit
+
 _PREFIXES = {-15: "f", -12: "p", -9: "n", -6: "µ", -3: "m", 0: "", 3: "k", 6: "M", 9: "G", 12: "T"}
 
 
@@ -10,7 +12,8 @@ def quantity(value: float | None, unit: str, digits: int = 4) -> str:
     """Return ``value`` in ``unit`` with an SI prefix; energies are given in pJ and shown in joules."""
     if value is None or not math.isfinite(value):
         return "–"
-    base, symbol = (value * 1e-12, "J") if unit == "pJ" else (value, unit)
+    unit = energy_unit() if unit == PJ else unit
+    base, symbol = (value * 1e-12, "J") if unit == PJ else (value, unit)
     if base == 0:
         return f"0 {symbol}".strip()
     power = min(max(3 * math.floor(math.log10(abs(base)) / 3), -15), 12)

@@ -23,21 +23,14 @@ _SAME = 1e-9
 
 @dataclass(frozen=True)
 class OtherRun:
-    """The tables of the run that this one is compared with.
-
-    Attributes
-    ----------
-    name
-        Its folder.
-    energies
-        Its table of energies.
-    verdicts
-        Its verdicts; None where it has none.
-    """
+    """The tables of the run that this one is compared with."""
 
     name: str
+    """Its folder."""
     energies: pd.DataFrame
+    """Its table of energies."""
     verdicts: pd.DataFrame | None
+    """Its verdicts; None where it has none."""
 
     def rows(self, sweep: str, architecture: str, layers: pd.Series) -> pd.DataFrame:
         """Return its rows of ``layers`` in their order, empty where it has no such layer."""
@@ -55,13 +48,7 @@ class OtherRun:
 
 
 def read_other(folder: Path) -> OtherRun:
-    """Return the run in ``folder``.
-
-    Raises
-    ------
-    InputError
-        Where it has no readable table of energies.
-    """
+    """Return the run in ``folder``; raise `InputError` where it has no readable table of energies."""
     verdicts = folder / f"{VERDICTS.file}.parquet"
     return OtherRun(
         str(folder),

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -32,12 +33,17 @@ from jouleloop.report.html.sections import (
 )
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.report.html.verdicts import VERDICTS, p_text, verdicts_of
+from jouleloop.units import energies_in, energy_unit, said, unit_of
 
 MOST_BYTES = 10_000_000
 """No page is larger; fewer mappings and points are embedded where it would be."""
 
 SCRIPTS = ("base", "tables", "mapping", "traces", "chart", "points", "links", "sweep", "networks", "energy", "main")
 """Modules of the page in the order in which they build on each other."""
+
+
+#: What stands between the tags of a page, and elements of code whole.
+_TEXT = re.compile(r"(?P<code><(script|style)\b.*?</\2>)|(?<=>)[^<]+", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -52,10 +58,7 @@ class Library:
 def charting_library() -> Library:
     """Return plotly.js as the installed package plotly ships it.
 
-    Raises
-    ------
-    EngineError
-        Where the package is not installed.
+    Raises `EngineError` where the package is not installed.
     """
     # The package itself is slow to import and is not needed.
     found = importlib.util.find_spec("plotly")
@@ -70,27 +73,33 @@ def charting_library() -> Library:
 def report_page(tables: ReportTables, output: Path, limits: Limits | None = None) -> str:
     """Return the report as one HTML text of at most `MOST_BYTES` bytes; links are relative to ``output``.
 
-    Raises
-    ------
-    EngineError
-        Where the charting library is not installed.
-    InputError
-        Where even a page with few points is too large.
+    Raises `EngineError` where the charting library is not installed; `InputError` where even a page with few points is
+    too large.
     """
+    with energies_in(unit_of(tables.energies["energy_table"].dropna())):
+        return _report_page(tables, output, limits or Limits())
+
+
+def _report_page(tables: ReportTables, output: Path, limits: Limits) -> str:
     library = charting_library()
     if not tables.verdicts["sweep"].size and (tables.networks is None or tables.networks.empty):
         raise InputError(Fault("the table of verdicts has no rows, and there are no networks"))
     template = _environment().get_template("report.html.j2")
     fixed = _fixed_context(tables, output, library)
-    limits = limits or Limits()
     while True:
         charts = chart_data(tables, limits)
-        page = template.render(**fixed, charts=charts, data=_embedded(charts.data | {"networks": fixed["networks"]}))
+        data = charts.data | {"networks": fixed["networks"], "unit": energy_unit()}
+        page = _worded(template.render(**fixed, charts=charts, data=_embedded(data)))
         if len(page.encode()) < MOST_BYTES:
             return page
         if limits.points < 100:
             raise InputError(Fault("the report cannot be kept below 10 MB: its tables are too large"))
         limits = limits.halved()
+
+
+def _worded(page: str) -> str:
+    """Return a page whose sentences say what is counted; scripts and styles stay as they are."""
+    return _TEXT.sub(lambda found: found[0] if found["code"] else said(found[0]), page)
 
 
 def write_report(tables: ReportTables, output: Path) -> int:

@@ -21,18 +21,12 @@ _LINE_POINTS = 80
 
 @dataclass(frozen=True)
 class Limits:
-    """How much is embedded, so that the page stays small.
-
-    Attributes
-    ----------
-    points
-        Points of all sweeps together; beyond, every sweep and architecture shows evenly spaced sizes.
-    accesses
-        Points with tile sizes and accesses.
-    """
+    """How much is embedded, so that the page stays small."""
 
     points: int = 20_000
+    """Points of all sweeps together; beyond, every sweep and architecture shows evenly spaced sizes."""
     accesses: int = 3_000
+    """Points with tile sizes and accesses."""
 
     def halved(self) -> "Limits":
         """Return half of each, the accesses first."""
@@ -43,20 +37,14 @@ class Limits:
 
 @dataclass(frozen=True)
 class ChartData:
-    """What the page's scripts draw from, and how much of the tables it is.
-
-    Attributes
-    ----------
-    data
-        Plain data for JSON.
-    points, charted, with_accesses
-        Points tested, points embedded, and those of them with tile sizes and accesses.
-    """
+    """What the page's scripts draw from, and how much of the tables it is."""
 
     data: dict[str, Any]
+    """Plain data for JSON."""
     points: int
     charted: int
     with_accesses: int
+    """Points tested, points embedded, and those of them with tile sizes and accesses."""
 
 
 def chart_data(tables: ReportTables, limits: Limits) -> ChartData:

@@ -19,6 +19,7 @@ from jouleloop.stats.options import StatisticsOptions
 from jouleloop.stats.table import TABLE_VERSION, check_table
 from jouleloop.study.provenance import file_hash
 from jouleloop.tables.layouts import ENERGIES, LAW_POINTS, LAWS, NETWORKS, PUBLISHED, SEARCH_NOISE, THEORY_RATIO
+from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.sweep import Sweep
 
 ANALYSIS = (VERDICTS, FITS, RESIDUALS, LEFT_OUT)
@@ -35,47 +36,34 @@ _DIRECT = ("data_pj", "total_pj")
 
 @dataclass(frozen=True)
 class ReportTables:
-    """The tables of one run.
-
-    Attributes
-    ----------
-    energies, provenance
-        Of ``energies.parquet``.
-    verdicts, fits, residuals, left_out
-        The statistics of the same table.
-    sweeps
-        Layer files that the provenance names and that have not changed since, by the name of the sweep.
-    networks, published, laws, law_points, search_noise
-        Further tables; None where the run has not made them.
-    summary
-        What ``summary.json`` says of the run; None without.
-    store
-        Folder of the results with accesses and tile sizes; None where there is none.
-    other
-        The run that this one is compared with; None without.
-    notes
-        What is missing or was put right, in sentences for the reader.
-    links
-        Files that the report may refer to.
-    """
+    """The tables of one run."""
 
     energies: pd.DataFrame
     provenance: Mapping[str, Any]
+    """Of ``energies.parquet``."""
     verdicts: pd.DataFrame
     fits: pd.DataFrame
     residuals: pd.DataFrame
     left_out: pd.DataFrame
+    """The statistics of the same table."""
     sweeps: Mapping[str, Sweep]
+    """Layer files that the provenance names and that have not changed since, by the name of the sweep."""
     networks: pd.DataFrame | None = None
     published: pd.DataFrame | None = None
     laws: pd.DataFrame | None = None
     law_points: pd.DataFrame | None = None
     search_noise: pd.DataFrame | None = None
+    """Further tables; None where the run has not made them."""
     summary: Mapping[str, Any] | None = None
+    """What ``summary.json`` says of the run; None without."""
     store: Path | None = None
+    """Folder of the results with accesses and tile sizes; None where there is none."""
     other: OtherRun | None = None
+    """The run that this one is compared with; None without."""
     notes: tuple[str, ...] = ()
+    """What is missing or was put right, in sentences for the reader."""
     links: tuple[Path, ...] = ()
+    """Files that the report may refer to."""
 
 
 def read_tables(
@@ -89,26 +77,12 @@ def read_tables(
 ) -> ReportTables:
     """Return the tables of the run in ``folder``.
 
-    Parameters
-    ----------
-    folder
-        With ``energies.parquet``; the statistics are made here where their tables are missing.
-    options
-        Of the statistics: whether mixed tables are allowed, and all else where they are made here.
-    root
-        What the paths of layer files in the provenance are relative to.
-    optional
-        Which of `OPTIONAL` to read where they exist.
-    again
-        Make the statistics here even where their tables exist.
-    against
-        Folder of another run to compare with.
+    Raises `InputError` for missing, unreadable or older tables, mixed engines or energy tables (unless allowed), and
+    statistics that were made from another table of energies.
 
-    Raises
-    ------
-    InputError
-        For missing, unreadable or older tables, mixed engines or energy tables (unless allowed), and statistics that
-        were made from another table of energies.
+    The folder has ``energies.parquet``; the statistics are made here by ``options`` where their tables are missing, or
+    with ``again``. Paths of layer files in the provenance are relative to ``root``. ``optional`` says which of
+    `OPTIONAL` to read where they exist, ``against`` is the folder of another run to compare with.
     """
     source = folder / f"{ENERGIES.file}.parquet"
     energies, provenance = read_table(source, ENERGIES)
@@ -127,7 +101,8 @@ def read_tables(
         present = []
         analysis = {layout.file: pd.DataFrame(columns=[one.name for one in layout.columns]) for layout in ANALYSIS}
     elif again or not present:
-        analysis = _analysed(energies, sweeps, options, source)
+        with energies_in(unit_of(energies["energy_table"].dropna())):
+            analysis = _analysed(energies, sweeps, options, source)
     elif len(present) < len(ANALYSIS):
         lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
         raise_all([Fault("no such file: has the run finished?", path) for path in lacking])

@@ -68,22 +68,15 @@ class VerdictLine:
 
 @dataclass(frozen=True)
 class Verdicts:
-    """All verdicts with what the head of the page says of them.
-
-    Attributes
-    ----------
-    main
-        Label of the response that the head of the page counts: the first that was tested.
-    counts
-        Of the main response, by verdict from best to worst.
-    paragraphs
-        The verdict in words, by sweep.
-    """
+    """All verdicts with what the head of the page says of them."""
 
     lines: tuple[VerdictLine, ...]
     main: str
+    """Label of the response that the head of the page counts: the first that was tested."""
     counts: dict[str, int]
+    """Of the main response, by verdict from best to worst."""
     paragraphs: dict[str, str]
+    """The verdict in words, by sweep."""
     margin_half_width: float = 1 / _SPAN
 
     @property

@@ -5,10 +5,10 @@ rectangle of each array in fast memory; blocks are visited by three nested group
 depend on the innermost group stays where it is while that group runs.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from typing import NamedTuple
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions
@@ -17,27 +17,20 @@ from jouleloop.theory.layers import ConvLayer
 
 @dataclass(frozen=True)
 class Blocking:
-    """Sides of a block, in loop iterations (B of 001 §3.2).
-
-    Attributes
-    ----------
-    batch, in_channels, out_channels, out_width, out_height
-        b_N, b_cI, b_cO, b_wO and b_hO.
-    width_quotients, height_quotients
-        b_wF' and b_hF', over q = ⌊i_6/σ_w⌋ and ⌊i_7/σ_h⌋.
-    width_residues, height_residues
-        b_wF'' and b_hF'', over r = i_6 mod σ_w and i_7 mod σ_h.
-    """
+    """Sides of a block, in loop iterations (B of 001 §3.2)."""
 
     batch: int = 1
     in_channels: int = 1
     out_channels: int = 1
     out_width: int = 1
     out_height: int = 1
+    """b_N, b_cI, b_cO, b_wO and b_hO."""
     width_quotients: int = 1
     height_quotients: int = 1
+    """b_wF' and b_hF', over q = ⌊i_6/σ_w⌋ and ⌊i_7/σ_h⌋."""
     width_residues: int = 1
     height_residues: int = 1
+    """b_wF'' and b_hF'', over r = i_6 mod σ_w and i_7 mod σ_h."""
 
     def sides(self) -> tuple[int, ...]:
         """Return the nine sides in the order of the attributes."""
@@ -90,26 +83,18 @@ def tap_tiles(taps: int, stride: int, quotients: int, residues: int) -> tuple[tu
     return tuple(tiles)
 
 
-@dataclass(frozen=True)
-class AxisTiles:
-    """One spatial axis cut into tiles of outputs and of taps.
-
-    Attributes
-    ----------
-    output_tiles, tap_tiles
-        How many tiles there are of each.
-    input_total
-        Input cells summed over all pairs of an output tile and a tap tile.
-    input_side, filter_side, output_side
-        Cells of the largest block: input, filter, output.
-    """
+class AxisTiles(NamedTuple):
+    """One spatial axis cut into tiles of outputs and of taps."""
 
     output_tiles: int
     tap_tiles: int
+    """How many tiles there are of each."""
     input_total: int
+    """Input cells summed over all pairs of an output tile and a tap tile."""
     input_side: int
     filter_side: int
     output_side: int
+    """Cells of the largest block: input, filter, output."""
 
 
 def axis_tiles(outputs: int, taps: int, stride: int, side: int, quotients: int, residues: int) -> AxisTiles:
@@ -128,26 +113,18 @@ def axis_tiles(outputs: int, taps: int, stride: int, side: int, quotients: int, 
 
 @dataclass(frozen=True)
 class BlockedVolume:
-    """Exactly what a blocked schedule moves between slow and fast memory, and how much fast memory it needs.
-
-    Attributes
-    ----------
-    blocking, kept
-        The block and the array that stays in fast memory through the innermost loops.
-    loaded, stored
-        Elements moved by array.
-    words
-        Everything moved, in words.
-    block_words
-        Fast memory for the largest block of the three arrays together, in words.
-    """
+    """Exactly what a blocked schedule moves between slow and fast memory, and how much fast memory it needs."""
 
     blocking: Blocking
     kept: str
+    """The block and the array that stays in fast memory through the innermost loops."""
     loaded: Mapping[str, int]
     stored: Mapping[str, int]
+    """Elements moved by array."""
     words: Fraction
+    """Everything moved, in words."""
     block_words: Fraction
+    """Fast memory for the largest block of the three arrays together, in words."""
 
     def describe(self) -> str:
         """Return the block in the paper's symbols, the array kept, and the memory it takes."""
@@ -176,9 +153,9 @@ def blocked_volume(layer: ConvLayer, precisions: Precisions, blocking: Blocking,
     if kept not in ARRAYS:
         raise InputError(Fault("not an array", None, "kept", kept, ", ".join(ARRAYS)))
     width, height = _both_axes(layer, blocking)
-    image_tiles = _tiles(layer.batch, blocking.batch) * width.output_tiles * height.output_tiles
-    channel_tiles = _tiles(layer.out_channels, blocking.out_channels)
-    reduction_tiles = _tiles(layer.in_channels, blocking.in_channels) * width.tap_tiles * height.tap_tiles
+    image_tiles = -(-layer.batch // blocking.batch) * width.output_tiles * height.output_tiles
+    channel_tiles = -(-layer.out_channels // blocking.out_channels)
+    reduction_tiles = -(-layer.in_channels // blocking.in_channels) * width.tap_tiles * height.tap_tiles
     visits = {
         INPUT: 1 if kept == INPUT else channel_tiles,
         FILTER: 1 if kept == FILTER else image_tiles,
@@ -202,25 +179,6 @@ def best_order(layer: ConvLayer, precisions: Precisions, blocking: Blocking) -> 
 
 
 def _both_axes(layer: ConvLayer, blocking: Blocking) -> tuple[AxisTiles, AxisTiles]:
-    return (
-        axis_tiles(
-            layer.out_width,
-            layer.filter_width,
-            layer.stride_width,
-            blocking.out_width,
-            blocking.width_quotients,
-            blocking.width_residues,
-        ),
-        axis_tiles(
-            layer.out_height,
-            layer.filter_height,
-            layer.stride_height,
-            blocking.out_height,
-            blocking.height_quotients,
-            blocking.height_residues,
-        ),
-    )
-
-
-def _tiles(length: int, side: int) -> int:
-    return math.ceil(Fraction(length, side))
+    width = blocking.out_width, blocking.width_quotients, blocking.width_residues
+    height = blocking.out_height, blocking.height_quotients, blocking.height_residues
+    return axis_tiles(*layer.along("width"), *width), axis_tiles(*layer.along("height"), *height)

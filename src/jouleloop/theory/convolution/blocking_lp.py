@@ -42,28 +42,19 @@ def constraint_matrix() -> tuple[tuple[int, ...], ...]:
 
 @dataclass(frozen=True)
 class BlockingLp:
-    """The optimum of the linear program in x = log_M B.
-
-    Attributes
-    ----------
-    sides
-        The real block sides M^x by variable.
-    updates
-        Updates per block, the product of the sides: what the program maximises.
-    objective, dual_objective
-        Optimal Σ x and the value of the dual solution; their difference is ``gap``.
-    multipliers
-        Dual of the six memory constraints.
-    rounded
-        The sides rounded down to whole numbers, a block that fits.
-    """
+    """The optimum of the linear program in x = log_M B."""
 
     sides: dict[str, float]
+    """The real block sides M^x by variable."""
     updates: float
+    """Updates per block, the product of the sides: what the program maximises."""
     objective: float
     dual_objective: float
+    """Optimal Σ x and the value of the dual solution; their difference is ``gap``."""
     multipliers: tuple[float, ...]
+    """Dual of the six memory constraints."""
     rounded: Blocking
+    """The sides rounded down to whole numbers, a block that fits."""
 
     @property
     def gap(self) -> float:
@@ -78,24 +69,14 @@ def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: float | 
     (b_wO + b_wF')(b_hO + b_hF'). Filter sides are at most w_F/σ_w and σ_w (001: "an expression of the filter size and
     strides"), here the whole numbers ⌈w_F/σ_w⌉ and min(σ_w, w_F).
 
-    Raises
-    ------
-    AssumptionError
-        Where M < 4 p_T (a block of one element of each array breaks the constraints) or a filter is larger than
-        stride × output.
+    Raises `AssumptionError` where M < 4 p_T (a block of one element of each array breaks the constraints) or a filter
+    is larger than stride × output.
     """
     require_small_filter(layer)
     size = memory_words(memory)
     if size < 4 * precisions.total or size <= 1:
-        raise AssumptionError(
-            Fault(
-                "the linear program of paper 001 §3.2 has no feasible block: its assumption M >= 4 p_T fails",
-                None,
-                "memory",
-                float(size),
-                f">= {float(4 * precisions.total):g} words",
-            )
-        )
+        text = "the linear program of paper 001 §3.2 has no feasible block: its assumption M >= 4 p_T fails"
+        raise AssumptionError(Fault(text, None, "memory", float(size), f">= {float(4 * precisions.total):g} words"))
     limits = largest_blocking(layer)
     matrix = np.array(constraint_matrix(), dtype=float)
     base = math.log(size)

@@ -1,29 +1,20 @@
 """The integer blocking that moves the fewest words among all that fit in fast memory, by exhaustive search."""
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault
-from jouleloop.theory.convolution.blocking import BlockedVolume, Blocking, axis_tiles, blocked_volume
+from jouleloop.theory.convolution.blocking import AxisTiles, BlockedVolume, Blocking, axis_tiles, blocked_volume
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, memory_words
 from jouleloop.theory.layers import ConvLayer
 
 Ints = NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class _Axis:
-    """One way to cut a spatial axis, with what it costs; every number is better when smaller."""
-
-    side: int
-    quotients: int
-    residues: int
-    cost: tuple[int, int, int, int, int, int]
+Sides = tuple[int, int, int]
+"""Outputs, quotients and residues of a tile of a spatial axis."""
 
 
 def useful_sides(length: int) -> tuple[int, ...]:
@@ -38,66 +29,40 @@ def best_blocking(layer: ConvLayer, precisions: Precisions, memory: float | Frac
     the volume only through its number of tiles, so the least side for each number of tiles suffices; cuts of a spatial
     axis that another cut beats in every number are dropped; and the last free side is the largest that fits.
 
-    Raises
-    ------
-    AssumptionError
-        Where M cannot hold one element of each array.
+    Raises `AssumptionError` where M cannot hold one element of each array.
     """
     size = memory_words(memory)
     if size < precisions.total:
-        raise AssumptionError(
-            Fault(
-                "the assumption M >= p_I + p_F + p_O fails: fast memory cannot hold one element of each array",
-                None,
-                "memory",
-                float(size),
-                f">= {float(precisions.total):g} words",
-            )
-        )
-    widths = _axis_options(layer.out_width, layer.filter_width, layer.stride_width)
-    heights = _axis_options(layer.out_height, layer.filter_height, layer.stride_height)
-    grid = _SpatialGrid(layer, precisions, size, widths, heights)
+        text = "the assumption M >= p_I + p_F + p_O fails: fast memory cannot hold one element of each array"
+        least = f">= {float(precisions.total):g} words"
+        raise AssumptionError(Fault(text, None, "memory", float(size), least))
+    grid = _SpatialGrid(layer, precisions, size)
     candidates = [grid.best(kept) for kept in ARRAYS]
     return min((found for found in candidates if found is not None), key=lambda volume: volume.words)
 
 
-def _axis_options(outputs: int, taps: int, stride: int) -> tuple[_Axis, ...]:
-    options: dict[tuple[int, ...], _Axis] = {}
+def _axis_options(outputs: int, taps: int, stride: int) -> list[tuple[AxisTiles, Sides]]:
+    """Return the ways to cut a spatial axis that no other one beats: every number of its tiles is better if smaller."""
+    options: dict[AxisTiles, Sides] = {}
     for side in useful_sides(outputs):
         for quotients in range(1, -(-taps // stride) + 1):
             for residues in range(1, min(stride, taps) + 1):
                 tiles = axis_tiles(outputs, taps, stride, side, quotients, residues)
-                cost = (
-                    tiles.input_side,
-                    tiles.filter_side,
-                    tiles.output_side,
-                    tiles.input_total,
-                    tiles.output_tiles,
-                    tiles.tap_tiles,
-                )
-                options.setdefault(cost, _Axis(side, quotients, residues, cost))
+                options.setdefault(tiles, (side, quotients, residues))
     table = np.array(list(options))
-    kept = [
-        axis
-        for cost, axis in options.items()
-        if not np.any(np.all(table <= np.array(cost), axis=1) & np.any(table < np.array(cost), axis=1))
+    return [
+        (tiles, sides)
+        for tiles, sides in options.items()
+        if not np.any(np.all(table <= tiles, axis=1) & np.any(table < tiles, axis=1))
     ]
-    return tuple(kept)
 
 
 class _SpatialGrid:
     """All pairs of a width cut and a height cut as flat arrays, searched for one kept array at a time."""
 
-    def __init__(
-        self,
-        layer: ConvLayer,
-        precisions: Precisions,
-        memory: Fraction,
-        widths: tuple[_Axis, ...],
-        heights: tuple[_Axis, ...],
-    ) -> None:
+    def __init__(self, layer: ConvLayer, precisions: Precisions, memory: Fraction) -> None:
         self.layer, self.precisions = layer, precisions
-        self.widths, self.heights = widths, heights
+        self.widths, self.heights = _axis_options(*layer.along("width")), _axis_options(*layer.along("height"))
         # One common denominator turns every word count into a whole number.
         scale = math.lcm(*(precisions.of(array).denominator for array in ARRAYS))
         self.price = {array: int(precisions.of(array) * scale) for array in ARRAYS}
@@ -105,25 +70,18 @@ class _SpatialGrid:
         # Memory beyond everything that could be held changes nothing and must not overflow.
         self.memory = min(math.floor(memory * scale), worst)
         kind = np.int64 if worst < 2**62 else object
-        costs = [np.array([axis.cost for axis in axes], dtype=kind) for axes in (widths, heights)]
-        pairs = [np.multiply.outer(costs[0][:, k], costs[1][:, k]).ravel() for k in range(6)]
-        self.input_side, self.filter_side, self.output_side = pairs[0], pairs[1], pairs[2]
-        self.input_total, self.output_tiles, self.tap_tiles = pairs[3], pairs[4], pairs[5]
+        width, height = (np.array([tiles for tiles, _ in axes], dtype=kind) for axes in (self.widths, self.heights))
+        pairs = AxisTiles(*(np.multiply.outer(width[:, k], height[:, k]).ravel() for k in range(6)))
+        self.pairs: Any = pairs
 
     def best(self, kept: str) -> BlockedVolume | None:
         """Return the best blocking that keeps ``kept``, or None where none fits."""
         layer = self.layer
-        if kept == INPUT:
-            outer, solved, limit = "in_channels", "batch", layer.batch
-            sides: Iterable[int] = useful_sides(layer.in_channels)
-        elif kept == FILTER:
-            outer, solved, limit = "out_channels", "in_channels", layer.in_channels
-            sides = useful_sides(layer.out_channels)
-        else:
-            outer, solved, limit = "out_channels", "batch", layer.batch
-            sides = useful_sides(layer.out_channels)
+        outer = "in_channels" if kept == INPUT else "out_channels"
+        solved = "in_channels" if kept == FILTER else "batch"
+        limit = getattr(layer, solved)
         winner: tuple[int, int, int, int] | None = None
-        for side in sides:
+        for side in useful_sides(getattr(layer, outer)):
             fixed, slope = self._memory_line(kept, side)
             room = self.memory - fixed
             fits = room >= slope
@@ -138,24 +96,21 @@ class _SpatialGrid:
         if winner is None:
             return None
         _, side, largest_side, position = winner
-        width, height = self.widths[position // len(self.heights)], self.heights[position % len(self.heights)]
+        _, width = self.widths[position // len(self.heights)]
+        _, height = self.heights[position % len(self.heights)]
         sides_by_name = {outer: side, solved: -(-limit // -(-limit // largest_side))}
         blocking = Blocking(
-            out_width=width.side,
-            out_height=height.side,
-            width_quotients=width.quotients,
-            height_quotients=height.quotients,
-            width_residues=width.residues,
-            height_residues=height.residues,
+            **dict(zip(("out_width", "width_quotients", "width_residues"), width, strict=True)),
+            **dict(zip(("out_height", "height_quotients", "height_residues"), height, strict=True)),
             **sides_by_name,
         )
         return blocked_volume(layer, self.precisions, blocking, kept)
 
     def _memory_line(self, kept: str, side: int) -> tuple[Ints, Ints]:
         """Return block words as fixed + slope × (the solved side), for the outer side given."""
-        inputs = self.price[INPUT] * self.input_side
-        filters = self.price[FILTER] * self.filter_side
-        outputs = self.price[OUTPUT] * self.output_side
+        inputs = self.price[INPUT] * self.pairs.input_side
+        filters = self.price[FILTER] * self.pairs.filter_side
+        outputs = self.price[OUTPUT] * self.pairs.output_side
         if kept == INPUT:
             return filters * side, inputs * side + outputs
         if kept == FILTER:
@@ -164,10 +119,10 @@ class _SpatialGrid:
 
     def _words(self, kept: str, index: NDArray[np.intp], side: int, solved: Ints) -> Ints:
         layer, price = self.layer, self.price
-        inputs = price[INPUT] * layer.batch * layer.in_channels * self.input_total[index]
+        inputs = price[INPUT] * layer.batch * layer.in_channels * self.pairs.input_total[index]
         filters = price[FILTER] * layer.filter_elements
         outputs = price[OUTPUT] * layer.output_elements
-        images, taps = self.output_tiles[index], self.tap_tiles[index]
+        images, taps = self.pairs.output_tiles[index], self.pairs.tap_tiles[index]
         result: Ints
         if kept == INPUT:
             image_tiles = -(-layer.batch // solved) * images

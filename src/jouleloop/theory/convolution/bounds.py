@@ -22,6 +22,8 @@ from jouleloop.theory.convolution.layer import (
 from jouleloop.theory.layers import ConvLayer
 
 WORDS = "words"
+_BOTH = (False, True)
+"""As it follows from the definitions, and as printed."""
 
 
 def precision_constant(precisions: Precisions) -> Fraction:
@@ -60,7 +62,7 @@ def small_filter_constant(layer: ConvLayer, precisions: Precisions, *, printed: 
     """Return the numerator over M^½ of the third term of Theorem 2.1, ``printed`` or valid for every stride."""
     if printed:
         stride = layer.stride_width * layer.stride_height
-        return 2 * layer.macs * sqrt_fraction(precisions.product * stride / _taps(layer))
+        return 2 * layer.macs * sqrt_fraction(precisions.product * stride / layer.filter_map_elements)
     return 2 * layer.macs * sqrt_fraction(precisions.product) * small_filter_factor(layer)
 
 
@@ -69,78 +71,45 @@ def single_processor_bounds(
 ) -> tuple[Bound, ...]:
     """Return every term and variant of Theorem 2.1, the words moved between slow memory and M words of fast memory.
 
-    Parameters
-    ----------
-    layer, precisions
-        The convolution and the words per element.
-    memory
-        Fast memory M in words.
+    The terms, then ``theorem_2_1_as_printed`` (printed footprint), ``theorem_2_1_exact_footprint`` and
+    ``single_processor_lower_bound`` (exact footprint and a third term valid for every stride). The note of a maximum
+    names the active term.
 
-    Returns
-    -------
-    tuple of Bound
-        The terms, then ``theorem_2_1_as_printed`` (printed footprint), ``theorem_2_1_exact_footprint`` and
-        ``single_processor_lower_bound`` (exact footprint and a third term valid for every stride). The note of a
-        maximum names the active term.
-
-    Raises
-    ------
-    AssumptionError
-        Where a filter is larger than stride × output, or M is not positive.
-
-    Notes
-    -----
     The proofs let a segment access at most M + T words, so an output that is updated was read before or lay in fast
     memory: Theorem 2.1 is about schedules that read an output before its first update, as ``Output +=`` on data that
     "begins in the main memory" does. A schedule that starts outputs at zero becomes such a schedule by p_O |O| more
     words; ``lower_bound_outputs_start_at_zero`` subtracts them from the memory-dependent terms and holds for both. The
     schedules of `execute_blocking` start outputs at zero and still never went below Theorem 2.1.
+
+    Raises `AssumptionError` where a filter is larger than stride × output, or M is not positive.
     """
     require_small_filter(layer)
     size = memory_words(memory)
-    standing = standing_assumptions(layer)
+    exact, as_printed = (sum(array_words(layer, precisions, printed_footprint=p).values(), Fraction()) for p in _BOTH)
+    small_words, printed_words = (
+        _small_filter_value(small_filter_constant(layer, precisions, printed=printed), size) for printed in _BOTH
+    )
+    untouched = Assumption("every one of the printed |I| elements is touched", holds=False)
     lemma = "3.2" if precisions.triangle else "3.3"
     condition = "p_j <= p_k + p_l for all j" if precisions.triangle else "p_j > p_k + p_l for some j"
-    divides = _divisibility(layer)
-    compulsory = Bound(
-        "compulsory_traffic",
-        "001 Lemma 3.1",
-        sum(array_words(layer, precisions).values(), Fraction()),
-        WORDS,
-        standing,
-        "every touched element once; input footprint ((w_O-1)σ_w + w_F)((h_O-1)σ_h + h_F)",
-    )
-    printed = Bound(
-        "compulsory_traffic_as_printed",
-        "001 Lemma 3.1 with |I| of §2.1",
-        sum(array_words(layer, precisions, printed_footprint=True).values(), Fraction()),
-        WORDS,
-        (*standing, Assumption("every one of the printed |I| elements is touched", holds=False)),
-        "input footprint (σ_w w_O + w_F)(σ_h h_O + h_F) counts elements that no update reads: no lower bound",
-    )
-    large = Bound(
-        "large_filter_term",
-        f"001 Theorem 2.1, Lemma {lemma}",
-        large_filter_constant(layer, precisions) / size - size,
-        WORDS,
-        (*standing, Assumption(condition, holds=True)),
-        f"C_p = {precision_constant(precisions)}",
-    )
-    small_printed = Bound(
-        "small_filter_term_as_printed",
-        "001 Theorem 2.1, Lemma 3.4",
-        _small_filter_value(small_filter_constant(layer, precisions, printed=True), size),
-        WORDS,
-        (*standing, *divides),
-    )
-    small = Bound(
-        "small_filter_term",
-        "001 Lemma 3.4 with its sum over q taken residue by residue",
-        _small_filter_value(small_filter_constant(layer, precisions), size),
-        WORDS,
-        standing,
-        "equals the printed term where the strides divide the filter",
-    )
+
+    note = "every touched element once; input footprint ((w_O-1)σ_w + w_F)((h_O-1)σ_h + h_F)"
+    compulsory = _term(layer, "compulsory_traffic", "001 Lemma 3.1", exact, note=note)
+
+    note = "input footprint (σ_w w_O + w_F)(σ_h h_O + h_F) counts elements that no update reads: no lower bound"
+    source = "001 Lemma 3.1 with |I| of §2.1"
+    printed = _term(layer, "compulsory_traffic_as_printed", source, as_printed, untouched, note=note)
+
+    source, note = f"001 Theorem 2.1, Lemma {lemma}", f"C_p = {precision_constant(precisions)}"
+    large_words = large_filter_constant(layer, precisions) / size - size
+    large = _term(layer, "large_filter_term", source, large_words, Assumption(condition, holds=True), note=note)
+
+    source = "001 Theorem 2.1, Lemma 3.4"
+    small_printed = _term(layer, "small_filter_term_as_printed", source, printed_words, *_divisibility(layer))
+
+    source = "001 Lemma 3.4 with its sum over q taken residue by residue"
+    note = "equals the printed term where the strides divide the filter"
+    small = _term(layer, "small_filter_term", source, small_words, note=note)
     return (
         compulsory,
         printed,
@@ -159,88 +128,53 @@ def parallel_bounds(
 ) -> tuple[Bound, ...]:
     """Return Theorems 2.2 and 2.3: words that some one of P processors with M words each must communicate.
 
-    Raises
-    ------
-    AssumptionError
-        Where a filter is larger than stride × output, M is not positive or P < 1.
+    Raises `AssumptionError` where a filter is larger than stride × output, M is not positive or P < 1.
     """
     require_small_filter(layer)
     size, count = memory_words(memory), processor_count(processors)
-    standing = standing_assumptions(layer)
+    small_words, printed_words = (
+        _small_filter_value(small_filter_constant(layer, precisions, printed=printed) / count, size)
+        for printed in _BOTH
+    )
+    share, share_printed = (
+        float(max(array_words(layer, precisions, printed_footprint=printed).values()) / count) for printed in _BOTH
+    )
+    cube_root, updates = float(precisions.product) ** (1 / 3), layer.macs / count
+    root, two_thirds = cube_root * math.sqrt(updates), cube_root * updates ** (2 / 3)
+    ratio = layer.stride_width * layer.stride_height / layer.filter_map_elements
     divides = _divisibility(layer)
     balanced = Assumption("each array is evenly distributed over the processors before the computation", holds=True)
-    share = max(array_words(layer, precisions).values()) / count
-    share_printed = max(array_words(layer, precisions, printed_footprint=True).values()) / count
-    cube_root = float(precisions.product) ** (1 / 3)
-    per_processor = layer.macs / count
-    ratio = layer.stride_width * layer.stride_height / _taps(layer)
-    root = cube_root * math.sqrt(per_processor)
-    two_thirds = cube_root * per_processor ** (2 / 3)
-    large = Bound(
-        "parallel_large_filter_term",
-        "001 Theorem 2.2",
-        large_filter_constant(layer, precisions) / (count * size) - size,
-        WORDS,
-        standing,
-        f"C_p = {precision_constant(precisions)}",
-    )
-    small_printed = Bound(
-        "parallel_small_filter_term_as_printed",
-        "001 Theorem 2.2",
-        _small_filter_value(small_filter_constant(layer, precisions, printed=True) / count, size),
-        WORDS,
-        (*standing, *divides),
-    )
-    small = Bound(
-        "parallel_small_filter_term",
-        "001 Theorem 2.2 with the sum over q taken residue by residue",
-        _small_filter_value(small_filter_constant(layer, precisions) / count, size),
-        WORDS,
-        standing,
-    )
-    independent_large_printed = Bound(
-        "memory_independent_large_filter_term_as_printed",
-        "001 Theorem 2.3 with |I| of §2.1",
-        root - float(share_printed),
-        WORDS,
-        (*standing, balanced),
-    )
-    independent_small_printed = Bound(
-        "memory_independent_small_filter_term_as_printed",
-        "001 Theorem 2.3 with |I| of §2.1",
-        two_thirds * float(ratio) ** (2 / 3) - float(share_printed),
-        WORDS,
-        (*standing, *divides, balanced),
-    )
-    independent_large = Bound(
-        "memory_independent_large_filter_term", "001 Theorem 2.3", root - float(share), WORDS, (*standing, balanced)
-    )
-    independent_small = Bound(
-        "memory_independent_small_filter_term",
-        "001 Theorem 2.3 with the Cauchy-Schwarz step of Lemma 3.4",
-        two_thirds * small_filter_factor(layer) ** (2 / 3) - float(share),
-        WORDS,
-        (*standing, balanced),
-        "exponent 1/3 of σ_w σ_h / w_F h_F where the printed statement has 2/3: Σ_q √w_q <= √(K Σ_q w_q)",
-    )
+
+    large_words = large_filter_constant(layer, precisions) / (count * size) - size
+    note = f"C_p = {precision_constant(precisions)}"
+    large = _term(layer, "parallel_large_filter_term", "001 Theorem 2.2", large_words, note=note)
+    small_printed = _term(layer, "parallel_small_filter_term_as_printed", "001 Theorem 2.2", printed_words, *divides)
+    source = "001 Theorem 2.2 with the sum over q taken residue by residue"
+    small = _term(layer, "parallel_small_filter_term", source, small_words)
+
+    stem, source = "memory_independent", "001 Theorem 2.3 with |I| of §2.1"
+    free_large_printed = _term(layer, f"{stem}_large_filter_term_as_printed", source, root - share_printed, balanced)
+    words = two_thirds * float(ratio) ** (2 / 3) - share_printed
+    free_small_printed = _term(layer, f"{stem}_small_filter_term_as_printed", source, words, *divides, balanced)
+    free_large = _term(layer, f"{stem}_large_filter_term", "001 Theorem 2.3", root - share, balanced)
+    source = "001 Theorem 2.3 with the Cauchy-Schwarz step of Lemma 3.4"
+    note = "exponent 1/3 of σ_w σ_h / w_F h_F where the printed statement has 2/3: Σ_q √w_q <= √(K Σ_q w_q)"
+    words = two_thirds * small_filter_factor(layer) ** (2 / 3) - share
+    free_small = _term(layer, f"{stem}_small_filter_term", source, words, balanced, note=note)
+
     trivial = Bound("no_communication", "001 §4.1", Fraction(0), WORDS)
-    first = (large, small_printed)
-    second = (independent_large_printed, independent_small_printed)
+    valid = (trivial, large, small, free_large, free_small)
     return (
         large,
         small_printed,
         small,
-        independent_large_printed,
-        independent_small_printed,
-        independent_large,
-        independent_small,
-        _maximum("theorem_2_2_as_printed", "001 Theorem 2.2", first),
-        _maximum("theorem_2_3_as_printed", "001 Theorem 2.3", second),
-        _maximum(
-            "parallel_lower_bound",
-            "001 Theorems 2.2 and 2.3",
-            (trivial, large, small, independent_large, independent_small),
-        ),
+        free_large_printed,
+        free_small_printed,
+        free_large,
+        free_small,
+        _maximum("theorem_2_2_as_printed", "001 Theorem 2.2", (large, small_printed)),
+        _maximum("theorem_2_3_as_printed", "001 Theorem 2.3", (free_large_printed, free_small_printed)),
+        _maximum("parallel_lower_bound", "001 Theorems 2.2 and 2.3", valid),
     )
 
 
@@ -256,8 +190,10 @@ def bound_value(bounds: Sequence[Bound], name: str) -> float:
     return float(value)
 
 
-def _taps(layer: ConvLayer) -> int:
-    return layer.filter_width * layer.filter_height
+def _term(
+    layer: ConvLayer, name: str, source: str, value: Fraction | float, *more: Assumption, note: str = ""
+) -> Bound:
+    return Bound(name, source, value, WORDS, (*standing_assumptions(layer), *more), note)
 
 
 def _small_filter_value(constant: float, memory: Fraction) -> float:

@@ -16,20 +16,14 @@ CONSTANT, LARGE, SMALL = "constant", "large_filter_term", "small_filter_term"
 
 @dataclass(frozen=True)
 class MemoryTerms:
-    """Three bounds as functions of M: a constant, large/M − M and small/√M − 2M, all in words.
-
-    Attributes
-    ----------
-    constant_name
-        What the constant is: the compulsory traffic (Theorem 2.1) or the memory-independent bound (Theorem 2.3).
-    constant, large, small
-        The three coefficients; the constant is not negative, the others are positive.
-    """
+    """Three bounds as functions of M: a constant, large/M − M and small/√M − 2M, all in words."""
 
     constant_name: str
+    """What the constant is: the compulsory traffic (Theorem 2.1) or the memory-independent bound (Theorem 2.3)."""
     constant: float
     large: float
     small: float
+    """The three coefficients; the constant is not negative, the others are positive."""
 
     def values(self, memory: float) -> dict[str, float]:
         """Return the three terms at a memory of ``memory`` words."""

@@ -7,15 +7,12 @@ formula in the authors' repository (PetraVidnerova/timeloop-accelergy-test, ``ji
 """
 
 from dataclasses import replace
-from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.dram import DramWords
-from jouleloop.theory.layers import ConvLayer
+from jouleloop.theory.layers import MAC_ENERGY_PJ, ConvLayer
 
-MAC_PJ = {8: Fraction("0.56"), 16: Fraction("2.20")}
-"""Energy of one MAC in pJ by word width in bits: C_8 and C_16 of 002 section 2."""
 _MODEL_NAMES = {
     "in_channels": "channels",
     "out_channels": "outputs",
@@ -43,12 +40,7 @@ def layer_of_maps(
 ) -> ConvLayer:
     """Return a layer by the model's sizes: C, M, R, S, P, Q, the stride on both axes, and one input map in DRAM.
 
-    Raises
-    ------
-    InputError
-        Where a size is not positive.
-    AssumptionError
-        Where a window sees no word of the input.
+    Raises `InputError` where a size is not positive; `AssumptionError` where a window sees no word of the input.
     """
     try:
         layer = ConvLayer(
@@ -73,23 +65,13 @@ def layer_of_maps(
             if fault.field != "stride_height"
         ]
         raise InputError(faults) from error
-    raise_all(
-        [
-            Fault(
-                "every window must see a word of the input, so padding is at most 2·(kernel - 1)",
-                "layer",
-                f"input_{axis}",
-                size,
-                f"at least {layer.reach(axis) - 2 * (taps - 1)}",
-            )
-            for axis, size, taps in (
-                ("height", layer.in_height, layer.filter_height),
-                ("width", layer.in_width, layer.filter_width),
-            )
-            if layer.reach(axis) - size > 2 * (taps - 1)
-        ],
-        AssumptionError,
-    )
+    text = "every window must see a word of the input, so padding is at most 2·(kernel - 1)"
+    faults = []
+    for axis, size in (("height", layer.in_height), ("width", layer.in_width)):
+        least = layer.reach(axis) - 2 * (layer.along(axis)[1] - 1)
+        if size < least:
+            faults.append(Fault(text, "layer", f"input_{axis}", size, f"at least {least}"))
+    raise_all(faults, AssumptionError)
     return layer
 
 
@@ -116,23 +98,14 @@ def maps_in_buffer(layer: ConvLayer, dataflow: str, buffer_words: int | None) ->
     β >= k·(H·W + R·S) + 1, k input maps with a kernel each, one output word (and one bias). None stands for one map,
     the dataflow of the model.
 
-    Raises
-    ------
-    AssumptionError
-        If not even one map fits.
+    Raises `AssumptionError` if not even one map fits.
     """
     kept, total, spare = _needs(layer, dataflow)
     if buffer_words is None:
         return 1
     if buffer_words < kept + spare:
-        raise AssumptionError(
-            Fault(
-                f"Buffer must hold one map, its kernel and a word of each other kind for {dataflow}",
-                field="buffer_words",
-                value=buffer_words,
-                allowed=f"at least {kept + spare}",
-            )
-        )
+        text = f"Buffer must hold one map, its kernel and a word of each other kind for {dataflow}"
+        raise AssumptionError(Fault(text, field="buffer_words", value=buffer_words, allowed=f"at least {kept + spare}"))
     return min((buffer_words - spare) // kept, total)
 
 
@@ -197,61 +170,30 @@ def lower_bound_words(layer: ConvLayer, buffer_words: int) -> int:
     every stay of an output that gains a MAC ends with a write. So input reads + output writes are at least
     ⌈MACs/(β - 1)⌉, and every weight is read at least once.
 
-    Raises
-    ------
-    AssumptionError
-        If β < 3: an input, a weight and an output must be in Buffer together.
+    Raises `AssumptionError` if β < 3: an input, a weight and an output must be in Buffer together.
     """
     if buffer_words < 3:
-        raise AssumptionError(
-            Fault(
-                "an input, a weight and an output must be in Buffer together, β >= 3",
-                field="buffer_words",
-                value=buffer_words,
-                allowed="at least 3",
-            )
-        )
+        text = "an input, a weight and an output must be in Buffer together, β >= 3"
+        raise AssumptionError(Fault(text, field="buffer_words", value=buffer_words, allowed="at least 3"))
     pairs = layer.in_channels * layer.out_channels * used_along(layer, "height")[1] * used_along(layer, "width")[1]
     return max(compulsory_words(layer), weight_words(layer) - (-pairs // (buffer_words - 1)))
-
-
-def mac_pj(bits: int) -> Fraction:
-    """Return C_b, the energy of one MAC in pJ (002 section 2).
-
-    Raises
-    ------
-    AssumptionError
-        If C_b is not given in the paper for this width.
-    """
-    if bits not in MAC_PJ:
-        widths = ", ".join(map(str, sorted(MAC_PJ)))
-        raise AssumptionError(Fault("C_b is known for few widths", field="bits", value=bits, allowed=widths))
-    return MAC_PJ[bits]
 
 
 def conv_energy_bounds(layer: ConvLayer, *, bits: int = 16, buffer_words: int | None = None) -> tuple[Bound, ...]:
     """Return both dataflows, the lower bounds and the computation energy of one layer.
 
-    Parameters
-    ----------
-    bits
-        Width b of a word; the data energy is b times the words moved.
-    buffer_words
-        β; None for a Buffer that keeps exactly one map.
+    Raises `AssumptionError` if ``bits`` or β are too small; a dataflow whose maps do not fit has no value and says so.
 
-    Raises
-    ------
-    AssumptionError
-        If ``bits`` or β are too small; a dataflow whose maps do not fit has no value and says so.
+    ``bits`` is the width b of a word, the data energy b times the words moved; β of None stands for a Buffer that keeps
+    exactly one map.
     """
-    faults = []
     if bits < 1:
-        faults.append(Fault("precision must be positive, b >= 1", field="bits", value=bits, allowed="1, 2, 3, …"))
-    raise_all(faults, AssumptionError)
+        fault = Fault("precision must be positive, b >= 1", field="bits", value=bits, allowed="1, 2, 3, …")
+        raise AssumptionError(fault)
     source = "ICANN 2023 (002 section 1)"
     found = [Bound("macs", source, layer.macs, "MAC")]
-    if bits in MAC_PJ:
-        energy = mac_pj(bits) * layer.macs
+    if bits in MAC_ENERGY_PJ:
+        energy = MAC_ENERGY_PJ[bits] * layer.macs
         found.append(Bound("computation_energy", "002 eq. (3) for a convolution", energy, "pJ"))
     for name, function in zip(DATAFLOWS, (write_once_outputs, read_once_inputs), strict=True):
         needed = buffer_words_needed(layer, name)

@@ -35,31 +35,21 @@ class BlockStep:
 
 @dataclass(frozen=True)
 class ConvExecution:
-    """What an executed schedule moved and computed.
-
-    Attributes
-    ----------
-    loaded, stored
-        Elements moved by array.
-    words_moved
-        Everything moved, in words.
-    peak_words
-        Most words held at once.
-    updates
-        Multiply-accumulates done.
-    output
-        The result, of shape (N, c_O, w_O, h_O).
-    steps
-        What every block moved, in order, and a last step that stores what is left; empty for the naive nest.
-    """
+    """What an executed schedule moved and computed."""
 
     loaded: Mapping[str, int]
     stored: Mapping[str, int]
+    """Elements moved by array."""
     words_moved: Fraction
+    """Everything moved, in words."""
     peak_words: Fraction
+    """Most words held at once."""
     updates: int
+    """Multiply-accumulates done."""
     output: Numbers
+    """The result, of shape (N, c_O, w_O, h_O)."""
     steps: tuple[BlockStep, ...] = ()
+    """What every block moved, in order, and a last step that stores what is left; empty for the naive nest."""
 
 
 def require_runnable(layer: ConvLayer) -> None:
@@ -102,23 +92,11 @@ def execute_blocking(
 ) -> ConvExecution:
     """Run the convolution block by block; blocks that the next step uses again stay in fast memory.
 
-    Parameters
-    ----------
-    layer, precisions, blocking
-        The convolution, words per element and block sides.
-    memory
-        Fast memory M in words.
-    kept
-        The array that does not depend on the innermost loops over blocks.
-    inputs, filters
-        Operands; random small integers where not given.
+    Raises `AssumptionError` where the block does not fit in M words; `InputError` where a side is out of range or the
+    layer is too large to run element by element.
 
-    Raises
-    ------
-    AssumptionError
-        Where the block does not fit in M words.
-    InputError
-        Where a side is out of range or the layer is too large to run element by element.
+    ``kept`` is the array that does not depend on the innermost loops over blocks; operands are random small integers
+    where not given.
     """
     check_blocking(layer, blocking)
     if kept not in ARRAYS:

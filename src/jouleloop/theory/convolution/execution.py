@@ -37,12 +37,8 @@ def run_schedule(
 ) -> tuple[tuple[Bound, ...], str]:
     """Run ``schedule`` on random operands; return its counts beside theory, and its picture.
 
-    Raises
-    ------
-    AssumptionError
-        Where the schedule does not fit in ``memory`` words or the bound's assumptions fail.
-    InputError
-        Where the layer is too large to run element by element.
+    Raises `AssumptionError` where the schedule does not fit in ``memory`` words or the bound's assumptions fail;
+    `InputError` where the layer is too large to run element by element.
     """
     bound = find_bound(single_processor_bounds(layer, precisions, memory), "single_processor_lower_bound")
     require_runnable(layer)

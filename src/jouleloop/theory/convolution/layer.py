@@ -19,6 +19,14 @@ INPUT, FILTER, OUTPUT = "input", "filter", "output"
 ARRAYS = (INPUT, FILTER, OUTPUT)
 
 
+def _exact(value: float | Fraction | str) -> Fraction | None:
+    """Return a number as it is written, or None where it is none."""
+    try:
+        return Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, OverflowError, TypeError, ZeroDivisionError):
+        return None
+
+
 def _in_range(words: Fraction) -> bool:
     return Fraction(1, LARGEST_WORDS) <= words <= LARGEST_WORDS
 
@@ -27,10 +35,8 @@ def _in_range(words: Fraction) -> bool:
 class Precisions:
     """Words of 32 bits per element, p_I, p_F and p_O of 001 §2.1; exact fractions such as 1/4 for 8 bits.
 
-    Raises
-    ------
-    AssumptionError
-        Where a precision is not positive: 001 §2.1 measures every array in a positive number of words.
+    Raises `AssumptionError` where a precision is not positive: 001 §2.1 measures every array in a positive number of
+    words.
     """
 
     input: Fraction = Fraction(1)
@@ -40,18 +46,14 @@ class Precisions:
     def __post_init__(self) -> None:
         faults = []
         for field in fields(self):
-            value = getattr(self, field.name)
-            try:
-                exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-            except (ValueError, OverflowError, TypeError, ZeroDivisionError):
-                faults.append(Fault("not a number", None, f"precision {field.name}", value, "words, such as 1 or 1/4"))
-                continue
-            if exact <= 0:
-                faults.append(
-                    Fault("the assumption precision > 0 fails", None, f"precision {field.name}", value, "> 0 words")
-                )
+            name, value = f"precision {field.name}", getattr(self, field.name)
+            exact = _exact(value)
+            if exact is None:
+                faults.append(Fault("not a number", None, name, value, "words, such as 1 or 1/4"))
+            elif exact <= 0:
+                faults.append(Fault("the assumption precision > 0 fails", None, name, value, "> 0 words"))
             elif not _in_range(exact):
-                faults.append(Fault("out of range", None, f"precision {field.name}", value, _RANGE))
+                faults.append(Fault("out of range", None, name, value, _RANGE))
             object.__setattr__(self, field.name, exact)
         raise_all(faults, AssumptionError)
 
@@ -101,14 +103,15 @@ def input_elements(layer: ConvLayer) -> int:
     return layer.batch * layer.in_channels * window_cells(*layer.along("width")) * window_cells(*layer.along("height"))
 
 
+def array_elements(layer: ConvLayer) -> dict[str, int]:
+    """Return the elements of every array that the loops touch."""
+    return {INPUT: input_elements(layer), FILTER: layer.filter_elements, OUTPUT: layer.output_elements}
+
+
 def array_words(layer: ConvLayer, precisions: Precisions, *, printed_footprint: bool = False) -> dict[str, Fraction]:
     """Return the size of every array in words."""
-    inputs = input_elements_printed(layer) if printed_footprint else input_elements(layer)
-    return {
-        INPUT: precisions.input * inputs,
-        FILTER: precisions.filter * layer.filter_elements,
-        OUTPUT: precisions.output * layer.output_elements,
-    }
+    elements = array_elements(layer) | ({INPUT: input_elements_printed(layer)} if printed_footprint else {})
+    return {array: precisions.of(array) * count for array, count in elements.items()}
 
 
 def require_small_filter(layer: ConvLayer) -> None:
@@ -117,16 +120,9 @@ def require_small_filter(layer: ConvLayer) -> None:
     for axis in ("width", "height"):
         outputs, taps, stride = layer.along(axis)
         if taps > stride * outputs:
-            faults.append(
-                Fault(
-                    f"the assumption {axis[0]}_F <= σ_{axis[0]} {axis[0]}_O of paper 001 §2.1 fails: "
-                    f"the filter is larger than stride × output = {stride} × {outputs}",
-                    None,
-                    f"filter_{axis}",
-                    taps,
-                    f"at most {stride * outputs}",
-                )
-            )
+            assumption = f"the assumption {axis[0]}_F <= σ_{axis[0]} {axis[0]}_O of paper 001 §2.1 fails"
+            text = f"{assumption}: the filter is larger than stride × output = {stride} × {outputs}"
+            faults.append(Fault(text, None, f"filter_{axis}", taps, f"at most {stride * outputs}"))
     raise_all(faults, AssumptionError)
 
 
@@ -167,10 +163,7 @@ def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> Con
 
     Sizes go by the fields of `ConvLayer`, None where not given.
 
-    Raises
-    ------
-    InputError
-        Where the name is unknown, or without a name where a size other than a stride is missing.
+    Raises `InputError` where the name is unknown, or without a name where a size other than a stride is missing.
     """
     given: dict[str, Any] = {field: size for field, size in sizes.items() if size is not None}
     if name is not None:
@@ -183,10 +176,9 @@ def layer_from_options(name: str | None, sizes: Mapping[str, int | None]) -> Con
 
 def memory_words(value: float | Fraction | str) -> Fraction:
     """Return a fast-memory size M as an exact number of words; raise `AssumptionError` where it is not positive."""
-    try:
-        exact = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
-    except (ValueError, OverflowError, TypeError, ZeroDivisionError) as error:
-        raise InputError(Fault("not a number of words", None, "memory", value, "> 0 words")) from error
+    exact = _exact(value)
+    if exact is None:
+        raise InputError(Fault("not a number of words", None, "memory", value, "> 0 words"))
     if exact <= 0:
         raise AssumptionError(Fault("the assumption M > 0 fails", None, "memory", value, "> 0 words"))
     if not _in_range(exact):

@@ -26,21 +26,14 @@ MOST_ELEMENTS = 30
 
 @dataclass(frozen=True)
 class LeastWords:
-    """The least words moved.
-
-    Attributes
-    ----------
-    words
-        The optimum, or None where ``MOST_STATES`` did not suffice; then ``lower`` is a bound all the same.
-    lower
-        No schedule moves fewer words.
-    states
-        States kept.
-    """
+    """The least words moved."""
 
     words: int | None
+    """The optimum, or None where ``MOST_STATES`` did not suffice; then ``lower`` is a bound all the same."""
     lower: int
+    """No schedule moves fewer words."""
     states: int
+    """States kept."""
 
 
 def update_table(layer: ConvLayer) -> tuple[np.ndarray[Any, np.dtype[np.int64]], int, int, int]:
@@ -74,19 +67,10 @@ def least_words(
 ) -> LeastWords:
     """Return the least words moved with all precisions one.
 
-    Parameters
-    ----------
-    layer
-        At most 30 updates on at most 30 elements.
-    memory_words
-        M, three or more.
-    outputs_start_at_zero
-        Whether an output is created in fast memory, or loaded first as 001 Theorem 2.1 has it.
+    Raises `InputError` where the layer is too large or M < 3.
 
-    Raises
-    ------
-    InputError
-        Where the layer is too large or M < 3.
+    The layer has at most 30 updates on at most 30 elements, M is three or more. An output is created in fast memory, or
+    loaded first as 001 Theorem 2.1 has it.
     """
     table, *counts = update_table(layer) if layer.macs <= MOST_UPDATES else (np.zeros((0, 3), np.int64), 0, 0, 0)
     elements = sum(counts)

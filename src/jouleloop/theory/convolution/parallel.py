@@ -15,6 +15,7 @@ from jouleloop.mapspace.division import divisors
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.layer import (
     Precisions,
+    array_elements,
     array_words,
     input_elements,
     memory_words,
@@ -22,12 +23,12 @@ from jouleloop.theory.convolution.layer import (
     window_cells,
 )
 from jouleloop.theory.convolution.volumes import (
-    WINOGRAD_TILE,
     Memory,
-    fft_lengths,
+    doubled,
+    fft_products,
     lowered,
     matrix_product_layer,
-    unit_stride,
+    winograd_products,
 )
 from jouleloop.theory.layers import ConvLayer
 
@@ -40,24 +41,16 @@ PARALLEL_ALGORITHMS = ("blocking", "im2col", "winograd", "fft")
 
 @dataclass(frozen=True)
 class GridVolume:
-    """What the busiest processor of a grid receives and holds.
-
-    Attributes
-    ----------
-    grid
-        Processors along each of the seven loops, then along the independent copies of the problem.
-    processors
-        Processors in the grid.
-    received_words
-        Words from other processors: the block less the processor's even share of each array, and partial outputs.
-    held_words
-        Memory for the blocks of the three arrays, in words.
-    """
+    """What the busiest processor of a grid receives and holds."""
 
     grid: tuple[int, ...]
+    """Processors along each of the seven loops, then along the independent copies of the problem."""
     processors: int
+    """Processors in the grid."""
     received_words: Fraction
+    """Words from other processors: the block less the processor's even share of each array, and partial outputs."""
     held_words: Fraction
+    """Memory for the blocks of the three arrays, in words."""
 
 
 def grid_volume(
@@ -68,16 +61,8 @@ def grid_volume(
     Every array is evenly distributed over all ``processors`` at the start, and the share of a processor lies inside its
     block. Processors that share an output block reduce-scatter their partial sums: each receives (g − 1)/g of it.
 
-    Parameters
-    ----------
-    layer, precisions
-        The convolution and the words per element.
-    processors
-        How many processors hold the data (P), at least the product of ``grid``.
-    grid
-        Processors along the seven loops and along the copies.
-    copies
-        Independent problems of the same shape, such as frequencies.
+    ``processors`` (P) hold the data, at least as many as the product of ``grid``: processors along the seven loops and
+    along the copies. ``copies`` are independent problems of the same shape, such as frequencies.
     """
     *loops, copy_grid = grid
     sides = {name: -(-getattr(layer, name) // count) for name, count in zip(DIMENSIONS, loops, strict=True)}
@@ -113,14 +98,8 @@ def best_grid(
     Grids of exactly P processors and of the largest power of two below P are tried, all of them; a number of
     processors with more than `MOST_GRIDS` grids is left out, and the next power of two below taken.
 
-    Parameters
-    ----------
-    layer, precisions, processors, copies
-        As in `grid_volume`.
-    memory
-        Words of memory per processor; None where it does not limit.
-    extra_words
-        Further words received, as a function of the grid.
+    ``memory`` is what a processor has, None where it does not limit; ``extra_words`` are received besides, as a
+    function of the grid; the rest is as in `grid_volume`.
     """
     limit = None if memory is None else memory_words(memory)
     lengths = [*(getattr(layer, name) for name in DIMENSIONS), copies]
@@ -153,22 +132,13 @@ def parallel_volume(
         return best_grid(layer, precisions, processors, memory)
     if algorithm == "im2col":
         return best_grid(matrix_product_layer(*lowered(layer)), precisions, processors, memory)
-    form = unit_stride(layer)
+    prices, exchanges = precisions, Fraction(0)
     if algorithm == "winograd":
-        tile = WINOGRAD_TILE
-        copies = (tile + form.filter_width - 1) * (tile + form.filter_height - 1)
-        rows = form.batch * -(-form.out_width // tile) * -(-form.out_height // tile)
-        product, prices, exchanges = (
-            matrix_product_layer(rows, form.in_channels, form.out_channels),
-            precisions,
-            Fraction(0),
-        )
+        copies, product = winograd_products(layer)
     else:
-        width, height = fft_lengths(layer)
-        copies = (width // 2 + 1) * height
-        product = matrix_product_layer(form.batch, form.in_channels, form.out_channels)
-        prices = Precisions(2 * precisions.input, 2 * precisions.filter, 2 * precisions.output)
-        exchanges = _fft_exchange_words(form, prices, copies, width * height // 2, processors)
+        points, copies, product = fft_products(layer)
+        prices = doubled(precisions)
+        exchanges = _fft_exchange_words(product, prices, copies, points, processors)
     everything = sum(array_words(product, prices).values(), Fraction()) * copies
 
     def moved_again(grid: tuple[int, ...]) -> Fraction:
@@ -195,16 +165,11 @@ def parallel_volume_bounds(
 
 
 def _fft_exchange_words(
-    form: ConvLayer, prices: Precisions, frequencies: int, points: int, processors: int
+    product: ConvLayer, prices: Precisions, frequencies: int, points: int, processors: int
 ) -> Fraction:
     """Words per processor exchanged inside transforms whose points are spread over several processors."""
-    planes = {
-        "input": form.batch * form.in_channels,
-        "filter": form.in_channels * form.out_channels,
-        "output": form.batch * form.out_channels,
-    }
     words = Fraction(0)
-    for array, count in planes.items():
+    for array, count in array_elements(product).items():
         together = min(-(-processors // count), max(1, points // 2))
         if together > 1:
             held_levels = math.log2(points / together)

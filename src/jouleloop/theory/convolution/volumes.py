@@ -20,7 +20,7 @@ from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.blocking import best_order
 from jouleloop.theory.convolution.blocking_lp import solve_blocking_lp
 from jouleloop.theory.convolution.blocking_search import best_blocking
-from jouleloop.theory.convolution.layer import Precisions, input_elements, memory_words
+from jouleloop.theory.convolution.layer import Precisions, array_elements, input_elements, memory_words
 from jouleloop.theory.layers import ConvLayer
 
 Memory = int | float | Fraction | str
@@ -38,25 +38,16 @@ ALGORITHMS = (
 
 @dataclass(frozen=True)
 class AlgorithmVolume:
-    """Words moved by one algorithm, in parts that add up to the total.
-
-    Attributes
-    ----------
-    algorithm
-        One of `ALGORITHMS`.
-    parts
-        Words by step, such as ``input transform``.
-    source
-        Where the schedule is stated.
-    note
-        What a reader wants to know of it, such as the block.
-    """
+    """Words moved by one algorithm, in parts that add up to the total."""
 
     algorithm: str
+    """One of `ALGORITHMS`."""
     parts: Mapping[str, Fraction]
+    """Words by step, such as ``input transform``."""
     source: str
-
+    """Where the schedule is stated."""
     note: str = ""
+    """What a reader wants to know of it, such as the block."""
 
     @property
     def words(self) -> Fraction:
@@ -75,13 +66,6 @@ def matrix_product_layer(rows: int, inner: int, columns: int) -> ConvLayer:
     Input is the left factor, Filter the right one, Output the product.
     """
     return ConvLayer(rows, inner, columns, 1, 1, 1, 1)
-
-
-def matrix_product_words(
-    rows: int, inner: int, columns: int, precisions: Precisions, memory: Memory, *, copies: int = 1
-) -> Fraction:
-    """Return the words of ``copies`` matrix products, each with the best resident tile that fits."""
-    return copies * best_blocking(matrix_product_layer(rows, inner, columns), precisions, memory).words
 
 
 def lowered(layer: ConvLayer) -> tuple[int, int, int]:
@@ -128,12 +112,23 @@ def im2col_volume(
     layer: ConvLayer, precisions: Precisions, memory: Memory, *, lowering: bool = False
 ) -> AlgorithmVolume:
     """Return the volume of im2col: the matrix product on the lowered input and, if asked, writing the lowered input."""
-    rows, inner, columns = lowered(layer)
-    parts = {"matrix product": matrix_product_words(rows, inner, columns, precisions, memory)}
+    product = matrix_product_layer(*lowered(layer))
+    parts = {"matrix product": best_blocking(product, precisions, memory).words}
     if lowering:
-        parts["lowering"] = precisions.input * (input_elements(layer) + rows * inner)
+        parts["lowering"] = precisions.input * (input_elements(layer) + input_elements(product))
     name = "im2col_with_lowering" if lowering else "im2col"
     return AlgorithmVolume(name, parts, "Kwasniewski et al. 2019 ([12] of 001)")
+
+
+def winograd_products(layer: ConvLayer, tile: int = WINOGRAD_TILE) -> tuple[int, ConvLayer]:
+    """Return how many matrix products F(tile × tile, r × r) makes, α² of α = tile + r − 1, and the shape of each.
+
+    Strides go to channels first. Elements of the products are those of the transformed arrays.
+    """
+    form = unit_stride(layer)
+    copies = (tile + form.filter_width - 1) * (tile + form.filter_height - 1)
+    tiles = form.batch * -(-form.out_width // tile) * -(-form.out_height // tile)
+    return copies, matrix_product_layer(tiles, form.in_channels, form.out_channels)
 
 
 def winograd_volume(
@@ -141,28 +136,19 @@ def winograd_volume(
 ) -> AlgorithmVolume:
     """Return the volume of Winograd's F(tile × tile, r × r) with the transformed arrays kept in slow memory.
 
-    Input tiles of α = tile + r − 1 cells a side are read without reuse of their overlap, written transformed, and
-    multiplied as α² matrix products; the filter and the output are transformed likewise. Strides go to channels first.
+    Input tiles of α cells a side are read without reuse of their overlap, written transformed, and multiplied; the
+    filter and the output are transformed likewise.
     """
-    form = unit_stride(layer)
-    alpha = (tile + form.filter_width - 1) * (tile + form.filter_height - 1)
-    need = alpha * max(precisions.input, precisions.filter, precisions.output)
+    copies, product = winograd_products(layer, tile)
+    need = copies * max(precisions.input, precisions.filter, precisions.output)
     if memory_words(memory) < need:
-        raise AssumptionError(
-            Fault("fast memory cannot hold one Winograd tile", None, "memory", memory, f">= {float(need):g} words")
-        )
-    tiles = form.batch * -(-form.out_width // tile) * -(-form.out_height // tile)
-    transformed = {
-        "input": alpha * tiles * form.in_channels,
-        "filter": alpha * form.in_channels * form.out_channels,
-        "output": alpha * tiles * form.out_channels,
-    }
+        least = f">= {float(need):g} words"
+        raise AssumptionError(Fault("fast memory cannot hold one Winograd tile", None, "memory", memory, least))
+    transformed = {array: copies * count for array, count in array_elements(product).items()}
     parts = {
         "input transform": precisions.input * 2 * transformed["input"],
         "filter transform": precisions.filter * (layer.filter_elements + transformed["filter"]),
-        "matrix products": matrix_product_words(
-            tiles, form.in_channels, form.out_channels, precisions, memory, copies=alpha
-        ),
+        "matrix products": copies * best_blocking(product, precisions, memory).words,
         "output transform": precisions.output * (transformed["output"] + layer.output_elements),
     }
     return AlgorithmVolume("winograd", parts, "Meng and Brothers 2019 ([13] of 001) with the products of [12]")
@@ -182,50 +168,43 @@ def fft_passes(points: int, memory: Fraction, precision: Fraction) -> int:
     A pass computes e = ⌊log₂(S − 1)⌋ of the log₂ ``points`` butterfly levels, where S complex values of 2 × precision
     words fit in memory (Savage, Theorem 11.5.4).
 
-    Raises
-    ------
-    AssumptionError
-        Where S < 3.
+    Raises `AssumptionError` where S < 3.
     """
     capacity = math.floor(memory / (2 * precision))
     if capacity < 3:
-        raise AssumptionError(
-            Fault(
-                "the assumption S >= 3 complex values of the FFT schedule fails",
-                None,
-                "memory",
-                float(memory),
-                f">= {float(6 * precision):g} words",
-            )
-        )
+        text = "the assumption S >= 3 complex values of the FFT schedule fails"
+        raise AssumptionError(Fault(text, None, "memory", float(memory), f">= {float(6 * precision):g} words"))
     levels_a_pass = (capacity - 1).bit_length() - 1
     return max(1, -(-(points.bit_length() - 1) // levels_a_pass))
 
 
-def fft_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) -> AlgorithmVolume:
-    """Return the volume of convolution by FFT: transforms of every plane, one complex matrix product a frequency.
+def fft_products(layer: ConvLayer) -> tuple[int, int, ConvLayer]:
+    """Return the complex points of a transform, how many matrix products there are (frequencies) and their shape.
 
     Real planes of w × h are kept as their half spectra of (w/2 + 1) h complex values and transformed as wh/2 complex
-    points. Strides go to channels first.
+    points; the elements of a product are as many as there are planes. Strides go to channels first.
     """
-    size = memory_words(memory)
     form = unit_stride(layer)
     width, height = fft_lengths(layer)
-    frequencies = (width // 2 + 1) * height
-    planes = {
-        "input": form.batch * form.in_channels,
-        "filter": form.in_channels * form.out_channels,
-        "output": form.batch * form.out_channels,
-    }
+    product = matrix_product_layer(form.batch, form.in_channels, form.out_channels)
+    return width * height // 2, (width // 2 + 1) * height, product
+
+
+def doubled(precisions: Precisions) -> Precisions:
+    """Return the words of complex elements."""
+    return Precisions(2 * precisions.input, 2 * precisions.filter, 2 * precisions.output)
+
+
+def fft_volume(layer: ConvLayer, precisions: Precisions, memory: Memory) -> AlgorithmVolume:
+    """Return the volume of convolution by FFT: transforms of every plane, one complex matrix product a frequency."""
+    size = memory_words(memory)
+    points, frequencies, product = fft_products(layer)
     parts = {}
-    for array, count in planes.items():
+    for array, planes in array_elements(product).items():
         precision = precisions.of(array)
-        passes = fft_passes(width * height // 2, size, precision)
-        parts[f"{array} transform"] = 2 * precision * 2 * frequencies * count * passes
-    doubled = Precisions(2 * precisions.input, 2 * precisions.filter, 2 * precisions.output)
-    parts["matrix products"] = matrix_product_words(
-        form.batch, form.in_channels, form.out_channels, doubled, size, copies=frequencies
-    )
+        passes = fft_passes(points, size, precision)
+        parts[f"{array} transform"] = 2 * precision * 2 * frequencies * planes * passes
+    parts["matrix products"] = frequencies * best_blocking(product, doubled(precisions), size).words
     return AlgorithmVolume("fft", parts, "Savage Theorem 11.5.4, Elango 2016 ([7] of 001), products of [12]")
 
 

@@ -10,10 +10,7 @@ def fixed_inputs(inputs: int, outputs: int, buffer_words: int, kept: int) -> Sch
 
     For m not divisible by β − d the last group is smaller; d is cut to n where Buffer keeps more inputs than there are.
 
-    Raises
-    ------
-    AssumptionError
-        Where d is outside 1 … β − 1.
+    Raises `AssumptionError` where d is outside 1 … β − 1.
     """
     _check(inputs, outputs, buffer_words, kept, "d")
     size = buffer_words - kept
@@ -35,10 +32,7 @@ def bounded_inputs(inputs: int, outputs: int, buffer_words: int, bound: int) -> 
     For m not divisible by β − 1 the last group is smaller; the last inputs of a group are read again only where the
     group overwrote them. c is cut to n.
 
-    Raises
-    ------
-    AssumptionError
-        Where c is outside 1 … β − 1.
+    Raises `AssumptionError` where c is outside 1 … β − 1.
     """
     _check(inputs, outputs, buffer_words, bound, "c")
     n, size = inputs, buffer_words - 1

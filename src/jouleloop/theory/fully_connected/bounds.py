@@ -6,7 +6,6 @@ from jouleloop.errors import AssumptionError, Fault, raise_all
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.fully_connected.exact import ExactMinimum
 from jouleloop.theory.fully_connected.formulas import (
-    MAC_ENERGY_PJ,
     FcLayer,
     bounded_inputs_accesses_formula,
     bounded_outputs_accesses_formula,
@@ -28,8 +27,10 @@ from jouleloop.theory.fully_connected.upper import (
     compare_roles,
     fixed_dataflow,
 )
+from jouleloop.theory.layers import MAC_ENERGY_PJ
 
-_PAPER = "002"
+Row = tuple[str, str, Fraction | int, tuple[Assumption, ...], str]
+"""Name, place in the paper, 2μ + ν, assumptions and note of a bound."""
 
 
 def all_bounds(
@@ -42,18 +43,9 @@ def all_bounds(
 ) -> list[Bound]:
     """Return every bound of paper 002 sections 2–5 for ``layer``.
 
-    Parameters
-    ----------
-    layer
-        n, m, β and b.
-    partition
-        d of eqs. (24), (25), (41), (44).
-    inputs_bound
-        c of eq. (30).
-    reads
-        μ and ν for eq. (5); by default those of the cheapest dataflow known.
-    mac_energy_pj
-        C_b of eq. (3); by default the paper's for 8 and 16 bits.
+    ``partition`` is d of eqs. (24), (25), (41), (44), and ``inputs_bound`` c of eq. (30); ``reads`` are μ and ν for
+    eq. (5), those of the cheapest dataflow known where not given; ``mac_energy_pj`` is C_b of eq. (3), by default the
+    paper's for 8 and 16 bits.
     """
     layer.check_partition(partition)
     layer.check_partition(inputs_bound, "c")
@@ -75,31 +67,31 @@ def all_bounds(
 
 def exact_bounds(exact: ExactMinimum) -> list[Bound]:
     """Return the least cost as records: one where it is decided, else a lower and an upper bound."""
-    source = f"{_PAPER} section 4, conditions 1–4, solved exactly"
+    source = "section 4, conditions 1–4, solved exactly"
     if exact.decided:
-        note = f"proven by {exact.method}"
-        return _both(exact.layer, "exact_minimum", source, exact.upper, (), note)
+        return _both(exact.layer, ("exact_minimum", source, exact.upper, (), f"proven by {exact.method}"))
     note = "undecided: the least cost lies between exact_lower_bound and exact_upper_bound"
-    return [
-        *_both(exact.layer, "exact_lower_bound", source, exact.lower, (), note),
-        *_both(exact.layer, "exact_upper_bound", source, exact.upper, (), note),
-    ]
+    return _both(
+        exact.layer,
+        ("exact_lower_bound", source, exact.lower, (), note),
+        ("exact_upper_bound", source, exact.upper, (), note),
+    )
 
 
-def _both(
-    layer: FcLayer,
-    name: str,
-    source: str,
-    accesses: Fraction | int,
-    assumptions: tuple[Assumption, ...] = (),
-    note: str = "",
-) -> list[Bound]:
-    """Return E_data in bits by eq. (5) under ``name``, and 2μ + ν beside it under ``name``_accesses."""
-    energy = data_energy_bits(layer, accesses)
-    return [
-        Bound(name, source, energy, "bits", assumptions, note),
-        Bound(f"{name}_accesses", source, Fraction(accesses), "accesses", assumptions, note or "2μ + ν"),
-    ]
+def _bound(name: str, source: str, value: Fraction | float | None, unit: str, *assumptions: Assumption,
+           note: str = "") -> Bound:  # fmt: skip
+    return Bound(name, f"002 {source}", value, unit, assumptions, note)
+
+
+def _both(layer: FcLayer, *rows: Row) -> list[Bound]:
+    """Return for every row E_data in bits by eq. (5) under its name, and 2μ + ν beside it under ``name``_accesses."""
+    found = []
+    for name, source, accesses, assumptions, note in rows:
+        energy = data_energy_bits(layer, accesses)
+        found.append(_bound(name, source, energy, "bits", *assumptions, note=note))
+        exact, said = Fraction(accesses), note or "2μ + ν"
+        found.append(_bound(f"{name}_accesses", source, exact, "accesses", *assumptions, note=said))
+    return found
 
 
 def _energies(layer: FcLayer, reads: tuple[int, int] | None, mac_energy_pj: float | None) -> list[Bound]:
@@ -112,8 +104,8 @@ def _energies(layer: FcLayer, reads: tuple[int, int] | None, mac_energy_pj: floa
     origin = "given" if reads else flow.title
     possible = (Assumption("μ >= m", mu >= layer.outputs), Assumption("ν >= n", nu >= layer.inputs))
     return [
-        Bound("computation_energy", f"{_PAPER} eq. (3)", energy, "pJ", (known,), note),
-        *_both(layer, "data_energy", f"{_PAPER} eq. (5)", 2 * mu + nu, possible, f"μ = {mu}, ν = {nu}: {origin}"),
+        _bound("computation_energy", "eq. (3)", energy, "pJ", known, note=note),
+        *_both(layer, ("data_energy", "eq. (5)", 2 * mu + nu, possible, f"μ = {mu}, ν = {nu}: {origin}")),
     ]
 
 
@@ -129,30 +121,18 @@ def general_assumptions(layer: FcLayer) -> tuple[Assumption, ...]:
 
 
 def _general_lower(layer: FcLayer) -> list[Bound]:
-    n, m = layer.inputs, layer.outputs
-    assumptions = general_assumptions(layer)
-    weak = "drops m/(β − 1) of eq. (19)"
+    needed = general_assumptions(layer)
+    reads, least = lower_bound_reads(layer), 2 * layer.outputs + layer.inputs
+    weak, strong, pairs = lower_bound_accesses_weak(layer), lower_bound_accesses(layer), pair_count_accesses(layer)
+    counted = "section 3, at most β − 1 new pairs a read"
     return [
-        Bound(
-            "general_lower_bound_reads", f"{_PAPER} eq. (18)", lower_bound_reads(layer), "reads", assumptions, "μ + ν"
-        ),
-        *_both(layer, "general_lower_bound", f"{_PAPER} eq. (20)", lower_bound_accesses_weak(layer), assumptions, weak),
-        *_both(layer, "general_lower_bound_stronger", f"{_PAPER} eq. (19)", lower_bound_accesses(layer), assumptions),
+        _bound("general_lower_bound_reads", "eq. (18)", reads, "reads", *needed, note="μ + ν"),
         *_both(
             layer,
-            "pair_count_lower_bound",
-            f"{_PAPER} section 3, at most β − 1 new pairs a read",
-            pair_count_accesses(layer),
-            (),
-            "needs no assumption",
-        ),
-        *_both(
-            layer,
-            "trivial_lower_bound",
-            f"{_PAPER} section 2",
-            2 * m + n,
-            (),
-            "each input and output read at least once",
+            ("general_lower_bound", "eq. (20)", weak, needed, "drops m/(β − 1) of eq. (19)"),
+            ("general_lower_bound_stronger", "eq. (19)", strong, needed, ""),
+            ("pair_count_lower_bound", counted, pairs, (), "needs no assumption"),
+            ("trivial_lower_bound", "section 2", least, (), "each input and output read at least once"),
         ),
     ]
 
@@ -160,72 +140,47 @@ def _general_lower(layer: FcLayer) -> list[Bound]:
 def _upper(layer: FcLayer, d: int, c: int) -> list[Bound]:
     n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
     divides = (Assumption("(β − d) divides m", m % (beta - d) == 0), Assumption("d <= n (tacit)", d <= n))
-    divides_reversed = (Assumption("d divides n", n % d == 0), Assumption("β − d <= m (tacit)", beta - d <= m))
-    whole = Assumption("(β − 1) divides m", m % (beta - 1) == 0)
+    divides_reversed = (
+        Assumption("d divides n", n % d == 0),
+        Assumption("β − d <= m (tacit)", beta - d <= m),
+        Assumption(f"d = {d} inputs, β − d = {beta - d} outputs in Buffer", True),
+    )
+    whole, whole_reversed = (
+        Assumption(f"(β − 1) divides {symbol}", size % (beta - 1) == 0) for symbol, size in (("m", m), ("n", n))
+    )
     best_one = (whole, Assumption("n > 2β − 3", n > 2 * beta - 3), Assumption("m >= β", m >= beta))
     bounded = (whole, Assumption("c <= n (tacit)", c <= n))
-    bounded_reversed = (
-        Assumption("(β − 1) divides n", n % (beta - 1) == 0),
-        Assumption("c <= m (tacit)", c <= m),
-    )
-    exact = "counts of the executed dataflow, with ceilings"
-
-    def flow(name: str, source: str, found: Dataflow) -> list[Bound]:
-        note = f"{found.title}: μ = {found.output_reads}, ν = {found.input_reads}"
-        return _both(layer, name, f"{_PAPER} {source}, {exact}", found.accesses, (), note)
-
+    bounded_reversed = (whole_reversed, Assumption("c <= m (tacit)", c <= m))
+    fixed, one = fixed_inputs_accesses_formula(layer, d), fixed_inputs_accesses_formula(layer, 1)
+    fixed_reversed = fixed_outputs_accesses_formula(layer, d)
+    most, most_reversed = bounded_inputs_accesses_formula(layer, c), bounded_outputs_accesses_formula(layer, c)
+    by_d, by_c, reversed_29 = f"d = {d}", f"c = {c}", "eq. (29), roles reversed"
     best, best_reversed = best_fixed(layer), best_fixed(layer, reversed_roles=True)
-    reversed_d = Assumption(f"d = {d} inputs, β − d = {beta - d} outputs in Buffer", True)
+    last = beta - best_reversed.parameter
+
+    def flow(name: str, source: str, found: Dataflow) -> Row:
+        note = f"{found.title}: μ = {found.output_reads}, ν = {found.input_reads}"
+        return name, f"{source}, counts of the executed dataflow, with ceilings", found.accesses, (), note
+
+    section = "section 4.1"
     return [
         *_both(
             layer,
-            "upper_bound_fixed_inputs",
-            f"{_PAPER} eq. (24)",
-            fixed_inputs_accesses_formula(layer, d),
-            divides,
-            f"d = {d}",
+            ("upper_bound_fixed_inputs", "eq. (24)", fixed, divides, by_d),
+            flow("upper_bound_fixed_inputs_ceiling", "eq. (23)", fixed_dataflow(layer, d)),
+            ("upper_bound_fixed_outputs", "eq. (25)", fixed_reversed, divides_reversed, by_d),
+            flow("upper_bound_fixed_outputs_ceiling", "eq. (23)", fixed_dataflow(layer, beta - d, reversed_roles=True)),
+            ("upper_bound_one_input", "eq. (28)", one, best_one, ""),
+            ("upper_bound_bounded_inputs", "eq. (30)", most, bounded, by_c),
+            flow("upper_bound_bounded_inputs_ceiling", "eq. (29)", bounded_dataflow(layer, c)),
+            ("upper_bound_bounded_outputs", reversed_29, most_reversed, bounded_reversed, by_c),
+            flow("upper_bound_bounded_outputs_ceiling", "eq. (29)", bounded_dataflow(layer, c, reversed_roles=True)),
+            flow("upper_bound_best_fixed_inputs", "eq. (23)", best),
         ),
-        *flow("upper_bound_fixed_inputs_ceiling", "eq. (23)", fixed_dataflow(layer, d)),
-        *_both(
-            layer,
-            "upper_bound_fixed_outputs",
-            f"{_PAPER} eq. (25)",
-            fixed_outputs_accesses_formula(layer, d),
-            (*divides_reversed, reversed_d),
-            f"d = {d}",
-        ),
-        *flow("upper_bound_fixed_outputs_ceiling", "eq. (23)", fixed_dataflow(layer, beta - d, reversed_roles=True)),
-        *_both(layer, "upper_bound_one_input", f"{_PAPER} eq. (28)", fixed_inputs_accesses_formula(layer, 1), best_one),
-        *_both(
-            layer,
-            "upper_bound_bounded_inputs",
-            f"{_PAPER} eq. (30)",
-            bounded_inputs_accesses_formula(layer, c),
-            bounded,
-            f"c = {c}",
-        ),
-        *flow("upper_bound_bounded_inputs_ceiling", "eq. (29)", bounded_dataflow(layer, c)),
-        *_both(
-            layer,
-            "upper_bound_bounded_outputs",
-            f"{_PAPER} eq. (29), roles reversed",
-            bounded_outputs_accesses_formula(layer, c),
-            bounded_reversed,
-            f"c = {c}",
-        ),
-        *flow("upper_bound_bounded_outputs_ceiling", "eq. (29)", bounded_dataflow(layer, c, reversed_roles=True)),
-        *flow("upper_bound_best_fixed_inputs", "eq. (23)", best),
-        Bound("best_partition_inputs", f"{_PAPER} section 4.1", best.parameter, "words", (), "d with the least cost"),
-        *flow("upper_bound_best_fixed_outputs", "eq. (23)", best_reversed),
-        Bound(
-            "best_partition_inputs_reversed",
-            f"{_PAPER} section 4.1",
-            beta - best_reversed.parameter,
-            "words",
-            (),
-            "d with the least cost, roles reversed",
-        ),
-        *flow("upper_bound_best", "section 4 and nearly equal groups", best_upper(layer)),
+        _bound("best_partition_inputs", section, best.parameter, "words", note="d with the least cost"),
+        *_both(layer, flow("upper_bound_best_fixed_outputs", "eq. (23)", best_reversed)),
+        _bound("best_partition_inputs_reversed", section, last, "words", note="d with the least cost, roles reversed"),
+        *_both(layer, flow("upper_bound_best", "section 4 and nearly equal groups", best_upper(layer))),
     ]
 
 
@@ -236,7 +191,7 @@ def _comparison(layer: FcLayer) -> list[Bound]:
     )
     value = compare_roles(layer)
     verdict = "not negative: eq. (26) holds" if value >= 0 else "negative: eq. (26) fails, reversed roles cost less"
-    return [Bound("role_comparison", f"{_PAPER} eq. (27)", value, "accesses × (β − 1)", sufficient, verdict)]
+    return [_bound("role_comparison", "eq. (27)", value, "accesses × (β − 1)", *sufficient, note=verdict)]
 
 
 def _partitioned(layer: FcLayer, d: int) -> list[Bound]:
@@ -244,31 +199,19 @@ def _partitioned(layer: FcLayer, d: int) -> list[Bound]:
     low = 3 * d <= 2 * beta
     case = Assumption("1 <= d <= 2β/3" if low else "2β/3 <= d <= β − 1", True)
     split = Assumption(f"Buffer is split into {d} words for inputs and {beta - d} for outputs", True)
-    source = f"{_PAPER} eq. (41)" if low else f"{_PAPER} eq. (44)"
-    program = solve_partitioned(layer, d)
-    both = solve_partitioned(layer, d, "both")
-    lp = f"{_PAPER} eqs. (32)–(35)" if low else f"{_PAPER} section 5, second case"
-    best_d, best_accesses = best_partitioned(layer)
+    source = "eq. (41)" if low else "eq. (44)"
+    lp = "eqs. (32)–(35)" if low else "section 5, second case"
+    primal, dual = solve_partitioned(layer, d)
+    both, _ = solve_partitioned(layer, d, "both")
+    least = partitioned_accesses(layer, d)
     note = f"optimal but for the constant {d if low else 2 * (beta - d)}"
+    best_d, best = best_partitioned(layer)
+    at_best = f"least over d, at d = {best_d}"
     return [
-        *_both(layer, "optimal_partitioned_lower", source, partitioned_accesses(layer, d), (case, split), note),
-        Bound("partitioned_lp_primal", lp, program.primal, "accesses", (split,), "least 2μ + ν, solved by HiGHS"),
-        Bound("partitioned_lp_dual", f"{_PAPER} eqs. (36)–(39)", program.dual, "accesses", (split,), "solved by HiGHS"),
-        Bound("partitioned_lp_duality_gap", f"{_PAPER} section 5", program.duality_gap, "accesses", (split,)),
-        Bound(
-            "partitioned_lp_both_constraints",
-            f"{_PAPER} section 5",
-            both.primal,
-            "accesses",
-            (split,),
-            "μ >= m and ν >= n",
-        ),
-        *_both(
-            layer,
-            "optimal_partitioned_lower_best",
-            f"{_PAPER} eqs. (41), (44)",
-            best_accesses,
-            (),
-            f"least over d, at d = {best_d}",
-        ),
+        *_both(layer, ("optimal_partitioned_lower", source, least, (case, split), note)),
+        _bound("partitioned_lp_primal", lp, primal, "accesses", split, note="least 2μ + ν, solved by HiGHS"),
+        _bound("partitioned_lp_dual", "eqs. (36)–(39)", dual, "accesses", split, note="solved by HiGHS"),
+        _bound("partitioned_lp_duality_gap", "section 5", primal - dual, "accesses", split),
+        _bound("partitioned_lp_both_constraints", "section 5", both, "accesses", split, note="μ >= m and ν >= n"),
+        *_both(layer, ("optimal_partitioned_lower_best", "eqs. (41), (44)", best, (), at_best)),
     ]

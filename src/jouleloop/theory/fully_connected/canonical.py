@@ -60,23 +60,19 @@ def _order(colours: Any, order: Any, size: Any) -> Any:
 
 
 @njit
-def canonical(
-    rows: Any,
-    inputs: Any,
-    outputs: Any,
-    in_x: Any,
-    in_y: Any,
-    renamed: Any,
-    row_order: Any,
-    column_order: Any,
-    rc: Any,
-    cc: Any,
-    fresh: Any,
-) -> Any:
+def working_space(inputs: Any, outputs: Any) -> Any:
+    """Return arrays for `canonical`: renamed rows, orders of rows and columns, colours of both and fresh ones."""
+    orders = np.zeros(outputs, np.int64), np.zeros(outputs, np.int64), np.zeros(inputs, np.int64)
+    return *orders, np.zeros(outputs, np.uint64), np.zeros(inputs, np.uint64), np.zeros(outputs, np.uint64)
+
+
+@njit
+def canonical(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, room: Any) -> Any:
     """Write the representative's rows to ``renamed`` and return its marks (inputs, outputs in Buffer) as bit sets.
 
-    ``row_order[new]`` and ``column_order[new]`` are the old names. ``rc``, ``cc`` and ``fresh`` are working space.
+    ``room`` is as by `working_space`; ``row_order[new]`` and ``column_order[new]`` are the old names afterwards.
     """
+    renamed, row_order, column_order, rc, cc, fresh = room
     for y in range(outputs):
         rc[y] = word(1) + word((in_y >> y) & 1)
     for x in range(inputs):

@@ -90,10 +90,7 @@ def check_file(path: Path, outputs: range, few_groups: range = range(0), most_gr
 
     For m in ``few_groups`` only cases with m/(β − 1) <= ``most_groups`` are wanted.
 
-    Raises
-    ------
-    TraceError
-        Where a trace is damaged, missing, or proves too little.
+    Raises `TraceError` where a trace is damaged, missing, or proves too little.
     """
     wanted = {case for m in outputs for case in cases_left(m)}
     wanted |= {case for m in few_groups for case in cases_left(m) if m <= most_groups * (case[2] - 1)}
@@ -137,7 +134,7 @@ def _check(case: tuple[int, int, int], accesses: int, input_reads: int, levels: 
     nothing = np.zeros((0, 2 * n + 2), np.int64)
     for reads, level in enumerate(levels):
         after = levels[reads + 1] if reads + 1 < len(levels) else nothing
-        bad = _open_end(level, after, reads, n, m, beta, accesses, input_reads, reach)
+        bad = _open_end(level, after, reads, beta, (n, m, accesses, input_reads, reach))
         if bad >= 0:
             raise TraceError(f"state {bad} after {reads} reads leads out of the trace: {case}")
     return CheckedCase(n, m, beta, target, sum(map(len, levels)))
@@ -163,53 +160,46 @@ def _reach(beta: int, output_reads: int, input_reads: int) -> Any:
 
 
 @njit
-def _open_end(
-    level: Any, after: Any, reads: Any, n: Any, m: Any, beta: Any, accesses: Any, input_reads: Any, reach: Any
-) -> Any:
-    """Return the number of a state with a read that leads out of the trace, or -1."""
+def _open_end(level: Any, after: Any, reads: Any, beta: Any, rules: Any) -> Any:
+    """Return the number of a state with a read that leads out of the trace, or -1.
+
+    ``rules`` are n, m, the most accesses, the most input reads and the table of `_reach`.
+    """
+    n = rules[0]
     for number in range(level.shape[0]):
         state = level[number]
         in_buffer = state[2 * n]
         for done in range(n):
             in_buffer += state[done]
         if in_buffer < beta:
-            if not _all_reads_covered(state, after, reads, n, m, accesses, input_reads, reach, _ANY):
+            if not _all_reads_covered(state, after, reads, rules, _ANY):
                 return number
             continue
-        if not _all_reads_covered(state, after, reads, n, m, accesses, input_reads, reach, _IN_PLACE):
+        if not _all_reads_covered(state, after, reads, rules, _IN_PLACE):
             return number
         if state[2 * n] > 0:
             less = state.copy()
             less[2 * n] -= 1
-            if not _all_reads_covered(less, after, reads, n, m, accesses, input_reads, reach, _NEW):
+            if not _all_reads_covered(less, after, reads, rules, _NEW):
                 return number
         for done in range(n):
             if state[done] > 0:
                 less = state.copy()
                 less[done] -= 1
                 less[n + done] += 1
-                if not _all_reads_covered(less, after, reads, n, m, accesses, input_reads, reach, _NEW + done + 1):
+                if not _all_reads_covered(less, after, reads, rules, _NEW + done + 1):
                     return number
     return -1
 
 
 @njit
-def _all_reads_covered(
-    state: Any,
-    after: Any,
-    reads: Any,
-    n: Any,
-    m: Any,
-    accesses: Any,
-    input_reads: Any,
-    reach: Any,
-    kind: Any,
-) -> Any:
+def _all_reads_covered(state: Any, after: Any, reads: Any, rules: Any, kind: Any) -> Any:
     """Whether the trace covers all reads of a kind: any, of outputs in Buffer, or of what is not in Buffer.
 
     ``_NEW + 1 + d`` means that an output with d pairs has just been overwritten: to read that one back would leave
     Buffer as it was, which is a read in place and covered there.
     """
+    n = rules[0]
     held = state[2 * n]
     gone = kind - _NEW - 1
     if kind != _IN_PLACE and held < n:
@@ -218,7 +208,7 @@ def _all_reads_covered(
         for done in range(1, n):
             new[done] = state[done - 1]
         new[0] = 0
-        if not _covered(new, after, reads + 1, n, m, accesses, input_reads, reach):
+        if not _covered(new, after, reads + 1, rules):
             return False
     for done in range(n):
         for place in range(2):  # 0: it is in Buffer, 1: outside
@@ -232,13 +222,14 @@ def _all_reads_covered(
             if done + held < n:
                 new[done + held] += 1
             new[2 * n + 1] += 1
-            if not _covered(new, after, reads + 1, n, m, accesses, input_reads, reach):
+            if not _covered(new, after, reads + 1, rules):
                 return False
     return True
 
 
 @njit
-def _covered(state: Any, after: Any, reads: Any, n: Any, m: Any, accesses: Any, input_reads: Any, reach: Any) -> Any:
+def _covered(state: Any, after: Any, reads: Any, rules: Any) -> Any:
+    n, m, accesses, input_reads, reach = rules
     output_reads = state[2 * n + 1]
     missing = 0
     outside = 0

@@ -111,13 +111,13 @@ def print_fc_table_bounds(
     else:
         rows = [table_row(*layer, **_SHORT) for layer in divisible_grid(*divisible)]
     write_text(output, to_csv(rows))
-    verdict = dict(vars(judge(rows)))
+    verdict = judge(rows)
     if as_json:
         print_json(verdict)
         return
     for name, value in verdict.items():
         stdout.print(f"{name}: {value if isinstance(value, int) else len(value)}", highlight=False)
-        if isinstance(value, tuple) and value:
+        if isinstance(value, list) and value:
             stdout.print("  " + " ".join(str(layer).replace(" ", "") for layer in value), highlight=False)
 
 

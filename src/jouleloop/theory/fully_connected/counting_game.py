@@ -48,40 +48,27 @@ Labels = npt.NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Budget:
-    """What a schedule may use.
-
-    Attributes
-    ----------
-    inputs, outputs, buffer_words
-        n, m and β.
-    accesses
-        The most 2μ + ν.
-    input_reads
-        The most ν.
-    """
+    """What a schedule may use."""
 
     inputs: int
     outputs: int
     buffer_words: int
+    """n, m and β."""
     accesses: int
+    """The most 2μ + ν."""
     input_reads: int
+    """The most ν."""
 
 
 @dataclass(frozen=True)
 class Refutation:
-    """All states that matter, by the number of reads so far; the budget suffices for no schedule.
-
-    Attributes
-    ----------
-    budget
-        What is refuted.
-    levels
-        After 0, 1, … reads the best states from which the budget might still suffice; none is finished and the last
-        level leads nowhere.
-    """
+    """All states that matter, by the number of reads so far; the budget suffices for no schedule."""
 
     budget: Budget
+    """What is refuted."""
     levels: tuple[Labels, ...]
+    """After 0, 1, … reads the best states from which the budget might still suffice; none is finished and the last
+    level leads nowhere."""
 
     @property
     def states(self) -> int:

@@ -75,10 +75,7 @@ def budget_of(inputs: int, outputs: int, buffer_words: int) -> Budget:
 def prove(outputs: int, most_groups: int | None = None) -> Iterator[Refutation]:
     """Yield a refutation for every case that the induction leaves for m = ``outputs``, with K <= ``most_groups``.
 
-    Raises
-    ------
-    InputError
-        Where the counting game does not decide a case: nothing is then claimed for this m.
+    Raises `InputError` where the counting game does not decide a case: nothing is then claimed for this m.
     """
     for case in remaining_cases(outputs):
         if most_groups is not None and outputs // (case[2] - 1) > most_groups:

@@ -21,30 +21,21 @@ LARGEST_SIDE = 30
 
 @dataclass(frozen=True)
 class ExactMinimum:
-    """The least cost of a layer, as far as it is known.
-
-    Attributes
-    ----------
-    lower, upper
-        Proven bounds on the least 2μ + ν; equal where it is decided.
-    method
-        ``resident`` (each vertex is read once, which is least), ``smaller layers`` (bound by `exact_bound`),
-        ``relaxation``, ``search``, or ``undecided``.
-    dataflow
-        The dataflow in closed form that costs ``upper``, or None where ``path`` does.
-    path
-        A schedule found by search, as (vertex read, vertex overwritten or −1).
-    expanded
-        States expanded by the search.
-    """
+    """The least cost of a layer, as far as it is known."""
 
     layer: FcLayer
     lower: int
     upper: int
+    """Proven bounds on the least 2μ + ν; equal where it is decided."""
     method: str
+    """``resident`` (each vertex is read once, which is least), ``smaller layers`` (bound by `exact_bound`),
+    ``relaxation``, ``search``, or ``undecided``."""
     dataflow: Dataflow | None
+    """The dataflow in closed form that costs ``upper``, or None where ``path`` does."""
     path: tuple[tuple[int, int], ...] | None = None
+    """A schedule found by search, as (vertex read, vertex overwritten or −1)."""
     expanded: int = 0
+    """States expanded by the search."""
 
     @property
     def decided(self) -> bool:
@@ -55,14 +46,8 @@ class ExactMinimum:
 def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_table_bits: int = 23) -> ExactMinimum:
     """Return the least 2μ + ν over all schedules that satisfy conditions 1–4 of 002 section 4.
 
-    Parameters
-    ----------
-    layer
-        n, m and β; where a side is above 30 only closed forms and `divisible` are asked.
-    most_states
-        How many canonical states the search may keep.
-    largest_table_bits
-        A relaxation may use a table of 2**largest_table_bits places of 19 bytes.
+    Where a side is above 30 only closed forms and `divisible` are asked. The search may keep ``most_states`` canonical
+    states, a relaxation use a table of 2**largest_table_bits places of 19 bytes.
     """
     n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
     flow = best_upper(layer)

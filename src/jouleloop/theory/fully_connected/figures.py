@@ -31,10 +31,7 @@ def draw_run(done: Run) -> Figure:
     input, in the direction in which its side is gone through; dark cells were made by the former, light ones by the
     latter. Reads that make no pair stand outside the matrix. The strip below shows Buffer after every read.
 
-    Raises
-    ------
-    InputError
-        Where there are more than 2,500 pairs.
+    Raises `InputError` where there are more than 2,500 pairs.
     """
     schedule = done.schedule
     n, m, p = schedule.inputs, schedule.outputs, done.reads

@@ -11,9 +11,6 @@ from fractions import Fraction
 from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.files import is_whole
 
-MAC_ENERGY_PJ = {8: Fraction(56, 100), 16: Fraction(220, 100)}
-"""C_b in pJ for one multiply-accumulate on b bits; 002 section 2, below eq. (3): Simba (8) and Eyeriss (16)."""
-
 LARGEST_SIZE = 10**9
 """Most inputs, outputs and bits: the best partition is searched among 2√m numbers of groups."""
 
@@ -22,43 +19,29 @@ LARGEST_SIZE = 10**9
 class FcLayer:
     """A fully-connected layer and the Buffer it is computed in.
 
-    Attributes
-    ----------
-    inputs
-        n, the number of inputs.
-    outputs
-        m, the number of outputs.
-    buffer_words
-        β, the words of Buffer that hold inputs and outputs (the word for the weight not counted).
-    word_bits
-        b, the bits of a word.
-
-    Raises
-    ------
-    InputError
-        Where a size is no positive whole number, or larger than `LARGEST_SIZE`.
-    AssumptionError
-        Where β < 2: an input and an output could never meet.
+    Raises `InputError` where a size is no positive whole number, or larger than `LARGEST_SIZE`; `AssumptionError` where
+    β < 2: an input and an output could never meet.
     """
 
     inputs: int
+    """n, the number of inputs."""
     outputs: int
+    """m, the number of outputs."""
     buffer_words: int
+    """β, the words of Buffer that hold inputs and outputs (the word for the weight not counted)."""
     word_bits: int = 8
+    """b, the bits of a word."""
 
     def __post_init__(self) -> None:
+        sizes = (("inputs", "n", self.inputs), ("outputs", "m", self.outputs), ("bits", "b", self.word_bits))
         faults = [
             Fault(f"assumption {symbol} >= 1 fails", field=name, value=value, allowed="a whole number >= 1")
-            for name, symbol, value in (
-                ("inputs", "n", self.inputs),
-                ("outputs", "m", self.outputs),
-                ("bits", "b", self.word_bits),
-            )
+            for name, symbol, value in sizes
             if not is_whole(value) or value < 1
         ]
         faults += [
             Fault("too large", field=name, value=value, allowed=f"<= {LARGEST_SIZE}")
-            for name, value in (("inputs", self.inputs), ("outputs", self.outputs), ("bits", self.word_bits))
+            for name, _, value in sizes
             if is_whole(value) and value > LARGEST_SIZE
         ]
         if not is_whole(self.buffer_words) or self.buffer_words < 2:
@@ -79,10 +62,6 @@ class FcLayer:
             text = f"assumption 1 <= {name} <= β − 1 (002 section 4) fails"
             allowed = f"1 … {self.buffer_words - 1} for β = {self.buffer_words}"
             raise AssumptionError(Fault(text, field="partition", value=inputs_kept, allowed=allowed))
-
-    def reversed(self) -> "FcLayer":
-        """Return the layer with the roles of inputs and outputs exchanged."""
-        return FcLayer(self.outputs, self.inputs, self.buffer_words, self.word_bits)
 
 
 def ceil_div(dividend: int, divisor: int) -> int:

@@ -20,53 +20,37 @@ from jouleloop.theory.fully_connected.upper import best_upper
 
 @dataclass(frozen=True)
 class MeasuredAgainstBounds:
-    """A measured point beside the model's bounds.
-
-    Attributes
-    ----------
-    buffer_words
-        β.
-    measured_words
-        Words moved as measured.
-    measured_words_with_biases
-        The same with every output read at least as often as written, as in the model (eq. (5)): a measurement that
-        starts outputs from zero instead of a bias from DRAM moves fewer words than the model counts.
-    trivial_lower_words
-        Each input read once, each output read and written once, each weight read once: mn + 2m + n.
-    general_lower_words
-        002 eq. (20) in words, see ``general_lower_assumptions_hold``.
-    pair_count_lower_words
-        At most β − 1 new pairs a read, see `fc.pair_count_accesses`; holds always.
-    lower_words
-        The largest of the lower bounds that hold: eq. (20) counts only where its assumptions do.
-    upper_words
-        The cheapest dataflow known.
-    eq_28_words
-        002 eq. (28), the least wherever that is proven; None where a side fits into Buffer, as nothing is read twice.
-    partitioned_words
-        002 eq. (41)/(44): the least for a Buffer split into inputs and outputs once for all, at the best split. A nest
-        of loops splits its buffer like that.
-    lower_energy_pj, upper_energy_pj
-        The bounds in pJ of DRAM, at ``dram_energy_pj`` for a word.
-    ratio_to_lower, ratio_to_upper
-        ``measured_words_with_biases`` over the bound.
-    """
+    """A measured point beside the model's bounds."""
 
     buffer_words: int
+    """β."""
     measured_words: int
+    """Words moved as measured."""
     measured_words_with_biases: int
+    """The same with every output read at least as often as written, as in the model (eq. (5)): a measurement that
+    starts outputs from zero instead of a bias from DRAM moves fewer words than the model counts."""
     trivial_lower_words: int
+    """Each input read once, each output read and written once, each weight read once: mn + 2m + n."""
     general_lower_words: Fraction
+    """002 eq. (20) in words, see ``general_lower_assumptions_hold``."""
     general_lower_assumptions_hold: bool
     pair_count_lower_words: int
+    """At most β − 1 new pairs a read, see `pair_count_accesses`; holds always."""
     lower_words: Fraction
+    """The largest of the lower bounds that hold: eq. (20) counts only where its assumptions do."""
     upper_words: int
+    """The cheapest dataflow known."""
     eq_28_words: Fraction | None
+    """002 eq. (28), the least wherever that is proven; None where a side fits into Buffer, as nothing is read twice."""
     partitioned_words: Fraction
+    """002 eq. (41)/(44): the least for a Buffer split into inputs and outputs once for all, at the best split. A nest
+    of loops splits its buffer like that."""
     lower_energy_pj: float
     upper_energy_pj: float
+    """The bounds in pJ of DRAM, at ``dram_energy_pj`` for a word."""
     ratio_to_lower: float
     ratio_to_upper: float
+    """``measured_words_with_biases`` over the bound."""
 
 
 def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> int:
@@ -76,12 +60,8 @@ def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> i
     every instance, keeps the lower bound sound for any hierarchy, since what is on the chip at one time fits into that
     many words.
 
-    Parameters
-    ----------
-    capacities_words
-        For each on-chip buffer that may hold inputs or outputs, its words times its instances.
-    weight_words
-        Words of these that never hold inputs or outputs: one in the model.
+    A capacity is a buffer's words times its instances, of every on-chip buffer that may hold inputs or outputs;
+    ``weight_words`` of them never do: one in the model.
     """
     faults = [
         Fault("not a capacity in words", field="capacities_words", value=words, allowed="a whole number >= 0")
@@ -106,16 +86,7 @@ def measured_against_bounds(
 ) -> MeasuredAgainstBounds:
     """Return a measured point of a fully-connected layer beside the bounds for β words of Buffer.
 
-    Parameters
-    ----------
-    inputs, outputs
-        n and m (per sample: batch 1).
-    beta
-        β, as by `buffer_words`.
-    measured
-        DRAM words moved.
-    dram_energy_pj
-        Energy of one word to or from DRAM in pJ.
+    n and m are those of one sample; ``dram_energy_pj`` is the energy of one word to or from DRAM.
     """
     if dram_energy_pj < 0:
         raise InputError(Fault("negative energy", field="dram_energy_pj", value=dram_energy_pj))

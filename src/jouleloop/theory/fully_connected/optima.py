@@ -138,49 +138,34 @@ def from_csv(text: str) -> list[TableRow]:
     ]
 
 
-@dataclass(frozen=True)
-class TableVerdict:
-    """What a table says about the paper's bounds, each as the layers (n, m, β) concerned.
+def judge(rows: Iterable[TableRow]) -> dict[str, int | list[tuple[int, int, int]]]:
+    """Return what a table says about the paper's bounds, each as the layers (n, m, β) concerned.
 
-    ``conjecture`` is the paper's closing one, read as: the cheapest of its dataflows is optimal.
+    A lower bound fails where a schedule costs less. The paper's closing conjecture is read as: the cheapest of its
+    dataflows is optimal, which is refuted by the layers below it.
     """
-
-    layers: int
-    decided: int
-    assumptions_hold: int
-    lower_20_fails: tuple[tuple[int, int, int], ...]
-    lower_20_fails_under_assumptions: tuple[tuple[int, int, int], ...]
-    lower_19_fails: tuple[tuple[int, int, int], ...]
-    lower_19_fails_under_assumptions: tuple[tuple[int, int, int], ...]
-    below_paper: tuple[tuple[int, int, int], ...]
-    below_paper_divides: tuple[tuple[int, int, int], ...]
-    below_known: tuple[tuple[int, int, int], ...]
-
-
-def judge(rows: Iterable[TableRow]) -> TableVerdict:
-    """Compare each row's optimum with each bound; a lower bound fails where a schedule costs less."""
     table = list(rows)
 
-    def names(chosen: Iterable[TableRow]) -> tuple[tuple[int, int, int], ...]:
-        return tuple((row.inputs, row.outputs, row.buffer_words) for row in chosen)
+    def names(chosen: Iterable[TableRow]) -> list[tuple[int, int, int]]:
+        return [(row.inputs, row.outputs, row.buffer_words) for row in chosen]
 
     fails_20 = [row for row in table if row.upper_accesses < row.lower_bound_20]
     fails_19 = [row for row in table if row.upper_accesses < row.lower_bound_19]
     below = [row for row in table if row.upper_accesses < row.paper_upper]
-    return TableVerdict(
-        layers=len(table),
-        decided=sum(row.decided for row in table),
-        assumptions_hold=sum(row.lower_assumptions_hold for row in table),
-        lower_20_fails=names(fails_20),
-        lower_20_fails_under_assumptions=names(row for row in fails_20 if row.lower_assumptions_hold),
-        lower_19_fails=names(fails_19),
-        lower_19_fails_under_assumptions=names(row for row in fails_19 if row.lower_assumptions_hold),
-        below_paper=names(below),
-        below_paper_divides=names(row for row in below if row.divides),
-        below_known=names(row for row in table if row.upper_accesses < row.known_upper),
-    )
+    return {
+        "layers": len(table),
+        "decided": sum(row.decided for row in table),
+        "assumptions_hold": sum(row.lower_assumptions_hold for row in table),
+        "lower_20_fails": names(fails_20),
+        "lower_20_fails_under_assumptions": names(row for row in fails_20 if row.lower_assumptions_hold),
+        "lower_19_fails": names(fails_19),
+        "lower_19_fails_under_assumptions": names(row for row in fails_19 if row.lower_assumptions_hold),
+        "below_paper": names(below),
+        "below_paper_divides": names(row for row in below if row.divides),
+        "below_known": names(row for row in table if row.upper_accesses < row.known_upper),
+    }
 
 
-def verdict_of(path: Path) -> dict[str, object]:
+def verdict_of(path: Path) -> dict[str, int | list[tuple[int, int, int]]]:
     """Return what the table of optima at ``path`` says about the paper's bounds, as plain data."""
-    return vars(judge(from_csv(read_text(path))))
+    return judge(from_csv(read_text(path)))

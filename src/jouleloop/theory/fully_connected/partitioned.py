@@ -1,53 +1,19 @@
 """The optimum for a Buffer split into d inputs and β − d outputs: closed forms, linear program, dual and their gap."""
 
-from dataclasses import dataclass
 from fractions import Fraction
-
-import numpy as np
 
 from jouleloop.errors import InputError
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.highs import linprog
 
 
-@dataclass(frozen=True)
-class PartitionedProgram:
-    """The linear program of 002 section 5 and its dual, solved numerically.
-
-    Attributes
-    ----------
-    case
-        ``outputs`` where every output is read at least once (eq. (34), d <= 2β/3), ``inputs`` where every input is
-        (d >= 2β/3), ``both`` for the two constraints together, which the paper does not use.
-    closed_form
-        The bound on 2μ + ν of eq. (40) or (43); None for ``both``.
-    primal, dual
-        Optimal values found by HiGHS.
-    output_reads, input_reads
-        An optimal μ and ν.
-    multipliers
-        An optimal dual solution: φ of the pairs, then ψ of each read-once constraint.
-    """
-
-    case: str
-    closed_form: Fraction | None
-    primal: float
-    dual: float
-    output_reads: float
-    input_reads: float
-    multipliers: tuple[float, ...]
-
-    @property
-    def duality_gap(self) -> float:
-        """Primal minus dual optimum; zero but for rounding."""
-        return self.primal - self.dual
-
-
 def partitioned_accesses(layer: FcLayer, inputs_kept: int) -> Fraction:
     """Return the lower bound on 2μ + ν for d inputs and β − d outputs: 002 eq. (40) for d <= 2β/3, else eq. (43)."""
-    return (
-        _by_outputs(layer, inputs_kept) if 3 * inputs_kept <= 2 * layer.buffer_words else _by_inputs(layer, inputs_kept)
-    )
+    layer.check_partition(inputs_kept)
+    n, m, beta, d = layer.inputs, layer.outputs, layer.buffer_words, inputs_kept
+    if 3 * d <= 2 * beta:
+        return Fraction(m * (n - d), beta - d) + 2 * m
+    return Fraction(2 * n * (m - (beta - d)), d) + n
 
 
 def best_partitioned(layer: FcLayer) -> tuple[int, Fraction]:
@@ -62,22 +28,16 @@ def best_partitioned(layer: FcLayer) -> tuple[int, Fraction]:
     return min(((d, partitioned_accesses(layer, d)) for d in candidates), key=lambda pair: (pair[1], pair[0]))
 
 
-def solve_partitioned(layer: FcLayer, inputs_kept: int, case: str | None = None) -> PartitionedProgram:
+def solve_partitioned(layer: FcLayer, inputs_kept: int, case: str | None = None) -> tuple[float, float]:
     """Solve the linear program of 002 eqs. (32)–(35) or of the second case, and the dual (36)–(39), with HiGHS.
 
-    Parameters
-    ----------
-    layer
-        The layer and β.
-    inputs_kept
-        d, the words of Buffer for inputs.
-    case
-        ``outputs``, ``inputs`` or ``both``; by default the paper's choice for this d.
+    Returns the optimal values of both, equal but for rounding. In the case ``outputs`` every output is read at least
+    once (eq. (34)), in ``inputs`` every input; ``both`` has the two constraints together, which the paper does not use.
+    By default the case is the paper's choice for d = ``inputs_kept``: ``outputs`` for d <= 2β/3.
     """
     layer.check_partition(inputs_kept)
     n, m, beta, d = layer.inputs, layer.outputs, layer.buffer_words, inputs_kept
     chosen = case or ("outputs" if 3 * d <= 2 * beta else "inputs")
-    closed = {"outputs": _by_outputs, "inputs": _by_inputs}.get(chosen)
     rows = [[d, beta - d]]
     least = [n * m]
     if chosen in ("outputs", "both"):
@@ -92,25 +52,4 @@ def solve_partitioned(layer: FcLayer, inputs_kept: int, case: str | None = None)
     dual = linprog([-v for v in least], A_ub=columns, b_ub=cost, method="highs")
     if not (primal.success and dual.success):
         raise InputError(f"the linear program of 002 section 5 was not solved: {primal.message} {dual.message}")
-    mu, nu = np.asarray(primal.x)
-    return PartitionedProgram(
-        case=chosen,
-        closed_form=closed(layer, d) if closed else None,
-        primal=float(np.asarray(primal.fun)),
-        dual=-float(np.asarray(dual.fun)),
-        output_reads=float(mu),
-        input_reads=float(nu),
-        multipliers=tuple(float(value) for value in np.asarray(dual.x)),
-    )
-
-
-def _by_outputs(layer: FcLayer, inputs_kept: int) -> Fraction:
-    layer.check_partition(inputs_kept)
-    n, m, beta, d = layer.inputs, layer.outputs, layer.buffer_words, inputs_kept
-    return Fraction(m * (n - d), beta - d) + 2 * m
-
-
-def _by_inputs(layer: FcLayer, inputs_kept: int) -> Fraction:
-    layer.check_partition(inputs_kept)
-    n, m, beta, d = layer.inputs, layer.outputs, layer.buffer_words, inputs_kept
-    return Fraction(2 * n * (m - (beta - d)), d) + n
+    return float(primal.fun), -float(dual.fun)

@@ -49,13 +49,7 @@ def returned_reads(streamed: int, grouped: int, buffer_words: int) -> int:
 
 
 def returned_output(inputs: int, outputs: int, buffer_words: int) -> Schedule:
-    """Return the schedule.
-
-    Raises
-    ------
-    AssumptionError
-        Where `applies` says no.
-    """
+    """Return the schedule; raise `AssumptionError` where `applies` says no."""
     if not applies(inputs, outputs, buffer_words):
         text = "assumptions β >= 3, β − 1 does not divide m > 3(β − 1), tβ < m, n >= 6 and n >= β fail"
         raise AssumptionError(Fault(text, field="inputs, outputs, buffer", value=(inputs, outputs, buffer_words)))

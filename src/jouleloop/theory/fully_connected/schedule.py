@@ -30,23 +30,16 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True)
 class Schedule:
-    """A sequence of reads for n inputs, m outputs and β words of Buffer.
-
-    Attributes
-    ----------
-    title
-        Where it comes from.
-    inputs, outputs, buffer_words
-        n, m and β.
-    reads
-        The reads in order; B_0 is empty.
-    """
+    """A sequence of reads for n inputs, m outputs and β words of Buffer."""
 
     title: str
+    """Where it comes from."""
     inputs: int
     outputs: int
     buffer_words: int
+    """n, m and β."""
     reads: tuple[Read, ...]
+    """The reads in order; B_0 is empty."""
 
     def contents(self) -> Iterator[frozenset[Vertex]]:
         """Yield B_0, B_1, …, B_p."""
@@ -69,26 +62,18 @@ class Step:
 
 @dataclass(frozen=True)
 class Run:
-    """A schedule that was run and found to satisfy conditions 1–4.
-
-    Attributes
-    ----------
-    schedule
-        What was run.
-    steps
-        Its p steps.
-    output_reads, input_reads
-        μ and ν, counted.
-    largest_inputs, largest_outputs
-        The most inputs and the most outputs in Buffer at one time.
-    """
+    """A schedule that was run and found to satisfy conditions 1–4."""
 
     schedule: Schedule
+    """What was run."""
     steps: tuple[Step, ...]
+    """Its p steps."""
     output_reads: int
     input_reads: int
+    """μ and ν, counted."""
     largest_inputs: int
     largest_outputs: int
+    """The most inputs and the most outputs in Buffer at one time."""
 
     @property
     def reads(self) -> int:
@@ -109,10 +94,7 @@ class Run:
 def run(schedule: Schedule) -> Run:
     """Run a schedule and check conditions 1–4 of 002 section 4 literally.
 
-    Raises
-    ------
-    InputError
-        Naming the condition and the read at which it fails.
+    Raises `InputError`, naming the condition and the read at which it fails.
     """
     n, m = schedule.inputs, schedule.outputs
     vertices = {Vertex("x", i) for i in range(1, n + 1)} | {Vertex("y", j) for j in range(1, m + 1)}

@@ -13,7 +13,7 @@ from numpy import uint64 as word
 
 from jouleloop.jit import njit
 from jouleloop.theory.buckets import put, take
-from jouleloop.theory.fully_connected.canonical import canonical, mix, ones
+from jouleloop.theory.fully_connected.canonical import canonical, mix, ones, working_space
 from jouleloop.theory.fully_connected.relaxation import (
     FULL,
     CountRelaxation,
@@ -29,28 +29,19 @@ _UNREACHED = 30_000
 
 @dataclass(frozen=True)
 class ExactSearch:
-    """What a search found.
-
-    Attributes
-    ----------
-    lower
-        No schedule costs less.
-    cost
-        The least cost, or None where it is above the limit or not known.
-    path
-        Reads of a cheapest schedule as (vertex read, vertex overwritten or -1); inputs are 0 … n−1, outputs n … n+m−1.
-        Where nothing is overwritten a finished vertex may still have to be. None where ``cost`` is None.
-    expanded
-        How many states were expanded.
-    complete
-        Whether everything up to the limit was searched.
-    """
+    """What a search found."""
 
     lower: int
+    """No schedule costs less."""
     cost: int | None
+    """The least cost, or None where it is above the limit or not known."""
     path: tuple[tuple[int, int], ...] | None
+    """Reads of a cheapest schedule as (vertex read, vertex overwritten or -1); inputs are 0 … n−1, outputs n … n+m−1.
+    Where nothing is overwritten a finished vertex may still have to be. None where ``cost`` is None."""
     expanded: int
+    """How many states were expanded."""
     complete: bool
+    """Whether everything up to the limit was searched."""
 
 
 @njit
@@ -75,25 +66,14 @@ def _histograms(rows: Any, inputs: Any, outputs: Any, marks: Any, of_outputs: An
 
 
 @njit
-def _estimate(
-    rows: Any,
-    inputs: Any,
-    outputs: Any,
-    in_x: Any,
-    in_y: Any,
-    beta: Any,
-    use: Any,
-    tracked_outputs: Any,
-    tracked_inputs: Any,
-) -> Any:
+def _estimate(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, use: Any, relaxations: Any) -> Any:
     if not use:
         return 0 if ones(in_x) == 0 and _finished(rows, inputs, outputs) else 1
-    wo, o1, o2, o3, o4, o5 = tracked_outputs
-    wi, i1, i2, i3, i4, i5 = tracked_inputs
-    inside, outside = _histograms(rows, inputs, outputs, in_y, True, wo)
-    by_outputs = cost_to_finish(inside, outside, ones(in_x), inputs, wo, beta, 1, 2, o1, o2, o3, o4, o5)
-    inside, outside = _histograms(rows, inputs, outputs, in_x, False, wi)
-    by_inputs = cost_to_finish(inside, outside, ones(in_y), outputs, wi, beta, 2, 1, i1, i2, i3, i4, i5)
+    output_rules, output_table, input_rules, input_table = relaxations
+    inside, outside = _histograms(rows, inputs, outputs, in_y, True, output_rules[1])
+    by_outputs = cost_to_finish(inside, outside, ones(in_x), output_rules, *output_table)
+    inside, outside = _histograms(rows, inputs, outputs, in_x, False, input_rules[1])
+    by_inputs = cost_to_finish(inside, outside, ones(in_y), input_rules, *input_table)
     return FULL if FULL in (by_outputs, by_inputs) else max(by_outputs, by_inputs)
 
 
@@ -183,20 +163,10 @@ def _unwind(parent: Any, move: Any, state: Any, path: Any) -> Any:
 
 
 @njit
-def _search(
-    inputs: Any,
-    outputs: Any,
-    beta: Any,
-    output_price: Any,
-    limit: Any,
-    most: Any,
-    use: Any,
-    tracked_outputs: Any,
-    tracked_inputs: Any,
-    report: Any,
-    path: Any,
-) -> Any:
-    """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; ``report`` gets details."""
+def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, relaxations: Any, answers: Any) -> Any:
+    """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; report and path get details."""
+    inputs, outputs, beta = layer
+    report, path = answers
     matrix = np.zeros((most, outputs), np.uint32)
     marks = np.zeros((most, 2), np.int64)
     cost = np.full(most, _UNREACHED, np.int16)
@@ -212,13 +182,9 @@ def _search(
     heads = np.full(limit + 2, -1, np.int32)
     rows = np.zeros(outputs, np.int64)
     after = np.zeros(outputs, np.int64)
-    renamed = np.zeros(outputs, np.int64)
-    row_order = np.zeros(outputs, np.int64)
-    column_order = np.zeros(inputs, np.int64)
-    rc = np.zeros(outputs, np.uint64)
-    cc = np.zeros(inputs, np.uint64)
-    fresh = np.zeros(outputs, np.uint64)
-    first = _estimate(rows, inputs, outputs, 0, 0, beta, use, tracked_outputs, tracked_inputs)
+    room = working_space(inputs, outputs)
+    renamed = room[0]
+    first = _estimate(rows, inputs, outputs, 0, 0, use, relaxations)
     if first == FULL:
         return _TABLE_FULL
     report[0] = first
@@ -258,17 +224,13 @@ def _search(
                 if total > limit or not _wanted(rows, inputs, outputs, in_x, in_y, vertex):
                     continue
                 new_x, new_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
-                new_x, new_y = canonical(
-                    after, inputs, outputs, new_x, new_y, renamed, row_order, column_order, rc, cc, fresh
-                )
+                new_x, new_y = canonical(after, inputs, outputs, new_x, new_y, room)
                 place = _place(table, matrix, marks, renamed, outputs, new_x, new_y)
                 found = np.int64(table[place])
                 if found < 0:
                     if states >= most:
                         return _OUT_OF_STATES
-                    estimate = _estimate(
-                        renamed, inputs, outputs, new_x, new_y, beta, use, tracked_outputs, tracked_inputs,
-                    )  # fmt: skip
+                    estimate = _estimate(renamed, inputs, outputs, new_x, new_y, use, relaxations)
                     if estimate == FULL:
                         return _TABLE_FULL
                     found = np.int64(states)
@@ -305,34 +267,23 @@ def search(
 ) -> ExactSearch:
     """Search for a schedule of cost at most ``limit``.
 
-    Parameters
-    ----------
-    inputs, outputs, buffer_words
-        n <= 30, m <= 30 and β.
-    limit
-        Costs above it are of no interest.
-    most_states
-        How many canonical states may be kept; beyond that the answer is not complete.
-    relaxations
-        The relaxation that tracks outputs and the one that tracks inputs, where they are at hand already.
-    estimate
-        False for Dijkstra's algorithm over canonical states, as a check of the estimate.
-    output_price
-        What a read of an output costs: 2, or 1 for the least μ + ν, to which the estimate does not apply.
+    Sides are at most 30. Where more than ``most_states`` canonical states would be kept, the answer is not complete.
+    ``relaxations`` are the one that tracks outputs and the one that tracks inputs, where they are at hand already.
+    Without ``estimate`` it is Dijkstra's algorithm over canonical states, as a check of the estimate. A read of an
+    output costs 2, or 1 for the least μ + ν, to which the estimate does not apply.
     """
     by_outputs, by_inputs = relaxations or (
         output_relaxation(inputs, outputs, buffer_words),
         input_relaxation(inputs, outputs, buffer_words),
     )
+    layer = (inputs, outputs, buffer_words)
     report = np.zeros(3, np.int64)
     path = np.zeros((limit + 2, 2), np.int64)
     room = min(most_states, 1 << 14)
     while True:
         report[:] = 0
-        answer = _search(
-            inputs, outputs, buffer_words, output_price, limit, room, estimate and output_price == 2,
-            _arrays(by_outputs), _arrays(by_inputs), report, path,
-        )  # fmt: skip
+        tables = (by_outputs.rules, by_outputs.table, by_inputs.rules, by_inputs.table)
+        answer = _search(layer, output_price, limit, room, estimate and output_price == 2, tables, (report, path))
         if answer == _OUT_OF_STATES and room < most_states:
             room = min(most_states, 16 * room)
             continue
@@ -350,23 +301,18 @@ def search(
     return ExactSearch(int(answer), int(answer), _in_first_names(inputs, outputs, moves), expanded, complete=True)
 
 
-def _arrays(relaxation: CountRelaxation) -> tuple[object, ...]:
-    table = (relaxation.k_in, relaxation.k_out, relaxation.k_held, relaxation.values, relaxation.used)
-    return (relaxation.width, *table)
-
-
 def _in_first_names(inputs: int, outputs: int, moves: list[tuple[int, int]]) -> tuple[tuple[int, int], ...]:
     """Return moves, each in the names of the canonical state it starts from, in the names of the first state."""
-    rows, after, renamed, row_order = (np.zeros(outputs, np.int64) for _ in range(4))
-    column_order = np.zeros(inputs, np.int64)
-    colours = (np.zeros(outputs, np.uint64), np.zeros(inputs, np.uint64), np.zeros(outputs, np.uint64))
+    rows, after = np.zeros(outputs, np.int64), np.zeros(outputs, np.int64)
+    room = working_space(inputs, outputs)
+    renamed, row_order, column_order = room[:3]
     name = list(range(inputs + outputs))
     in_x = in_y = 0
     path = []
     for vertex, victim in moves:
         path.append((name[vertex], name[victim] if victim >= 0 else -1))
         in_x, in_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
-        in_x, in_y = canonical(after, inputs, outputs, in_x, in_y, renamed, row_order, column_order, *colours)
+        in_x, in_y = canonical(after, inputs, outputs, in_x, in_y, room)
         rows[:] = renamed
         name = [name[old] for old in column_order] + [name[inputs + old] for old in row_order]
     return tuple(path)

@@ -13,26 +13,18 @@ Kind = Literal["fixed", "bounded", "balanced", "resident", "returned"]
 
 @dataclass(frozen=True)
 class Dataflow:
-    """A dataflow by its kind, parameter and roles, with what it costs.
-
-    Attributes
-    ----------
-    kind
-        ``fixed`` (002 Algorithm 1), ``bounded`` (Algorithm 2), ``balanced`` (nearly equal groups), ``resident`` (the
-        smaller side stays in Buffer as a whole) or ``returned`` (β − 2 vertices of the grouped side are read twice).
-    parameter
-        How many of the streamed side are kept (``fixed``, ``bounded``), how many groups (``balanced``), or 0.
-    reversed_roles
-        False where inputs are streamed past groups of outputs, True where outputs are streamed past groups of inputs.
-    output_reads, input_reads
-        μ and ν.
-    """
+    """A dataflow by its kind, parameter and roles, with what it costs."""
 
     kind: Kind
+    """``fixed`` (002 Algorithm 1), ``bounded`` (Algorithm 2), ``balanced`` (nearly equal groups), ``resident`` (the
+    smaller side stays in Buffer as a whole) or ``returned`` (β − 2 vertices of the grouped side are read twice)."""
     parameter: int
+    """How many of the streamed side are kept (``fixed``, ``bounded``), how many groups (``balanced``), or 0."""
     reversed_roles: bool
+    """False where inputs are streamed past groups of outputs, True where outputs are streamed past groups of inputs."""
     output_reads: int
     input_reads: int
+    """μ and ν."""
 
     @property
     def accesses(self) -> int:

@@ -88,7 +88,7 @@ def _table(comparisons: list[Comparison], title: str) -> Table:
                 str(facts.tile).replace(" ", ""),
                 f"{float(facts.estimated_rows) / 1e6:,.4g}",
                 f"{float(comparison.estimate_ratio):.3f}" if best else "",
-                f"{facts.traffic.total_words / 1e6:,.4g}",
+                f"{facts.traffic_words / 1e6:,.4g}",
                 f"{float(comparison.traffic_ratio):.3f}" if best else "",
                 f"{float(facts.scratchpad_utilization):.1%}",
                 f"{float(facts.accumulator_utilization):.1%}",

@@ -37,8 +37,8 @@ def comparison_table(batch: int = 1000) -> pd.DataFrame:
                     "estimated_rows": float(facts.estimated_rows),
                     "estimate_over_vendor": float(facts.estimated_rows / comparison.vendor.estimated_rows),
                     "estimate_over_vendor_paper": "0.45 to 0.85" if who == "best" else None,
-                    "traffic_words": facts.traffic.total_words,
-                    "traffic_over_vendor": facts.traffic.total_words / comparison.vendor.traffic.total_words,
+                    "traffic_words": facts.traffic_words,
+                    "traffic_over_vendor": facts.traffic_words / comparison.vendor.traffic_words,
                     "tiles_evaluated": comparison.candidates if who == "best" else None,
                 }
             )

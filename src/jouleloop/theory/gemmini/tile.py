@@ -1,7 +1,7 @@
 """Convolution tiles on the Gemmini accelerator: rows of scratchpad and accumulator, and the communication estimate."""
 
 import math
-from dataclasses import astuple, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 
 from jouleloop.errors import AssumptionError, Fault, raise_all, unknown
@@ -27,28 +27,19 @@ LARGEST_SIZE = 100_000
 
 @dataclass(frozen=True)
 class GemminiConfig:
-    """The buffers of a Gemmini chip; the defaults are the chip of 001 Section 5.
-
-    Attributes
-    ----------
-    array_side
-        Processing elements along one side of the square array, and words in a row of both buffers.
-    scratchpad_bytes
-        Holds inputs and weights.
-    accumulator_bytes
-        Holds partial sums.
-    input_bits, accumulator_bits
-        Word widths of the two buffers.
-    double_buffered
-        Whether only half of each buffer is there for a tile.
-    """
+    """The buffers of a Gemmini chip; the defaults are the chip of 001 Section 5."""
 
     array_side: int = 16
+    """Processing elements along one side of the square array, and words in a row of both buffers."""
     scratchpad_bytes: int = 256 * 1024
+    """Holds inputs and weights."""
     accumulator_bytes: int = 64 * 1024
+    """Holds partial sums."""
     input_bits: int = 8
     accumulator_bits: int = 32
+    """Word widths of the two buffers."""
     double_buffered: bool = True
+    """Whether only half of each buffer is there for a tile."""
 
     def __post_init__(self) -> None:
         raise_all(
@@ -85,7 +76,7 @@ class GemminiConfig:
 
 @dataclass(frozen=True)
 class ConvTile:
-    """A tile of a convolution: how far each of the seven loops runs within it."""
+    """A tile of a convolution: how far each of the seven loops runs within it; or many, where the sides are arrays."""
 
     batch: int
     rows: int
@@ -98,7 +89,7 @@ class ConvTile:
     @property
     def sides(self) -> tuple[int, ...]:
         """The seven sides: batch, output rows, output columns, output channels, filter rows and columns, channels."""
-        return astuple(self)
+        return tuple(vars(self).values())
 
     @property
     def operations(self) -> int:
@@ -170,10 +161,7 @@ def resnet50(batch: int = 1000) -> tuple[ConvLayer, ...]:
 def layer_from_text(text: str) -> ConvLayer:
     """Return the layer ``N=1,C=64,M=64,P=56,Q=56,R=3,S=3,stride=1``; what is left out is 1.
 
-    Raises
-    ------
-    AssumptionError
-        Where a name is unknown, a value no whole number or less than 1.
+    Raises `AssumptionError` where a name is unknown, a value no whole number or less than 1.
     """
     values: dict[str, int] = dict.fromkeys(_DIMENSIONS.values(), 1)
     faults = []
@@ -221,25 +209,12 @@ def estimated_rows(layer: ConvLayer, tile: ConvTile, config: GemminiConfig) -> F
     return Fraction((rows.scratchpad + rows.outputs) * layer.macs, tile.operations)
 
 
-@dataclass(frozen=True)
-class TileTraffic:
-    """Words that cross between DRAM and the chip over a whole layer; zero padding is counted as data."""
-
-    inputs_words: int
-    weights_words: int
-    outputs_words: int
-
-    @property
-    def total_words(self) -> int:
-        """All words, each of the width of an input: outputs leave rounded (001 Section 5)."""
-        return self.inputs_words + self.weights_words + self.outputs_words
-
-
-def traffic(layer: ConvLayer, tile: ConvTile) -> TileTraffic:
+def traffic_words(layer: ConvLayer, tile: ConvTile) -> int:
     """Return the words a layer moves when every tile loads its inputs and weights, and each output leaves once.
 
-    Tiles at the edges are cut off. Only the number of tiles along each loop counts: for n_p tiles of output rows and
-    n_r of filter rows the input windows add up to n_r·stride·(P − n_p) + n_p·R rows.
+    Tiles at the edges are cut off; zero padding counts as data; all words have the width of an input, as outputs leave
+    rounded. Only the number of tiles along each loop counts: for n_p tiles of output rows and n_r of filter rows the
+    input windows add up to n_r·stride·(P − n_p) + n_p·R rows.
 
     Source: the machine of 001 Section 5 (reduction loops innermost, partial sums stay in the accumulator).
     """
@@ -249,9 +224,5 @@ def traffic(layer: ConvLayer, tile: ConvTile) -> TileTraffic:
     step = 1 if downsampled(layer) else layer.stride
     window_rows = filter_rows * step * (layer.out_height - rows) + rows * layer.filter_height
     window_cols = filter_cols * step * (layer.out_width - cols) + cols * layer.filter_width
-    weights = layer.in_channels * layer.out_channels * layer.filter_height * layer.filter_width
-    return TileTraffic(
-        layer.batch * layer.in_channels * window_rows * window_cols * out_groups,
-        weights * batches * rows * cols,
-        layer.batch * layer.out_channels * layer.out_height * layer.out_width,
-    )
+    inputs = layer.batch * layer.in_channels * window_rows * window_cols * out_groups
+    return inputs + layer.filter_elements * batches * rows * cols + layer.output_elements

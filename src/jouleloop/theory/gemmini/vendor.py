@@ -22,37 +22,32 @@ def vendor_tile(layer: ConvLayer, config: GemminiConfig | None = None) -> ConvTi
     Source: ``tiled_conv_auto`` of gemmini-rocc-tests (``include/gemmini.h``, commit 180c468), without pooling, dilation
     and transposition; restated, not copied.
 
-    Raises
-    ------
-    AssumptionError
-        Where not even a tile of one operation fits.
+    Raises `AssumptionError` where not even a tile of one operation fits.
     """
     config = config or GemminiConfig()
-    sides = list(loop_sizes(layer))
+    sizes = loop_sizes(layer)
+    sides = list(sizes)
 
-    def fits(candidate: list[int]) -> bool:
-        return tile_rows(layer, ConvTile(*candidate), config).fit(config)
+    def fits() -> bool:
+        return tile_rows(layer, ConvTile(*sides), config).fit(config)
 
-    while not fits(sides):
+    def grow(index: int) -> bool:
+        """Make one side longer by one where the layer and the buffers allow it, and say whether it was done."""
+        sides[index] += 1
+        if sides[index] <= sizes[index] and fits():
+            return True
+        sides[index] -= 1
+        return False
+
+    while not fits():
         spared = _COLS if sides[_COLS] <= config.array_side and sides[_ROWS] > 1 else None
         longest = max((index for index in range(len(sides)) if index != spared), key=lambda index: sides[index])
         if sides[longest] == 1:
             raise AssumptionError(Fault("not even a tile of one operation fits the buffers", source=layer.name))
         step = (sides[longest] % config.array_side or config.array_side) if longest in _CHANNELS else 1
         sides[longest] = max(1, sides[longest] - step)
-    while _grow(sides, _COLS, layer, config):
+    while grow(_COLS):
         pass
-    while sum(_grow(sides, index, layer, config) for index in range(len(sides))):
+    while sum(grow(index) for index in range(len(sides))):
         pass
     return ConvTile(*sides)
-
-
-def _grow(sides: list[int], index: int, layer: ConvLayer, config: GemminiConfig) -> bool:
-    """Make one side longer by one where the layer and the buffers allow it, and say whether it was done."""
-    if sides[index] >= loop_sizes(layer)[index]:
-        return False
-    sides[index] += 1
-    if tile_rows(layer, ConvTile(*sides), config).fit(config):
-        return True
-    sides[index] -= 1
-    return False

@@ -42,34 +42,23 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class AffineTile:
-    """The largest tile of an affine nest for rational log-bounds, with both solutions that prove it.
-
-    Attributes
-    ----------
-    exponent
-        f(β), the log base M of its points.
-    array_weights, loop_weights
-        s_j and ζ_i: the upper bound.
-    chain
-        Subgroups, each inside the next, with their weights y_H: the tile.
-    basis, side_exponents
-        The sides of the parallelepiped: an integer vector each, and its length as a power of M.
-    """
+    """The largest tile of an affine nest for rational log-bounds, with both solutions that prove it."""
 
     exponent: Fraction
+    """f(β), the log base M of its points."""
     array_weights: tuple[Fraction, ...]
     loop_weights: tuple[Fraction, ...]
+    """s_j and ζ_i: the upper bound."""
     chain: tuple[tuple[Subspace, Fraction], ...]
+    """Subgroups, each inside the next, with their weights y_H: the tile."""
     basis: tuple[Row, ...]
     side_exponents: tuple[Fraction, ...]
+    """The sides of the parallelepiped: an integer vector each, and its length as a power of M."""
 
     def points(self, cache_words: int) -> IntArray:
         """Return the points of the tile for a cache of M words, shape (points, loops); sides are rounded down.
 
-        Raises
-        ------
-        InputError
-            Where there are too many.
+        Raises `InputError` where there are too many.
         """
         sides = [max(1, math.floor(cache_words ** float(power) * (1 + 1e-12))) for power in self.side_exponents]
         if math.prod(sides) > _POINTS_LIMIT:
@@ -93,12 +82,8 @@ def affine_closed_form(nest: LoopNest) -> ClosedForm:
 
     Every vertex of the polyhedron of (s, ζ) is proven to satisfy the rank condition of all subgroups.
 
-    Raises
-    ------
-    AssumptionError
-        Where a vertex could not be proven.
-    InputError
-        Where there are too many candidate vertices.
+    Raises `AssumptionError` where a vertex could not be proven; `InputError` where there are too many candidate
+    vertices.
     """
     extended = with_loops_as_arrays(nest)
     rows = list(_rank_rows(extended))
@@ -122,10 +107,7 @@ def affine_closed_form(nest: LoopNest) -> ClosedForm:
 def affine_tile(nest: LoopNest, exponents: Sequence[Fraction]) -> AffineTile:
     """Return the largest tile for β_i = ``exponents``, one a loop, none negative.
 
-    Raises
-    ------
-    AssumptionError
-        Where the weights could not be proven for all subgroups.
+    Raises `AssumptionError` where the weights could not be proven for all subgroups.
     """
     extended = with_loops_as_arrays(nest)
     costs = [Fraction(1)] * len(nest.arrays) + list(exponents)

@@ -29,18 +29,12 @@ IntArray = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Piece:
-    """One affine piece of the closed form: a vertex (s, ζ) of the dual polyhedron (5.6).
-
-    Attributes
-    ----------
-    array_weights
-        s_j; their sum is the power of M.
-    loop_weights
-        ζ_i = max(0, 1 − Σ_{j in R_i} s_j); the power of L_i.
-    """
+    """One affine piece of the closed form: a vertex (s, ζ) of the dual polyhedron (5.6)."""
 
     array_weights: tuple[Fraction, ...]
+    """s_j; their sum is the power of M."""
     loop_weights: tuple[Fraction, ...]
+    """ζ_i = max(0, 1 − Σ_{j in R_i} s_j); the power of L_i."""
 
     @property
     def cache_weight(self) -> Fraction:
@@ -140,24 +134,16 @@ def pieces_beyond_display(form: ClosedForm) -> tuple[Piece, ...]:
 
 @dataclass(frozen=True)
 class VertexTable:
-    """All candidate vertices, as whole numbers over one common denominator.
-
-    Attributes
-    ----------
-    groups
-        Loops that share their support, by position.
-    weights
-        s, shape (vertices, arrays).
-    zeta
-        ζ of one loop a group, shape (vertices, groups).
-    common
-        The common denominator.
-    """
+    """All candidate vertices, as whole numbers over one common denominator."""
 
     groups: tuple[tuple[int, ...], ...]
+    """Loops that share their support, by position."""
     weights: IntArray
+    """s, shape (vertices, arrays)."""
     zeta: IntArray
+    """ζ of one loop a group, shape (vertices, groups)."""
     common: int
+    """The common denominator."""
 
 
 def _vertices(nest: LoopNest) -> VertexTable:
@@ -170,10 +156,7 @@ def vertex_table(arrays: int, users: tuple[tuple[int, ...], ...]) -> VertexTable
 
     ``users`` are the R_i, one a loop.
 
-    Raises
-    ------
-    InputError
-        Where there are too many arrays and loops to enumerate.
+    Raises `InputError` where there are too many arrays and loops to enumerate.
     """
     by_users: dict[tuple[int, ...], list[int]] = {}
     for loop, using in enumerate(users):

@@ -30,10 +30,7 @@ from jouleloop.theory.printing import print_bounds
 def parse_values(options: Iterable[str], option: str) -> dict[str, int]:
     """Return the whole numbers that texts such as ``i=512`` and ``i=512,k=16`` give to names.
 
-    Raises
-    ------
-    InputError
-        Where a part is something else, or a name has two values.
+    Raises `InputError` where a part is something else, or a name has two values.
     """
     result: dict[str, int] = {}
     faults = []

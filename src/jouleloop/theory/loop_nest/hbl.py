@@ -26,63 +26,41 @@ SOURCE = "001 Theorem 2.4"
 
 @dataclass(frozen=True)
 class RankConstraint:
-    """One row of the table of 001 §3.1: rank(H) <= Σ_j s_j rank(φ_j(H)).
-
-    Attributes
-    ----------
-    name
-        Such as ``C4,3``: third subgroup of the fourth independent family, generators before what they generate.
-    subgroup
-        H, as its span.
-    rank
-        Rank of H.
-    image_ranks
-        rank(φ_j(H)) in the order of the arrays.
-    """
+    """One row of the table of 001 §3.1: rank(H) <= Σ_j s_j rank(φ_j(H))."""
 
     name: str
+    """Such as ``C4,3``: third subgroup of the fourth independent family, generators before what they generate."""
     subgroup: Subspace
+    """H, as its span."""
     rank: int
+    """Rank of H."""
     image_ranks: tuple[int, ...]
+    """rank(φ_j(H)) in the order of the arrays."""
 
 
 @dataclass(frozen=True)
 class HblResult:
-    """Exponents that minimise Σ s_j, with everything that proves them.
-
-    Attributes
-    ----------
-    nest
-        The loop nest.
-    families
-        The independent families of loop indices.
-    constraints
-        Every rank constraint, repeated ones included.
-    exponents
-        Array → s_j: of all optimal solutions one whose largest exponent is smallest.
-    ranges
-        Array → least and greatest s_j among the optimal solutions.
-    total
-        Σ s_j.
-    multipliers
-        The optimal dual: one multiplier per distinct constraint, then one per upper bound s_j <= 1.
-    complete
-        Whether the exponents are proven to satisfy every constraint; where not, ``total`` is only a lower bound of the
-        true Σ s_j.
-    closed
-        Whether every lattice was closed within the limit; where not, ``ranges`` are those of the constraints found and
-        the exponents are a vertex that `jouleloop.theory.loop_nest.hbl_certify` proved, if ``complete``.
-    """
+    """Exponents that minimise Σ s_j, with everything that proves them."""
 
     nest: LoopNest
     families: tuple[tuple[str, ...], ...]
+    """The independent families of loop indices."""
     constraints: tuple[RankConstraint, ...]
+    """Every rank constraint, repeated ones included."""
     exponents: Mapping[str, Fraction]
+    """Array → s_j: of all optimal solutions one whose largest exponent is smallest."""
     ranges: Mapping[str, tuple[Fraction, Fraction]]
+    """Array → least and greatest s_j among the optimal solutions."""
     total: Fraction
+    """Σ s_j."""
     multipliers: tuple[Fraction, ...]
+    """The optimal dual: one multiplier per distinct constraint, then one per upper bound s_j <= 1."""
     complete: bool
+    """Whether the exponents are proven to satisfy every constraint; where not, ``total`` is only a lower bound of the
+    true Σ s_j."""
     closed: bool
+    """Whether every lattice was closed within the limit; where not, ``ranges`` are those of the constraints found and
+    the exponents are a vertex that `jouleloop.theory.loop_nest.hbl_certify` proved, if ``complete``."""
 
     @property
     def distinct(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
@@ -115,17 +93,8 @@ class HblResult:
         ]
         note = f"{len(self.constraints)} constraints, {len(self.distinct)} distinct"
         result.append(Bound("exponent_sum", f"{SOURCE}, Proposition 2.5", self.total, "1", (closed,), note))
-        result.append(
-            Bound(
-                "memory_exponent",
-                "001 §2.3",
-                1 - self.total,
-                "1",
-                (closed,),
-                "words moved = Ω(G · M^memory_exponent) for G updates and M words of fast memory",
-            )
-        )
-        return tuple(result)
+        note = "words moved = Ω(G · M^memory_exponent) for G updates and M words of fast memory"
+        return (*result, Bound("memory_exponent", "001 §2.3", 1 - self.total, "1", (closed,), note))
 
     def _range_note(self, name: str) -> str:
         low, high = self.ranges[name]
@@ -139,14 +108,8 @@ def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblR
 
     The axes are split into independent families (001 §2.3); in each the lattice that the kernels generate is closed
     under sum and intersection and every element, and the family's whole space, gives one rank constraint. Where a
-    lattice does not close within the limit, violated constraints are added until a proof for all subgroups succeeds.
-
-    Parameters
-    ----------
-    nest
-        The loop nest.
-    lattice_limit
-        Largest number of subgroups per family before the closure is given up.
+    lattice does not close within ``lattice_limit`` subgroups a family, violated constraints are added until a proof for
+    all subgroups succeeds.
     """
     size = len(nest.loops)
     kernels = list(nest.kernels().values())

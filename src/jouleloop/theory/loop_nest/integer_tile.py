@@ -33,27 +33,18 @@ class Fit(StrEnum):
 
 @dataclass(frozen=True)
 class IntegerTile:
-    """A rectangular tile of whole numbers that fits.
-
-    Attributes
-    ----------
-    sides
-        b_i, one a loop.
-    footprints_words
-        Words of every array that the tile touches.
-    fit
-        The condition it meets.
-    optimal
-        Whether it is proven that no integer tile that fits has more points.
-    evaluations
-        Work of branch and bound, in evaluated sides.
-    """
+    """A rectangular tile of whole numbers that fits."""
 
     sides: tuple[int, ...]
+    """b_i, one a loop."""
     footprints_words: tuple[int, ...]
+    """Words of every array that the tile touches."""
     fit: Fit
+    """The condition it meets."""
     optimal: bool
+    """Whether it is proven that no integer tile that fits has more points."""
     evaluations: int
+    """Work of branch and bound, in evaluated sides."""
 
     @property
     def volume(self) -> int:
@@ -82,34 +73,17 @@ def integer_tile(
     better. A part of the search is cut off where the HBL inequality ∏ |φ_j(S)|^(s_j) ∏ L_i^(ζ_i), over the pieces of
     the closed form, allows no more points than the best tile known.
 
-    Parameters
-    ----------
-    nest
-        The loop nest, with bounds.
-    cache_words
-        M.
-    fit
-        `Fit.EACH` (the paper's) or `Fit.SUM`.
-    solution, form
-        The solution of LP (5.1) and the closed form, where they are known already.
-    budget
-        Most work of branch and bound, in evaluated sides; a count, so that the answer is the same on any machine.
+    ``solution`` and ``form`` are those of LP (5.1) and Theorem 2, where they are known already. ``budget`` is the most
+    work of branch and bound, in evaluated sides; a count, so that the answer is the same on any machine.
 
-    Raises
-    ------
-    AssumptionError
-        Where not even a tile of one point fits.
+    Raises `AssumptionError` where not even a tile of one point fits.
     """
     check_cache(cache_words)
     start = (1,) * len(nest.loops)
     if not fits(nest, start, cache_words, fit):
+        least = f"at least {len(nest.arrays)} words, one for each array"
         raise AssumptionError(
-            Fault(
-                "not even a tile of one point fits",
-                field="cache",
-                value=cache_words,
-                allowed=f"at least {len(nest.arrays)} words, one for each array",
-            )
+            Fault("not even a tile of one point fits", field="cache", value=cache_words, allowed=least)
         )
     solution = solution or tile(nest, cache_words)
     form = form or closed_form(nest)

@@ -26,30 +26,19 @@ ASSUME_SUBSETS = "every array is indexed by a subset of the loops, each at most 
 class LoopNest:
     """Loops x_1 … x_d and arrays A_1 … A_n, each with the integer matrix φ_j of its subscripts.
 
-    Attributes
-    ----------
-    loops
-        Names of the d loops, in order.
-    arrays
-        Array name → one row of d coefficients per subscript; constant offsets do not matter.
-    bounds
-        L_i, iterations of each loop; empty where only exponents and closed forms are wanted.
-    outputs
-        Positions of the arrays that the nest writes; all others are only read.
-
-    Raises
-    ------
-    InputError
-        Where a row does not have d integers, or there are no loops or no arrays.
-    AssumptionError
-        Where a bound is less than 1, a loop index is used by no array, or some direction changes no subscript at all:
-        the kernels intersect, unboundedly many updates use the same elements and no exponents exist.
+    Raises `InputError` where a row does not have d integers, or there are no loops or no arrays; `AssumptionError`
+    where a bound is less than 1, a loop index is used by no array, or some direction changes no subscript at all: the
+    kernels intersect, unboundedly many updates use the same elements and no exponents exist.
     """
 
     loops: tuple[str, ...]
+    """Names of the d loops, in order."""
     arrays: Mapping[str, Matrix]
+    """Array name → one row of d coefficients per subscript; constant offsets do not matter."""
     bounds: tuple[int, ...] = ()
+    """L_i, iterations of each loop; empty where only exponents and closed forms are wanted."""
     outputs: tuple[int, ...] = ()
+    """Positions of the arrays that the nest writes; all others are only read."""
     _supports: tuple[tuple[int, ...] | None, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:

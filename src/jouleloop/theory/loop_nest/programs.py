@@ -12,52 +12,34 @@ _FACE_BASES = 300
 
 @dataclass(frozen=True)
 class HblSolution:
-    """Solution of LP (3.2) and of its dual (3.3): loops so long that no bound matters.
-
-    Attributes
-    ----------
-    exponent
-        k_HBL = Σ s_j = Σ λ_i.
-    array_weights
-        s_j, one an array.
-    tile_exponents
-        λ_i = log_M b_i, one a loop.
-    """
+    """Solution of LP (3.2) and of its dual (3.3): loops so long that no bound matters."""
 
     exponent: Fraction
+    """k_HBL = Σ s_j = Σ λ_i."""
     array_weights: tuple[Fraction, ...]
+    """s_j, one an array."""
     tile_exponents: tuple[Fraction, ...]
+    """λ_i = log_M b_i, one a loop."""
 
 
 @dataclass(frozen=True)
 class TileSolution:
-    """Solution of the tile LP (5.1) and of its dual (5.5)–(5.6), with forms in the log-bounds β_i.
-
-    Attributes
-    ----------
-    scale
-        What the β_i are.
-    exponent
-        The optimum as a form; `Scale.value` makes it a number.
-    tile_exponents
-        λ_i as forms: one optimal tile.
-    array_weights
-        s_j, the dual values of the cache constraints.
-    loop_weights
-        ζ_i, the dual values of λ_i <= β_i.
-    family
-        The vertices of the face of all optimal tiles; every convex combination is optimal too.
-    family_complete
-        Whether the vertices were enumerated to the end.
-    """
+    """Solution of the tile LP (5.1) and of its dual (5.5)–(5.6), with forms in the log-bounds β_i."""
 
     scale: Scale
+    """What the β_i are."""
     exponent: Form
+    """The optimum as a form; `Scale.value` makes it a number."""
     tile_exponents: tuple[Form, ...]
+    """λ_i as forms: one optimal tile."""
     array_weights: tuple[Fraction, ...]
+    """s_j, the dual values of the cache constraints."""
     loop_weights: tuple[Fraction, ...]
+    """ζ_i, the dual values of λ_i <= β_i."""
     family: tuple[tuple[Form, ...], ...]
+    """The vertices of the face of all optimal tiles; every convex combination is optimal too."""
     family_complete: bool
+    """Whether the vertices were enumerated to the end."""
 
 
 def hbl(nest: LoopNest) -> HblSolution:

@@ -21,12 +21,8 @@ def read_loop_nest(
 ) -> tuple[LoopNest, int | None]:
     """Return the loop nest of either ``text`` or a YAML file, and the cache in words where the file gives one.
 
-    Raises
-    ------
-    InputError
-        Where not exactly one of both is given, or it cannot be read (see `parse_nest`, `nest_from_data`).
-    AssumptionError
-        Where ``projective`` is asked for and a subscript is not one loop.
+    Raises `InputError` where not exactly one of both is given, or it cannot be read (see `parse_nest`,
+    `nest_from_data`); `AssumptionError` where ``projective`` is asked for and a subscript is not one loop.
     """
     if (text is None) == (file is None):
         raise InputError(Fault("give the loop nest once, either as text or as a YAML file", value=text))
@@ -52,20 +48,12 @@ def read_loop_nest(
 def parse_nest(text: str, constants: Mapping[str, int] | None = None) -> LoopNest:
     """Return the loop nest that ``text`` describes; loops are numbered in the order of their first appearance.
 
-    Parameters
-    ----------
-    text
-        Either an einsum string (see `from_einsum`) or array accesses with affine subscripts, in brackets or
-        parentheses, joined by blanks, ``+=``, ``=``, ``*`` or commas.
-    constants
-        Values for names in subscripts that are not loops, such as a stride.
+    Raises `InputError` where the text is neither, or a subscript is not affine in the loops with integer coefficients;
+    `AssumptionError` where a direction of the loops changes no subscript.
 
-    Raises
-    ------
-    InputError
-        Where the text is neither, or a subscript is not affine in the loops with integer coefficients.
-    AssumptionError
-        Where a direction of the loops changes no subscript.
+    It is either an einsum string (see `from_einsum`) or array accesses with affine subscripts, in brackets or
+    parentheses, joined by blanks, ``+=``, ``=``, ``*`` or commas. ``constants`` are values for names in subscripts that
+    are not loops, such as a stride.
     """
     if "->" in text or (text.strip() and not set("[]()") & set(text)):
         return from_einsum(text)
@@ -92,12 +80,8 @@ def from_einsum(text: str, bounds: Mapping[str, int] | None = None) -> LoopNest:
 
     Loops with longer names are written with spaces: ``batch in, in out -> batch out``.
 
-    Raises
-    ------
-    InputError
-        Where the text is no einsum string.
-    AssumptionError
-        Where ``bounds`` lack a loop or name another.
+    Raises `InputError` where the text is no einsum string; `AssumptionError` where ``bounds`` lack a loop or name
+    another.
     """
     head, arrow, tail = text.partition("->")
     if arrow and ("->" in tail or "," in tail):
@@ -131,10 +115,7 @@ def nest_from_data(data: Any) -> LoopNest:
     ``constants``, integers by name; ``output``, the name or names of what is written; ``cache_words``, which is the
     reader's business.
 
-    Raises
-    ------
-    InputError
-        Where the document has another shape.
+    Raises `InputError` where the document has another shape.
     """
     if not isinstance(data, dict):
         raise InputError(Fault("a loop nest is a mapping with 'arrays'", value=data, allowed=", ".join(_KEYS)))

@@ -40,12 +40,7 @@ def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
 
     Of all sides with the same number of tiles the shortest stands for all: it moves as much and needs the least room.
 
-    Raises
-    ------
-    AssumptionError
-        Where no tile fits.
-    InputError
-        Where there are too many schedules to enumerate.
+    Raises `AssumptionError` where no tile fits; `InputError` where there are too many schedules to enumerate.
     """
     choices = [sorted({-(-bound // count) for count in range(1, bound + 1)}) for bound in nest.bounds]
     orders = list(itertools.permutations(range(len(nest.loops))))

@@ -14,9 +14,9 @@ from jouleloop.theory.bound import Bound
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
-from jouleloop.theory.manticore.execute_conv import Variant
 from jouleloop.theory.manticore.formulas import manticore_bounds
 from jouleloop.theory.manticore.layer import WORD_BYTES, check_algorithm, conv_layer, fc_layer, is_convolution
+from jouleloop.theory.manticore.machine import Options, Variant
 from jouleloop.theory.manticore.memory import default_stack
 from jouleloop.theory.manticore.text import draw_text
 from jouleloop.theory.printing import print_bounds
@@ -49,11 +49,8 @@ def build_layer(
 ) -> ConvLayer:
     """Return the layer that the options describe: a convolution with ``--filter``, else fully connected.
 
-    Raises
-    ------
-    InputError
-        If neither or both of ``--filter`` and ``--batch`` are given, or a fully-connected layer gets a stride or
-        padding.
+    Raises `InputError` if neither or both of ``--filter`` and ``--batch`` are given, or a fully-connected layer gets a
+    stride or padding.
     """
     if filter_width is not None and batch is None:
         return conv_layer(input_width, input_depth, output_depth, filter_width, stride, padding)
@@ -109,16 +106,8 @@ def print_manticore_run(
     check_algorithm(algorithm, layer)
     word_bytes = WORD_BYTES[precision]
     size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
-    checked = run_checked(
-        layer,
-        algorithm,
-        stack=size,
-        word_bytes=word_bytes,
-        variant=variant,
-        fetch_ahead=fetch_ahead,
-        seed=seed,
-        record=svg is not None or (draw and not as_json),
-    )
+    options = Options(variant=variant, fetch_ahead=fetch_ahead, record=svg is not None or (draw and not as_json))
+    checked = run_checked(layer, algorithm, size, word_bytes=word_bytes, options=options, seed=seed)
     run = checked.run
     if svg is not None:
         # matplotlib is slow to import

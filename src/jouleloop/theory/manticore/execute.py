@@ -6,10 +6,10 @@ import numpy as np
 
 from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.execute_conv import Variant, direct_conv, run_conv
+from jouleloop.theory.manticore.execute_conv import direct_conv, run_conv
 from jouleloop.theory.manticore.execute_fc import direct_fc, run_fc
-from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, is_convolution
-from jouleloop.theory.manticore.machine import ManticoreRun, Volume
+from jouleloop.theory.manticore.layer import check_algorithm, check_stack, is_convolution
+from jouleloop.theory.manticore.machine import AS_LISTED, ManticoreRun, Options, Volume
 
 MAX_MACS = 4_000_000_000
 """Larger layers are refused: an execution really computes them."""
@@ -39,54 +39,27 @@ def random_volumes(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume]:
 
 
 def run_checked(
-    layer: ConvLayer,
-    algorithm: int,
-    *,
-    stack: int | None = None,
-    word_bytes: int = 4,
-    machine: Machine = MANTICORE,
-    fetch_ahead: bool = True,
-    variant: Variant = "blocked",
-    seed: int = 0,
-    record: bool = False,
+    layer: ConvLayer, algorithm: int, stack: int, *, word_bytes: int = 4, options: Options = AS_LISTED, seed: int = 0
 ) -> CheckedRun:
-    """Execute an algorithm on random data and compare the result with the direct computation.
+    """Execute an algorithm on random data, drawn by ``seed``, and compare the result with the direct computation.
 
-    Parameters are those of `run_conv` and `run_fc`; ``stack`` of None means 1 (Algorithms 1-3) or D_O (4-5), and
-    ``seed`` draws the data.
-
-    Raises
-    ------
-    InputError
-        If the layer has more MACs than `MAX_MACS`.
-    AssumptionError
-        As `run_conv` and `run_fc`.
+    Raises `InputError` if the layer has more MACs than `MAX_MACS`; `AssumptionError` if the stack is outside 1…D_O, or
+    the schedule deadlocks.
     """
     check_algorithm(algorithm, layer)
-    if algorithm != 3 and variant != "blocked":
-        raise AssumptionError(Fault("only Algorithm 3 has variants", field="variant", value=variant, allowed="blocked"))
+    if algorithm != 3 and options.variant != "blocked":
+        text = "only Algorithm 3 has variants"
+        raise AssumptionError(Fault(text, field="variant", value=options.variant, allowed="blocked"))
     if layer.macs > MAX_MACS:
         raise InputError(Fault("too many MACs to execute", "layer", value=layer.macs, allowed=f"at most {MAX_MACS}"))
+    check_stack(stack, algorithm, layer)
     inputs, filters = random_volumes(layer, seed)
     if is_convolution(layer):
-        run = run_conv(
-            layer,
-            algorithm,
-            inputs,
-            filters,
-            stack=1 if stack is None else stack,
-            machine=machine,
-            fetch_ahead=fetch_ahead,
-            variant=variant,
-            record=record,
-        )
+        run = run_conv(layer, algorithm, inputs, filters, stack=stack, options=options)
         expected = direct_conv(layer, inputs, filters)
     else:
-        run = run_fc(
-            layer, algorithm, inputs, filters, stack=stack, machine=machine, fetch_ahead=fetch_ahead, record=record
-        )
+        run = run_fc(layer, inputs, filters, stack, options)
         expected = direct_fc(layer, inputs, filters)
     peak_bytes = run.counts.peak_local_words * word_bytes
-    return CheckedRun(
-        run, bool(np.array_equal(run.outputs, expected)), peak_bytes, peak_bytes <= machine.local_memory_bytes
-    )
+    right = bool(np.array_equal(run.outputs, expected))
+    return CheckedRun(run, right, peak_bytes, peak_bytes <= options.machine.local_memory_bytes)

@@ -1,75 +1,38 @@
 """Algorithms 1-3 of paper 003: a convolutional layer computed by clusters that share out the output depth slices."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from jouleloop.errors import AssumptionError, Fault
+from jouleloop.theory.convolution.execute_blocking import direct_convolution
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, check_stack
-from jouleloop.theory.manticore.machine import Chip, LocalMemory, ManticoreRun, Process, Volume, Wait
-
-Variant = Literal["blocked", "printed", "successor"]
-VARIANTS: tuple[Variant, ...] = ("blocked", "printed", "successor")
+from jouleloop.theory.manticore.machine import (
+    AS_LISTED,
+    Chip,
+    LocalMemory,
+    ManticoreRun,
+    Options,
+    Process,
+    Volume,
+    Wait,
+)
 
 
 def run_conv(
-    layer: ConvLayer,
-    algorithm: int,
-    inputs: Volume,
-    filters: Volume,
-    *,
-    stack: int = 1,
-    machine: Machine = MANTICORE,
-    fetch_ahead: bool = True,
-    variant: Variant = "blocked",
-    lend_slices: int = 1,
-    seed: int | None = None,
-    record: bool = False,
+    layer: ConvLayer, algorithm: int, inputs: Volume, filters: Volume, *, stack: int = 1, options: Options = AS_LISTED
 ) -> ManticoreRun:
-    """Execute Algorithm 1, 2 or 3 and count what it moves.
+    """Execute Algorithm 1, 2 or 3 with stacks of Δ_O output slices (1 in Algorithm 1) and count what it moves.
 
-    Parameters
-    ----------
-    inputs, filters
-        Shapes (D_I, W_I, W_I) and (D_O, D_I, F, F).
-    stack
-        Δ_O; 1 in Algorithm 1.
-    fetch_ahead
-        Whether the next slice and filter are loaded before the current one is used up, as the listings have it.
-    variant
-        Of Algorithm 3. ``printed``: slices in the order CID, CID + 1, …, wrapping at D_I, received from cluster CID - 1
-        as in the listing. ``successor``: the same received from CID + 1. ``blocked``: the ring turns within one block
-        of slices after another and receives from CID + 1, which is what equations (9) and (10) count.
-    lend_slices
-        How many input slices Algorithm 3 keeps for its neighbour; the paper plans one buffer (2.3.2).
-    seed
-        Shuffles which cluster goes first; the counts must not depend on it.
-    record
-        Whether to keep every event.
+    Inputs have the shape (D_I, W_I, W_I), filters (D_O, D_I, F, F), outputs (D_O, W_O, W_O).
 
-    Returns
-    -------
-    ManticoreRun
-        ``outputs`` of shape (D_O, W_O, W_O).
-
-    Raises
-    ------
-    AssumptionError
-        If the stack is outside 1…D_O, or the schedule deadlocks (the printed variant of Algorithm 3 does).
+    Raises `AssumptionError` if the schedule deadlocks (the printed variant of Algorithm 3 does).
     """
-    check_algorithm(algorithm, layer)
-    check_stack(stack, algorithm, layer)
-    if variant not in VARIANTS:
-        raise AssumptionError(Fault("no such variant", field="variant", value=variant, allowed=", ".join(VARIANTS)))
-    chip = Chip(machine, record)
-    width = layer.out_width
-    outputs = np.zeros((layer.out_channels, width, width), dtype=np.result_type(inputs, filters))
-    schedule = _Convolution(chip, layer, algorithm, inputs, filters, outputs, stack, fetch_ahead, variant, lend_slices)
-    chip.run({cluster: schedule.cluster(cluster) for cluster in range(min(machine.clusters, schedule.tasks))}, seed)
-    return chip.finish(algorithm, stack, outputs)
+    chip = Chip(options)
+    schedule = _Convolution(chip, layer, algorithm, inputs, filters, stack)
+    chip.run({cluster: schedule.cluster(cluster) for cluster in range(min(chip.machine.clusters, schedule.tasks))})
+    return chip.finish(schedule.outputs)
 
 
 @dataclass(frozen=True)
@@ -80,31 +43,26 @@ class _Step:
     source: int | None
 
 
+@dataclass
 class _Convolution:
     """The state that all clusters of one execution share, and the process that each of them runs."""
 
-    def __init__(
-        self,
-        chip: Chip,
-        layer: ConvLayer,
-        algorithm: int,
-        inputs: Volume,
-        filters: Volume,
-        outputs: Volume,
-        stack: int,
-        fetch_ahead: bool,
-        variant: Variant,
-        lend_slices: int,
-    ) -> None:
-        self.chip, self.layer, self.algorithm = chip, layer, algorithm
-        self.inputs, self.filters, self.outputs = inputs, filters, outputs
-        self.stack, self.fetch_ahead, self.variant = stack, fetch_ahead, variant
-        self.lend_slices = lend_slices
-        self.tasks = -(-layer.out_channels // stack)
+    chip: Chip
+    layer: ConvLayer
+    algorithm: int
+    inputs: Volume
+    filters: Volume
+    stack: int
+    fetched: set[tuple[int, str]] = field(default_factory=set)
+    """Epoch counters of section 2.3.3: (lender, slice) that the borrower has fetched."""
+    sources: dict[int, dict[int, int | None]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        layer, width = self.layer, self.layer.out_width
+        self.outputs = np.zeros((layer.out_channels, width, width), dtype=np.result_type(self.inputs, self.filters))
+        self.tasks = -(-layer.out_channels // self.stack)
         self.padding_macs = padding_macs(layer)
-        # Epoch counters of section 2.3.3: (lender, slice) that the borrower has fetched.
-        self.fetched: set[tuple[int, str]] = set()
-        self.sources: dict[int, dict[int, int | None]] = {}
+        self.fetch_ahead, self.variant = self.chip.options.fetch_ahead, self.chip.options.variant
 
     def cluster(self, cluster: int) -> Process:
         """Run every task of one cluster; tasks are dealt in the order of cluster IDs."""
@@ -167,7 +125,7 @@ class _Convolution:
         """``DmaLoad`` an input slice: from main memory at once, from a neighbour as soon as there is room for it."""
         name, memory = self.slice_name(task, step.depth), self.chip.memories[cluster]
         # Beside the current and the next slice only so many may still be lent: the buffer of section 2.3.2.
-        while len(lent) > self.lend_slices:
+        while len(lent) > self.chip.options.lend_slices:
             yield Wait(f"the borrower of {lent[0]}", lambda: (cluster, lent[0]) in self.fetched)
             self.take_back(cluster, lent)
         if step.source is None:
@@ -214,15 +172,9 @@ class _Convolution:
             yield from self.blocked_steps(base, place, self.active_in_quadrant(task))
             return
         if place >= depths:
-            raise AssumptionError(
-                Fault(
-                    "Algorithm 3 as printed needs an input slice for every cluster of an L2 quadrant to start with, "
-                    f"D_I > {place}",
-                    field="input_depth",
-                    value=depths,
-                    allowed=f"at least {place + 1}",
-                )
-            )
+            text = "Algorithm 3 as printed needs an input slice for every cluster of an L2 quadrant to start with"
+            fault = Fault(f"{text}, D_I > {place}", field="input_depth", value=depths, allowed=f"at least {place + 1}")
+            raise AssumptionError(fault)
         source = base + (place + (1 if self.variant == "successor" else -1)) % size
         for index in range(depths):
             depth = (place + index) % depths
@@ -270,14 +222,7 @@ def padding_macs(layer: ConvLayer) -> int:
 
 
 def direct_conv(layer: ConvLayer, inputs: Volume, filters: Volume) -> Volume:
-    """Compute the layer directly, tap by tap: the witness of the executed algorithms, shape (D_O, W_O, W_O)."""
-    width, stride = layer.out_width, layer.stride
-    outputs = np.zeros((layer.out_channels, width, width), dtype=np.result_type(inputs, filters))
-    padded = np.zeros((layer.in_channels, *(2 * [layer.in_width + 2 * layer.padding])), dtype=inputs.dtype)
-    inner = slice(layer.padding, layer.padding + layer.in_width)
-    padded[:, inner, inner] = inputs
-    for row in range(layer.filter_width):
-        for column in range(layer.filter_width):
-            reached = padded[:, row : row + stride * width : stride, column : column + stride * width : stride]
-            outputs += np.tensordot(filters[:, :, row, column], reached[:, :width, :width], axes=(1, 0))
+    """Compute the layer directly: the witness of the executed algorithms, shape (D_O, W_O, W_O)."""
+    padded = np.pad(inputs, ((0, 0), *2 * [(layer.padding, layer.padding)]))
+    outputs: Volume = direct_convolution(layer, padded[np.newaxis], filters.swapaxes(0, 1))[0]
     return outputs

@@ -5,89 +5,42 @@ from collections.abc import Iterator
 import numpy as np
 
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, check_stack
-from jouleloop.theory.manticore.machine import Chip, ManticoreRun, Process, Volume, Wait
+from jouleloop.theory.manticore.layer import Machine
+from jouleloop.theory.manticore.machine import AS_LISTED, Chip, ManticoreRun, Options, Process, Volume, Wait
 
 
-def run_fc(
-    layer: ConvLayer,
-    algorithm: int,
-    inputs: Volume,
-    filters: Volume,
-    *,
-    stack: int | None = None,
-    machine: Machine = MANTICORE,
-    fetch_ahead: bool = True,
-    seed: int | None = None,
-    record: bool = False,
-) -> ManticoreRun:
-    """Execute Algorithm 4 or 5 and count what it moves.
+def run_fc(layer: ConvLayer, inputs: Volume, filters: Volume, stack: int, options: Options = AS_LISTED) -> ManticoreRun:
+    """Execute Algorithm 5 with stacks of Δ_O outputs, or 4 with all of D_O in one, and count what it moves.
 
-    Parameters
-    ----------
-    inputs, filters
-        Shapes (B, D_I, W_I, W_I) and (D_O, D_I, W_I, W_I).
-    stack
-        Δ_O; all of D_O in Algorithm 4, and where it is not given.
-    fetch_ahead
-        Whether the next filter is loaded before the current one is used up, as the listings have it.
-    seed
-        Shuffles which cluster goes first; the counts must not depend on it.
-    record
-        Whether to keep every event.
-
-    Returns
-    -------
-    ManticoreRun
-        ``outputs`` of shape (D_O, B).
-
-    Raises
-    ------
-    AssumptionError
-        If the stack is outside 1…D_O.
+    Inputs have the shape (B, D_I, W_I, W_I), filters (D_O, D_I, W_I, W_I), outputs (D_O, B).
     """
-    size = layer.out_channels if stack is None else stack
-    check_algorithm(algorithm, layer)
-    check_stack(size, algorithm, layer)
-    chip = Chip(machine, record)
+    chip = Chip(options)
     outputs = np.zeros((layer.out_channels, layer.batch), dtype=np.result_type(inputs, filters))
-    for begin in range(0, layer.out_channels, size):
-        end = min(begin + size, layer.out_channels)
+    for begin in range(0, layer.out_channels, stack):
+        end = min(begin + stack, layer.out_channels)
         name = f"O[{begin}:{end}]"
         for memory in chip.memories:
             memory.put(name, np.zeros_like(outputs[begin:end]))
-        chip.run(
-            {
-                cluster: _cluster(chip, layer, cluster, (begin, end), inputs, filters, fetch_ahead)
-                for cluster in range(min(machine.clusters, layer.in_channels))
-            },
-            seed,
-        )
+        busy = range(min(chip.machine.clusters, layer.in_channels))
+        chip.run({cluster: _cluster(chip, layer, cluster, (begin, end), inputs, filters) for cluster in busy})
         reduce_to_first(chip, name)
         chip.store(0, name, outputs[begin:end])
-    return chip.finish(algorithm, size, outputs)
+    return chip.finish(outputs)
 
 
 def _cluster(
-    chip: Chip, layer: ConvLayer, cluster: int, bounds: tuple[int, int], inputs: Volume, filters: Volume, ahead: bool
+    chip: Chip, layer: ConvLayer, cluster: int, bounds: tuple[int, int], inputs: Volume, filters: Volume
 ) -> Process:
     """Run every task of one cluster on one stack: the input depth slices CID, CID + K, CID + 2K and so on."""
     for depth in range(cluster, layer.in_channels, chip.machine.clusters):
         chip.start_task(cluster)
-        yield from _task(chip, cluster, depth, bounds, inputs, filters, ahead)
+        yield from _task(chip, cluster, depth, bounds, inputs, filters)
 
 
-def _task(
-    chip: Chip,
-    cluster: int,
-    depth: int,
-    bounds: tuple[int, int],
-    inputs: Volume,
-    filters: Volume,
-    ahead: bool,
-) -> Process:
+def _task(chip: Chip, cluster: int, depth: int, bounds: tuple[int, int], inputs: Volume, filters: Volume) -> Process:
     """Multiply one input depth slice of the whole batch with the filters of one stack (the parallel loop's body)."""
     memory, (begin, end) = chip.memories[cluster], bounds
+    ahead = chip.options.fetch_ahead
     slice_name = f"I[{depth}]"
     private = memory[f"O[{begin}:{end}]"]
 

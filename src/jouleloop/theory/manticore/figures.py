@@ -13,7 +13,7 @@ from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute import run_checked
 from jouleloop.theory.manticore.formulas import compute_to_communication, printed_ccr
 from jouleloop.theory.manticore.layer import Machine, conv_layer, fc_layer
-from jouleloop.theory.manticore.machine import Event
+from jouleloop.theory.manticore.machine import Event, Options
 from jouleloop.theory.manticore.memory import stack_limit
 from jouleloop.theory.manticore.printed import TYPICAL_CONV, typical_fc
 from jouleloop.theory.manticore.text import event_label, schedule_cells
@@ -32,10 +32,7 @@ MAX_DRAWN_EVENTS = 20_000
 def draw_schedule(events: Sequence[Event], title: str) -> Figure:
     """Draw the schedule: clusters down, rounds across, coloured by where the words come from.
 
-    Raises
-    ------
-    InputError
-        If there are too many events to draw.
+    Raises `InputError` if there are too many events to draw.
     """
     cells = schedule_cells(events)
     if len(cells) > MAX_DRAWN_EVENTS:
@@ -101,7 +98,7 @@ def _stack_limits(axes: Axes, layer: ConvLayer, algorithm: int, colour: str) -> 
 
 def draw_ring() -> Figure:
     """Draw an executed schedule of Algorithm 3: the ring of one L2 quadrant."""
-    run = run_checked(conv_layer(8, 36, 20, 3, 1, 1), 3, stack=1, record=True).run
+    run = run_checked(conv_layer(8, 36, 20, 3, 1, 1), 3, 1, options=Options(record=True)).run
     return draw_schedule(
         run.events, "Algorithm 3: 16 clusters of one L2 quadrant pass on 36 input slices, 4 begin anew"
     )
@@ -109,5 +106,6 @@ def draw_ring() -> Figure:
 
 def draw_tree() -> Figure:
     """Draw an executed schedule of Algorithm 5: stacks reduced along the tree of networks."""
-    run = run_checked(fc_layer(3, 8, 12, 4), 5, stack=6, machine=Machine(2, 2, 2, 1), record=True).run
+    options = Options(Machine(2, 2, 2, 1), record=True)
+    run = run_checked(fc_layer(3, 8, 12, 4), 5, 6, options=options).run
     return draw_schedule(run.events, "Algorithm 5 on 8 clusters: two stacks, each reduced along the tree")

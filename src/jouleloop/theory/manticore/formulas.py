@@ -5,14 +5,7 @@ from fractions import Fraction
 
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.layer import (
-    MANTICORE,
-    Machine,
-    check_algorithm,
-    check_stack,
-    check_word_bytes,
-    is_convolution,
-)
+from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, check_stack, is_convolution
 from jouleloop.theory.manticore.memory import (
     default_stack,
     minimum_local_words,
@@ -23,23 +16,16 @@ from jouleloop.theory.manticore.memory import (
 
 @dataclass(frozen=True)
 class Traffic:
-    """Words that all clusters together move, and the multiply-accumulates (MACs) they do.
-
-    Attributes
-    ----------
-    input_words_loaded, filter_words_loaded, output_words_stored
-        Between main memory and the clusters.
-    words_exchanged
-        From cluster to cluster.
-    macs
-        Multiply-accumulates; products with a padding zero count, as they do in ``Conv()``.
-    """
+    """Words that all clusters together move, and the multiply-accumulates (MACs) they do."""
 
     input_words_loaded: int
     filter_words_loaded: int
     output_words_stored: int
+    """Between main memory and the clusters."""
     words_exchanged: int
+    """From cluster to cluster."""
     macs: int
+    """Multiply-accumulates; products with a padding zero count, as they do in ``Conv()``."""
 
     @property
     def words_loaded(self) -> int:
@@ -110,7 +96,6 @@ def compute_to_communication(layer: ConvLayer, algorithm: int, stack: int, machi
 
 def flop_per_byte(ccr: Fraction, word_bytes: int) -> Fraction:
     """Return a CCR in floating-point operations per byte; a MAC is two (003 section 1.2.2)."""
-    check_word_bytes(word_bytes)
     return 2 * ccr / word_bytes
 
 
@@ -183,31 +168,20 @@ def manticore_bounds(
     *,
     stack: int | None = None,
     word_bytes: int = 4,
-    machine: Machine = MANTICORE,
 ) -> tuple[Bound, ...]:
     """Return everything that paper 003 states about one algorithm on one layer, as bounds with their assumptions.
 
-    Parameters
-    ----------
-    layer
-        A convolution for Algorithms 1-3, a fully-connected layer for 4-5.
-    stack
-        Δ_O; the largest that fits where it is not given.
-    word_bytes
-        4 for single, 8 for double precision.
+    The layer is a convolution for Algorithms 1-3, fully connected for 4-5; Δ_O is the largest that fits where no
+    ``stack`` is given; a word has 4 bytes in single, 8 in double precision.
 
-    Raises
-    ------
-    InputError, AssumptionError
-        If the algorithm does not compute that kind of layer, or the stack is outside 1…D_O or does not fit at all.
+    Raises `InputError` or `AssumptionError` if the algorithm does not compute that kind of layer, or the stack is
+    outside 1…D_O or does not fit at all.
     """
-    check_algorithm(algorithm, layer)
-    check_word_bytes(word_bytes)
-    limit = stack_limit(layer, algorithm, word_bytes, machine)
-    size = default_stack(layer, algorithm, word_bytes, machine) if stack is None else stack
-    moved = traffic(layer, algorithm, size, machine)
-    ccr = compute_to_communication(layer, algorithm, size, machine)
-    as_printed = printed_ccr(layer, algorithm, size, machine)
+    limit = stack_limit(layer, algorithm, word_bytes)
+    size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
+    moved = traffic(layer, algorithm, size)
+    ccr = compute_to_communication(layer, algorithm, size)
+    as_printed = printed_ccr(layer, algorithm, size)
     compute, memory, limits, loads, exchange, ratio = (_place(text) for text in _SOURCES[algorithm])
     fits = (Assumption("Δ_O is within the stack limit of the local memory", size <= limit.slices_that_fit),)
     buffered = (Assumption("a DMA buffer holds the slices resident in it", limit.buffers_hold_the_slices),)
@@ -217,7 +191,7 @@ def manticore_bounds(
         same = (Assumption("W_O = W_I", layer.out_width == layer.in_width),)
     if algorithm == 3:
         count = tasks(layer, size)
-        full = (Assumption("16 divides ⌈D_O/Δ_O⌉ (full L2 quadrants)", count % machine.clusters_per_l2 == 0),)
+        full = (Assumption("16 divides ⌈D_O/Δ_O⌉ (full L2 quadrants)", count % MANTICORE.clusters_per_l2 == 0),)
     name = f"algorithm_{algorithm}"
     found = [
         Bound(f"{name}_stack", f"003 Algorithm {algorithm}", size, "slices", fits),
@@ -231,11 +205,11 @@ def manticore_bounds(
         Bound(f"{name}_inputs_loaded", loads, moved.input_words_loaded, "words", fits),
         Bound(f"{name}_filters_loaded", loads, moved.filter_words_loaded, "words", fits),
         Bound(f"{name}_loaded", loads, moved.words_loaded, "words", fits),
-        Bound(f"{name}_loaded_printed", loads, printed_loads(layer, algorithm, size, machine), "words", fits + full),
+        Bound(f"{name}_loaded_printed", loads, printed_loads(layer, algorithm, size), "words", fits + full),
         Bound(f"{name}_stored", loads if algorithm in (1, 4) else _place("2.2.3" if algorithm < 4 else "3.2.3"),
               moved.output_words_stored, "words", fits),
         Bound(f"{name}_exchanged", exchange, moved.words_exchanged, "words", fits),
-        Bound(f"{name}_exchanged_printed", exchange, printed_exchange(layer, algorithm, size, machine), "words",
+        Bound(f"{name}_exchanged_printed", exchange, printed_exchange(layer, algorithm, size), "words",
               fits + full),
         Bound(f"{name}_ccr", ratio, ccr, "MAC/word", fits),
         Bound(f"{name}_ccr_per_byte", ratio, flop_per_byte(ccr, word_bytes), "flop/B", fits),

@@ -1,7 +1,7 @@
 """The Manticore chiplet, and the layers of paper 003 by its hyperparameters."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 from jouleloop.errors import AssumptionError, Fault, InputError, raise_all
 from jouleloop.theory.layers import ConvLayer
@@ -9,43 +9,28 @@ from jouleloop.theory.layers import ConvLayer
 WORD_BYTES = {"single": 4, "double": 8}
 
 
-def _positive(items: Iterable[tuple[str, object]], source: str) -> list[Fault]:
+def _positive(sizes: Mapping[str, int]) -> list[Fault]:
     return [
-        Fault("must be a positive whole number", source, name, value, "1, 2, 3, …")
-        for name, value in items
-        if not is_int(value) or value < 1  # type: ignore[operator]
+        Fault("must be a positive whole number", "layer", name, value, "1, 2, 3, …")
+        for name, value in sizes.items()
+        if value < 1
     ]
-
-
-def is_int(value: object) -> bool:
-    """Whether ``value`` is a whole number and no truth value."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
 class Machine:
-    """One Manticore chiplet: a tree of clusters, each with its local memory and a DMA engine (003 section 1).
-
-    Attributes
-    ----------
-    clusters_per_l1, l1_per_l2, l2_per_l3, l3_per_chiplet
-        Fan-outs of the tree: clusters in an L1 quadrant and so on upwards.
-    local_memory_bytes
-        Scratchpad of one cluster.
-    round_trip_cycles, dma_width_bytes
-        Latency to main memory and back, and the width of the DMA network; their product is in flight at a time.
-    """
+    """One Manticore chiplet: a tree of clusters, each with its local memory and a DMA engine (003 section 1)."""
 
     clusters_per_l1: int = 4
     l1_per_l2: int = 4
     l2_per_l3: int = 4
     l3_per_chiplet: int = 2
+    """Fan-outs of the tree: clusters in an L1 quadrant and so on upwards."""
     local_memory_bytes: int = 128 * 1024
+    """Scratchpad of one cluster."""
     round_trip_cycles: int = 256
     dma_width_bytes: int = 64
-
-    def __post_init__(self) -> None:
-        raise_all(_positive(((f.name, getattr(self, f.name)) for f in fields(self)), "machine"))
+    """Latency to main memory and back, and the width of the DMA network; their product is in flight at a time."""
 
     @property
     def clusters(self) -> int:
@@ -88,40 +73,23 @@ def conv_layer(
 
     Padding is zeros on each side of each spatial axis and is never stored or moved.
 
-    Raises
-    ------
-    InputError
-        If a size is not positive.
-    AssumptionError
-        If the filter is wider than the padded input or W_O = (W_I + 2P - F)/S + 1 is not whole.
+    Raises `InputError` if a size is not positive; `AssumptionError` if the filter is wider than the padded input or W_O
+    = (W_I + 2P - F)/S + 1 is not whole.
     """
     sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth,
              "filter_width": filter_width, "stride": stride}  # fmt: skip
-    faults = _positive(sizes.items(), "layer")
-    if not is_int(padding) or padding < 0:
+    faults = _positive(sizes)
+    if padding < 0:
         faults.append(Fault("P must be a whole number", "layer", "padding", padding, "0, 1, 2, …"))
     raise_all(faults)
-    reach = input_width + 2 * padding - filter_width
+    widest = input_width + 2 * padding
+    reach = widest - filter_width
     if reach < 0:
-        raise AssumptionError(
-            Fault(
-                "the filter must not be wider than the padded input, F <= W_I + 2P",
-                "layer",
-                "filter_width",
-                filter_width,
-                f"at most {input_width + 2 * padding}",
-            )
-        )
+        text = "the filter must not be wider than the padded input, F <= W_I + 2P"
+        raise AssumptionError(Fault(text, "layer", "filter_width", filter_width, f"at most {widest}"))
     if reach % stride:
-        raise AssumptionError(
-            Fault(
-                "the output width W_O = (W_I + 2P - F)/S + 1 must be whole",
-                "layer",
-                "stride",
-                stride,
-                f"a divisor of W_I + 2P - F = {reach}",
-            )
-        )
+        text = "the output width W_O = (W_I + 2P - F)/S + 1 must be whole"
+        raise AssumptionError(Fault(text, "layer", "stride", stride, f"a divisor of W_I + 2P - F = {reach}"))
     width = reach // stride + 1
     return ConvLayer(
         1, input_depth, output_depth, width, width, filter_width, filter_width, stride, stride, input_width, input_width
@@ -131,7 +99,7 @@ def conv_layer(
 def fc_layer(input_width: int, input_depth: int, output_depth: int, batch: int = 1) -> FullyConnected:
     """Return a fully-connected layer by W_I, D_I, D_O and B; raise `InputError` where one is not positive."""
     sizes = {"input_width": input_width, "input_depth": input_depth, "output_depth": output_depth, "batch": batch}
-    raise_all(_positive(sizes.items(), "layer"))
+    raise_all(_positive(sizes))
     return FullyConnected(batch, input_depth, output_depth, 1, 1, input_width, input_width)
 
 
@@ -162,39 +130,16 @@ def check_algorithm(algorithm: int, layer: ConvLayer) -> None:
     allowed = (1, 2, 3) if is_convolution(layer) else (4, 5)
     if algorithm not in allowed:
         kind = "convolution" if is_convolution(layer) else "fully-connected layer"
-        raise InputError(
-            Fault(
-                f"no such algorithm of paper 003 for a {kind}",
-                field="algorithm",
-                value=algorithm,
-                allowed=", ".join(map(str, allowed)),
-            )
-        )
+        text = f"no such algorithm of paper 003 for a {kind}"
+        raise InputError(Fault(text, field="algorithm", value=algorithm, allowed=", ".join(map(str, allowed))))
 
 
 def check_stack(stack: int, algorithm: int, layer: ConvLayer) -> None:
     """Raise `AssumptionError` unless 1 <= Δ_O <= D_O, and Δ_O is what the algorithm fixes where it has no stacks."""
     fixed = {1: 1, 4: layer.out_channels}.get(algorithm)
     if fixed is not None and stack != fixed:
-        raise AssumptionError(
-            Fault(
-                f"Algorithm {algorithm} has no stacks of output depth slices",
-                field="stack",
-                value=stack,
-                allowed=f"Δ_O = {fixed}",
-            )
-        )
-    if not is_int(stack) or not 1 <= stack <= layer.out_channels:
-        raise AssumptionError(
-            Fault(
-                "a stack holds between one and all output depth slices, 1 <= Δ_O <= D_O",
-                field="stack",
-                value=stack,
-                allowed=f"1 to {layer.out_channels}",
-            )
-        )
-
-
-def check_word_bytes(word_bytes: int) -> None:
-    """Raise `InputError` unless a word has a positive whole number of bytes."""
-    raise_all(_positive([("word_bytes", word_bytes)], "precision"))
+        text = f"Algorithm {algorithm} has no stacks of output depth slices"
+        raise AssumptionError(Fault(text, field="stack", value=stack, allowed=f"Δ_O = {fixed}"))
+    if not 1 <= stack <= layer.out_channels:
+        text = "a stack holds between one and all output depth slices, 1 <= Δ_O <= D_O"
+        raise AssumptionError(Fault(text, field="stack", value=stack, allowed=f"1 to {layer.out_channels}"))

@@ -3,13 +3,13 @@
 import random
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault
-from jouleloop.theory.manticore.layer import Machine
+from jouleloop.theory.manticore.layer import MANTICORE, Machine
 
 Volume = NDArray[Any]
 
@@ -27,59 +27,41 @@ Process = Generator[Wait, None, None]
 
 @dataclass(frozen=True)
 class Event:
-    """One action of one cluster.
-
-    Attributes
-    ----------
-    round
-        Logical time: in one round every cluster runs up to its next wait.
-    cluster, action
-        Who; and what: ``load``, ``receive``, ``compute``, ``store`` or ``reduce``.
-    operand
-        Which slice or stack, such as ``I[3]``.
-    words
-        Words moved, or MACs done by ``compute``.
-    source
-        The cluster the words come from; None for main memory.
-    """
+    """One action of one cluster."""
 
     round: int
+    """Logical time: in one round every cluster runs up to its next wait."""
     cluster: int
     action: str
+    """Who; and what: ``load``, ``receive``, ``compute``, ``store`` or ``reduce``."""
     operand: str
+    """Which slice or stack, such as ``I[3]``."""
     words: int
+    """Words moved, or MACs done by ``compute``."""
     source: int | None = None
+    """The cluster the words come from; None for main memory."""
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What one execution counted.
-
-    Attributes
-    ----------
-    input_words_loaded, filter_words_loaded, output_words_stored
-        Between main memory and the clusters.
-    words_exchanged, words_by_network
-        From cluster to cluster, in all and over each network of the tree.
-    macs, padding_macs
-        Multiply-accumulates in all, and those of them whose input is a padding zero.
-    peak_local_words
-        The most that any one cluster held at a time.
-    tasks, busy_clusters, rounds
-        Parallel tasks run, clusters that ran any, and logical time taken.
-    """
+    """What one execution counted."""
 
     input_words_loaded: int
     filter_words_loaded: int
     output_words_stored: int
+    """Between main memory and the clusters."""
     words_exchanged: int
     words_by_network: Mapping[str, int]
+    """From cluster to cluster, in all and over each network of the tree."""
     macs: int
     padding_macs: int
+    """Multiply-accumulates in all, and those of them whose input is a padding zero."""
     peak_local_words: int
+    """The most that any one cluster held at a time."""
     tasks: int
     busy_clusters: int
     rounds: int
+    """Parallel tasks run, clusters that ran any, and logical time taken."""
 
     @property
     def words_loaded(self) -> int:
@@ -91,11 +73,34 @@ class Counts:
 class ManticoreRun:
     """The result of an execution: the computed volume, what was counted, and the events if they were recorded."""
 
-    algorithm: int
-    stack: int
     outputs: Volume
     counts: Counts
     events: tuple[Event, ...] = ()
+
+
+Variant = Literal["blocked", "printed", "successor"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How an algorithm is run."""
+
+    machine: Machine = MANTICORE
+    fetch_ahead: bool = True
+    """Whether the next slice and filter are loaded before the current one is used up, as the listings have it."""
+    variant: Variant = "blocked"
+    """Of Algorithm 3. ``printed``: slices in the order CID, CID + 1, …, wrapping at D_I, received from cluster CID - 1
+    as in the listing. ``successor``: the same received from CID + 1. ``blocked``: the ring turns within one block of
+    slices after another and receives from CID + 1, which is what equations (9) and (10) count."""
+    lend_slices: int = 1
+    """How many input slices Algorithm 3 keeps for its neighbour; the paper plans one buffer (2.3.2)."""
+    order_seed: int | None = None
+    """Shuffles which cluster goes first in every round; the counts must not depend on it."""
+    record: bool = False
+    """Whether to keep every event."""
+
+
+AS_LISTED = Options()
 
 
 class LocalMemory:
@@ -132,8 +137,7 @@ class LocalMemory:
 class Chip:
     """Clusters, counters and the record of events of one execution."""
 
-    machine: Machine
-    record: bool = False
+    options: Options
     memories: list[LocalMemory] = field(init=False)
     loaded: dict[str, int] = field(default_factory=lambda: {"I": 0, "F": 0})
     stored_words: int = 0
@@ -146,12 +150,13 @@ class Chip:
     events: list[Event] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self.machine = self.options.machine
         self.memories = [LocalMemory() for _ in range(self.machine.clusters)]
         self.exchanged = {name: 0 for name, _ in self.machine.networks}
 
     def note(self, cluster: int, action: str, operand: str, words: int, source: int | None = None) -> None:
         """Record an event where events are wanted."""
-        if self.record:
+        if self.options.record:
             self.events.append(Event(self.round, cluster, action, operand, words, source))
 
     def load(self, cluster: int, name: str, array: Volume) -> None:
@@ -194,15 +199,13 @@ class Chip:
                 return name
         raise IndexError(max(one, other))  # a cluster outside the chiplet
 
-    def run(self, processes: Mapping[int, Process], seed: int | None = None) -> None:
-        """Run one process a cluster until all end; ``seed`` shuffles who goes first in every round.
+    def run(self, processes: Mapping[int, Process]) -> None:
+        """Run one process a cluster until all end.
 
-        Raises
-        ------
-        AssumptionError
-            If no process can go on: the schedule deadlocks. The message names who waits for what.
+        Raises `AssumptionError` if no process can go on: the schedule deadlocks. The message names who waits for what.
         """
         order = list(processes)
+        seed = self.options.order_seed
         shuffler = None if seed is None else random.Random(seed)  # noqa: S311 - a schedule, not a secret
         waits: dict[int, Wait | None] = dict.fromkeys(order)
         while order:
@@ -222,7 +225,7 @@ class Chip:
             if not moved:
                 raise AssumptionError(_stuck(waits, order))
 
-    def finish(self, algorithm: int, stack: int, outputs: Volume) -> ManticoreRun:
+    def finish(self, outputs: Volume) -> ManticoreRun:
         """Return the result of the execution."""
         counts = Counts(
             input_words_loaded=self.loaded["I"],
@@ -237,7 +240,7 @@ class Chip:
             busy_clusters=len(self.busy),
             rounds=self.round,
         )
-        return ManticoreRun(algorithm, stack, outputs, counts, tuple(self.events))
+        return ManticoreRun(outputs, counts, tuple(self.events))
 
 
 def _stuck(waits: Mapping[int, Wait | None], order: Sequence[int]) -> Fault:

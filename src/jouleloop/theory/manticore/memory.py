@@ -4,14 +4,7 @@ from dataclasses import dataclass
 
 from jouleloop.errors import AssumptionError, Fault
 from jouleloop.theory.layers import ConvLayer
-from jouleloop.theory.manticore.layer import (
-    MANTICORE,
-    Machine,
-    check_algorithm,
-    check_stack,
-    check_word_bytes,
-    is_convolution,
-)
+from jouleloop.theory.manticore.layer import MANTICORE, Machine, check_algorithm, is_convolution
 
 
 def minimum_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int:
@@ -20,8 +13,6 @@ def minimum_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int:
     Algorithm 1: W_O² + W_I² + F² (003 section 2.1.2); 2: Δ_O W_O² + W_I² + F² (2.2.2); 3: W_I² more to lend a slice
     (2.3.2); 4: D_O B + W_I² (B + 1) (3.1.2); 5: Δ_O B + W_I² (B + 1) (3.2.2).
     """
-    check_algorithm(algorithm, layer)
-    check_stack(stack, algorithm, layer)
     slice_words = layer.in_width**2
     if is_convolution(layer):
         lent_words = slice_words if algorithm == 3 else 0
@@ -45,32 +36,18 @@ def prefetching_local_words(layer: ConvLayer, algorithm: int, stack: int) -> int
 
 @dataclass(frozen=True)
 class StackLimit:
-    """The largest stack Δ_O of output depth slices that a cluster holds, and how it was derived.
-
-    Attributes
-    ----------
-    slices
-        Largest Δ_O by the paper's accounting: what the reserved buffers leave, divided by one output slice.
-    slices_that_fit
-        The same when a buffer also grows to hold what is resident while fetching ahead; never more than ``slices``.
-    input_buffer_bytes, filter_buffer_bytes, lent_slice_bytes
-        What is reserved: latency x width for each stream, and the slice lent to a neighbour in Algorithm 3.
-    free_bytes
-        Local memory left for the stack.
-    slice_bytes
-        One output depth slice (of the whole batch in a fully-connected layer).
-    buffers_hold_the_slices
-        Whether each DMA buffer is large enough for the slices resident in it; the paper assumes so tacitly.
-    """
+    """The largest stack Δ_O of output depth slices that a cluster holds, and how it was derived."""
 
     slices: int
+    """Largest Δ_O by the paper's accounting: what the reserved buffers leave, divided by one output slice."""
     slices_that_fit: int
-    input_buffer_bytes: int
-    filter_buffer_bytes: int
-    lent_slice_bytes: int
+    """The same when a buffer also grows to hold what is resident while fetching ahead; never more than ``slices``."""
     free_bytes: int
+    """Local memory left for the stack."""
     slice_bytes: int
+    """One output depth slice (of the whole batch in a fully-connected layer)."""
     buffers_hold_the_slices: bool
+    """Whether each DMA buffer is large enough for the slices resident in it; the paper assumes so tacitly."""
 
 
 def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> StackLimit:
@@ -80,13 +57,9 @@ def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Mach
     to lend, and gives the rest to the stack. For Algorithm 1, which holds one output slice, the limit is how many would
     fit; for Algorithm 4 it is the largest D_O.
 
-    Raises
-    ------
-    AssumptionError
-        If the buffers alone exceed the local memory.
+    Raises `AssumptionError` if the buffers alone exceed the local memory.
     """
     check_algorithm(algorithm, layer)
-    check_word_bytes(word_bytes)
     buffer_bytes = machine.dma_buffer_bytes
     slice_words = layer.in_width**2
     if is_convolution(layer):
@@ -100,21 +73,13 @@ def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Mach
     lent_bytes = slice_words * word_bytes if algorithm == 3 else 0
     free_bytes = machine.local_memory_bytes - 2 * buffer_bytes - lent_bytes
     if free_bytes < 0:
-        raise AssumptionError(
-            Fault(
-                "the DMA buffers and the lent slice must fit the local memory of a cluster",
-                field="local_memory_bytes",
-                value=machine.local_memory_bytes,
-                allowed=f"at least {2 * buffer_bytes + lent_bytes}",
-            )
-        )
+        text = "the DMA buffers and the lent slice must fit the local memory of a cluster"
+        least = f"at least {2 * buffer_bytes + lent_bytes}"
+        raise AssumptionError(Fault(text, field="local_memory_bytes", value=machine.local_memory_bytes, allowed=least))
     grown_bytes = max(buffer_bytes, inputs_bytes) + max(buffer_bytes, filters_bytes) + lent_bytes
     return StackLimit(
         slices=free_bytes // output_bytes,
         slices_that_fit=max(0, machine.local_memory_bytes - grown_bytes) // output_bytes,
-        input_buffer_bytes=buffer_bytes,
-        filter_buffer_bytes=buffer_bytes,
-        lent_slice_bytes=lent_bytes,
         free_bytes=free_bytes,
         slice_bytes=output_bytes,
         buffers_hold_the_slices=max(inputs_bytes, filters_bytes) <= buffer_bytes,
@@ -124,21 +89,13 @@ def stack_limit(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Mach
 def default_stack(layer: ConvLayer, algorithm: int, word_bytes: int, machine: Machine = MANTICORE) -> int:
     """Return the stack that an algorithm uses where none is asked for: the largest that fits, at most D_O.
 
-    Raises
-    ------
-    AssumptionError
-        If not even one output depth slice fits beside the buffers.
+    Raises `AssumptionError` if not even one output depth slice fits beside the buffers.
     """
     limit = stack_limit(layer, algorithm, word_bytes, machine)
     if algorithm in (1, 4):
         return 1 if algorithm == 1 else layer.out_channels
     if limit.slices_that_fit < 1:
-        raise AssumptionError(
-            Fault(
-                "one output depth slice must fit the local memory beside the DMA buffers, Δ_O >= 1",
-                field="stack",
-                value=limit.slices_that_fit,
-                allowed=f"an output slice of at most {max(limit.free_bytes, 0)} bytes, not {limit.slice_bytes}",
-            )
-        )
+        text = "one output depth slice must fit the local memory beside the DMA buffers, Δ_O >= 1"
+        allowed = f"an output slice of at most {max(limit.free_bytes, 0)} bytes, not {limit.slice_bytes}"
+        raise AssumptionError(Fault(text, field="stack", value=limit.slices_that_fit, allowed=allowed))
     return min(limit.slices_that_fit, layer.out_channels)

@@ -21,29 +21,20 @@ def typical_fc(output_depth: int) -> FullyConnected:
 
 @dataclass(frozen=True)
 class PrintedNumber:
-    """One number of the paper beside what its own formula and the definitions give.
-
-    Attributes
-    ----------
-    name, source, unit
-        What it is, where it is printed, its unit.
-    printed
-        The decimal as printed, in ``unit``; its last digit is its precision.
-    by_formula
-        What the paper's printed formula gives for the stated parameters.
-    actual
-        What the algorithm really moves or needs, from the definitions (executed schedules agree).
-    note
-        Why they differ, where they do.
-    """
+    """One number of the paper beside what its own formula and the definitions give."""
 
     name: str
     source: str
     unit: str
+    """What it is, where it is printed, its unit."""
     printed: str
+    """The decimal as printed, in ``unit``; its last digit is its precision."""
     by_formula: Fraction
+    """What the paper's printed formula gives for the stated parameters."""
     actual: Fraction
+    """What the algorithm really moves or needs, from the definitions (executed schedules agree)."""
     note: str = ""
+    """Why they differ, where they do."""
 
     @property
     def deviation_of_formula(self) -> float:

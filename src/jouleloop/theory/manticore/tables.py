@@ -45,20 +45,16 @@ def executed_table() -> pd.DataFrame:
     """Execute every case of `EXECUTED_GRID` and return counted beside computed values, one row a quantity."""
     rows = []
     for layer, algorithm, stack in EXECUTED_GRID:
-        checked = run_checked(layer, algorithm, stack=stack)
+        checked = run_checked(layer, algorithm, stack)
         counts, expected = checked.run.counts, traffic(layer, algorithm, stack)
+        peak = prefetching_local_words(layer, algorithm, stack)
         for quantity, unit, counted, computed in (
             ("inputs loaded", "words", counts.input_words_loaded, expected.input_words_loaded),
             ("filters loaded", "words", counts.filter_words_loaded, expected.filter_words_loaded),
             ("outputs stored", "words", counts.output_words_stored, expected.output_words_stored),
             ("exchanged", "words", counts.words_exchanged, expected.words_exchanged),
             ("computed", "MAC", counts.macs, expected.macs),
-            (
-                "local memory at its peak",
-                "words",
-                counts.peak_local_words,
-                prefetching_local_words(layer, algorithm, stack),
-            ),
+            ("local memory at its peak", "words", counts.peak_local_words, peak),
         ):
             rows.append(
                 {

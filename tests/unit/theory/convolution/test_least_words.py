@@ -12,8 +12,9 @@ from jouleloop.tables.network_bound import least_dram_words
 from jouleloop.theory.convolution.layer import OUTPUT
 from jouleloop.theory.convolution.least_table import least_row, small_layers
 from jouleloop.theory.convolution.least_words import least_words, update_table
-from jouleloop.theory.convolution.sliding import best_sliding, execute_sliding
+from jouleloop.theory.convolution.sliding import best_sliding
 from jouleloop.theory.layers import ConvLayer
+from witnesses.sliding_window import execute_sliding
 
 STORED = Path(__file__).parents[4] / "docs" / "data" / "conv_least_words.csv"
 

@@ -30,7 +30,6 @@ from jouleloop.theory.convolution.volumes import (
     im2col_volume,
     lowered,
     matrix_product_layer,
-    matrix_product_words,
     unit_stride,
     winograd_volume,
 )
@@ -91,7 +90,7 @@ def matrix_product_closed_form(rows: int, inner: int, columns: int, precisions: 
 @pytest.mark.parametrize("memory", [2**8, 2**12, 2**14])
 def test_matrix_product_attains_the_closed_form_of_its_source(shape, memory):
     for precisions in (Precisions(), MIXED, RESNET50_PRECISIONS):
-        attained = float(matrix_product_words(*shape, precisions, memory))
+        attained = float(best_blocking(matrix_product_layer(*shape), precisions, memory).words)
         # Above 2mnk/√M + mn by no more than rounding and the room of the streamed row and column.
         assert 0.999 < attained / matrix_product_closed_form(*shape, precisions, memory) < 1.25
 

@@ -22,7 +22,7 @@ from jouleloop.theory.gemmini.tile import (
     loop_sizes,
     resnet50,
     tile_rows,
-    traffic,
+    traffic_words,
 )
 from jouleloop.theory.gemmini.vendor import vendor_tile
 from jouleloop.theory.layers import ConvLayer
@@ -48,7 +48,7 @@ def test_no_tile_at_all_beats_the_optimum(layer: ConvLayer, config: GemminiConfi
     assert tiles
     least = min(estimated_rows(layer, tile, config) for tile in tiles)
     assert optimal_tile(layer, config).value == least
-    words = min(traffic(layer, tile).total_words for tile in tiles)
+    words = min(traffic_words(layer, tile) for tile in tiles)
     assert optimal_tile(layer, config, objective=Objective.TRAFFIC).value == words
     whole = [tile for tile in tiles if (tile.rows, tile.cols) == (layer.out_height, layer.out_width)]
     for objective in Objective:
@@ -56,7 +56,7 @@ def test_no_tile_at_all_beats_the_optimum(layer: ConvLayer, config: GemminiConfi
             expected = min(
                 estimated_rows(layer, tile, config)
                 if objective is Objective.ESTIMATE
-                else Fraction(traffic(layer, tile).total_words)
+                else Fraction(traffic_words(layer, tile))
                 for tile in whole
             )
             assert optimal_tile(layer, config, objective=objective, whole_image=True).value == expected
@@ -118,7 +118,7 @@ def walked_words(layer: ConvLayer, tile: ConvTile) -> int:
 def test_traffic_is_what_a_walk_over_all_tiles_counts(layer: ConvLayer, config: GemminiConfig) -> None:
     tiles = every_tile(layer, config)
     for tile in [*tiles[:: max(1, len(tiles) // 40)], vendor_tile(layer, config), optimal_tile(layer, config).tile]:
-        assert traffic(layer, tile).total_words == walked_words(layer, tile)
+        assert traffic_words(layer, tile) == walked_words(layer, tile)
 
 
 def test_rows_by_hand() -> None:
@@ -173,7 +173,7 @@ def test_the_paper_constraint_on_conv5_costs_nothing_at_the_true_optimum() -> No
 
 def test_input_channels_do_not_change_the_traffic() -> None:
     layer = TINY[0][0]
-    assert len({traffic(layer, ConvTile(2, 2, 3, 4, 2, 1, channels)).total_words for channels in range(1, 6)}) == 1
+    assert len({traffic_words(layer, ConvTile(2, 2, 3, 4, 2, 1, channels)) for channels in range(1, 6)}) == 1
 
 
 def test_mistakes() -> None:

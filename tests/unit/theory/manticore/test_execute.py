@@ -14,6 +14,7 @@ from jouleloop.theory.manticore.execute_conv import padding_macs, run_conv
 from jouleloop.theory.manticore.figures import draw_schedule
 from jouleloop.theory.manticore.formulas import traffic
 from jouleloop.theory.manticore.layer import conv_layer, fc_layer
+from jouleloop.theory.manticore.machine import Options
 from jouleloop.theory.manticore.text import draw_text
 
 
@@ -22,34 +23,34 @@ def test_printed_algorithm_3_deadlocks_however_much_is_kept(input_depth):
     layer = conv_layer(1, input_depth, 16, 1)
     inputs, filters = random_volumes(layer)
     with pytest.raises(AssumptionError, match="deadlock: cluster 0 waits for I\\[1\\] from cluster 15"):
-        run_conv(layer, 3, inputs, filters, variant="printed", lend_slices=input_depth)
+        run_conv(layer, 3, inputs, filters, options=Options(variant="printed", lend_slices=input_depth))
 
 
 def test_receiving_from_the_successor_works_for_sixteen_slices_only_with_one_lent_slice():
     for input_depth, lend_slices, works in ((16, 1, True), (32, 1, False), (32, 15, False), (32, 16, True)):
-        layer = conv_layer(1, input_depth, 16, 1)
+        layer, options = conv_layer(1, input_depth, 16, 1), Options(variant="successor", lend_slices=lend_slices)
         inputs, filters = random_volumes(layer)
         if works:
-            counts = run_conv(layer, 3, inputs, filters, variant="successor", lend_slices=lend_slices).counts
+            counts = run_conv(layer, 3, inputs, filters, options=options).counts
             assert counts.input_words_loaded == traffic(layer, 3, 1).input_words_loaded
             assert counts.words_exchanged == traffic(layer, 3, 1).words_exchanged
         else:
             with pytest.raises(AssumptionError, match="deadlock"):
-                run_conv(layer, 3, inputs, filters, variant="successor", lend_slices=lend_slices)
+                run_conv(layer, 3, inputs, filters, options=options)
 
 
 def test_printed_algorithm_3_needs_a_first_slice_for_every_cluster():
     layer = conv_layer(1, 8, 16, 1)
     inputs, filters = random_volumes(layer)
     with pytest.raises(AssumptionError, match="D_I > 8"):
-        run_conv(layer, 3, inputs, filters, variant="successor")
+        run_conv(layer, 3, inputs, filters, options=Options(variant="successor"))
 
 
 def test_padding_products_are_those_that_reach_outside():
     layer = conv_layer(3, 1, 1, 3, 1, 1)
     # Of 9 windows of 9 taps a corner keeps 4, an edge 6, the centre all 9 inside the 3 x 3 slice.
     assert padding_macs(layer) == 81 - (4 * 4 + 4 * 6 + 9)
-    assert run_checked(layer, 1).run.counts.padding_macs == 32
+    assert run_checked(layer, 1, 1).run.counts.padding_macs == 32
 
 
 def test_floating_point_volumes_are_computed_too():
@@ -63,11 +64,11 @@ def test_floating_point_volumes_are_computed_too():
 
 def test_too_large_a_layer_is_refused():
     with pytest.raises(InputError, match="too many MACs"):
-        run_checked(fc_layer(100, 1000, 1000, 10), 4)
+        run_checked(fc_layer(100, 1000, 1000, 10), 4, 1000)
 
 
 def test_drawings_show_where_slices_come_from(tmp_path):
-    checked = run_checked(conv_layer(4, 6, 4, 1), 3, stack=1, record=True)
+    checked = run_checked(conv_layer(4, 6, 4, 1), 3, 1, options=Options(record=True))
     lines = draw_text(checked.run.events).splitlines()
     assert lines[1].split()[:2] == ["0", "M0"]
     assert "N1" in lines[1].split()

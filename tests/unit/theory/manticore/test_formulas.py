@@ -127,11 +127,9 @@ def test_approximations_are_ordered_and_close_for_the_typical_layer():
         (lambda: conv_layer(0, 1, 1, 1, 0), "positive whole number"),
         (lambda: conv_layer(4, 1, 1, 3, padding=-1), "P must be"),
         (lambda: fc_layer(1, 1, 1, 0), "batch"),
-        (lambda: Machine(clusters_per_l1=0), "clusters_per_l1"),
         (lambda: manticore_bounds(TYPICAL_CONV, 4), "no such algorithm"),
         (lambda: manticore_bounds(TYPICAL_CONV, 2, stack=129), "Δ_O <= D_O"),
         (lambda: manticore_bounds(TYPICAL_CONV, 1, stack=2), "no stacks"),
-        (lambda: manticore_bounds(TYPICAL_CONV, 2, word_bytes=0), "word_bytes"),
         (lambda: stack_limit(TYPICAL_CONV, 2, 4, Machine(local_memory_bytes=1024)), "DMA buffers"),
     ],
 )

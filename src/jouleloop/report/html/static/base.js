@@ -12,19 +12,26 @@ window.JL = (() => {
     for (const [name, value] of Object.entries(attributes || {})) {
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
       else if (value === true) node.setAttribute(name, "");
-      else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value);
+      else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, name === "aria-label" ? said(value) : value);
     }
-    node.append(...children.flat().filter((child) => child !== null && child !== undefined));
+    const shown = children.flat().filter((child) => child !== null && child !== undefined);
+    node.append(...shown.map((child) => (typeof child === "string" ? said(child) : child)));
     return node;
   }
+
+  // Where accesses are counted there are no energies: all that the data name in pJ is words, and said so.
+  const joules = data.unit === "pJ";
+  const SAID = [[/\benergies\b/g, "access counts"], [/\benergy\b/g, "access count"], [/\bEnergy\b/g, "Access count"]];
+  const said = (text) => (joules ? text : SAID.reduce((found, [word, other]) => found.replace(word, other), text));
 
   const PREFIXES = ["f", "p", "n", "µ", "m", "", "k", "M", "G", "T"];
 
   // A number with an SI prefix; energies come in pJ and are shown in joules.
   function quantity(value, unit, digits = 4) {
     if (value === null || value === undefined || !Number.isFinite(value)) return "–";
-    const symbol = unit === "pJ" ? "J" : unit;
-    const base = unit === "pJ" ? value * 1e-12 : value;
+    const energy = unit === "pJ";
+    const symbol = energy ? (joules ? "J" : data.unit) : unit;
+    const base = energy && joules ? value * 1e-12 : value;
     if (base === 0) return `0 ${symbol}`.trim();
     const step = Math.min(Math.max(Math.floor(Math.log10(Math.abs(base)) / 3), -5), 4);
     return `${minus(Number((base / 10 ** (3 * step)).toPrecision(digits)))} ${PREFIXES[step + 5]}${symbol}`.trim();
@@ -42,7 +49,7 @@ window.JL = (() => {
   }
 
   // Text for Plotly, which reads a little markup in its labels.
-  const plain = (text) => String(text).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+  const plain = (text) => said(String(text)).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
 
   const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
@@ -92,7 +99,7 @@ window.JL = (() => {
 
   architectures.forEach((name) => state.architectures.add(name));
   return {
-    data, state, el, quantity, number, percent, plain, css, architectures, colour, symbol,
+    data, joules, said, state, el, quantity, number, percent, plain, css, architectures, colour, symbol,
     values, fitted, deviation, label, visible, announce,
   };
 })();

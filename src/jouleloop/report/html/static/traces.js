@@ -113,7 +113,7 @@
     if (view === "other") return axis(`${label} / other run`);
     if (view === "cycles") return axis("cycles", { rangemode: "tozero", tickformat: "~s" });
     if (view === "utilization") return axis("multipliers in use", { range: [0, 1.05], tickformat: "~%" });
-    if (view === "edp") return axis("total energy × cycles", { type: "log", tickformat: "~s", ticksuffix: "J" });
+    if (view === "edp") return axis("total energy × cycles", { type: "log", tickformat: "~s", ticksuffix: JL.joules ? "J" : "" });
     if (view === "roofline") return axis("operations per cycle", { type: "log" });
     const symbol = unit === "pJ" ? "J" : "";
     const per = view === "permac" ? " per operation" : "";
@@ -210,7 +210,7 @@
       const totals = categories.map((_, i) => stackColumns(panel.columns).reduce((sum, part) => sum + (panel.columns[part.column][i] || 0), 0));
       for (const part of stackColumns(panel.columns)) {
         const colour = levelColour(levels, part.level);
-        const y = panel.columns[part.column].map((value, i) => (share ? (value || 0) / (totals[i] || 1) : (value || 0) * 1e-12));
+        const y = panel.columns[part.column].map((value, i) => (share ? (value || 0) / (totals[i] || 1) : (value || 0) * (JL.joules ? 1e-12 : 1)));
         traces.push({
           type: "bar", x: sizes || categories, ...(widths && { width: widths }), y, name: plain(part.label), xaxis: `x${suffix}`, yaxis: `y${suffix}`,
           marker: { color: colour, pattern: { shape: part.level === "compute" ? "" : PATTERNS[part.space], fgcolor: css("--surface"), fillmode: "overlay", size: 6, solidity: 0.25 } },
@@ -220,9 +220,9 @@
         legend.set(part.label, { kind: "box", colour, pattern: part.level === "compute" ? "" : part.space, text: part.label.replace(/_/g, " ") });
       }
       layout[`xaxis${suffix}`] = axis(p === panels.length - 1 ? label : "", { type: sizes ? "linear" : "category", anchor: `y${suffix}`, nticks: narrow ? 5 : 12, showgrid: false, tickangle: narrow ? 0 : "auto" });
-      layout[`yaxis${suffix}`] = axis(share ? "share of total" : "total energy", {
+      layout[`yaxis${suffix}`] = axis(share ? "share of total" : `total energy${JL.joules ? "" : ` [${JL.data.unit}]`}`, {
         domain: [Math.max(0, top - 1 / panels.length + (p === panels.length - 1 ? 0 : gap)), top - gap * 0.6], anchor: `x${suffix}`,
-        tickformat: share ? ".0%" : "~s", ticksuffix: share ? "" : "J", range: share ? [0, 1] : undefined, rangemode: "tozero",
+        tickformat: share ? ".0%" : "~s", ticksuffix: share || !JL.joules ? "" : "J", range: share ? [0, 1] : undefined, rangemode: "tozero",
       });
       layout.annotations.push({ text: `<b>${plain(panel.name)}</b>`, xref: "paper", yref: "paper", x: 0, y: top, xanchor: "left", yanchor: "top", showarrow: false });
     });
