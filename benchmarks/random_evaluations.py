@@ -92,6 +92,8 @@ class Draw:
         named: bool = False,
         meshes: bool = False,
         ways: bool = False,
+        latencies: bool = False,
+        spread: bool = False,
     ) -> None:
         self.random = random.Random(number)
         self.left: dict[str, int] = {}
@@ -125,6 +127,16 @@ class Draw:
             self.name_meshes(local, later=storage_tables is LATER_TABLES)
         if ways:
             self.name_both_ways(local, tables, later=storage_tables is LATER_TABLES)
+        networks = [item for item in local if item["class"] in ("XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast")]
+        stores = [item for item in local if item not in networks and item["name"].partition("[")[0] in self.names]
+        for item in (*stores, *networks) if latencies else ():
+            keys = ("fill_latency", "drain_latency")
+            for key in keys if item in networks else [f"network_{key}" for key in keys]:
+                item["attributes"] |= {key: self.random.choice((0, 1, 5, 100))} if self.maybe(0.6) else {}
+        for item in (*stores, *(item for item in networks if item["class"] in ("XY_NoC", "Legacy"))) if spread else ():
+            key = "network_type" if storage_tables is LATER_TABLES else "network-type"
+            item["attributes"] = {k: v for k, v in item["attributes"].items() if k != "network-type"}
+            item["attributes"] |= {key: self.random.choice(("M:N", "M:N", "1:N"))} if self.maybe(0.6) else {}
         for directive in self.documents["mapping"]["mapping"] if keywords else ():
             for key in (keywords or {})[directive["type"]]:
                 named = [space for space in self.spaces if self.maybe(0.3)]
@@ -367,6 +379,8 @@ def main() -> int:
     parser.add_argument("--named", action="store_true", help="let levels name networks")
     parser.add_argument("--meshes", action="store_true", help="let levels name networks that take energy")
     parser.add_argument("--ways", action="store_true", help="let levels name a network for each way, of any class")
+    parser.add_argument("--latencies", action="store_true", help="let networks take cycles")
+    parser.add_argument("--spread", action="store_true", help="let networks distribute multicasts (M:N)")
     parser.add_argument("--store", type=Path, help="JSON file (.xz) for what Timeloop says of every design")
     given = parser.parse_args()
     stored: dict[int, Any] = {}
@@ -377,7 +391,7 @@ def main() -> int:
     tally: collections.Counter[str] = collections.Counter()
     fields = 0
     for number in range(given.first, given.first + given.count):
-        kinds = {key: getattr(given, key) for key in ("wired", "named", "meshes", "ways")}
+        kinds = {key: getattr(given, key) for key in ("wired", "named", "meshes", "ways", "latencies", "spread")}
         documents = Draw(number, tables, keywords, **kinds).documents
         with tempfile.TemporaryDirectory() as name:
             folder = Path(name)

@@ -66,17 +66,14 @@ def _say(made: int, total: int) -> None:
 class Workflow:
     """One configuration as the workflow's rules see it.
 
+    Raises `InputError`, with all faults of the configuration and of the files it names.
+
     Parameters
     ----------
     data
         The configuration as Snakemake holds it.
     contained
         Whether Timeloop runs in its container, which leaves its outputs in `TIMELOOP_RUNS`.
-
-    Raises
-    ------
-    InputError
-        With all faults of the configuration and of the files it names.
     """
 
     def __init__(self, data: Mapping[str, Any], *, contained: bool = False) -> None:
@@ -318,17 +315,14 @@ class Workflow:
     def begin(self, configuration: Iterable[Path], *, searches: bool = False) -> None:
         """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
 
+        Raises `InputError` where `RESULTS` holds another study.
+
         Parameters
         ----------
         configuration
             The files named by ``--configfile``.
         searches
             Whether jobs of this machine will search: the kernels are compiled before, or each job would.
-
-        Raises
-        ------
-        InputError
-            Where `RESULTS` holds another study.
         """
         names = [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
         config = self.config

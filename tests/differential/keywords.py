@@ -37,6 +37,21 @@ def draw_wired(seed: int, limit: int = 800) -> Case:
         node = node["subtree"][0]
 
 
+def draw_slow(seed: int, limit: int = 800) -> Case:
+    """Return a case of `draw_wired` whose networks take cycles, too, which mappings mostly are to take few of."""
+    rng, case = random.Random(f"slow/{seed}"), draw_wired(2 * seed + 1, limit)
+    tree = json.loads(json.dumps(case.arch))
+    node = tree["architecture"]
+    while node:
+        for item in node.get("local") or []:
+            for key in ("network_fill_latency", "network_drain_latency") if "mac" not in item["class"] else ():
+                if rng.random() < 0.6:
+                    item.setdefault("attributes", {})[key] = rng.choice((0, 3, 40, 1000))
+        node = (node.get("subtree") or [None])[0]
+    objective = rng.choice(("energy", "delay", "edp", "edp"))
+    return Case(**{**case.as_json(), "name": f"slow-{seed}", "arch": tree, "objective": objective})
+
+
 def draw_named(seed: int, limit: int = 400, *, trees: bool = True) -> Case:
     """Return a case of another kind whose levels name networks that take energy, for both ways or one each.
 

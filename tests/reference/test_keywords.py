@@ -31,8 +31,9 @@ from jouleloop.workload.timeloop_problem import problem_from
 from paths import REFERENCE
 
 FOLDER = REFERENCE / "keywords"
-#: From these numbers on networks take energy, or levels name them, at last one for each way.
-WIRED, NAMED, MESHES, WAYS = 3000, 5000, 7000, 9000
+#: From these numbers on networks take energy, or levels name them, then one for each way, which takes cycles, too; at
+#: last networks distribute multicasts, those of levels and those that levels name.
+WIRED, NAMED, MESHES, WAYS, LATENCIES, SPREAD, SPREAD_MESHES = 3000, 5000, 7000, 9000, 11000, 13000, 15000
 VERSIONS = {"timeloop-3.0.3": ("STORAGE_TABLES", "KEYWORDS"), "timeloop-4": ("LATER_TABLES", "LATER_KEYWORDS")}
 #: Every file of runs is read in so many parts, which may run at the same time.
 PARTS = 4
@@ -45,15 +46,19 @@ def documents(number: str, semantics: str) -> dict[str, Any]:
     found: dict[str, Any] = module.Draw(
         at,
         *names,
-        wired=WIRED <= at < NAMED,
+        wired=WIRED <= at < NAMED or SPREAD <= at < SPREAD_MESHES,
         named=NAMED <= at < MESHES,
-        meshes=MESHES <= at < WAYS,
-        ways=at >= WAYS,
+        meshes=MESHES <= at < WAYS or at >= SPREAD_MESHES,
+        ways=WAYS <= at < SPREAD,
+        latencies=LATENCIES <= at < SPREAD,
+        spread=at >= SPREAD,
     ).documents
     return found
 
 
-@pytest.mark.parametrize("kind", ["", "wired-", "named-", "meshes-", "ways-"])
+@pytest.mark.parametrize(
+    "kind", ["", "wired-", "named-", "meshes-", "ways-", "latencies-", "spread-", "spread-meshes-"]
+)
 @pytest.mark.parametrize("semantics", VERSIONS)
 def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Path) -> None:
     wrong, told, fields = [], 0, 0
@@ -80,7 +85,7 @@ def test_every_stored_evaluation_is_met(semantics: str, kind: str, tmp_path: Pat
 
 @pytest.mark.parametrize("part", range(PARTS))
 def test_the_search_finds_the_optimum_of_the_real_mapper(part: int) -> None:
-    kinds = ("", "wired-", "outermost-", "networks-")
+    kinds = ("", "wired-", "outermost-", "networks-", "slow-")
     records = [r for kind in kinds for r in read_records(FOLDER / f"{kind}searches.jsonl.xz")[part::PARTS]]
     found = [compare(*from_record(record)) for record in records]
     assert [one.line() for one in found if one.verdict not in ("equal", "refused")] == []
@@ -131,6 +136,31 @@ def test_a_mapping_keeps_what_it_is_told_through_both_formats() -> None:
     # What fans out nowhere has no spatial directive to say so, and counts alike.
     counts = [evaluate_mapping(problem, arch, costs, one, "timeloop-4") for one in (again, other, mapping)]
     assert counts[0] == counts[1] != counts[2]
+
+
+def test_networks_that_distribute_are_evaluated_and_refused_by_every_search() -> None:
+    problem, arch, costs, mapping = design()
+    spread = replace(arch, levels=tuple(replace(level, network=Network(spreads=True)) for level in arch.levels))
+    plain, other = (evaluate_mapping(problem, one, costs, mapping) for one in (arch, spread))
+    assert other.networks != plain.networks
+    options = SearchOptions(("energy",))
+    for factors, message in (("perfect", "M:N networks, but no search"), ("imperfect", "with M:N networks")):
+        target = Target(spread, costs, Constraints("none", {}, factors=factors))  # type: ignore[arg-type]
+        found = NativeEngine().search(problem, target, options)
+        assert (found.status, message in found.reason) == ("invalid", True), found.reason
+
+
+def test_latencies_come_on_top_of_the_slowest_part() -> None:
+    problem, arch, costs, mapping = design()
+    late = replace(arch, levels=tuple(replace(level, latency_cycles=7) for level in arch.levels))
+    plain, other = (evaluate_mapping(problem, one, costs, mapping) for one in (arch, late))
+    assert other.cycles == plain.cycles + 7 * len(arch.levels)
+    assert other.energy_pj == plain.energy_pj
+    assert other.utilization < plain.utilization
+    space = build_mapspace(problem, late, Constraints("none"))
+    found = SearchResult("ok", "", mapping, other, optimal=True, objective=("delay",))
+    with pytest.raises(InputError, match="no latencies of networks"):
+        certify(space, Constraints("none"), costs, found, "timeloop-3.0.3")
 
 
 def test_networks_have_rows_of_their_own() -> None:

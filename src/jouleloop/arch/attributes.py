@@ -49,6 +49,7 @@ class Known:
 _PLACE = (
     *("technology", "instances", "meshX", "meshY", "vector-access-energy", "reduction_supported"),
     *("router-energy", "wire-energy", "energy-per-hop", "energy-per-ingress", "tile-width", "network-word-bits"),
+    *("network-type", "network_fill_latency", "network_drain_latency"),
 )
 
 
@@ -92,14 +93,14 @@ _COUNTED = (
     Known(("energy-per-ingress",), counted=True, default=0),
     Known(("tile-width",), counted=True),
     Known(("network-word-bits",), counted=True),
+    Known(("network-type",), counted=True),
+    Known(("network_fill_latency",), counted=True, default=0),
+    Known(("network_drain_latency",), counted=True, default=0),
 )
 
 #: Refused unless harmless: they change counts, energies or cycles in ways that the model and its search do not follow.
 _REFUSED = (
-    Known(("network-type",), refused="distributed multicast is not supported by the model", harmless=("1:1", "1:N")),
     Known(("addr-gen-energy",), refused="energy of address generation is not counted", harmless=(0,)),
-    Known(("network_fill_latency",), refused="latency of networks is not counted", harmless=(0,)),
-    Known(("network_drain_latency",), refused="latency of networks is not counted", harmless=(0,)),
     Known(("allow_overbooking",), refused="overbooking is not supported by the model", harmless=(False, 0)),
     Known(("metadata_storage_width",), refused=_SPARSE, harmless=(0,)),
     Known(("metadata_storage_depth",), refused=_SPARSE, harmless=(0,)),

@@ -79,9 +79,11 @@ def _connect(
     if into is not None and into.kind == TREE:
         text = "adds up on the way back alone, so Timeloop ends"
         faults.append(Fault(text, None, f"{where}.network_read", into.name, "network_update"))
-    if back is None or (into is not None and into.name == back.name):
-        return replace(outer, network=into or outer.network)
-    return replace(outer, network=into or outer.network, back=back)
+    named = zip((into, back), ("network_fill_latency", "network_drain_latency"), strict=True)
+    stated = canonical(outer.attributes)
+    latency = sum(one.latency_cycles if one else int(stated.get(key) or 0) for one, key in named)
+    found = replace(outer, network=into or outer.network, latency_cycles=latency)
+    return found if back is None or (into is not None and into.name == back.name) else replace(found, back=back)
 
 
 def _named(

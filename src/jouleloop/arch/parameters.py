@@ -25,6 +25,8 @@ STORAGE_CLASSES = ("DRAM", "SRAM", "regfile", "smartbuffer", "storage")
 COMPUTE_CLASSES = ("mac", "intmac", "fpmac", "compute")
 NETWORK_CLASSES = ("XY_NoC", "Legacy", "ReductionTree", "SimpleMulticast")
 
+_NETWORK_TYPES = ("1:1", "1:N", "M:N")
+
 #: Spellings of each attribute, hyphens as underscores, in the order in which Timeloop looks them up.
 _WORD_BITS = ("word_bits", "word_width", "datawidth")
 _BLOCK = ("block_size", "n_words")
@@ -39,30 +41,21 @@ SIZES = tuple(dict.fromkeys(canonical_name(spelling) for known in KNOWN if known
 
 @dataclass(frozen=True)
 class Component:
-    """One storage or compute node as an architecture file states it.
-
-    Attributes
-    ----------
-    klass
-        Class by which Timeloop knows what it is.
-    model
-        Class by which estimators know it: the subclass where one is given.
-    attributes
-        What Timeloop reads.
-    inherited
-        What estimators read besides: attributes that a v0.3 tree hands down to them, but not to Timeloop.
-    exact_spelling
-        Whether only Timeloop's own spellings count; the front end of v0.4 knows hyphens and underscores alike.
-    """
+    """One storage or compute node as an architecture file states it."""
 
     name: str
     path: str
     klass: str
+    """Class by which Timeloop knows what it is."""
     model: str
+    """Class by which estimators know it: the subclass where one is given."""
     attributes: Mapping[str, Any]
+    """What Timeloop reads."""
     mesh: tuple[int, int]
     inherited: Mapping[str, Any] = field(default_factory=dict)
+    """What estimators read besides: attributes that a v0.3 tree hands down to them, but not to Timeloop."""
     exact_spelling: bool = False
+    """Whether only Timeloop's own spellings count; the front end of v0.4 knows hyphens and underscores alike."""
 
     @property
     def is_dram(self) -> bool:
@@ -185,6 +178,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     if stated is not None and (isinstance(stated, bool) or not isinstance(stated, (int, float)) or not stated >= 0):
         read.fault("must be an energy in pJ", "vector_access_energy", stated, "0 or more")
     network = _network(read, component, word_bits)
+    latencies = [read.whole((key,), 0) or 0 for key in ("network_fill_latency", "network_drain_latency")]
     reduces = read.attributes.get("reduction_supported")
     if reduces is not None and not isinstance(reduces, bool):
         read.fault("must be true or false", "reduction_supported", reduces)
@@ -208,6 +202,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         attributes=plain({**component.inherited, **component.attributes}),
         timeloop_class="" if component.klass == component.model else component.klass,
         network=network,
+        latency_cycles=sum(latencies),
     )
 
 
@@ -219,9 +214,9 @@ def network_of(component: Component, faults: list[Fault]) -> Network:
     """
     read = _Reader(component, STORAGE)
     name = component.name
-    for key in ("fill_latency", "drain_latency"):
-        if read.attributes.get(key):
-            read.fault("latency of networks is not counted", key, read.attributes[key], "0")
+    # Timeloop reads the latency of draining, and counts that of filling both ways (``DrainLatency``).
+    latency = read.whole(("fill_latency",), 0) or 0
+    read.whole(("drain_latency",), 0)
     if component.klass == "ReductionTree":
         if _energies(read, ("wire_energy",))["wire_energy"]:
             text = "wires of this class have lengths that Timeloop takes from areas"
@@ -241,7 +236,7 @@ def network_of(component: Component, faults: list[Fault]) -> Network:
         mesh = _network(read, component, read.whole(_WORD_BITS) or DEFAULT_WORD_BITS)
         found = replace(mesh, name=name)
     faults += read.faults
-    return found
+    return replace(found, latency_cycles=latency)
 
 
 def _energies(read: _Reader, keys: Iterable[str]) -> dict[str, float]:
@@ -274,8 +269,11 @@ def _network(read: _Reader, component: Component, word_bits: int) -> Network:
             read.fault(text, "wire_energy", found["wire_energy"], "0, or with tile-width [um]")
         else:
             found["energy_per_hop"] = bits * (width_um / 1000) * found["wire_energy"]
+    kind = read.attributes.get("network_type")
+    if kind not in (None, *_NETWORK_TYPES):
+        read.fault("is no type of networks that Timeloop knows", "network-type", kind, ", ".join(_NETWORK_TYPES))
     energies = (found["energy_per_hop"], found["router_energy"], found["energy_per_ingress"])
-    return Network(MESH, "", *energies)
+    return Network(MESH, "", *energies, spreads=kind == _NETWORK_TYPES[-1])
 
 
 def _block_and_cluster(read: _Reader, word_bits: int) -> tuple[int, int]:

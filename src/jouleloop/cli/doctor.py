@@ -38,19 +38,13 @@ _OPTIONAL = {"onnx": "jouleloop import"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked for.
-
-    Attributes
-    ----------
-    kind
-        ``python``, ``package``, ``engine``, ``estimator``, ``program``, ``project``.
-    state
-        ``ok``, ``missing`` or ``broken``; only a missing or broken thing that is ``required`` is an error.
-    """
+    """One thing looked for."""
 
     kind: str
+    """``python``, ``package``, ``engine``, ``estimator``, ``program``, ``project``."""
     name: str
     state: str
+    """``ok``, ``missing`` or ``broken``; only a missing or broken thing that is ``required`` is an error."""
     detail: str
     required: bool
 

@@ -31,6 +31,8 @@ from jouleloop.memory import need
 _COMPILING_BYTES = 300 * 10**6
 #: Objects after which Python looks for garbage while it compiles; 700 by default.
 _COLLECTED_AFTER = 100_000
+#: What the frame has room for that all frames of the compiler stand behind [pointers].
+_FRAME_OBJECTS = 2**17
 
 
 class _Code(JITCodeLibrary):
@@ -44,26 +46,29 @@ class _Code(JITCodeLibrary):
         super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
 
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Optimise each function alone; numba takes as long for those that stand elsewhere."""
+        """Make each function small before it is linked; numba takes as long for those that stand elsewhere."""
         ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
         for function in ll_module.functions:
             if not function.is_declaration:
-                passes, builder = self._codegen._function_pass_manager()  # noqa: SLF001
-                passes.run(function, builder)
+                builder = self._builder(1)
+                self._run(builder.getFunctionPassManager(), function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Optimise all functions together; loops are short, so none is repeated in its code."""
-        builder = PassBuilder(self._codegen._tm, _tuning())  # noqa: SLF001
-        passes = builder.getModulePassManager()
+        """Optimise all functions together."""
+        builder = self._builder(3)
+        self._run(builder.getModulePassManager(), self._final_module, builder)
+
+    def _builder(self, level: int) -> Any:
+        """Return what optimises at a level; loops are short, so none is repeated in its code."""
+        options = PipelineTuningOptions(speed_level=level)
+        options.loop_unrolling = False
+        options.loop_vectorization = True
+        return PassBuilder(self._codegen._tm, options)  # noqa: SLF001
+
+    @staticmethod
+    def _run(passes: Any, code: Any, builder: Any) -> None:
         passes.add_refprune_pass(_parse_refprune_flags())
-        passes.run(self._final_module, builder)
-
-
-def _tuning() -> Any:
-    options = PipelineTuningOptions(speed_level=3)
-    options.loop_unrolling = False
-    options.loop_vectorization = options.slp_vectorization = True
-    return options
+        passes.run(code, builder)
 
 
 class _Part(_Code):
@@ -94,6 +99,18 @@ class _FromPython:
         return self._kernel(*arguments)
 
 
+def _with_room(call: Callable[[], Any]) -> Any:
+    """Return what ``call`` returns.
+
+    Python keeps the frames of functions in pieces of 16 KB. It asks the system for one, and gives it back, with each
+    call that crosses an edge: 300,000 times in the recursion of a compiler. A frame of 1 MB gets a piece of 2 MB.
+    """
+    return call()
+
+
+_with_room.__code__ = _with_room.__code__.replace(co_stacksize=_FRAME_OBJECTS)
+
+
 class _Compiler(_FunctionCompiler):  # type: ignore[misc]
     """Compiles a kernel, and what it calls as parts of it."""
 
@@ -105,7 +122,7 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         library: Any = _Code(codegen, self.py_func.__qualname__)  # type: ignore[no-untyped-call]
         library.enable_object_caching()
         with _parts_only(codegen):
-            result = _compile(self, args, return_type, library, no_cfunc_wrapper=True)
+            result = _with_room(lambda: _compile(self, args, return_type, library, no_cfunc_wrapper=True))
         if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
             raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
         for environment in result._find_referenced_environments():  # noqa: SLF001
@@ -225,7 +242,7 @@ class _ByAddress:
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _Borrow(AnalysisPass):
-    """Counts no references in a part that makes no array and returns none: its caller holds all that it reads."""
+    """Counts no references where no array is made or returned: the caller, Python too, holds all that is read."""
 
     _name = "borrow"
 
@@ -236,10 +253,8 @@ class _Borrow(AnalysisPass):
         """Switch the counting off where all that is counted was handed over, or is a part of such."""
         models, kinds = state.targetctx.data_model_manager, state.typemap
         counted = {name for name, kind in kinds.items() if _is_data(kind) and models[kind].contains_nrt_meminfo()}
-        if (
-            isinstance(state.library, _Part)
-            and not models[state.return_type].contains_nrt_meminfo()
-            and not any(_makes(one, counted, kinds) for block in state.func_ir.blocks.values() for one in block.body)
+        if not models[state.return_type].contains_nrt_meminfo() and not any(
+            _makes(one, counted, kinds) for block in state.func_ir.blocks.values() for one in block.body
         ):
             state.targetctx = state.targetctx.subtarget(enable_nrt=False)
         return False

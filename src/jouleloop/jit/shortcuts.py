@@ -4,7 +4,7 @@ import contextlib
 from collections.abc import Iterator
 from typing import Any
 
-from numba.core import errors, ir, types
+from numba.core import errors, event, ir, types
 from numba.extending import overload
 from numba.np import arrayobj
 
@@ -60,18 +60,19 @@ def _list_variables(_instruction: Any, value: Any) -> list[Any]:
 @contextlib.contextmanager
 def shortcuts() -> Iterator[None]:
     """Let numba take its shortcuts meanwhile; its lock is held."""
-    places: Any = arrayobj
-    kind: Any = types.Function
-    colours: Any = errors.termcolor()
-    instruction: Any = ir.Inst
-    before = places.raise_with_shape_context, kind.get_call_type, instruction._rec_list_vars  # noqa: SLF001
-    places.raise_with_shape_context = _wrong_size
-    kind.get_call_type = _remembering(kind.get_call_type)
-    instruction._rec_list_vars = _list_variables  # noqa: SLF001
-    # Texts of errors that nobody sees, as another signature fits: not in colours.
-    colours._markup = lambda text, *_: text  # noqa: SLF001
-    try:
+    taken: list[tuple[Any, str, Any]] = [
+        (arrayobj, "raise_with_shape_context", _wrong_size),
+        (types.Function, "get_call_type", _remembering(types.Function.get_call_type)),
+        (ir.Inst, "_rec_list_vars", _list_variables),
+        # How long each step took: nobody asks.
+        (event, "broadcast", lambda _: None),
+        # Texts of errors that nobody sees, as another signature fits: not in colours.
+        (type(errors.termcolor()), "_markup", lambda _, text, *__: text),
+    ]
+    with contextlib.ExitStack() as stack:
+        for place, name, shortcut in taken:
+            if not hasattr(place, name):
+                continue
+            stack.callback(setattr, place, name, getattr(place, name))
+            setattr(place, name, shortcut)
         yield
-    finally:
-        places.raise_with_shape_context, kind.get_call_type, instruction._rec_list_vars = before  # noqa: SLF001
-        del colours._markup  # noqa: SLF001

@@ -18,16 +18,17 @@ MAX_LOOPS = 12
 #: Most groups of transfers that differ in multicast or scatter factor, without and with residual ends.
 MAX_GROUPS, MAX_RESIDUAL_GROUPS = 12, 64
 
-#: Places of a group of transfers: multicast factor, scatter factor, words, words times hops.
-MULTICAST, SCATTER, WORDS, HOPS, GROUP = range(5)
+#: Places of a group of transfers: multicast factor, scatter factor, words, words times hops, and words times hops if
+#: every instance were sent its own.
+MULTICAST, SCATTER, WORDS, HOPS, UNICAST_HOPS, GROUP = range(6)
 #: Places of an access record: counts of one level and data space, per instance; the box that all instances below span
 #: together (0 without spatial loops); and the number of transfer groups.
 TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = range(9)
 #: Places of a level's specification: energy per vector read, fill and update [pJ], words per vector, number of
 #: clusters, read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a
 #: mapping has to fill at least, the physical fan-out below along X and Y, whether the level adds up what it receives,
-#: leakage of an instance in a cycle [pJ], and the two networks below: `WAY` numbers each, see there. Where tables
-#: charge networks, what they charge follows, see `jouleloop.model.network`.
+#: leakage of an instance in a cycle [pJ], cycles that the networks below add, and these two: `WAY` numbers each. Where
+#: tables charge networks, what they charge follows, see `jouleloop.model.network`.
 (
     READ_PJ,
     WRITE_PJ,
@@ -43,8 +44,9 @@ TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = ra
     FANOUT_Y,
     REDUCES,
     LEAK_PJ,
+    LATENCY_CYCLES,
     NETWORK,
-) = range(15)
+) = range(16)
 #: Places of a network: what it is, and the energy [pJ] of a word's hop, router and entry, and of an addition. The first
 #: carries words in, and back where the second carries none.
 KIND, HOP_PJ, ROUTER_PJ, INGRESS_PJ, ADDER_PJ, WAY = range(6)
@@ -52,9 +54,9 @@ WAYS, SPEC = 2, NETWORK + 2 * WAY
 #: What a network is: none that takes energy, a mesh that brings words back, one that does not, a tree that adds words
 #: up on their way back, or one that a table charges.
 NO_ENERGY, MESH_BACK, MESH_IN, TREE_BACK, CHARGED = range(5)
-#: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`; the last but one says that steps without a move
-#: leave the last move alone, as in Timeloop 4.
-NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, RESTING, REUSE = range(7)
+#: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`; `RESTING` says that steps without a
+#: move leave the last move alone, as in Timeloop 4, `SPREADING` that instances send words to each other's inner nodes.
+NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, RESTING, SPREADING, REUSE = range(8)
 #: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
 TEMPORAL, SPATIAL = 0, 1
 DIM, BOUND, AXIS = range(3)
@@ -63,9 +65,11 @@ STEP = 2
 #: Places of a level's result: cycles, utilized fan-out below, utilized instances, and the columns and rows of the mesh
 #: below that link transfers see.
 CYCLES, FANOUT, INSTANCES, COLUMNS, ROWS, STATUS = range(6)
-#: Places of a level's and data space's flow: energy over all instances [pJ], words that mesh links carry, and energy of
-#: both networks below over all instances [pJ].
-ENERGY_PJ, LINKS, NETWORK_PJ, BACK_PJ, FLOW = range(5)
+#: Places of a level's and data space's flow: energy over all instances [pJ], words that mesh links carry, energy of
+#: both networks below over all instances [pJ], and the group of transfers (but `UNICAST_HOPS`) that the network carries
+#: for the next inner level, whose instances send words to each other's inner nodes.
+ENERGY_PJ, LINKS, NETWORK_PJ, BACK_PJ, SPREAD = range(5)
+FLOW = SPREAD + UNICAST_HOPS
 
 
 class LayerArrays(NamedTuple):
@@ -81,45 +85,29 @@ class LayerArrays(NamedTuple):
 
 
 class NestArrays(NamedTuple):
-    """A loop nest.
-
-    Attributes
-    ----------
-    counts
-        Number of temporal and spatial loops, shape (levels, 2).
-    loops
-        Dimension, bound and mesh axis, outermost first, shape (levels, 2, MAX_LOOPS, 3).
-    keep
-        What is stored where, shape (levels, data spaces).
-    """
+    """A loop nest."""
 
     counts: Ints
+    """Number of temporal and spatial loops, shape (levels, 2)."""
     loops: Ints
+    """Dimension, bound and mesh axis, outermost first, shape (levels, 2, MAX_LOOPS, 3)."""
     keep: Bools
+    """What is stored where, shape (levels, data spaces)."""
 
 
 class WorkArrays(NamedTuple):
-    """What the model writes for one nest.
-
-    Attributes
-    ----------
-    groups
-        Transfers below each level, shape (levels, data spaces, MAX_GROUPS, GROUP).
-    access
-        Shape (levels, data spaces, RECORD).
-    flow
-        Shape (levels, data spaces, FLOW).
-    status
-        Shape (levels, STATUS).
-    throttle
-        By level: share of full speed that its bandwidth allows.
-    """
+    """What the model writes for one nest."""
 
     groups: Floats
+    """Transfers below each level, shape (levels, data spaces, MAX_GROUPS, GROUP)."""
     access: Ints
+    """Shape (levels, data spaces, RECORD)."""
     flow: Floats
+    """Shape (levels, data spaces, FLOW)."""
     status: Ints
+    """Shape (levels, STATUS)."""
     throttle: Floats
+    """By level: share of full speed that its bandwidth allows."""
 
 
 def new_work(levels: int, spaces: int, *, residual: bool = False) -> WorkArrays:

@@ -13,6 +13,7 @@ from jouleloop.model.arrays import (
     FANOUT,
     FILLS,
     GROUPS,
+    HOPS,
     INSTANCES,
     LINKS,
     MULTICAST,
@@ -21,12 +22,17 @@ from jouleloop.model.arrays import (
     READS,
     REDUCTIONS,
     RMW_FIRST_UPDATE,
+    SCATTER,
     SIBLING,
+    SPREAD,
+    SPREADING,
     TILE,
+    UNICAST_HOPS,
     UPDATES,
     WORDS,
     Bools,
     Floats,
+    Ints,
     WorkArrays,
 )
 
@@ -85,6 +91,9 @@ def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: b
                 for g in range(access[level + 1, v, GROUPS]):
                     words = groups[level + 1, v, g, WORDS] * groups[level + 1, v, g, MULTICAST]
                     share[level] += words / work.status[level + 1, FANOUT]
+            work.flow[level, v, SPREAD + WORDS] = 0.0
+        if reuse[:, v, SPREADING].any():
+            sound = _spread(v, reuse, work, partition, content, share) and sound
         _mask(v, keep, reuse, work, content, held)
         # Levels outside the outermost kept one carry nothing, nor does that one if words pass through it.
         outermost = levels - 1
@@ -130,6 +139,53 @@ def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: b
                 access[level, v, READS] = int(_round(asked))
                 access[level, v, FILLS] = int(share[level] + peers[level])
     return sound
+
+
+@njit
+def _spread(v: int, reuse: Bools, work: WorkArrays, partition: Ints, content: Floats, share: Floats) -> bool:
+    """Let the instances of a level share what all of them would hold, and send it on through the network outside.
+
+    It does so for the innermost level that may, below a multicast, alone. Each instance is then sent a part, and the
+    network outside carries to the others' inner nodes what they read (``DistributeTiles``); capacities hold the whole
+    all the same. Returns whether transfers are of one kind on both networks: where not, Timeloop ends.
+    """
+    for level in range(reuse.shape[0] - 1):
+        if not reuse[level, v, SPREADING]:
+            continue
+        here = _only_group(work, level, v)
+        outside = _only_group(work, level + 1, v)
+        if here < 0 or outside < 0:
+            return False
+        group = work.groups[level + 1, v, outside]
+        factor = int(group[MULTICAST])
+        if factor == 1:
+            continue
+        passed = work.groups[level, v, here, WORDS]
+        carried = work.flow[level + 1, v]
+        carried[SPREAD + MULTICAST] = group[MULTICAST]
+        carried[SPREAD + SCATTER] = group[SCATTER]
+        carried[SPREAD + WORDS] = passed
+        carried[SPREAD + HOPS] = group[HOPS] * passed / group[WORDS]
+        group[SCATTER] *= factor
+        group[MULTICAST] = 1.0
+        group[HOPS] = group[UNICAST_HOPS]
+        partition[level] = 1 + (partition[level] - 1) // factor
+        content[level] = 1.0 + (content[level] - 1.0) / factor
+        share[level] = 1.0 + (share[level] - 1.0) / factor
+        return True
+    return True
+
+
+@njit
+def _only_group(work: WorkArrays, level: int, v: int) -> int:
+    """Return the one group of transfers below a level, -1 where there is none or several."""
+    found = -1
+    for g in range(work.access[level, v, GROUPS]):
+        if work.groups[level, v, g, WORDS] > 0.0:
+            if found >= 0:
+                return -1
+            found = g
+    return found
 
 
 @njit

@@ -20,6 +20,7 @@ from jouleloop.model.arrays import (
     REUSE,
     SPATIAL,
     SPEC,
+    SPREADING,
     TEMPORAL,
     TREE_BACK,
     WAYS,
@@ -41,14 +42,15 @@ def encode_reuse(problem: Problem, reuse: Sequence[Reuse]) -> Bools:
     return found
 
 
-def encode_layer(problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES["timeloop-3.0.3"]) -> LayerArrays:
+def encode_layer(
+    problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES["timeloop-3.0.3"], arch: Architecture | None = None
+) -> LayerArrays:
     """Return the arrays of a problem, and of what every level does not reuse, innermost level first.
 
-    Raises
-    ------
-    InputError
-        Where a dimension moves a data space along two ranks: Timeloop then sends the exact difference of two boxes that
-        overlap at a corner, and the kernels know only boxes that overlap along one rank.
+    ``arch`` tells the levels whose instances send words to each other's inner nodes, which no search follows.
+
+    Raises `InputError` where a dimension moves a data space along two ranks: Timeloop then sends the exact difference
+    of two boxes that overlap at a corner, and the kernels know only boxes that overlap along one rank.
     """
     faults = []
     for space in problem.data_spaces:
@@ -59,6 +61,8 @@ def encode_layer(problem: Problem, reuse: Sequence[Reuse], rules: Rules = RULES[
     raise_all(faults, InputError)
     reused = encode_reuse(problem, reuse)
     reused[..., RESTING] = rules.rests_keep_stride
+    for level, place in enumerate(reversed(arch.levels if arch else ())):
+        reused[level, :, SPREADING] = place.network.spreads
     return LayerArrays(
         problem.projection_array,
         np.array([space.read_write for space in problem.data_spaces], np.bool_),
@@ -96,6 +100,7 @@ def encode_hardware(
             *fanout,
             level.reduces,
             entry.leak_pj * rules.leakage,
+            level.latency_cycles,
             *networks[0],
             *(networks[-1] if level.back else _NO_NETWORK),
         )
@@ -137,11 +142,8 @@ def _with_charges(spec: Floats, arch: Architecture, costs: EnergyCosts, spaces: 
 def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> NestArrays:
     """Return the arrays of a mapping.
 
-    Raises
-    ------
-    MappingError
-        Where its levels are not those of the architecture, its factors do not multiply to the layer, it unrolls more
-        than the fan-out, or a data space is kept nowhere.
+    Raises `MappingError` where its levels are not those of the architecture, its factors do not multiply to the layer,
+    it unrolls more than the fan-out, or a data space is kept nowhere.
     """
     names = tuple(level.level for level in mapping.levels)
     if names != arch.level_names:
@@ -194,10 +196,7 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
 def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Mapping]) -> NestArrays:
     """Return the stacked arrays of many perfect mappings of one problem; `encode_mapping` checks those that look wrong.
 
-    Raises
-    ------
-    MappingError
-        As `encode_mapping`, for the first mapping that is none.
+    Raises `MappingError` as `encode_mapping`, for the first mapping that is none.
     """
     dims = {name: index for index, name in enumerate(problem.shape.dimensions)}
     spaces = [space.name for space in problem.data_spaces]

@@ -26,6 +26,7 @@ from jouleloop.model.arrays import (
     PARTITION,
     READS,
     REDUCTIONS,
+    SPREAD,
     TILE,
     UPDATES,
     Floats,
@@ -102,17 +103,14 @@ def evaluate_mapping(
 ) -> Evaluation:
     """Return accesses, energy and cycles of one mapping.
 
+    Raises `MappingError` where it is no mapping of this problem onto this architecture.
+
     Parameters
     ----------
     semantics
         Which Timeloop is followed, of `jouleloop.model.semantics.RULES`.
     check_capacity
         Whether tiles that do not fit their level, or fill less of it than it asks for, are an error.
-
-    Raises
-    ------
-    MappingError
-        Where it is no mapping of this problem onto this architecture.
     """
     rules = rules_of(semantics)
     nest = encode_mapping(problem, arch, mapping)
@@ -121,7 +119,7 @@ def evaluate_mapping(
     _check_reuse(mapping, semantics)
     _check_wires(arch, costs, mapping)
     reuse = [level.reuse for level in reversed(mapping.levels)]
-    layer, elided = encode_layer(problem, reuse, rules), rules.first_fills_elided
+    layer, elided = encode_layer(problem, reuse, rules, arch), rules.first_fills_elided
     if mapping.imperfect:
         first_fills_elided(semantics)  # the rules of Timeloop 4 are known for loops that run to their ends alone
         residual = evaluate_residual_nest(layer, spec, costs.compute_pj, elided, nest, work)
@@ -133,7 +131,9 @@ def evaluate_mapping(
     if check_capacity:
         _check_capacity(arch, nest, spec, work)
     if total_pj == np.inf:
-        raise MappingError(Fault("outputs overlap: fewer words move than a level sees, where Timeloop stops"))
+        text = "outputs overlap: fewer words move than a level sees, where Timeloop stops"
+        apart = "outputs overlap, or words go to different numbers of instances, which no M:N network of Timeloop takes"
+        raise MappingError(Fault(apart if arch.spreading else text))
     return _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps, computes)
 
 
@@ -162,6 +162,10 @@ def _check_wires(arch: Architecture, costs: EnergyCosts, mapping: Mapping) -> No
         [
             Fault("energy of networks is not counted where loops end early", field=name)
             for name in (costs.wired(arch) if mapping.imperfect else ())
+        ]
+        + [
+            Fault("networks of type M:N are not counted where loops end early", field=name)
+            for name in (arch.spreading if mapping.imperfect else ())
         ],
         MappingError,
     )
@@ -178,7 +182,7 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
     raise_all(
         [
             Fault(
-                "holds more words than are ever written, and Timeloop counts no such mapping",
+                "holds more words than are ever written; Timeloop ends there, or its counts wrap around",
                 field=f"{level.name}.{space.name}",
             )
             for index, level in enumerate(reversed(arch.levels))
@@ -281,6 +285,8 @@ def _network(
     twice = written and network.kind == MESH and not level.reduces
     times, spared = (2, work.access[index, v, PARTITION]) if twice else (1, 0)
     groups = work.groups[index, v, : work.access[index, v, GROUPS]]
+    if network.kind == MESH:
+        groups = np.vstack([groups[:, :HOPS], work.flow[index, v, SPREAD : SPREAD + HOPS]])
     ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in groups[:, :HOPS] if w > 0))
     reductions: int = 0
     for multicast, _, words in ingress if written else ():
@@ -318,7 +324,7 @@ def evaluate_nests(
     energies_pj, cycles = np.empty(number), np.empty(number, np.int64)
     work = new_work(len(arch.levels), len(problem.data_spaces))
     _evaluate_bulk(
-        encode_layer(problem, [ALL_REUSE] * len(arch.levels), rules),
+        encode_layer(problem, [ALL_REUSE] * len(arch.levels), rules, arch),
         encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces]),
         costs.compute_pj,
         rules.first_fills_elided,

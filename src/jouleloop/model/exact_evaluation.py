@@ -50,11 +50,9 @@ def evaluate_exactly(
     Accesses are means over the instances that the mapping names, and need not be whole; vectors are rounded up over all
     instances. Networks are left out, as no energy is counted in them.
 
-    Raises
-    ------
-    MappingError
-        Where it is no mapping of this problem onto this architecture; where levels are told not to reuse all; and where
-        windows slide over what neighbours could hand on, or two dimensions that move one rank are unrolled together.
+    Raises `MappingError` where it is no mapping of this problem onto this architecture; where levels are told not to
+    reuse all; and where windows slide over what neighbours could hand on, or two dimensions that move one rank are
+    unrolled together.
     """
     elided = first_fills_elided(semantics)
     nest = encode_mapping(problem, arch, mapping)
@@ -64,7 +62,7 @@ def evaluate_exactly(
     units, _ = utilize(spec, nest, work)
     count_residual_transfers(layer, nest, work)
     loops = flat_loops(layer.bounds, nest)
-    _check(problem, costs.wired(arch), mapping, layer, loops, work.flow)
+    _check(problem, [*costs.wired(arch), *arch.spreading], mapping, layer, loops, work.flow)
     tiles = work.access[..., TILE] * nest.keep
     if check_capacity:
         over = tiles.sum(axis=1) > spec[:, CAPACITY]
@@ -96,7 +94,7 @@ def evaluate_exactly(
         slowdown = min([1.0, *(most / rate for most, rate in rates if rate > 0)])
         name = arch.level_names[len(arch.levels) - 1 - index]
         found.append(LevelStats(name, math.ceil(steps / slowdown), slowdown, data))
-    cycles = max(level.cycles for level in found)
+    cycles = max(level.cycles for level in found) + arch.latency_cycles
     compute_pj = computes * costs.compute_pj
     return Evaluation(
         levels=tuple(reversed(found)),
@@ -153,12 +151,12 @@ def _check(
     loops: Loops,
     flow: Floats,
 ) -> None:
-    """Refuse what is not counted exactly; ``wired`` are the levels below which a network takes energy."""
+    """Refuse what is not counted exactly; ``wired`` are the levels whose networks are not followed."""
     faults = [
         Fault("exact counts know no level that does not reuse all", field=level, value=reuse.as_dict())
         for level, reuse in mapping.reuse.items()
     ]
-    faults += [Fault("exact counts know no energy of networks", field=level) for level in wired]
+    faults += [Fault("exact counts know no energy of networks, and no M:N", field=level) for level in wired]
     for v, space in enumerate(problem.data_spaces):
         ranks = (layer.coef[v] != 0) & (layer.bounds > 1)
         shared = ranks[ranks.sum(axis=1) > 1]

@@ -14,10 +14,12 @@ def leakage_pj(costs: EnergyCosts, evaluation: Evaluation) -> dict[str, float]:
     """
     result: dict[str, float] = {}
     names = [*(level.name for level in evaluation.levels[1:]), evaluation.compute_name]
+    # Latencies of networks come on top of the cycles in which levels leak.
+    cycles = max(evaluation.compute_cycles, *(level.cycles for level in evaluation.levels))
     instances = 1
     for level, energy, inner in zip(evaluation.levels, costs.levels, names, strict=True):
         instances = max((stats.instances for stats in level.data.values()), default=instances)
-        result[level.name] = energy.leak_pj * instances * evaluation.cycles
+        result[level.name] = energy.leak_pj * instances * cycles
         traffic = evaluation.networks.get(f"{level.name}<==>{inner}", {}).values()
         instances *= max((space.fanout for space in traffic), default=1) or 1
     return result

@@ -3,7 +3,20 @@
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, GROUPS, HOPS, MULTICAST, SCATTER, STEP, WORDS, Bools, Floats, Ints
+from jouleloop.model.arrays import (
+    BOUND,
+    DIM,
+    GROUPS,
+    HOPS,
+    MULTICAST,
+    SCATTER,
+    STEP,
+    UNICAST_HOPS,
+    WORDS,
+    Bools,
+    Floats,
+    Ints,
+)
 
 
 @njit
@@ -20,6 +33,7 @@ def add_group(groups: Floats, record: Ints, multicast: float, scatter: float, wo
     groups[g, SCATTER] = scatter
     groups[g, WORDS] = words
     groups[g, HOPS] = 0.0
+    groups[g, UNICAST_HOPS] = 0.0
     record[GROUPS] = g + 1
 
 
@@ -92,6 +106,7 @@ def record_hops(
     middle = (rows - 1) / 2.0
     sizes = np.zeros(n, np.int64)
     hops = np.zeros(n)
+    apart = np.zeros(n)
     highest = np.empty(columns, np.int64)
     lowest = np.empty(columns, np.int64)
     for i in range(n):
@@ -113,6 +128,7 @@ def record_hops(
                 lowest[column] = min(lowest[column], row)
                 highest[column] = max(highest[column], row)
                 furthest = max(furthest, column)
+                apart[i] += column + abs(row - middle)
                 sizes[i] += 1
         hops[i] = furthest
         for column in range(columns):
@@ -128,6 +144,7 @@ def record_hops(
         for g in range(record[GROUPS]):
             if groups[g, MULTICAST] == sizes[i] and groups[g, SCATTER] == same:
                 groups[g, HOPS] += hops[i] * words
+                groups[g, UNICAST_HOPS] += apart[i] * words
 
 
 @njit

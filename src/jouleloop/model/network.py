@@ -28,6 +28,7 @@ from jouleloop.model.arrays import (
     ROUTER_PJ,
     SCATTER,
     SPEC,
+    SPREAD,
     TREE_BACK,
     WAY,
     WAYS,
@@ -86,7 +87,7 @@ def price_networks(spec: Floats, read_write: Bools, work: WorkArrays) -> float:
                 elif network[KIND] != NO_ENERGY:
                     # A level that cannot add reads outputs back and sends them out again, but for the first time.
                     twice = network[KIND] == MESH_BACK and read_write[v] and spec[level, REDUCES] == 0.0
-                    each_pj = _mesh_pj(network, groups, work.access[level, v], twice)
+                    each_pj = _mesh_pj(network, groups, work.access[level, v], work.flow[level, v], twice)
                     each_pj += work.flow[level, v, LINKS] * (network[HOP_PJ] + 2.0 * network[ROUTER_PJ])
                     energy_pj = each_pj * work.status[level, INSTANCES]
                 work.flow[level, v, NETWORK_PJ + way] = energy_pj
@@ -95,20 +96,21 @@ def price_networks(spec: Floats, read_write: Bools, work: WorkArrays) -> float:
 
 
 @njit
-def _mesh_pj(network: Floats, groups: Floats, access: Ints, twice: bool) -> float:
+def _mesh_pj(network: Floats, groups: Floats, access: Ints, flow: Floats, twice: bool) -> float:
     """Return what hops, routers and ingresses of a data space cost in pJ, for one instance above."""
     hops = 0.0
     routers = 0.0
     ingresses = 0.0
-    for g in range(access[GROUPS]):
-        words = groups[g, WORDS]
+    for g in range(access[GROUPS] + 1):
+        group = groups[g] if g < access[GROUPS] else flow[SPREAD:]
+        words = group[WORDS]
         if words <= 0.0:
             continue
         if twice:
             words = 2.0 * words - access[PARTITION]
         ingresses += words
         if words > 0.0:
-            average = groups[g, HOPS] / words
+            average = group[HOPS] / words
             # Timeloop adds to a whole number.
             routers = math.floor(routers + (1.0 + math.floor(average)) * words)
             hops += average * words

@@ -1,7 +1,8 @@
 """From accesses to energy and cycles.
 
 Source: Timeloop 3.0.3 ``src/model/buffer.cpp``: ``ComputeVectorAccesses``, ``ComputeBufferEnergy``,
-``FinalizeBufferEnergy``, ``ComputePerformance``. Levels are indexed from the innermost storage level outward.
+``FinalizeBufferEnergy``, ``ComputePerformance``; ``topology.cpp``, ``ComputeStats``. Levels are indexed from the
+innermost storage level outward.
 """
 
 import math
@@ -20,6 +21,7 @@ from jouleloop.model.arrays import (
     FANOUT_Y,
     FILLS,
     INSTANCES,
+    LATENCY_CYCLES,
     LEAK_PJ,
     READ_BANDWIDTH,
     READ_PJ,
@@ -115,6 +117,8 @@ def price(
         work.throttle[level] = slowdown
         work.status[level, CYCLES] = math.ceil(compute_cycles / slowdown)
         cycles = max(cycles, work.status[level, CYCLES])
+    latency = 0
     for level in range(spec.shape[0]):
         total_pj += spec[level, LEAK_PJ] * work.status[level, INSTANCES] * cycles
-    return total_pj, cycles
+        latency += int(spec[level, LATENCY_CYCLES])
+    return total_pj, cycles + latency

@@ -25,16 +25,8 @@ def write_results(
 
     Raises `InputError` where a table is missing or cannot be made.
 
-    Parameters
-    ----------
-    tables
-        Files of the tables to make, without ending.
-    figures
-        Names of the kinds of figures to draw.
-    page
-        What the page shows where it is there; no page is written where it is empty.
-    processes
-        How many processes work at the same time.
+    ``tables`` are files without ending, ``figures`` names of kinds of figures. ``page`` is what the page shows where it
+    is there; no page is written where it is empty. So many ``processes`` work at the same time.
     """
     with energies_in(study.unit):
         _write_results(study, folder, tables, figures, page, processes)

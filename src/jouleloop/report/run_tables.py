@@ -28,18 +28,10 @@ class _Read(NamedTuple):
 
 
 class RunTables:
-    """The tables of a finished run.
+    """The tables of a finished run of a study, in a folder.
 
-    Attributes
-    ----------
-    study
-        What was configured.
-    folder
-        Where its tables are.
-    only
-        The architectures that are shown; all of the table where it is empty.
-    tested
-        Whether the tests of growth beside the table of energies are of it: then they are read, not made.
+    Architectures are shown ``only`` by these names; all of the table where it is empty. Where the tests of growth
+    beside the table of energies are of it (``tested``), they are read, not made.
     """
 
     def __init__(self, study: Study, folder: Path, only: Sequence[str] = (), *, tested: bool = False) -> None:

@@ -11,14 +11,7 @@ from jouleloop.errors import AssumptionError, Fault
 class FastMemory:
     """The two-level memory of 001 §2.1: elements are loaded from and stored to slow memory and computed on here only.
 
-    Parameters
-    ----------
-    capacity_words
-        M.
-    words_per_element
-        Array name → words per element.
-    slow
-        Array name → element index → value; stores write to it.
+    ``words_per_element`` goes by array, ``slow`` by array and element index; stores write to it.
     """
 
     def __init__(
