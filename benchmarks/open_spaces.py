@@ -49,6 +49,7 @@ SYSTOLIC = """architecture:
   - !Component {name: registers, class: regfile, attributes: {depth: 16, width: 16, datawidth: 16}}
   - !Component {name: mac, class: intmac, attributes: {multiplier_width: 16, adder_width: 16}}
 """
+NETWORKS = ("alexnet", "vgg16", "resnet50")
 BERT = ("fc:768x768/batch384", "fc:768x3072/batch384", "fc:3072x768/batch384")
 DESIGNS = ("eyeriss_like", "simba_like", "simple_weight_stationary", "simple_output_stationary")
 RANDOM_LAYERS, SEED = 500, 1
@@ -163,12 +164,11 @@ def rows(folder: Path, exercises: Path | None, random_layers: int) -> Iterator[R
     systolic.parent.mkdir()
     systolic.write_text(SYSTOLIC, encoding="utf-8")
     yield Row("systolic array", str(systolic), "fc:1024x1024/batch64")
-    for arch in ("gemmini", "manticore"):
-        for network in ("alexnet", "vgg16", "resnet50"):
-            for point in load_network(ROOT / "layers" / "networks" / f"{network}.yaml").points:
-                yield Row(arch, arch, point.layer.spec())
-        for layer in BERT:
-            yield Row(arch, arch, layer)
+    networks = [load_network(ROOT / "layers" / "networks" / f"{name}.yaml") for name in NETWORKS]
+    layers = dict.fromkeys([*(point.layer.spec() for network in networks for point in network.points), *BERT])
+    for group, arch in (("systolic array", str(systolic)), ("gemmini", "gemmini"), ("manticore", "manticore")):
+        for layer in layers:
+            yield Row(group, arch, layer)
     if exercises is not None:
         for design in DESIGNS:
             for path in sorted((exercises / "layer_shapes" / "resnet18").glob("*.yaml")):

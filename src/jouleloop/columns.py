@@ -8,7 +8,7 @@ cell is text, a number or nothing.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,23 +37,23 @@ def write_table(stem: Path, table: pd.DataFrame, layout: Layout, provenance: Map
 def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None = None) -> None:
     """Write ``table`` whole or not at all, each column in its type, ``provenance`` as JSON in the file's metadata.
 
-    Raises
-    ------
-    ValueError
-        For a column that the layout does not define, or values that are not of its kind.
+    Raises `ValueError` for a column that the layout does not define, or values that are not of its kind.
     """
     write_sealed(path, _as_arrow(table, layout, provenance))
 
 
 def _as_arrow(table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None) -> pa.Table:
-    typed = pd.DataFrame({name: _typed(table[name], _defined(layout, str(name)).kind) for name in table.columns})
-    named = _renamed(typed.set_axis(table.columns, axis="columns"), written)
-    arrow = pa.Table.from_pandas(named, preserve_index=False)
+    arrow = pa.Table.from_pandas(_renamed(_all_typed(table, layout), written), preserve_index=False)
     extra = {
         _VERSION: str(table.attrs.get("table_version", "")).encode(),
         _PROVENANCE: json.dumps(dict(provenance or {}), sort_keys=True).encode(),
     }
     return arrow.replace_schema_metadata({**(arrow.schema.metadata or {}), **extra})
+
+
+def _all_typed(table: pd.DataFrame, layout: Layout) -> pd.DataFrame:
+    typed = pd.DataFrame({name: _typed(table[name], _defined(layout, str(name)).kind) for name in table.columns})
+    return typed.set_axis(table.columns, axis="columns")
 
 
 def write_batches(
@@ -73,15 +73,56 @@ def write_batches(
         write_sealed(stem.with_name(f"{stem.name}.parquet"), groups())
 
 
+class Parts:
+    """A table that is never whole in memory: its parts are seen once to learn what they share, then read to be written.
+
+    Parameters
+    ----------
+    layout
+        What its columns hold.
+    """
+
+    def __init__(self, layout: Layout) -> None:
+        self._layout = layout
+        self._parts: dict[Any, tuple[dict[str, Any], Callable[[], pd.DataFrame]]] = {}
+        self._empty = pd.DataFrame()
+
+    def add(self, place: Any, part: pd.DataFrame, again: Callable[[], pd.DataFrame]) -> None:
+        """Put a part, and what returns it ``again``, in its ``place`` in the order; one without rows may fill all."""
+        if part.empty:
+            self._empty = part
+        else:
+            self._parts[place] = dict(part.dtypes), again
+
+    def write(self, stem: Path, provenance: Mapping[str, Any] | None = None) -> None:
+        """Write what `write_table` writes of all parts in one table."""
+        if not self._parts:
+            write_table(stem, self._empty, self._layout, provenance)
+            return
+        parts = [self._parts[place] for place in sorted(self._parts)]
+        names = dict.fromkeys(name for own, _ in parts for name in own)
+        types = {name: _shared([own.get(name) for own, _ in parts]) for name in names}
+        alike = (again().reindex(columns=list(types)).astype(types) for _, again in parts)
+        write_batches(stem, alike, self._layout, provenance)
+
+
+def _shared(kinds: Sequence[Any]) -> Any:
+    """Return the type of a column whose parts are of these types, None where one lacks it: that of all in one."""
+    given = [kind for kind in dict.fromkeys(kinds) if kind is not None]
+    if len(given) == 1 and None not in kinds:
+        return given[0]
+    numbers = [kind for kind in given if pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)]
+    if not numbers:
+        return "object" if any(pd.api.types.is_bool_dtype(kind) for kind in given) else given[0]
+    return next((kind for kind in numbers if pd.api.types.is_extension_array_dtype(kind)), "float64")
+
+
 def write_csv(path: Path, table: pd.DataFrame, layout: Layout, *, digits: int | None = None) -> None:
     """Write ``table`` whole or not at all; text that a spreadsheet would run as a formula is disarmed.
 
     Numbers have as many significant ``digits``, or all.
 
-    Raises
-    ------
-    ValueError
-        For a column that the layout does not define.
+    Raises `ValueError` for a column that the layout does not define.
     """
     with replacing(path) as temporary:
         _write_csv(temporary, table, layout, float_format=None if digits is None else f"%.{digits}g")
@@ -110,15 +151,12 @@ def read_table(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table in a Parquet or CSV file and its provenance, which CSV has none of.
 
+    Raises `InputError` where the file is no such table.
+
     Parameters
     ----------
     where
         Of a Parquet file only the rows whose text in these columns is one of these; others are never in memory.
-
-    Raises
-    ------
-    InputError
-        Where the file is no such table.
     """
     if path.suffix == ".parquet":
         return _read_parquet(path, where or {})

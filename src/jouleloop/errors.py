@@ -12,30 +12,20 @@ MOST_FAULTS = 100
 
 @dataclass(frozen=True)
 class Fault:
-    """One thing that is wrong with what the user gave.
-
-    Attributes
-    ----------
-    message
-        What is wrong, as a sentence without the location.
-    source
-        The file or command-line option it was found in, if any.
-    field
-        Dotted path of the field inside ``source``, such as ``sweep.ranges.C.step``.
-    value
-        The offending value as the user wrote it.
-    allowed
-        What would be accepted.
-    nearest
-        The closest valid spelling, where there is one.
-    """
+    """One thing that is wrong with what the user gave."""
 
     message: str
+    """What is wrong, as a sentence without the location."""
     source: str | None = None
+    """The file or command-line option it was found in, if any."""
     field: str | None = None
+    """Dotted path of the field inside ``source``, such as ``sweep.ranges.C.step``."""
     value: object = None
+    """The offending value as the user wrote it."""
     allowed: str | None = None
+    """What would be accepted."""
     nearest: str | None = None
+    """The closest valid spelling, where there is one."""
 
     def __str__(self) -> str:
         where = ": ".join(part for part in (self.source, self.field) if part)

@@ -119,26 +119,18 @@ _CONSTANTS: dict[str, Any] = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf"
 
 @dataclass(frozen=True)
 class Language:
-    """What an expression may hold.
-
-    Attributes
-    ----------
-    binary, unary
-        The operators, with what they do.
-    literal
-        Makes a value of a number or text that is written out; raises `ExpressionError` for what it does not take.
-    functions, constants
-        By name.
-    structured
-        Whether there are comparisons, conditions, lists, subscripts and attributes.
-    """
+    """What an expression may hold."""
 
     binary: Mapping[type[ast.operator], Callable[[Any, Any], Any]]
     unary: Mapping[type[ast.unaryop], Callable[[Any], Any]]
+    """The operators, with what they do."""
     literal: Callable[[Any], Any] = lambda value: value
+    """Makes a value of a number or text that is written out; raises `ExpressionError` for what it does not take."""
     functions: Mapping[str, Callable[..., Any]] = field(default_factory=dict)
     constants: Mapping[str, Any] = field(default_factory=dict)
+    """By name."""
     structured: bool = False
+    """Whether there are comparisons, conditions, lists, subscripts and attributes."""
 
 
 #: All there is: the language of attributes.
@@ -160,6 +152,8 @@ def is_expression(text: str) -> bool:
 def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any], language: Language = FULL) -> Any:
     """Return the value of an arithmetic expression.
 
+    Raises `ExpressionError` where the text is no such expression, uses an unknown name or has no value.
+
     Parameters
     ----------
     text
@@ -169,11 +163,6 @@ def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any], languag
         Value by name; a function raises `UnknownName` for a name it does not know.
     language
         What the expression may hold.
-
-    Raises
-    ------
-    ExpressionError
-        Where the text is no such expression, uses an unknown name or has no value.
     """
     if len(text) > MAX_LENGTH:
         raise ExpressionError(f"longer than {MAX_LENGTH} characters")

@@ -10,27 +10,18 @@ Kind = Literal["text", "whole", "number", "truth", "any"]
 
 @dataclass(frozen=True)
 class Column:
-    """One column, or a family of columns.
-
-    Attributes
-    ----------
-    name
-        As in the table; ``<…>`` stands for any text, so that ``<level>_<data space>_pj`` is a family.
-    kind
-        ``text``, ``whole`` (numbers that may be missing), ``number``, ``truth``; ``any`` is decided by the values.
-    unit
-        Such as ``pJ``, ``words``; empty for text and shares.
-    meaning
-        One sentence for the reader of the table.
-    exported
-        Whether the CSV has it; Parquet has all.
-    """
+    """One column, or a family of columns."""
 
     name: str
+    """As in the table; ``<…>`` stands for any text, so that ``<level>_<data space>_pj`` is a family."""
     kind: Kind
+    """``text``, ``whole`` (numbers that may be missing), ``number``, ``truth``; ``any`` is decided by the values."""
     unit: str
+    """Such as ``pJ``, ``words``; empty for text and shares."""
     meaning: str
+    """One sentence for the reader of the table."""
     exported: bool = True
+    """Whether the CSV has it; Parquet has all."""
 
     @property
     def is_family(self) -> bool:
@@ -48,22 +39,15 @@ class Column:
 
 @dataclass(frozen=True)
 class Layout:
-    """The columns of one table.
-
-    Attributes
-    ----------
-    file
-        Its file below ``results/`` without ending; ``<…>`` where there are several.
-    meaning
-        What a row is.
-    open
-        Whether it may hold columns that nothing defines; their values decide what they are.
-    """
+    """The columns of one table."""
 
     file: str
+    """Its file below ``results/`` without ending; ``<…>`` where there are several."""
     meaning: str
+    """What a row is."""
     columns: tuple[Column, ...]
     open: bool = False
+    """Whether it may hold columns that nothing defines; their values decide what they are."""
 
     @cached_property
     def _known(self) -> dict[str, Column]:

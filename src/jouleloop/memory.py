@@ -40,13 +40,7 @@ class MemoryLimitError(JouleloopError):
 
 
 def check() -> dict[str, int]:
-    """Return the limits on memory [bytes] by name.
-
-    Raises
-    ------
-    MemoryLimitError
-        Where a limit is below `LEAST`.
-    """
+    """Return the limits on memory [bytes] by name; raise `MemoryLimitError` where a limit is below `LEAST`."""
     limits = {name: limit for name, number in _LIMITS.items() if (limit := _soft(number)) is not None}
     group = group_limit()
     if group is not None:

@@ -25,10 +25,7 @@ _FOOTER_BYTES = 2**24
 def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
     """Write ``table`` whole or not at all; of several, which are of one schema, each is a group of rows.
 
-    Raises
-    ------
-    InputError
-        Where the folder cannot be written, or the disk is full.
+    Raises `InputError` where the folder cannot be written, or the disk is full.
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
     first = next(tables)
@@ -49,15 +46,12 @@ def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
 def read_sealed(path: Path, where: Mapping[str, Collection[str]] | None = None) -> pa.Table:
     """Return the table in ``path``; one that was written without a seal is taken as it is.
 
+    Raises `InputError` where there is no such file, a bit of it differs from what was written, or it is no table.
+
     Parameters
     ----------
     where
         Read only the rows whose text in these columns is one of these.
-
-    Raises
-    ------
-    InputError
-        Where there is no such file, a bit of it differs from what was written, or it is no table.
     """
     content = read_bytes(path)
     place = _place(content)

@@ -18,10 +18,8 @@ _FORMS = ("<number>", "<range>", "<list>", "<text>", "<keys>", "<value>")
 def validate(model: type[Model], data: Any, source: str | Path) -> Model:
     """Return ``data`` as an instance of ``model``.
 
-    Raises
-    ------
-    InputError
-        With one fault for every wrong field: its dotted path, its value, what is allowed and the nearest key.
+    Raises `InputError`, with one fault for every wrong field: its dotted path, its value, what is allowed and the
+    nearest key.
     """
     if not isinstance(data, dict):
         kind = "is empty" if data is None else f"holds a {type(data).__name__}, keys with values are wanted"

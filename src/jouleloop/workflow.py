@@ -19,7 +19,7 @@ from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
-from jouleloop.study.kernels import compile_kernels, compiled
+from jouleloop.study.kernels import compile_kernels
 from jouleloop.study.keys import digest
 from jouleloop.study.occupied import claim
 from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
@@ -66,17 +66,14 @@ def _say(made: int, total: int) -> None:
 class Workflow:
     """One configuration as the workflow's rules see it.
 
+    Raises `InputError`, with all faults of the configuration and of the files it names.
+
     Parameters
     ----------
     data
         The configuration as Snakemake holds it.
     contained
         Whether Timeloop runs in its container, which leaves its outputs in `TIMELOOP_RUNS`.
-
-    Raises
-    ------
-    InputError
-        With all faults of the configuration and of the files it names.
     """
 
     def __init__(self, data: Mapping[str, Any], *, contained: bool = False) -> None:
@@ -318,17 +315,14 @@ class Workflow:
     def begin(self, configuration: Iterable[Path], *, searches: bool = False) -> None:
         """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
 
+        Raises `InputError` where `RESULTS` holds another study.
+
         Parameters
         ----------
         configuration
             The files named by ``--configfile``.
         searches
             Whether jobs of this machine will search: the kernels are compiled before, or each job would.
-
-        Raises
-        ------
-        InputError
-            Where `RESULTS` holds another study.
         """
         names = [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
         config = self.config
@@ -353,8 +347,8 @@ class Workflow:
         start_run(LOGS, expected_chunks(options, points))
         for name, chunk in self._layers.items():
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
-        if searches and config.engine == "native" and not compiled():
-            compile_kernels()
+        if searches and config.engine == "native":
+            compile_kernels(factors=[entry.factors or "perfect" for entry in config.architectures.values()])
 
     def end(self) -> None:
         """Show what the run did, and that memory was lacking where the system killed something for it."""

@@ -1,10 +1,14 @@
 """The search of loops that end early against all mappings of small mapspaces, and its bounds against the model."""
 
+import copy
 import itertools
+import json
 import math
 import random
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
+from typing import Any
 
 import pytest
 
@@ -15,7 +19,7 @@ from differential.limits import draw_constraints
 from differential.native import load
 from differential.problems import draw_problem
 from differential.residual_space import least_pj, mappings, sizes
-from jouleloop.errors import JouleloopError
+from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import new_work
 from jouleloop.model.encode import encode_mapping
@@ -23,9 +27,9 @@ from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.certificate import certify
 from jouleloop.optimum.check.design import Design
 from jouleloop.optimum.check.early import walk_all
-from jouleloop.optimum.check.form import check_form
+from jouleloop.optimum.check.form import check_form, digest_of
 from jouleloop.optimum.check.nests import Nests
-from jouleloop.optimum.check.verify import verify
+from jouleloop.optimum.check.verify import Refused, verify
 from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.optimise import ResidualSearch, search_residuals
 from jouleloop.study.targets import TargetFiles, TargetSet
@@ -96,6 +100,62 @@ def test_the_verifier_proves_the_least_by_itself() -> None:
         assert min(part.better[1] for part in parts if part.better) == pytest.approx(least_pj, rel=1e-9), seed
         compared += 1
     assert compared >= 15
+
+
+def certificate_of(design: str, layer: Layer, semantics: str = "timeloop-3.0.3") -> dict[str, Any]:
+    """Return the certificate of a layer's optimum among imperfect factors, as it would be read."""
+    problem = layer.problem()
+    target = constrained(design, semantics).for_shape(problem.shape)
+    space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+    found = search_residuals(space, target.costs, semantics=semantics)
+    constraints = replace(target.constraints, factors="imperfect")
+    written = certify(space, constraints, target.costs, found, semantics)
+    return check_form(json.loads(json.dumps(written)))
+
+
+def test_the_verifier_proves_the_least_where_windows_slide() -> None:
+    compared = 0
+    for seed in range(1000, 1025):
+        design, layer, semantics = draw_window(seed)
+        try:
+            data = certificate_of(design, layer, semantics)
+        except InputError:
+            continue
+        assert verify(data).parts > 0, seed
+        found = [
+            part.better[1] for part in walk_all(Nests(Design(data), data), data["value"] * (1 + 1e-6)) if part.better
+        ]
+        assert min(found) == pytest.approx(data["value"], rel=1e-9), seed
+        compared += 1
+    assert compared >= 12
+
+
+def numbers(data: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield where the numbers of a certificate stand."""
+    if isinstance(data, (dict, list)):
+        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
+            yield from numbers(value, (*path, key))
+    elif isinstance(data, (int, float)) and not isinstance(data, bool):
+        yield path
+
+
+def test_a_number_changed_in_a_certificate_of_windows_is_refused() -> None:
+    data = certificate_of("eyeriss", Layer.of("conv", C=2, M=2, P=5, Q=3, R=3, S=2, w_stride=2))
+    for path in numbers(data):
+        changed = copy.deepcopy(data)
+        place = reduce(lambda at, key: at[key], path[:-1], changed)
+        place[path[-1]] += 1
+        with pytest.raises(InputError):
+            check_form(copy.deepcopy(changed))
+        changed["digest"] = digest_of(changed)
+        if path[0] in ("value", "mapping") or path[1:2] in (("bounds",), ("compute_pj",)):
+            # Another layer, another energy or other loops: the claim is false.
+            with pytest.raises((Refused, JouleloopError)):
+                verify(check_form(changed))
+    for factor in (0.999, 1.001):
+        changed = {**data, "value": data["value"] * factor}
+        with pytest.raises(Refused):
+            verify(changed)
 
 
 def draw_window(seed: int) -> tuple[str, Layer, str]:

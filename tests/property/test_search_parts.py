@@ -72,7 +72,11 @@ def test_bounds_never_exceed_what_a_nest_costs(kind: str) -> None:
         except pytest.skip.Exception:
             continue
         design, nests = design_of(space, target)
-        for mapping in sample_mappings(space, NESTS, seed=seed):
+        try:
+            mappings = sample_mappings(space, NESTS, seed=seed)
+        except JouleloopError:
+            continue
+        for mapping in mappings:
             followed += follow(design, nests, mapping, (kind, seed))
     assert followed > CASES
 

@@ -68,7 +68,7 @@ def test_no_bound_is_above_what_timeloop_counts(path: Path, wide: bool) -> None:
         except InputError:
             continue
         search.fill_parts()
-        bound_pj = float(search.bounds_pj.min())
+        bound_pj = float(search.bounds.min())
         # No bound on the way leaves it out: of what is as good, something is found.
         real_pj = record["real"]["energy_pj"]
         best = new_best(search.levels, len(problem.data_spaces))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from jouleloop.columns import read_table, write_csv, write_parquet, write_table
+from jouleloop.columns import Parts, read_table, write_csv, write_parquet, write_table
 from jouleloop.errors import InputError
 from jouleloop.layouts import Column, Layout
 from jouleloop.tables.growth import with_theory
@@ -50,6 +50,31 @@ def test_parquet_and_csv_say_the_same(tmp_path: Path) -> None:
     pd.testing.assert_frame_equal(exported, typed.drop(columns="key"), check_dtype=False)
     assert exported["cycles"][0] == 2**60 + 1
     assert exported["cycles"].isna().tolist()[:3] == [False, True, False]
+
+
+def test_parts_in_any_order_are_written_as_one_table(tmp_path: Path) -> None:
+    rows = [
+        {"layer": "a", "cycles": 1, "total_pj": 1, "optimal": True},
+        {"layer": "b", "cycles": 2, "total_pj": None, "optimal": False},
+        {"layer": "c", "cycles": None, "optimal": None, "glb_pj": 2},
+    ]
+    write_table(tmp_path / "whole", pd.DataFrame(rows), LAYOUT, {"of": "x"})
+    first, second = pd.DataFrame(rows[:2]), pd.DataFrame(rows[2:])
+    parts = Parts(LAYOUT)
+    for place, part in ((2, second), (1, first), (3, first[:0])):
+        parts.add(place, part, part.copy)
+    parts.write(tmp_path / "parts", {"of": "x"})
+    assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
+    (one, said), (other, too) = (read_table(tmp_path / f"{name}.parquet", LAYOUT) for name in ("whole", "parts"))
+    pd.testing.assert_frame_equal(one, other)
+    assert said == too
+
+
+def test_parts_without_rows_are_a_table_without_rows(tmp_path: Path) -> None:
+    parts = Parts(LAYOUT)
+    parts.add(0, points()[:0], points)
+    parts.write(tmp_path / "parts")
+    assert list(read_table(tmp_path / "parts.parquet", LAYOUT)[0].columns) == list(points().columns)
 
 
 def test_no_cell_of_a_spreadsheet_is_run(tmp_path: Path) -> None:

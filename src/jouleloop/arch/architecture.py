@@ -17,38 +17,27 @@ MESH, TREE, MULTICAST = "mesh", "tree", "multicast"
 
 @dataclass(frozen=True)
 class Network:
-    """What carries words between a level and the next inner node.
-
-    Attributes
-    ----------
-    kind
-        `MESH`, `TREE` (adds words up on their way out) or `MULTICAST` (charged by an energy reference table).
-    name
-        Of the component; empty for the mesh that Timeloop puts there by itself, with the energies of the level.
-    hop_pj, router_pj, ingress_pj
-        Energy that a mesh takes: a word and hop, a word and router, a word that enters it.
-    adder_pj
-        Energy that a tree takes for every addition.
-    spreads
-        Whether instances of the level may send words to each other's inner nodes (``network-type: M:N``).
-    latency_cycles
-        Cycles that Timeloop adds for every way that it is used for.
-    action, argument, by_data_space
-        Which action of its table charges a transfer, which argument of it is the multicast factor, and whether there
-        is an action for every data space.
-    """
+    """What carries words between a level and the next inner node."""
 
     kind: str = MESH
+    """`MESH`, `TREE` (adds words up on their way out) or `MULTICAST` (charged by an energy reference table)."""
     name: str = ""
+    """Of the component; empty for the mesh that Timeloop puts there by itself, with the energies of the level."""
     hop_pj: float = 0.0
     router_pj: float = 0.0
     ingress_pj: float = 0.0
+    """Energy that a mesh takes: a word and hop, a word and router, a word that enters it."""
     adder_pj: float = 0.0
+    """Energy that a tree takes for every addition."""
     spreads: bool = False
+    """Whether instances of the level may send words to each other's inner nodes (``network-type: M:N``)."""
     latency_cycles: int = 0
+    """Cycles that Timeloop adds for every way that it is used for."""
     action: str = ""
     argument: str = ""
     by_data_space: bool = False
+    """Which action of its table charges a transfer, which argument of it is the multicast factor, and whether there is
+    an action for every data space."""
 
     @property
     def takes(self) -> bool:
@@ -62,55 +51,39 @@ FREE = Network()
 
 @dataclass(frozen=True)
 class StorageLevel:
-    """One storage level.
-
-    Attributes
-    ----------
-    name
-        As in the architecture file and in mappings.
-    path
-        Full dotted name as energy tables write it, such as ``system.eyeriss.PE[0..167].psum_spad``.
-    klass
-        Component class, such as ``smartbuffer_SRAM``.
-    capacity_words
-        Words that fit in one instance; None where unlimited.
-    word_bits, block_words, cluster_size
-        Width of a word in bits; words moved by one (vector) access; instances that share one access.
-    mesh_x, mesh_y
-        Instances along each mesh axis; their product is the number of instances.
-    read_bandwidth_words, write_bandwidth_words, shared_bandwidth_words
-        Words per cycle and instance; None where unlimited.
-    multiple_buffering
-        Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering.
-    network, back
-        The network to the next inner node, and the one on which words come back where that is another.
-    latency_cycles
-        Cycles that both ways between it and the next inner node add to a layer, however many words go.
-    attributes
-        Attributes as given, for energy estimators.
-    timeloop_class
-        Class by which Timeloop knows it where that is not ``klass``, which estimators read.
-    """
+    """One storage level."""
 
     name: str
+    """As in the architecture file and in mappings."""
     path: str
+    """Full dotted name as energy tables write it, such as ``system.eyeriss.PE[0..167].psum_spad``."""
     klass: str
+    """Component class, such as ``smartbuffer_SRAM``."""
     capacity_words: int | None
+    """Words that fit in one instance; None where unlimited."""
     word_bits: int
     block_words: int = 1
     cluster_size: int = 1
+    """Width of a word in bits; words moved by one (vector) access; instances that share one access."""
     mesh_x: int = 1
     mesh_y: int = 1
+    """Instances along each mesh axis; their product is the number of instances."""
     read_bandwidth_words: float | None = None
     write_bandwidth_words: float | None = None
     shared_bandwidth_words: float | None = None
+    """Words per cycle and instance; None where unlimited."""
     multiple_buffering: float = 1.0
+    """Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering."""
     min_utilization: float = 0.0
     attributes: Mapping[str, Attribute] = field(default_factory=dict, hash=False)
+    """Attributes as given, for energy estimators."""
     timeloop_class: str = ""
+    """Class by which Timeloop knows it where that is not ``klass``, which estimators read."""
     network: Network = FREE
     back: Network | None = None
+    """The network to the next inner node, and the one on which words come back where that is another."""
     latency_cycles: int = 0
+    """Cycles that both ways between it and the next inner node add to a layer, however many words go."""
 
     @property
     def instances(self) -> int:
@@ -166,34 +139,24 @@ class ComputeLevel:
 class Architecture:
     """An accelerator: storage levels outermost (DRAM) first, then compute.
 
-    Attributes
-    ----------
-    constraints
-        Constraints that stood on the nodes of the file, each with its ``target`` and ``type``.
-    fanout_names
-        Storage level that carries the fan-out of each container of a v0.4 file, by the container's name.
-    components
-        Definitions of compound components that stood in the same file, for energy estimators.
-    plain
-        Whether it stood in a file that Timeloop 3.0.3 reads itself (v0.3), so that mappings and constraints must be
-        written in words that Timeloop knows, not only its front end (v0.4).
-    front_end
-        Whether that front end reads it before Timeloop does.
-
-    Raises
-    ------
-    InputError
-        Where there is no storage, a mesh is not a multiple of the mesh outside it, or a name stands twice.
+    Raises `InputError` where there is no storage, a mesh is not a multiple of the mesh outside it, or a name stands
+    twice.
     """
 
     name: str
     levels: tuple[StorageLevel, ...]
     compute: ComputeLevel
     constraints: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
+    """Constraints that stood on the nodes of the file, each with its ``target`` and ``type``."""
     fanout_names: Mapping[str, str] = field(default_factory=dict, hash=False, compare=False)
+    """Storage level that carries the fan-out of each container of a v0.4 file, by the container's name."""
     components: tuple[Mapping[str, Any], ...] = field(default=(), hash=False, compare=False)
+    """Definitions of compound components that stood in the same file, for energy estimators."""
     plain: bool = field(default=False, hash=False, compare=False)
+    """Whether it stood in a file that Timeloop 3.0.3 reads itself (v0.3), so that mappings and constraints must be
+    written in words that Timeloop knows, not only its front end (v0.4)."""
     front_end: bool = field(default=False, hash=False, compare=False)
+    """Whether that front end reads it before Timeloop does."""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []

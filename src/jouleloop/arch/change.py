@@ -22,17 +22,14 @@ KNOWN = (*_MESH, *SIZES, "technology", "n_banks", "n_rdwr_ports", "type", "laten
 def change(data: Any, variant: Variant) -> Any:
     """Return a copy of loaded architecture data with attributes changed.
 
+    Raises `InputError` where a node or attribute does not exist; all of them are listed with the nearest name.
+
     Parameters
     ----------
     variant
         Values by path: ``NODE.ATTRIBUTE`` for a component or container (``meshX`` and ``meshY`` are its fan-out),
         ``*.ATTRIBUTE`` for all nodes that state the attribute, ``variables.NAME``, in v0.3 files ``NODE.instances``.
         None takes an attribute away. What the file derives from a changed attribute follows it.
-
-    Raises
-    ------
-    InputError
-        Where a node or attribute does not exist; all of them are listed with the nearest name.
     """
     if not isinstance(data, dict) or not isinstance(data.get("architecture"), dict):
         return data

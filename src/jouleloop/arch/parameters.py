@@ -41,30 +41,21 @@ SIZES = tuple(dict.fromkeys(canonical_name(spelling) for known in KNOWN if known
 
 @dataclass(frozen=True)
 class Component:
-    """One storage or compute node as an architecture file states it.
-
-    Attributes
-    ----------
-    klass
-        Class by which Timeloop knows what it is.
-    model
-        Class by which estimators know it: the subclass where one is given.
-    attributes
-        What Timeloop reads.
-    inherited
-        What estimators read besides: attributes that a v0.3 tree hands down to them, but not to Timeloop.
-    exact_spelling
-        Whether only Timeloop's own spellings count; the front end of v0.4 knows hyphens and underscores alike.
-    """
+    """One storage or compute node as an architecture file states it."""
 
     name: str
     path: str
     klass: str
+    """Class by which Timeloop knows what it is."""
     model: str
+    """Class by which estimators know it: the subclass where one is given."""
     attributes: Mapping[str, Any]
+    """What Timeloop reads."""
     mesh: tuple[int, int]
     inherited: Mapping[str, Any] = field(default_factory=dict)
+    """What estimators read besides: attributes that a v0.3 tree hands down to them, but not to Timeloop."""
     exact_spelling: bool = False
+    """Whether only Timeloop's own spellings count; the front end of v0.4 knows hyphens and underscores alike."""
 
     @property
     def is_dram(self) -> bool:

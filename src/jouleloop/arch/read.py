@@ -52,6 +52,9 @@ def read_architecture(
 ) -> Architecture:
     """Return the accelerator described in a Timeloop architecture file.
 
+    Raises `InputError` where the file cannot be read, has no storage or no compute, or asks for what the model does not
+    follow.
+
     Parameters
     ----------
     path
@@ -66,11 +69,6 @@ def read_architecture(
         Attributes to change, by path; see `jouleloop.arch.change.change`.
     later
         v0.3 only. Whether Timeloop 4 reads the file, which knows attributes with underscores too.
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be read, has no storage or no compute, or asks for what the model does not follow.
     """
     data = load_document(path, variables)
     try:
@@ -159,10 +157,7 @@ def _targets(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def component_classes(data: Any) -> tuple[Mapping[str, Any], ...] | None:
     """Return the compound components that Timeloop or Accelergy input defines; None where it has no list of them.
 
-    Raises
-    ------
-    InputError
-        Where one of them has no name.
+    Raises `InputError` where one of them has no name.
     """
     top = data.get("compound_components", data.get("components")) if isinstance(data, Mapping) else None
     listed = top.get("classes") if isinstance(top, Mapping) else top

@@ -38,19 +38,13 @@ _OPTIONAL = {"onnx": "jouleloop import"}
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked for.
-
-    Attributes
-    ----------
-    kind
-        ``python``, ``package``, ``engine``, ``estimator``, ``program``, ``project``.
-    state
-        ``ok``, ``missing`` or ``broken``; only a missing or broken thing that is ``required`` is an error.
-    """
+    """One thing looked for."""
 
     kind: str
+    """``python``, ``package``, ``engine``, ``estimator``, ``program``, ``project``."""
     name: str
     state: str
+    """``ok``, ``missing`` or ``broken``; only a missing or broken thing that is ``required`` is an error."""
     detail: str
     required: bool
 
@@ -121,7 +115,7 @@ def _project() -> Finding:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     warm: Annotated[
-        bool, typer.Option("--warm", help="Compile the kernels now (a minute or two), so that the first run does not.")
+        bool, typer.Option("--warm", help="Compile the kernels now (a minute), so that the first run does not.")
     ] = False,
     design: Annotated[
         list[Path] | None,

@@ -72,7 +72,7 @@ def map_layer(
     if certificate is not None and chosen.target(problem).constraints.factors == "imperfect":
         from jouleloop.optimum.certificate import check_early  # noqa: PLC0415 - loads the kernels
 
-        check_early(problem)
+        check_early(problem, told.objective[0])
     with engine_with_progress(how.engine, told.seconds, profile=profile) as back_end:
         result = search_told(chosen, problem, back_end, told)
     if write_mapping is not None and result.mapping is not None:

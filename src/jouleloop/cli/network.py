@@ -48,6 +48,8 @@ def network(
     for _, row in savings_table(energies, factor_pairs(provenance["architectures"])).iterrows():
         of = f"the {row['layers']} layers of {row['sweep']} that both map on {row['architecture']}"
         more = f", and map {row['only']} more" if row["only"] else ""
+        if row["proven"] < row["layers"]:
+            more += f"; at most {row['saved_bound']:.2%}, {row['proven']} of {row['layers']} are proven"
         print_text(f"imperfect factors save {row['saved_total']:.2%} of the energy of {of}{more}\n")
     table, _ = read_table(output / f"{NETWORKS.file}.parquet", NETWORKS)
     if not table[~table["layer"].isin(SUMS)]["status"].eq("ok").all():

@@ -118,10 +118,7 @@ class _Bars(Progress):
 def _search(sweeps: Sequence[Sweep], jobs: Mapping[str, Job], store: ResultStore) -> Searches:
     """Search all layers on all architectures with a bar that shows rate and remaining time.
 
-    Raises
-    ------
-    KeyboardInterrupt
-        At SIGINT or SIGTERM; what was searched before is stored.
+    Raises `KeyboardInterrupt`, at SIGINT or SIGTERM; what was searched before is stored.
     """
     distinct = distinct_points(sweeps)
     columns = (

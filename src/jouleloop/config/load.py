@@ -23,19 +23,13 @@ NETWORKS = LAYERS / "networks"
 
 @dataclass(frozen=True)
 class Study:
-    """A checked configuration with its sweeps and networks expanded.
-
-    Attributes
-    ----------
-    sweeps
-        Sweeps of layers, and networks.
-    architecture_sweeps
-        Sweeps that vary the architecture too; their growth is not tested.
-    """
+    """A checked configuration with its sweeps and networks expanded."""
 
     config: Config
     sweeps: tuple[Sweep, ...]
+    """Sweeps of layers, and networks."""
     architecture_sweeps: tuple[Sweep, ...] = ()
+    """Sweeps that vary the architecture too; their growth is not tested."""
 
     @property
     def tested(self) -> tuple[Sweep, ...]:
@@ -73,11 +67,8 @@ def load_study(
 ) -> Study:
     """Return the configuration ``data`` with its sweeps and networks read from below ``root``.
 
-    Raises
-    ------
-    InputError
-        With the faults of the configuration, or else those of all files it names: missing files, unknown sweeps,
-        sweeps of one name, sweeps that cannot be read.
+    Raises `InputError`, with the faults of the configuration, or else those of all files it names: missing files,
+    unknown sweeps, sweeps of one name, sweeps that cannot be read.
     """
     config = data if isinstance(data, Config) else validate(Config, typed(data), source)
     faults: list[Fault] = []

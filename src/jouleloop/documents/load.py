@@ -44,15 +44,12 @@ def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
     A file with jinja2 markup is expanded first, in a sandbox, with Timeloop front end's ``include``, ``include_all``,
     ``include_text``, ``path_exists``, ``find_path``, ``add_to_path`` and ``cwd``.
 
+    Raises `InputError` where a file is missing, is no YAML, or the template fails.
+
     Parameters
     ----------
     variables
         Values of the template's variables, such as ``{"architecture": "eyeriss_like"}``.
-
-    Raises
-    ------
-    InputError
-        Where a file is missing, is no YAML, or the template fails.
     """
     return _Documents(variables or {}).load(path)
 

@@ -130,11 +130,8 @@ def _filtered(node: Any, name: str) -> jinja2.nodes.Filter:
 def expand(text: str, functions: Mapping[str, Callable[..., Any]], variables: Mapping[str, Any]) -> str:
     """Return the template ``text`` expanded.
 
-    Raises
-    ------
-    jinja2.TemplateError
-        Where the template is none, does what is not allowed, or too much; `jinja2.UndefinedError` for an unknown name.
-    ValueError, TypeError, ArithmeticError, LookupError, RecursionError
-        Where a computation in it fails.
+    Raises `jinja2.TemplateError` where the template is none, does what is not allowed, or too much;
+    `jinja2.UndefinedError` for an unknown name; `ValueError` or `TypeError` or `ArithmeticError` or `LookupError` or
+    `RecursionError` where a computation in it fails.
     """
     return BoundedEnvironment(functions).from_string(text).render(**variables)

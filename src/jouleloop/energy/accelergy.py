@@ -38,30 +38,20 @@ _WARNING = re.compile(r"^\s*(?:\S+ \S+ )?(?:WARN(?:ING)?|ALADDIN WARN)\b[:\s]*(?
 
 @dataclass(frozen=True)
 class AccelergyEstimator:
-    """Estimator that asks an installed Accelergy about one component at a time.
-
-    Attributes
-    ----------
-    executable
-        The program.
-    components
-        Files with compound components, in the version of the program.
-    own
-        Folder with the project's own compound components in the formats of both versions; None for none.
-    design
-        Compound components that the architecture file defines; they replace the project's own.
-    cycle_seconds
-        Clock period in seconds, which version 0.4 wants to know.
-    timeout_s
-        Seconds after which a run is stopped.
-    """
+    """Estimator that asks an installed Accelergy about one component at a time."""
 
     executable: str = "accelergy"
+    """The program."""
     components: tuple[Path, ...] = ()
+    """Files with compound components, in the version of the program."""
     cycle_seconds: float = 1e-9
+    """Clock period in seconds, which version 0.4 wants to know."""
     timeout_s: float = 120.0
+    """Seconds after which a run is stopped."""
     own: Path | None = None
+    """Folder with the project's own compound components in the formats of both versions; None for none."""
     design: tuple[Mapping[str, Any], ...] = ()
+    """Compound components that the architecture file defines; they replace the project's own."""
     name: str = "accelergy"
     kind: str = "accelergy"
     _known: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)

@@ -74,10 +74,7 @@ class CactiGrid:
         width. Banks that are no power of two are rounded up, as Accelergy's CACTI plug-in does. So are nodes between
         those of the grid, and finer ones, treated as there (`jouleloop.energy.scaling`).
 
-        Raises
-        ------
-        OutsideGrid
-            Where the memory is not within the grid.
+        Raises `OutsideGrid` where the memory is not within the grid.
         """
         nodes = sorted({key[0] for key in self.points})
         if nm < nodes[0]:

@@ -29,25 +29,17 @@ _TABLE_ENDINGS = (".yaml", ".yml")
 
 @dataclass(frozen=True)
 class EnergySource:
-    """One estimator and the files it needs.
-
-    Attributes
-    ----------
-    table
-        Reference table of ``tables``: one of ours, or an energy reference table (ERT) as Accelergy writes it.
-    components
-        Files with compound components for ``interpolated`` and ``accelergy``, besides the project's own.
-    data
-        Folder with the numbers of ``interpolated``, and the project's compound components for both.
-    program
-        Executable of ``accelergy``.
-    """
+    """One estimator and the files it needs."""
 
     estimator: str
     table: Path | None = None
+    """Reference table of ``tables``: one of ours, or an energy reference table (ERT) as Accelergy writes it."""
     components: tuple[Path, ...] = ()
+    """Files with compound components for ``interpolated`` and ``accelergy``, besides the project's own."""
     data: Path = DATA
+    """Folder with the numbers of ``interpolated``, and the project's compound components for both."""
     program: str = "accelergy"
+    """Executable of ``accelergy``."""
 
     def files(self) -> tuple[Path, ...]:
         """Return the files whose content decides about the energies."""
@@ -83,10 +75,7 @@ class EnergySource:
 def source_of(text: str, root: Path = Path(), *, components: Sequence[Path] = ()) -> EnergySource:
     """Return the source that a text stands for: the path of a reference table, or the name of an estimator.
 
-    Raises
-    ------
-    EnergyTableError
-        Where the text is neither.
+    Raises `EnergyTableError` where the text is neither.
     """
     if text.endswith(_TABLE_ENDINGS):
         return EnergySource("tables", root / text)
@@ -102,10 +91,7 @@ def costs_of(
 ) -> EnergyCosts:
     """Return the energies of an architecture, each component's from the first source that knows it.
 
-    Raises
-    ------
-    EnergyTableError
-        Where a source cannot be read, or no source knows a component; see `estimate_costs`.
+    Raises `EnergyTableError` where a source cannot be read, or no source knows a component; see `estimate_costs`.
     """
     return estimate_costs(arch, [source.open(arch.components) for source in sources], warn=warn)
 

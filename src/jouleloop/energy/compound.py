@@ -69,10 +69,7 @@ class Library:
     ) -> float:
         """Return the energy of one action of a component in pJ, the most expensive of the action's arguments.
 
-        Raises
-        ------
-        NoEstimate
-            Where the class, one of its parts or an attribute is not known.
+        Raises `NoEstimate` where the class, one of its parts or an attribute is not known.
         """
         try:
             return self._energy(primitives, klass, attributes, action, dict(arguments or {}), 0)

@@ -9,35 +9,24 @@ from jouleloop.units import unit_of
 
 @dataclass(frozen=True)
 class LevelEnergy:
-    """Energy of one (vector) access to a storage level, in pJ.
-
-    Attributes
-    ----------
-    read_pj
-        Charged per vector read.
-    write_pj
-        Charged per vector fill and per vector update.
-    source
-        The estimator and table entry it came from.
-    leak_pj
-        Leakage of one instance in one cycle; versions of Timeloop before 2024 leave it out.
-    estimator
-        What answered: ``tables``, ``interpolated``, ``accelergy``, ``built-in``, ``counts``, ``architecture`` for
-        an energy stated there, empty for a level that stores nothing.
-    later_pj
-        What Timeloop 4 charges per read, fill and update, where that is not the same.
-    area_um2
-        Area of one instance; None where it is not known.
-    """
+    """Energy of one (vector) access to a storage level, in pJ."""
 
     level: str
     read_pj: float
+    """Charged per vector read."""
     write_pj: float
+    """Charged per vector fill and per vector update."""
     source: str
+    """The estimator and table entry it came from."""
     leak_pj: float = 0.0
+    """Leakage of one instance in one cycle; versions of Timeloop before 2024 leave it out."""
     estimator: str = ""
+    """What answered: ``tables``, ``interpolated``, ``accelergy``, ``built-in``, ``counts``, ``architecture`` for an
+    energy stated there, empty for a level that stores nothing."""
     later_pj: tuple[float, ...] | None = None
+    """What Timeloop 4 charges per read, fill and update, where that is not the same."""
     area_um2: float | None = None
+    """Area of one instance; None where it is not known."""
 
     def actions(self, *, later: bool = False) -> list[tuple[str, float]]:
         """Return actions of an energy reference table by which Timeloop charges this, ``later`` Timeloop 4."""
@@ -51,16 +40,12 @@ class LevelEnergy:
 
 @dataclass(frozen=True)
 class NetworkEnergy:
-    """What a table charges for transfers on a network.
-
-    Attributes
-    ----------
-    actions
-        By action the energies [pJ] of a transfer, each with its multicast factor, 0 for any; the last that fits counts.
-    """
+    """What a table charges for transfers on a network."""
 
     name: str
     actions: tuple[tuple[str, tuple[tuple[int, float], ...]], ...]
+    """By action the energies [pJ] of a transfer, each with its multicast factor, 0 for any; the last that fits
+    counts."""
 
     @property
     def takes(self) -> bool:
@@ -79,32 +64,22 @@ class NetworkEnergy:
 
 @dataclass(frozen=True)
 class EnergyCosts:
-    """Energy per action of one architecture.
-
-    Attributes
-    ----------
-    table
-        Name of the energy table or estimator.
-    levels
-        One entry a storage level, outermost first.
-    compute_pj
-        Energy of one multiply-accumulate operation in pJ.
-    asked
-        Estimators that were asked, in turn: kind, name and digest of the data behind it.
-    area_um2
-        Area of all instances of all components; None where one of them is not known.
-    networks
-        What the table charges on networks that it charges at all.
-    """
+    """Energy per action of one architecture."""
 
     table: str
+    """Name of the energy table or estimator."""
     levels: tuple[LevelEnergy, ...]
+    """One entry a storage level, outermost first."""
     compute_pj: float
+    """Energy of one multiply-accumulate operation in pJ."""
     compute_source: str
     compute_estimator: str = ""
     asked: tuple[tuple[str, str, str], ...] = ()
+    """Estimators that were asked, in turn: kind, name and digest of the data behind it."""
     area_um2: float | None = None
+    """Area of all instances of all components; None where one of them is not known."""
     networks: tuple[NetworkEnergy, ...] = ()
+    """What the table charges on networks that it charges at all."""
 
     def wired(self, arch: Architecture) -> list[str]:
         """Return the levels below which a network takes energy, by statement or by table."""

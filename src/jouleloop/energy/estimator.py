@@ -26,21 +26,15 @@ Node = StorageLevel | ComputeLevel
 
 @dataclass(frozen=True)
 class Estimate:
-    """Energy in pJ of each action of one component, where it comes from, and what the estimator warned of.
-
-    Attributes
-    ----------
-    file
-        File that holds the energies; empty where they are computed.
-    area_um2
-        Area of one instance; None where it is not known.
-    """
+    """Energy in pJ of each action of one component, where it comes from, and what the estimator warned of."""
 
     energy_pj: Mapping[str, float]
     source: str
     warnings: tuple[str, ...] = ()
     file: str = ""
+    """File that holds the energies; empty where they are computed."""
     area_um2: float | None = None
+    """Area of one instance; None where it is not known."""
 
 
 @dataclass(frozen=True)
@@ -240,10 +234,8 @@ def _charges(arch: Architecture, estimators: Sequence[Estimator], faults: list[F
 def load_costs(arch: Architecture, table_path: Path) -> EnergyCosts:
     """Return the energies of an architecture from one reference table, ours or Accelergy's.
 
-    Raises
-    ------
-    EnergyTableError
-        Where the file is no such table, or components have no entry; each is listed with the entries nearest to it.
+    Raises `EnergyTableError` where the file is no such table, or components have no entry; each is listed with the
+    entries nearest to it.
     """
     try:
         return estimate_costs(arch, [read_estimator(table_path)])

@@ -143,10 +143,7 @@ class Primitives:
     def energy(self, klass: str, attributes: Mapping[str, Any], action: str, arguments: Mapping[str, Any]) -> float:
         """Return the energy of one action in pJ.
 
-        Raises
-        ------
-        NoEstimate
-            Where class, technology, size or type are not known here.
+        Raises `NoEstimate` where class, technology, size or type are not known here.
         """
         if klass not in ACTIONS:
             raise NoEstimate(f"class {klass} is no primitive known here")

@@ -26,26 +26,18 @@ _SAME = (("memory_depth", "depth"), ("memory_width", "width"), ("n_ports", "num_
 
 @dataclass(frozen=True)
 class TableEntry:
-    """One component of a table.
-
-    Attributes
-    ----------
-    attributes
-        Values that a component's attributes must have.
-    energy_pj
-        Energy charged by action, in pJ.
-    reason
-        Why something else than the table's own number is charged; empty where it is not.
-    area_um2
-        Area of one; None where the table does not say.
-    """
+    """One component of a table."""
 
     klass: str
     attributes: Mapping[str, Any]
+    """Values that a component's attributes must have."""
     energy_pj: Mapping[str, float]
+    """Energy charged by action, in pJ."""
     measured_as: str = ""
     reason: str = ""
+    """Why something else than the table's own number is charged; empty where it is not."""
     area_um2: float | None = None
+    """Area of one; None where the table does not say."""
 
     def __str__(self) -> str:
         return f"{self.klass}({', '.join(f'{key}={value}' for key, value in self.attributes.items())})"
@@ -108,10 +100,7 @@ def _same(mine: Any, wanted: Any) -> bool:
 def read_table(path: Path) -> EnergyTable:
     """Return the energy table in a YAML file.
 
-    Raises
-    ------
-    EnergyTableError
-        Where the file is no such table; all faults are listed.
+    Raises `EnergyTableError` where the file is no such table; all faults are listed.
     """
     data = read_yaml(path)
     source = str(path)

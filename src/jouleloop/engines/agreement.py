@@ -42,25 +42,17 @@ _DATA = {
 
 @dataclass(frozen=True)
 class Pair:
-    """One field of two evaluations.
-
-    Attributes
-    ----------
-    quantity
-        One of `QUANTITIES`.
-    field
-        Where it stands, such as ``weights_spad.Weights.reads``.
-    ours, theirs
-        Its two values; None where one of the evaluations has no such field.
-    tolerance
-        Absolute difference up to which they are equal.
-    """
+    """One field of two evaluations."""
 
     quantity: str
+    """One of `QUANTITIES`."""
     field: str
+    """Where it stands, such as ``weights_spad.Weights.reads``."""
     ours: float | None
     theirs: float | None
+    """Its two values; None where one of the evaluations has no such field."""
     tolerance: float = 0.0
+    """Absolute difference up to which they are equal."""
 
     @property
     def verdict(self) -> Verdict:

@@ -28,24 +28,16 @@ class Target:
 
 @dataclass(frozen=True)
 class SearchOptions:
-    """What a search is told besides the layer and the target.
-
-    Attributes
-    ----------
-    objective
-        Names of `jouleloop.model.objective.OBJECTIVES`; the later ones decide between equals.
-    seed
-        Of an engine that takes random decisions.
-    budget
-        The most mappings to evaluate; None for a proof.
-    seconds
-        Of wall clock, after which a search stops with what it has; None for a proof. What is found then varies.
-    """
+    """What a search is told besides the layer and the target."""
 
     objective: tuple[str, ...] = ("energy",)
+    """Names of `jouleloop.model.objective.OBJECTIVES`; the later ones decide between equals."""
     seed: int = 0
+    """Of an engine that takes random decisions."""
     budget: int | None = None
+    """The most mappings to evaluate; None for a proof."""
     seconds: float | None = None
+    """Of wall clock, after which a search stops with what it has; None for a proof. What is found then varies."""
 
     def as_dict(self) -> dict[str, Any]:
         """Return what determines a result, as plain data; seconds do not, for where they end a search it says so."""

@@ -19,10 +19,7 @@ ENGINES = tuple(_CLASSES)
 def installed_version(engine: Engine) -> str | None:
     """Return the version of the programs behind ``engine``, None where it is this package alone.
 
-    Raises
-    ------
-    EngineError
-        Where the engine needs programs that are not installed, or do not work.
+    Raises `EngineError` where the engine needs programs that are not installed, or do not work.
     """
     programs = getattr(engine, "programs", None)
     return None if programs is None else str(programs.label)

@@ -56,15 +56,12 @@ def verify_folder(
 ) -> Iterator[CaseCheck]:
     """Yield the outcome of every case of ``cases_*.json`` and of every entry of ``mapper_optima.json`` in ``folder``.
 
+    Raises `InputError` where the folder holds no such file, or a file is not of this form.
+
     Parameters
     ----------
     only
         ``fc`` or ``conv`` to leave the other kind of layers out.
-
-    Raises
-    ------
-    InputError
-        Where the folder holds no such file, or a file is not of this form.
     """
     optima = folder / "mapper_optima.json"
     try:

@@ -242,7 +242,7 @@ class _ByAddress:
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class _Borrow(AnalysisPass):
-    """Counts no references in a part that makes no array and returns none: its caller holds all that it reads."""
+    """Counts no references where no array is made or returned: the caller, Python too, holds all that is read."""
 
     _name = "borrow"
 
@@ -253,10 +253,8 @@ class _Borrow(AnalysisPass):
         """Switch the counting off where all that is counted was handed over, or is a part of such."""
         models, kinds = state.targetctx.data_model_manager, state.typemap
         counted = {name for name, kind in kinds.items() if _is_data(kind) and models[kind].contains_nrt_meminfo()}
-        if (
-            isinstance(state.library, _Part)
-            and not models[state.return_type].contains_nrt_meminfo()
-            and not any(_makes(one, counted, kinds) for block in state.func_ir.blocks.values() for one in block.body)
+        if not models[state.return_type].contains_nrt_meminfo() and not any(
+            _makes(one, counted, kinds) for block in state.func_ir.blocks.values() for one in block.body
         ):
             state.targetctx = state.targetctx.subtarget(enable_nrt=False)
         return False
@@ -302,10 +300,7 @@ def _part(pair: _Pair, i: int) -> float:
 def check() -> None:
     """Compile a small kernel with a part where this version of numba was never used with these kernels; see its result.
 
-    Raises
-    ------
-    Exception
-        Of any kind, where numba has other parts than those that this module rests on.
+    Raises `Exception`, of any kind, where numba has other parts than those that this module rests on.
     """
     note = jit.folder() / f".checked-{'-'.join(map(str, versions()))}"
     if note.exists():

@@ -14,15 +14,12 @@ _LOOP = re.compile(r"([A-Za-z]+?)(\d+)(?:,(\d+))?([XY]?)")
 def parse_compact(text: str, keep: Table[str, Collection[str]]) -> Mapping:
     """Return the mapping that `Mapping.compact` has written as ``text``.
 
+    Raises `MappingError` where the text is no such line, or names a level that ``keep`` does not.
+
     Parameters
     ----------
     keep
         Names of the data spaces stored at each level, which the one-line form does not tell.
-
-    Raises
-    ------
-    MappingError
-        Where the text is no such line, or names a level that ``keep`` does not.
     """
     levels = []
     ends = []

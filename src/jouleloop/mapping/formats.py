@@ -210,10 +210,7 @@ def to_timeloop_mapping(mapping: Mapping, problem: Problem, arch: Architecture) 
     X loops must stand inside the Y loops of their level, as in all nests that Timeloop prints: its format splits one
     permutation into an inner part along X and an outer part along Y.
 
-    Raises
-    ------
-    MappingError
-        Where the mapping is none of this problem on this architecture, or the format cannot hold it.
+    Raises `MappingError` where the mapping is none of this problem on this architecture, or the format cannot hold it.
     """
     check_mapping(mapping, problem, arch)
     dimensions = problem.shape.dimensions
@@ -275,10 +272,7 @@ def from_levels(
     keeps by ``keep``, or by the keys of ``tile`` (full names or W, I, O); `Mapping.as_json` writes this form. A
     residual end stands last in its loop. Levels left out have no loops.
 
-    Raises
-    ------
-    MappingError
-        As for `read_timeloop_mapping`.
+    Raises `MappingError` as for `read_timeloop_mapping`.
     """
     faults: list[Fault] = []
     found: dict[str, LevelMapping] = {}

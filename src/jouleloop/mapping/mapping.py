@@ -14,27 +14,18 @@ AXES = ("X", "Y")
 
 @dataclass(frozen=True)
 class LevelMapping:
-    """The loops of one storage level.
-
-    Attributes
-    ----------
-    level
-        Name of the storage level.
-    temporal
-        (dimension, bound) of each temporal loop, outermost first; loops of bound 1 are left out.
-    spatial
-        (dimension, bound, axis) of each spatial loop, outermost first; loops of bound 1 are left out.
-    keep
-        Names of the data spaces stored here; all others bypass the level.
-    reuse
-        Data spaces that the level treats otherwise than all others, because constraints or directives say so.
-    """
+    """The loops of one storage level."""
 
     level: str
+    """Name of the storage level."""
     temporal: tuple[tuple[str, int], ...]
+    """(dimension, bound) of each temporal loop, outermost first; loops of bound 1 are left out."""
     spatial: tuple[tuple[str, int, str], ...]
+    """(dimension, bound, axis) of each spatial loop, outermost first; loops of bound 1 are left out."""
     keep: frozenset[str]
+    """Names of the data spaces stored here; all others bypass the level."""
     reuse: Reuse = ALL_REUSE
+    """Data spaces that the level treats otherwise than all others, because constraints or directives say so."""
 
     @property
     def loops(self) -> tuple[tuple[str, int], ...]:
@@ -44,19 +35,13 @@ class LevelMapping:
 
 @dataclass(frozen=True)
 class Mapping:
-    """A complete loop nest: one `LevelMapping` a storage level, outermost first.
-
-    Attributes
-    ----------
-    levels
-        Outermost first.
-    imperfect
-        (dimension, bound) of every dimension whose loops do not multiply to its bound but to more, in alphabetical
-        order; some of its loops end early in their last run. Empty where all factors are perfect.
-    """
+    """A complete loop nest: one `LevelMapping` a storage level, outermost first."""
 
     levels: tuple[LevelMapping, ...]
+    """Outermost first."""
     imperfect: tuple[tuple[str, int], ...] = ()
+    """(dimension, bound) of every dimension whose loops do not multiply to its bound but to more, in alphabetical
+    order; some of its loops end early in their last run. Empty where all factors are perfect."""
 
     @property
     def reuse(self) -> dict[str, Reuse]:
@@ -153,10 +138,7 @@ def close_mapping(
 
     None, and a residual end that is the end itself, say that the loop always runs to its end.
 
-    Raises
-    ------
-    MappingError
-        Where a residual end is larger than its end, or is less than 1.
+    Raises `MappingError` where a residual end is larger than its end, or is less than 1.
     """
     faults = []
     reached: dict[str, int] = {}

@@ -106,10 +106,7 @@ def read_map_txt(path: Path, problem: Problem, arch: Architecture) -> Nest:
 def parse_map_txt(text: str, problem: Problem, arch: Architecture) -> Nest:
     """Return the loop nest that Timeloop printed, of 3.0.x or later versions.
 
-    Raises
-    ------
-    MappingError
-        Where a line is none of a loop nest, or the nest is none of this problem on this architecture.
+    Raises `MappingError` where a line is none of a loop nest, or the nest is none of this problem on this architecture.
     """
     faults: list[Fault] = []
     found: dict[str, tuple[list[tuple[str, int]], list[tuple[str, int, str]], frozenset[str]]] = {}

@@ -16,27 +16,18 @@ from jouleloop.mapping.directives import parse_names
 
 @dataclass(frozen=True)
 class Reuse:
-    """Data spaces that a level treats otherwise than all others.
-
-    Attributes
-    ----------
-    no_temporal_reuse
-        The whole tile comes in at every step of the loops outside, moved or not.
-    no_multicast
-        Every instance below is sent its own words, though others take the same.
-    no_link_transfer
-        No instance below takes words from a neighbour.
-    rmw_first_update
-        Outputs are filled, and read before they are updated, the first time too. Timeloop 4 alone.
-    no_coalesce
-        Words pass through: the next level outside is accessed as often as this one. Timeloop 4 alone.
-    """
+    """Data spaces that a level treats otherwise than all others."""
 
     no_temporal_reuse: frozenset[str] = frozenset()
+    """The whole tile comes in at every step of the loops outside, moved or not."""
     no_multicast: frozenset[str] = frozenset()
+    """Every instance below is sent its own words, though others take the same."""
     no_link_transfer: frozenset[str] = frozenset()
+    """No instance below takes words from a neighbour."""
     rmw_first_update: frozenset[str] = frozenset()
+    """Outputs are filled, and read before they are updated, the first time too. Timeloop 4 alone."""
     no_coalesce: frozenset[str] = frozenset()
+    """Words pass through: the next level outside is accessed as often as this one. Timeloop 4 alone."""
 
     def __bool__(self) -> bool:
         """Whether any data space is treated otherwise."""

@@ -11,61 +11,42 @@ _LATER = ("maximize", "capacity", "stated", "by_default", "lowered")
 
 @dataclass(frozen=True)
 class LoopConstraint:
-    """What one target fixes of its loops.
-
-    Attributes
-    ----------
-    factors
-        Exact factor by dimension; 0 means the whole dimension.
-    max_factors, min_factors
-        Upper and lower limits by dimension (``<=`` and ``>=``).
-    permutation
-        Dimensions innermost first; those not named follow outside in any order, those after ``*`` are outermost.
-    outer_permutation
-        Dimensions pinned outermost, innermost first (Timeloop: what follows ``_``).
-    split
-        Spatial only: the first ``split`` positions of the full permutation go to X, the others to Y.
-    maximize, capacity
-        Groups of dimensions whose factors the sizes of a layer decide, and what they are to fill, the fan-out if None.
-        See `jouleloop.mapspace.maximize`.
-    stated
-        Factors and a split by expressions over the sizes of a layer; see `jouleloop.mapspace.stated`.
-    by_default
-        Dimensions whose limits are those of all dimensions, not their own.
-    lowered
-        Whether Timeloop's front end writes them anew, as it does with those in an architecture of v0.4.
-    """
+    """What one target fixes of its loops."""
 
     factors: dict[str, int] = field(default_factory=dict, hash=False)
+    """Exact factor by dimension; 0 means the whole dimension."""
     max_factors: dict[str, int] = field(default_factory=dict, hash=False)
     min_factors: dict[str, int] = field(default_factory=dict, hash=False)
+    """Upper and lower limits by dimension (``<=`` and ``>=``)."""
     permutation: tuple[str, ...] = ()
+    """Dimensions innermost first; those not named follow outside in any order, those after ``*`` are outermost."""
     outer_permutation: tuple[str, ...] = ()
+    """Dimensions pinned outermost, innermost first (Timeloop: what follows ``_``)."""
     split: int | None = None
+    """Spatial only: the first ``split`` positions of the full permutation go to X, the others to Y."""
     maximize: tuple[tuple[str, ...], ...] = ()
     capacity: int | None = None
+    """Groups of dimensions whose factors the sizes of a layer decide, and what they are to fill, the fan-out if None.
+    See `jouleloop.mapspace.maximize`."""
     stated: tuple[tuple[str, str], ...] = ()
+    """Factors and a split by expressions over the sizes of a layer; see `jouleloop.mapspace.stated`."""
     by_default: tuple[str, ...] = ()
+    """Dimensions whose limits are those of all dimensions, not their own."""
     lowered: bool = False
+    """Whether Timeloop's front end writes them anew, as it does with those in an architecture of v0.4."""
 
 
 @dataclass(frozen=True)
 class LevelConstraints:
-    """All constraints on one storage level.
-
-    Attributes
-    ----------
-    keep, bypass
-        Data spaces that must, or must not, be stored here; those in neither are free.
-    reuse
-        Data spaces that the level does not reuse as others: every mapping counts so.
-    """
+    """All constraints on one storage level."""
 
     temporal: LoopConstraint = field(default_factory=LoopConstraint)
     spatial: LoopConstraint = field(default_factory=LoopConstraint)
     keep: frozenset[str] = frozenset()
     bypass: frozenset[str] = frozenset()
+    """Data spaces that must, or must not, be stored here; those in neither are free."""
     reuse: Reuse = ALL_REUSE
+    """Data spaces that the level does not reuse as others: every mapping counts so."""
 
 
 _UNCONSTRAINED = LevelConstraints()
@@ -73,20 +54,14 @@ _UNCONSTRAINED = LevelConstraints()
 
 @dataclass(frozen=True)
 class Constraints:
-    """Constraints by storage level name; levels not named are unconstrained.
-
-    Attributes
-    ----------
-    factors
-        Whether loops must divide the layer, or may end early (Timeloop: the mapspace template ``ruby``).
-    min_parallelism
-        Share of all compute units that a mapping has to use at least.
-    """
+    """Constraints by storage level name; levels not named are unconstrained."""
 
     name: str
     levels: dict[str, LevelConstraints] = field(default_factory=dict, hash=False)
     factors: Literal["perfect", "imperfect"] = "perfect"
+    """Whether loops must divide the layer, or may end early (Timeloop: the mapspace template ``ruby``)."""
     min_parallelism: float = 0.0
+    """Share of all compute units that a mapping has to use at least."""
 
     def level(self, name: str) -> LevelConstraints:
         """Return the constraints on a level, empty where there are none."""

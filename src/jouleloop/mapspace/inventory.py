@@ -22,22 +22,15 @@ _OF_NETWORKS = ("adder_energy", "action_name", "multicast_factor_argument", "per
 
 @dataclass(frozen=True)
 class Entry:
-    """One key of a design.
-
-    Attributes
-    ----------
-    verdict
-        ``counted``; ``no effect``, in Timeloop and here; ``passed by``, with a warning; ``refused``.
-    where, value
-        The key with its component or section, and what it says.
-    why
-        Empty where the verdict says it all.
-    """
+    """One key of a design."""
 
     verdict: str
+    """``counted``; ``no effect``, in Timeloop and here; ``passed by``, with a warning; ``refused``."""
     where: str
     value: str = ""
+    """The key with its component or section, and what it says."""
     why: str = ""
+    """Empty where the verdict says it all."""
 
 
 def inventory(paths: Sequence[Path], variables: dict[str, Any] | None = None, *, later: bool = False) -> list[Entry]:

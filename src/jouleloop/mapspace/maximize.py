@@ -23,11 +23,8 @@ def resolve_sizes(constraints: Constraints, problem: Problem, arch: Architecture
 
     Spatial loops come before temporal ones, and inner levels before outer ones.
 
-    Raises
-    ------
-    InputError
-        Where an expression has no value, a dimension is to be maximized that the same loops constrain, or temporal
-        loops have no capacity.
+    Raises `InputError` where an expression has no value, a dimension is to be maximized that the same loops constrain,
+    or temporal loops have no capacity.
     """
     if any(loops.stated for level in constraints.levels.values() for loops in (level.spatial, level.temporal)):
         constraints = evaluate_stated(constraints, problem, arch)

@@ -19,18 +19,12 @@ from jouleloop.workload.problem import ProblemShape
 
 @dataclass(frozen=True)
 class Roles:
-    """What the parts of a shape play in the shape that constraints are written for.
-
-    Attributes
-    ----------
-    dimensions
-        The dimensions that each dimension plays, at least one.
-    data_spaces
-        The data space whose place each data space takes.
-    """
+    """What the parts of a shape play in the shape that constraints are written for."""
 
     dimensions: dict[str, tuple[str, ...]]
+    """The dimensions that each dimension plays, at least one."""
     data_spaces: dict[str, str]
+    """The data space whose place each data space takes."""
 
 
 def read_roles(entry: Any, where: str, shape: ProblemShape, written_for: ProblemShape, faults: list[Fault]) -> Roles:

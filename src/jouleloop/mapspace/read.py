@@ -80,6 +80,8 @@ _TYPES = {"datatype": "bypass", "dataspace": "bypass", "bypass": "bypass", "temp
 def read_constraints(path: Path, arch: Architecture, which: str = "full", *, shape: ProblemShape = CONV) -> Constraints:
     """Return one set of constraints of a file, together with those inline in the architecture.
 
+    Raises `InputError` where the file cannot be read, names what does not exist, or contradicts itself.
+
     Parameters
     ----------
     path
@@ -90,11 +92,6 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
     shape
         The problem shape whose dimensions and data spaces the file names; or one that has an entry in its section
         ``shapes``, which says what its parts play in a convolution (`jouleloop.mapspace.plays`).
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be read, names what does not exist, or contradicts itself.
     """
     if which not in SETS:
         raise InputError(unknown(which, SETS, "set of constraints", source=str(path)))
@@ -136,10 +133,7 @@ def own_constraints(
 ) -> Constraints:
     """Return the constraints that an architecture file itself holds, on its nodes and in sections; maybe none.
 
-    Raises
-    ------
-    InputError
-        Where they name what does not exist, or contradict themselves.
+    Raises `InputError` where they name what does not exist, or contradict themselves.
     """
     data = load_document(path, variables)
     faults: list[Fault] = []
@@ -246,10 +240,7 @@ class _Level:
 def build_constraints(targets: Iterable[Any], arch: Architecture, shape: ProblemShape, *, name: str) -> Constraints:
     """Return the constraints that a list of Timeloop targets states.
 
-    Raises
-    ------
-    InputError
-        Where a target, dimension or data space does not exist, or two targets contradict each other.
+    Raises `InputError` where a target, dimension or data space does not exist, or two targets contradict each other.
     """
     faults: list[Fault] = []
     levels: dict[str, _Level] = {}

@@ -39,6 +39,8 @@ def read_design(
 ) -> Design:
     """Return what a set of Timeloop input files describes together, such as one jinja2 top file.
 
+    Raises `InputError` where a file cannot be read, a section stands in two files, or a section is refused.
+
     Parameters
     ----------
     paths
@@ -49,11 +51,6 @@ def read_design(
         ``full`` or ``arch-only``: whether ``mapspace_constraints`` count.
     spatial_levels, later
         See `jouleloop.arch.read.read_architecture`.
-
-    Raises
-    ------
-    InputError
-        Where a file cannot be read, a section stands in two files, or a section is refused.
     """
     if which not in SETS:
         raise InputError(unknown(which, SETS, "set of constraints"))

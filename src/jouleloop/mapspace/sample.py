@@ -21,10 +21,7 @@ def sample_mappings(space: MapSpace, count: int, *, seed: int = 0) -> list[Mappi
     The spatial factors are drawn uniformly from all admissible ones, then the temporal factors of every dimension from
     all that remain, the order of loops from all admissible ones, and what is kept from all choices.
 
-    Raises
-    ------
-    InputError
-        Where the mapspace is empty.
+    Raises `InputError` where the mapspace is empty.
     """
     generator = np.random.Generator(np.random.PCG64(seed))
     places = list(unrollings(space))

@@ -28,25 +28,17 @@ MOST_LISTED = 4096
 
 @dataclass(frozen=True)
 class Slot:
-    """Where factors may go: the temporal or the spatial loops of one level.
-
-    Attributes
-    ----------
-    fixed
-        Factor by dimension; `FREE` where it is open.
-    most, least
-        Limits of open factors by dimension.
-    rank
-        By dimension: loops are ordered innermost first by rank; equal ranks may stand in any order.
-    split
-        Spatial only: how many positions go to X; None where every split is tried.
-    """
+    """Where factors may go: the temporal or the spatial loops of one level."""
 
     fixed: tuple[int, ...]
+    """Factor by dimension; `FREE` where it is open."""
     most: tuple[int, ...]
     least: tuple[int, ...]
+    """Limits of open factors by dimension."""
     rank: tuple[int, ...]
+    """By dimension: loops are ordered innermost first by rank; equal ranks may stand in any order."""
     split: int | None = None
+    """Spatial only: how many positions go to X; None where every split is tried."""
 
     def is_open(self, d: int) -> bool:
         """Whether the constraints leave the factor of a dimension open."""
@@ -59,37 +51,26 @@ class Slot:
 
 @dataclass(frozen=True)
 class MapSpace:
-    """All mappings that the constraints leave open.
-
-    Attributes
-    ----------
-    temporal, spatial
-        One slot a level, innermost level first; ``spatial`` is None where the level does not fan out.
-    columns
-        By data space, every admissible choice of the levels that keep it: boolean arrays of shape (choices, levels),
-        keeping before bypassing. All combinations are admissible.
-    reuse
-        What each level is told not to reuse, innermost level first.
-    min_parallelism
-        Share of all compute units that a mapping has to use at least.
-    """
+    """All mappings that the constraints leave open."""
 
     problem: Problem
     arch: Architecture
     temporal: tuple[Slot, ...]
     spatial: tuple[Slot | None, ...]
+    """One slot a level, innermost level first; ``spatial`` is None where the level does not fan out."""
     columns: tuple[np.typing.NDArray[np.bool_], ...]
+    """By data space, every admissible choice of the levels that keep it: boolean arrays of shape (choices, levels),
+    keeping before bypassing. All combinations are admissible."""
     reuse: tuple[Reuse, ...]
+    """What each level is told not to reuse, innermost level first."""
     min_parallelism: float = 0.0
+    """Share of all compute units that a mapping has to use at least."""
 
     @cached_property
     def keeps(self) -> tuple[np.typing.NDArray[np.bool_], ...]:
         """Every admissible choice of what is kept where: boolean arrays of shape (levels, data spaces).
 
-        Raises
-        ------
-        InputError
-            Where there are too many to be listed.
+        Raises `InputError` where there are too many to be listed.
         """
         if self.keep_choices > MOST_LISTED:
             raise InputError(
@@ -169,10 +150,8 @@ def build_mapspace(
     A factor of 0 means the whole dimension. A factor larger than the dimension is ignored and the dimension left open
     at that level, as Timeloop does with a warning.
 
-    Raises
-    ------
-    InputError
-        Where constraints name an unknown level or dimension, contradict each other, or do not divide the layer.
+    Raises `InputError` where constraints name an unknown level or dimension, contradict each other, or do not divide
+    the layer.
     """
     constraints = resolve_sizes(constraints, problem, arch)
     faults: list[Fault] = [

@@ -16,18 +16,12 @@ Factors = tuple[int, ...]
 
 
 class Unrolling(NamedTuple):
-    """Spatial factors by level (innermost first) and dimension, with every arrangement on the mesh axes.
-
-    Attributes
-    ----------
-    factors
-        By level and dimension.
-    arrangements
-        For each level the admissible arrangements, at least one.
-    """
+    """Spatial factors by level (innermost first) and dimension, with every arrangement on the mesh axes."""
 
     factors: tuple[Factors, ...]
+    """By level and dimension."""
     arrangements: tuple[tuple[Arrangement, ...], ...]
+    """For each level the admissible arrangements, at least one."""
 
 
 def unrollings(space: MapSpace) -> Iterator[Unrolling]:

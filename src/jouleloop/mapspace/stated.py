@@ -50,10 +50,7 @@ def _is_stated(item: Any) -> bool:
 def evaluate_stated(constraints: Constraints, problem: Problem, arch: Architecture) -> Constraints:
     """Return the constraints of one layer, with what their expressions say.
 
-    Raises
-    ------
-    InputError
-        Where an expression has no value, or none that is a factor or a split.
+    Raises `InputError` where an expression has no value, or none that is a factor or a split.
     """
     levels, faults = dict(constraints.levels), list[Fault]()
     for name, given in constraints.levels.items():

@@ -85,45 +85,29 @@ class LayerArrays(NamedTuple):
 
 
 class NestArrays(NamedTuple):
-    """A loop nest.
-
-    Attributes
-    ----------
-    counts
-        Number of temporal and spatial loops, shape (levels, 2).
-    loops
-        Dimension, bound and mesh axis, outermost first, shape (levels, 2, MAX_LOOPS, 3).
-    keep
-        What is stored where, shape (levels, data spaces).
-    """
+    """A loop nest."""
 
     counts: Ints
+    """Number of temporal and spatial loops, shape (levels, 2)."""
     loops: Ints
+    """Dimension, bound and mesh axis, outermost first, shape (levels, 2, MAX_LOOPS, 3)."""
     keep: Bools
+    """What is stored where, shape (levels, data spaces)."""
 
 
 class WorkArrays(NamedTuple):
-    """What the model writes for one nest.
-
-    Attributes
-    ----------
-    groups
-        Transfers below each level, shape (levels, data spaces, MAX_GROUPS, GROUP).
-    access
-        Shape (levels, data spaces, RECORD).
-    flow
-        Shape (levels, data spaces, FLOW).
-    status
-        Shape (levels, STATUS).
-    throttle
-        By level: share of full speed that its bandwidth allows.
-    """
+    """What the model writes for one nest."""
 
     groups: Floats
+    """Transfers below each level, shape (levels, data spaces, MAX_GROUPS, GROUP)."""
     access: Ints
+    """Shape (levels, data spaces, RECORD)."""
     flow: Floats
+    """Shape (levels, data spaces, FLOW)."""
     status: Ints
+    """Shape (levels, STATUS)."""
     throttle: Floats
+    """By level: share of full speed that its bandwidth allows."""
 
 
 def new_work(levels: int, spaces: int, *, residual: bool = False) -> WorkArrays:

@@ -49,11 +49,8 @@ def encode_layer(
 
     ``arch`` tells the levels whose instances send words to each other's inner nodes, which no search follows.
 
-    Raises
-    ------
-    InputError
-        Where a dimension moves a data space along two ranks: Timeloop then sends the exact difference of two boxes that
-        overlap at a corner, and the kernels know only boxes that overlap along one rank.
+    Raises `InputError` where a dimension moves a data space along two ranks: Timeloop then sends the exact difference
+    of two boxes that overlap at a corner, and the kernels know only boxes that overlap along one rank.
     """
     faults = []
     for space in problem.data_spaces:
@@ -145,11 +142,8 @@ def _with_charges(spec: Floats, arch: Architecture, costs: EnergyCosts, spaces: 
 def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> NestArrays:
     """Return the arrays of a mapping.
 
-    Raises
-    ------
-    MappingError
-        Where its levels are not those of the architecture, its factors do not multiply to the layer, it unrolls more
-        than the fan-out, or a data space is kept nowhere.
+    Raises `MappingError` where its levels are not those of the architecture, its factors do not multiply to the layer,
+    it unrolls more than the fan-out, or a data space is kept nowhere.
     """
     names = tuple(level.level for level in mapping.levels)
     if names != arch.level_names:
@@ -202,10 +196,7 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
 def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Mapping]) -> NestArrays:
     """Return the stacked arrays of many perfect mappings of one problem; `encode_mapping` checks those that look wrong.
 
-    Raises
-    ------
-    MappingError
-        As `encode_mapping`, for the first mapping that is none.
+    Raises `MappingError` as `encode_mapping`, for the first mapping that is none.
     """
     dims = {name: index for index, name in enumerate(problem.shape.dimensions)}
     spaces = [space.name for space in problem.data_spaces]

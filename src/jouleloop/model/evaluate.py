@@ -103,17 +103,14 @@ def evaluate_mapping(
 ) -> Evaluation:
     """Return accesses, energy and cycles of one mapping.
 
+    Raises `MappingError` where it is no mapping of this problem onto this architecture.
+
     Parameters
     ----------
     semantics
         Which Timeloop is followed, of `jouleloop.model.semantics.RULES`.
     check_capacity
         Whether tiles that do not fit their level, or fill less of it than it asks for, are an error.
-
-    Raises
-    ------
-    MappingError
-        Where it is no mapping of this problem onto this architecture.
     """
     rules = rules_of(semantics)
     nest = encode_mapping(problem, arch, mapping)

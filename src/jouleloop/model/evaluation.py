@@ -6,32 +6,23 @@ from typing import Any
 
 @dataclass(frozen=True)
 class DataStats:
-    """Counts of one data space at one level; per instance unless said otherwise.
-
-    Attributes
-    ----------
-    tile_words, partition_words
-        Words held at a time; words ever seen by one instance. By exact counts these and all accesses are means, which
-        need not be whole.
-    instances, clusters
-        Utilized instances, and utilized clusters of instances.
-    reads, updates, fills
-        Scalar accesses in words.
-    reductions
-        Temporal reductions.
-    energy_pj
-        Total over all instances, in pJ.
-    """
+    """Counts of one data space at one level; per instance unless said otherwise."""
 
     tile_words: int
     partition_words: float
+    """Words held at a time; words ever seen by one instance. By exact counts these and all accesses are means, which
+    need not be whole."""
     instances: int
     clusters: int
+    """Utilized instances, and utilized clusters of instances."""
     reads: float
     updates: float
     fills: float
+    """Scalar accesses in words."""
     reductions: float
+    """Temporal reductions."""
     energy_pj: float
+    """Total over all instances, in pJ."""
 
 
 @dataclass(frozen=True)
@@ -51,25 +42,18 @@ class LevelStats:
 
 @dataclass(frozen=True)
 class NetworkStats:
-    """Traffic of one data space from a level to the next inner one.
-
-    Attributes
-    ----------
-    ingress
-        (multicast factor, scatter factor, words) of each group of transfers.
-    energy_pj
-        Over all instances, in pJ.
-    kind
-        What the network is, see `jouleloop.arch.architecture.Network`; a tree tells its additions alone, as does
-        Timeloop, and what a table charges has no links.
-    """
+    """Traffic of one data space from a level to the next inner one."""
 
     fanout: int
     ingress: tuple[tuple[int, int, float], ...]
+    """(multicast factor, scatter factor, words) of each group of transfers."""
     link_transfers: float
     reductions: float
     energy_pj: float = 0.0
+    """Over all instances, in pJ."""
     kind: str = "mesh"
+    """What the network is, see `jouleloop.arch.architecture.Network`; a tree tells its additions alone, as does
+    Timeloop, and what a table charges has no links."""
 
 
 @dataclass(frozen=True)

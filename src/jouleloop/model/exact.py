@@ -56,25 +56,17 @@ def flat_loops(bounds: Ints, nest: NestArrays) -> Loops:
 
 @dataclass(frozen=True)
 class _Axis:
-    """One dimension outside a tile.
-
-    Attributes
-    ----------
-    extent
-        Indices of a whole tile.
-    loops
-        (place, end, step) of the temporal loops, outermost first.
-    starts
-        First index of each instance that is followed; it is less than ``bound``.
-    sharers
-        How far other instances are, which hold the same; at least the instance itself.
-    """
+    """One dimension outside a tile."""
 
     bound: int
     extent: int
+    """Indices of a whole tile."""
     loops: tuple[tuple[int, int, int], ...]
+    """(place, end, step) of the temporal loops, outermost first."""
     starts: tuple[int, ...]
+    """First index of each instance that is followed; it is less than ``bound``."""
     sharers: Ints
+    """How far other instances are, which hold the same; at least the instance itself."""
 
     def positions(self, start: int) -> Ints:
         """Return where the tile begins, in the order of time, while the instance at ``start`` works."""

@@ -50,11 +50,9 @@ def evaluate_exactly(
     Accesses are means over the instances that the mapping names, and need not be whole; vectors are rounded up over all
     instances. Networks are left out, as no energy is counted in them.
 
-    Raises
-    ------
-    MappingError
-        Where it is no mapping of this problem onto this architecture; where levels are told not to reuse all; and where
-        windows slide over what neighbours could hand on, or two dimensions that move one rank are unrolled together.
+    Raises `MappingError` where it is no mapping of this problem onto this architecture; where levels are told not to
+    reuse all; and where windows slide over what neighbours could hand on, or two dimensions that move one rank are
+    unrolled together.
     """
     elided = first_fills_elided(semantics)
     nest = encode_mapping(problem, arch, mapping)

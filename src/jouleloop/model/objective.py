@@ -7,22 +7,15 @@ from jouleloop.model.evaluation import Evaluation
 
 @dataclass(frozen=True)
 class Objective:
-    """A product of powers of energy and delay.
-
-    Attributes
-    ----------
-    name
-        As in the configuration, on the command line, and in Timeloop's ``optimization-metrics``.
-    unit
-        Of its value.
-    energy_power, delay_power
-        Powers of the energy [pJ] and of the delay [cycles]; neither is negative.
-    """
+    """A product of powers of energy and delay."""
 
     name: str
+    """As in the configuration, on the command line, and in Timeloop's ``optimization-metrics``."""
     unit: str
+    """Of its value."""
     energy_power: int
     delay_power: int
+    """Powers of the energy [pJ] and of the delay [cycles]; neither is negative."""
 
     def of(self, energy_pj: float, cycles: float) -> float:
         """Return the value of an energy and a delay; of lower bounds on both, a lower bound on it."""

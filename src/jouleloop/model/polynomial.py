@@ -20,17 +20,12 @@ class Polynomial:
 
     Comparisons are made on the value, sums and products on the polynomial: an algorithm that branches on numbers
     yields the polynomial that holds on its branch.
-
-    Attributes
-    ----------
-    terms
-        Coefficient by monomial; no coefficient is zero.
-    value
-        The polynomial's value; where it was `rounded`, that of the whole number.
     """
 
     terms: Mapping[int, Exact]
+    """Coefficient by monomial; no coefficient is zero."""
     value: Exact
+    """The polynomial's value; where it was `rounded`, that of the whole number."""
 
     @classmethod
     def constant(cls, value: Exact) -> "Polynomial":

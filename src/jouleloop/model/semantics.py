@@ -7,27 +7,18 @@ from jouleloop.workload.problem import Problem
 
 
 class Rules(NamedTuple):
-    """How one version counts.
-
-    Attributes
-    ----------
-    first_fills_elided
-        Whether the first fill of an output is left out, as since 2 May 2023.
-    rests_keep_stride
-        Whether a step that moves nothing leaves the last move as it is, so that what two windows share is moved once.
-    leakage
-        Whether leakage is part of the total energy.
-    later_keywords
-        Whether ``rmw_first_update`` and ``no_coalesce`` are known.
-    later_actions
-        Whether fills and updates are looked up under other names in an energy reference table.
-    """
+    """How one version counts."""
 
     first_fills_elided: bool
+    """Whether the first fill of an output is left out, as since 2 May 2023."""
     rests_keep_stride: bool = False
+    """Whether a step that moves nothing leaves the last move as it is, so that what two windows share is moved once."""
     leakage: bool = False
+    """Whether leakage is part of the total energy."""
     later_keywords: bool = False
+    """Whether ``rmw_first_update`` and ``no_coalesce`` are known."""
     later_actions: bool = False
+    """Whether fills and updates are looked up under other names in an energy reference table."""
 
 
 #: By version. Source: Timeloop ``src/workload/shape-models/operation-space.cpp``,

@@ -24,64 +24,42 @@ from jouleloop.workload.problem import Problem
 
 @dataclass(frozen=True)
 class Symbol:
-    """What a symbol stands for.
-
-    Attributes
-    ----------
-    dimension
-        The dimension of a loop; the name of a coefficient (a stride); or ``M/15``: the steps of M in tiles of 15.
-    level
-        Position of the loop's level, outermost first; -1 for all else.
-    value
-        End of the loop, value of the coefficient, or number of steps.
-    """
+    """What a symbol stands for."""
 
     dimension: str
+    """The dimension of a loop; the name of a coefficient (a stride); or ``M/15``: the steps of M in tiles of 15."""
     level: int
+    """Position of the loop's level, outermost first; -1 for all else."""
     value: int
+    """End of the loop, value of the coefficient, or number of steps."""
 
 
 @dataclass(frozen=True)
 class LevelCosts:
-    """What turns the words of a level into energy.
-
-    Attributes
-    ----------
-    block_words
-        Words of a vector access.
-    clusters
-        Clusters of instances, each of which makes one access for all its instances.
-    read_pj, write_pj
-        Energy of a vector access.
-    """
+    """What turns the words of a level into energy."""
 
     block_words: int
+    """Words of a vector access."""
     clusters: Polynomial
+    """Clusters of instances, each of which makes one access for all its instances."""
     read_pj: Fraction
     write_pj: Fraction
+    """Energy of a vector access."""
 
 
 @dataclass(frozen=True)
 class SymbolicEnergies:
-    """What one nest accesses, as polynomials in its symbols, and what an access costs.
-
-    Attributes
-    ----------
-    symbols
-        Coefficients of the problem first, then the loops, outermost first; then, where loops end early, the steps of
-        tiles, innermost first.
-    words
-        By level and data space: scalar reads, fills and updates of one instance.
-    levels
-        By level: words of a vector access, clusters of instances that access together, and energies.
-    operations
-        Multiply-accumulates.
-    """
+    """What one nest accesses, as polynomials in its symbols, and what an access costs."""
 
     symbols: tuple[Symbol, ...]
+    """Coefficients of the problem first, then the loops, outermost first; then, where loops end early, the steps of
+    tiles, innermost first."""
     words: dict[tuple[str, str], tuple[Polynomial, Polynomial, Polynomial]]
+    """By level and data space: scalar reads, fills and updates of one instance."""
     levels: dict[str, LevelCosts]
+    """By level: words of a vector access, clusters of instances that access together, and energies."""
     operations: Polynomial
+    """Multiply-accumulates."""
 
     def energy_pj(self, level: str, space: str) -> Fraction:
         """Return the energy of one data space at one level: accesses are whole vectors."""

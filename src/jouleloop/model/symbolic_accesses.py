@@ -12,22 +12,15 @@ _ZERO = Polynomial.constant(0)
 
 @dataclass
 class Flow:
-    """What one data space moves below one level.
-
-    Attributes
-    ----------
-    tile, sibling
-        Words of the box held, and of the box that all instances below span together (None without spatial loops).
-    groups
-        (multicast factor, scatter factor, words) of each group of transfers.
-    links
-        Words that mesh links carry.
-    """
+    """What one data space moves below one level."""
 
     tile: Polynomial = _ZERO
     sibling: Polynomial | None = None
+    """Words of the box held, and of the box that all instances below span together (None without spatial loops)."""
     groups: list[tuple[Polynomial, Polynomial, Polynomial]] = field(default_factory=list)
+    """(multicast factor, scatter factor, words) of each group of transfers."""
     links: Polynomial = _ZERO
+    """Words that mesh links carry."""
 
     def add(self, multicast: Polynomial, scatter: Polynomial, words: Polynomial) -> None:
         """Add transfers, to the group of the same factors where there is one."""

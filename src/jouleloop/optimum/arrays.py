@@ -43,8 +43,21 @@ IDLE, HALO, SIDE = range(3)
 #: instance ever sees; shares of linked and of standing words that are counted as fills; whether two instances may hold
 #: one box.
 PARENT, DISTINCT, DISTINCT_LINKED, PARTITIONED, FILL_LINKED, FILL_STANDING, COINCIDE, EDGE = range(8)
-#: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all.
-PLAIN, MOVED, STANDING, STEPS = range(4)
+#: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all. Where
+#: neighbours are known, words of steps that move are plain; what links serve of them is counted by boxes and instances.
+PLAIN, MOVED, STANDING, SPARED, SERVED, STEPS = range(6)
+#: Places of what is known of a fan-out and data space: whether it is; distances; instances below; distinct boxes, and
+#: those along the widest dimensions alone.
+KNOWN, KEYS, INSTANCES_BELOW, BOXES, WIDEST, FAN = range(6)
+#: Places of a rank in the number of a distance: its weight (0: not unrolled); the most; its weight in the number of a
+#: box; whether several of its dimensions are unrolled. And of what links serve at most at a distance.
+WEIGHT, MOST_DISTANCE, PLACE, SEVERAL, RANKS = range(5)
+SERVED_BOXES, SERVED_INSTANCES, SERVES = range(3)
+#: Places of the work space: by instance, after the distances to its mesh neighbours, its box; by box the first
+#: instance that holds it; by distance, from there on, what links serve in one arrangement.
+WAYS, BOX, HOLDER, COUNTED, PAIRS_WORK = 4, 4, 5, 6, 6 + SERVES
+#: Most distances that are told apart, and most instances.
+MOST_KEYS = 1024
 #: Places of what a crossing into a level costs, by level and data space (-1: into the compute units): words per
 #: vector of
 #: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that
@@ -81,8 +94,8 @@ TAKE, ENTER, EXPAND = range(3)
 ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = range(8)
 #: Places of where a pass over all parts stands: parts that wait; the part that is searched and the one whose tables
 #: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far; whether this is
-#: one; parts so far; what the kernel wants before it can go on.
-LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, PASS = range(10)
+#: one; parts so far; what the kernel wants before it can go on; the part whose neighbours are known (-1: none).
+LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, MESHED, PASS = range(11)
 #: What a kernel may want: nothing, room for more parts or children, the arrangements of the part that is searched.
 NOTHING, ROOM, ROWS, ARRANGED = range(4)
 #: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its
@@ -224,6 +237,33 @@ class Scratch(NamedTuple):
     several: Ints
 
 
+class Mesh(NamedTuple):
+    """What is known of mesh neighbours, by level and data space: how many instances have one at a distance.
+
+    Attributes
+    ----------
+    fan
+        Shape (levels, data spaces, FAN).
+    axis
+        Shape (levels, data spaces, ranks, RANKS). A distance is the sum over ranks of the weight times how far two
+        instances are apart, the most added.
+    unit
+        How far one index of a dimension is, shape (levels, data spaces, dimensions): 1 where no other of its rank is
+        unrolled, else that of a tile of one index.
+    served
+        By distance the distinct boxes and the instances that links serve at most, shape (levels, data spaces,
+        distances, SERVES).
+    pairs
+        Work space by distance and by instance.
+    """
+
+    fan: Ints
+    axis: Ints
+    unit: Ints
+    served: Ints
+    pairs: Ints
+
+
 class Case(NamedTuple):
     """One unrolling of one layer, ready to be searched: see the parts; ``keep`` says what is stored where."""
 
@@ -235,6 +275,7 @@ class Case(NamedTuple):
     grid: Grid
     tables: Tables
     scratch: Scratch
+    mesh: Mesh
 
 
 class Path(NamedTuple):
@@ -255,7 +296,7 @@ class Path(NamedTuple):
     shares
         By data space: whether several dimensions move one of its ranks.
     rank, words
-        Work space of a crossing: four numbers by rank; words by kind of step.
+        Work space of a crossing: four numbers by rank; words by kind of step, and what links serve of them.
     """
 
     loops: Ints
@@ -400,6 +441,17 @@ class Log(NamedTuple):
     event: Ints
     value: Floats
     used: Ints
+
+
+def new_mesh(levels: int, spaces: int, ranks: int, dims: int, distances: int) -> Mesh:
+    """Return room for what may be known of neighbours."""
+    return Mesh(
+        np.zeros((levels, spaces, FAN), np.int64),
+        np.zeros((levels, spaces, ranks, RANKS), np.int64),
+        np.zeros((levels, spaces, dims), np.int64),
+        np.zeros((levels, spaces, distances, SERVES), np.int64),
+        np.zeros((distances, PAIRS_WORK), np.int64),
+    )
 
 
 def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:

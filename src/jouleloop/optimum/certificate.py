@@ -76,7 +76,7 @@ def certify(
         raise InputError(Fault(text, constraints.name, "objective", objective.name, "energy"))
     about = subject(space, constraints, costs, semantics)
     if constraints.factors == "imperfect":
-        check_early(space.problem)
+        check_early(space.problem, objective.name)
         return _claim(about, result)
     search = Search(space, costs, semantics)
     solver = search.solver
@@ -107,12 +107,18 @@ def certify(
     return {**found, "digest": digest_of(found)}
 
 
-def check_early(problem: Problem) -> None:
+def check_early(problem: Problem, objective: str) -> None:
     """Raise `InputError` where there is no certificate for loops that need not divide."""
     coef = problem.projection_array[:, :, np.array(problem.bounds) > 1]
-    if ((coef != 0).sum(axis=2) > 1).any() or (coef > 1).any():
-        text = "no certificate is written for imperfect factors where windows slide, or steps leave words out"
+    moving = (coef != 0).sum(axis=2)
+    several = (moving > 2).any() or ((coef != 0).sum(axis=1) > 1).any()
+    written = np.array([space.read_write for space in problem.data_spaces])
+    if several or (moving[written] > 1).any() or (coef[written] > 1).any():
+        text = "no certificate is written for imperfect factors where outputs overlap, or three dimensions move a rank"
         raise InputError(Fault(text, "--certificate", value=problem.name, allowed="perfect"))
+    if objective != "energy":
+        text = "certificates of imperfect factors are of the least energy"
+        raise InputError(Fault(text, "--certificate", value=objective, allowed="energy"))
 
 
 def _claim(about: dict[str, Any], result: SearchResult) -> dict[str, Any]:

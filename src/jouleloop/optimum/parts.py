@@ -20,6 +20,7 @@ from jouleloop.optimum.arrays import (
     CURRENT,
     DELAY,
     DELAY_POWER,
+    MESHED,
     PART_BOUND,
     PART_KEY,
     PART_VALUES,
@@ -37,6 +38,7 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import crossing_pj
+from jouleloop.optimum.mesh import forget_neighbours
 from jouleloop.optimum.prepare import connect, open_unrolling, prepare
 from jouleloop.optimum.sketch import compulsory_pj
 
@@ -77,7 +79,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], coef: Ints, boun
         bits = levels * spaces - 1 - (np.arange(levels) * spaces + v)
         numbers[v, : len(column)] = (~column * (1 << bits)).sum(axis=1)
     stand = np.zeros(PASS, np.int64)
-    stand[[CURRENT, TABLED]] = -1
+    stand[[CURRENT, TABLED, MESHED]] = -1
     room = count + spaces
     return Parts(
         row,
@@ -150,6 +152,8 @@ def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Pa
     """Make a part the case at hand, without its tables; return the energy [pJ] that is certain in it."""
     u = parts.unrolling[part]
     macs = _open(case, parts, u)
+    parts.stand[MESHED] = -1
+    forget_neighbours(case.mesh)
     levels, spaces = case.keep.shape
     for level in range(levels):
         for v in range(spaces):

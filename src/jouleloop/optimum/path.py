@@ -20,13 +20,11 @@ from jouleloop.optimum.arrays import (
     COUNT,
     KIND,
     LOOPS,
-    MOVED,
     PARENT,
     PARTITIONED,
     PLAIN,
     POINT,
     RADIX,
-    STANDING,
     VALUE,
     WHOLE,
     Case,
@@ -35,7 +33,15 @@ from jouleloop.optimum.arrays import (
 from jouleloop.optimum.bounds import admits
 from jouleloop.optimum.costs import crossing_pj
 from jouleloop.optimum.lattice import digit, digit_of, index_of
-from jouleloop.optimum.words import asked_words, count_steps, filled_words, find_reach, settle, words_of_plain_ranks
+from jouleloop.optimum.words import (
+    asked_words,
+    count_steps,
+    filled_words,
+    find_reach,
+    is_known,
+    settle,
+    words_of_plain_ranks,
+)
 
 
 @njit
@@ -198,7 +204,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
     ``total`` is the number of loops outside the boundary, ``extent`` the indices of the tile inside by dimension.
     """
     child = level - 1
-    unrolled = case.unrolled
+    unrolled, mesh = case.unrolled, case.mesh
     traffic = path.traffic[child]
     words = path.words
     reach, at, move = path.rank[:2], path.rank[2], path.rank[3]
@@ -211,17 +217,20 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
         if not case.keep[child, v] or up < 0:
             continue
         edge = unrolled.edge[child, v]
+        fan, known = mesh.fan[level, v], False
         coef = case.layer.coef[v]
         if path.shares[v] == 0:
+            words[:] = 0.0
             words[PLAIN] = words_of_plain_ranks(coef, float(box_words(coef, extent)), path.loops, total)
-            words[MOVED] = words[STANDING] = 0.0
         else:
             find_reach(coef, unrolled.side[v], extent, unrolled.inside, level, reach)
             resting = case.layer.reuse[child, v, RESTING]
-            count_steps(coef, extent, reach, path.loops, total, resting, at, move, words)
+            axis, served = mesh.axis[level, v], mesh.served[level, v]
+            known = is_known(coef, extent, unrolled.side[v], fan, axis, mesh.unit[level, v])
+            count_steps(coef, extent, reach, path.loops, total, resting, at, move, known, axis, served, words)
             settle(words, edge)
-        asked = asked_words(words, edge)
-        filled = filled_words(words, edge)
+        asked = asked_words(words, edge, known, fan)
+        filled = filled_words(words, edge, fan)
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)
         if case.layer.read_write[v]:
             traffic[up, 1] += asked

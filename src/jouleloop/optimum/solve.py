@@ -48,6 +48,8 @@ from jouleloop.optimum.arrays import (
     IDLE,
     LEFT,
     LEVEL,
+    MESHED,
+    MOST_KEYS,
     NEEDED,
     NOTHING,
     PART_BOUND,
@@ -78,6 +80,7 @@ from jouleloop.optimum.arrays import (
     Unrolled,
     deepened,
     new_log,
+    new_mesh,
     new_scratch,
     new_stack,
 )
@@ -86,6 +89,7 @@ from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import vectors
 from jouleloop.optimum.descend import beaten, descend, limit_of, start_descent
 from jouleloop.optimum.lattice import fill_grid, find_kinds, new_grid
+from jouleloop.optimum.mesh import find_neighbours
 from jouleloop.optimum.order import pop, push
 from jouleloop.optimum.parts import (
     MOST_PARTS,
@@ -104,6 +108,8 @@ from jouleloop.signals import struck
 #: Work of a quick descent for a better mapping, at least; how many may fail, and one more for so many tables.
 _DIVE_TICKS, _MOST_DIVES, _TABLES_A_DIVE = 20_000, 8, 8
 _NEVER = 1 << 62
+#: Nests of a part that are evaluated before its neighbours are counted.
+_NESTS_BEFORE = 64
 #: Work of the parts that follow from one, and of a last descent when a search has to stop without any mapping.
 _SPREAD_TICKS = 100
 #: Unrollings that are sketched between two looks at whether to stop.
@@ -177,28 +183,6 @@ def run_parts(
 
     It returns as well where it wants something: place `WANTS` of ``parts.stand``.
     """
-    return _run_parts(
-        mode, elided, compute_pj, case, path, parts, arrangements, work, best, counters, found, log, stack
-    )
-
-
-@njit
-def _run_parts(
-    mode: int,
-    elided: bool,
-    compute_pj: float,
-    case: Case,
-    path: Path,
-    parts: Parts,
-    arrangements: Arrangements,
-    work: WorkArrays,
-    best: Floats,
-    counters: Ints,
-    found: Found,
-    log: Log,
-    stack: Stack,
-) -> bool:
-    """See `run_parts`; a part of a kernel that makes no array counts no references."""
     stand = parts.stand
     keys = parts.value[:, PART_KEY]
     power = best[DELAY_POWER]
@@ -254,6 +238,9 @@ def _run_parts(
         if parts.runs[u, FIRST] < 0:
             stand[WANTS] = ARRANGED
             return False
+        looks = log.used[0] < 0 and stand[MESHED] != part and case.mesh.pairs.shape[0] > 1
+        if looks:
+            counters[ENOUGH] = counters[VISITED] + _NESTS_BEFORE
         if stand[DIVING] == 1:
             counters[PAUSE] = counters[TICKS] + max(_DIVE_TICKS, table_ticks)
             counters[ENOUGH] = counters[VISITED] + 1
@@ -274,6 +261,7 @@ def _run_parts(
             log,
             stack,
         )
+        seen = counters[VISITED] >= counters[ENOUGH]
         counters[PAUSE], counters[ENOUGH] = pause, _NEVER
         if stack.cursor[NEEDED] > 0:
             stand[WANTS] = ROWS
@@ -286,7 +274,11 @@ def _run_parts(
                 push(parts.heap, 0, stand[LEFT], keys, part)
                 stand[LEFT] += 1
         elif not ended:
-            return False
+            if not looks or not seen:
+                return False
+            stand[MESHED] = part
+            find_neighbours(case, parts.factors, arrangements, parts.runs[u])
+            continue
         stand[CURRENT] = -1
     return True
 
@@ -360,7 +352,9 @@ class Solver:
         )
         keep = np.zeros((levels, spaces), np.bool_)
         scratch = new_scratch(grid, levels, spaces, points)
-        self.case = Case(layer, spec, keep, slots, unrolled, grid, tables, scratch)
+        distances = MOST_KEYS if (side[:, :, HALO] >= 0).any() else 1
+        mesh = new_mesh(levels, spaces, layer.coef.shape[1], dims, distances)
+        self.case = Case(layer, spec, keep, slots, unrolled, grid, tables, scratch, mesh)
         self.path = Path(
             np.empty((levels * MAX_LOOPS, 3), np.int64),
             np.zeros((levels, 2), np.int64),

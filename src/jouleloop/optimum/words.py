@@ -10,15 +10,26 @@ import math
 from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, STEP, Floats, Ints
 from jouleloop.optimum.arrays import (
+    BOXES,
     COINCIDE,
     DISTINCT,
     DISTINCT_LINKED,
     FILL_LINKED,
     FILL_STANDING,
     HALO,
+    INSTANCES_BELOW,
+    KNOWN,
+    MOST_DISTANCE,
     MOVED,
     PLAIN,
+    SERVED,
+    SERVED_BOXES,
+    SERVED_INSTANCES,
+    SEVERAL,
+    SPARED,
     STANDING,
+    WEIGHT,
+    WIDEST,
 )
 
 
@@ -83,9 +94,38 @@ def _leaves(coef: Ints, d: int) -> bool:
     return not coef[:, d].any()
 
 
+@njit(inline="always")
+def _number(axis: Ints, reach: Ints, r: int, move: int) -> int:
+    """What a move along a rank adds to the number of its distance, where that is one, see `Mesh`."""
+    apart = move if axis[r, SEVERAL] == 1 else move // reach[1, r]
+    return int(axis[r, WEIGHT] * (apart + axis[r, MOST_DISTANCE]))
+
+
+@njit(inline="always")
+def _link(words: Floats, number: float, known: bool, served: Ints, key: int) -> None:
+    """Add words of steps that links may serve, by what is known of neighbours at that distance."""
+    if not known:
+        words[MOVED] += number
+        return
+    words[PLAIN] += number
+    words[SPARED] += number * served[key, SERVED_BOXES]
+    words[SERVED] += number * served[key, SERVED_INSTANCES]
+
+
 @njit
 def count_steps(
-    coef: Ints, extent: Ints, reach: Ints, loop: Ints, loops: int, resting: bool, at: Ints, move: Ints, words: Floats
+    coef: Ints,
+    extent: Ints,
+    reach: Ints,
+    loop: Ints,
+    loops: int,
+    resting: bool,
+    at: Ints,
+    move: Ints,
+    known: bool,
+    axis: Ints,
+    served: Ints,
+    words: Floats,
 ) -> None:
     """Write the words of all steps into one instance: those that no link serves, those one may, those that stand.
 
@@ -103,11 +143,14 @@ def count_steps(
         and let nothing be handed on.
     at, move
         Work space by rank: what all loops further in fall back by; the move of a step.
+    known, axis, served
+        Whether neighbours are known; of `Mesh`, at the boundary.
     words
         Out: see `PLAIN`, `MOVED`, `STANDING`.
     """
     ranks = coef.shape[0]
-    words[PLAIN] = words[MOVED] = words[STANDING] = 0.0
+    words[:] = 0.0
+    key = 0
     full = 1.0
     part = 1.0
     moved = 0
@@ -127,6 +170,8 @@ def count_steps(
         if loops > 0:
             step = coef[r, loop[first, DIM]] * loop[first, STEP]
             move[r] = step
+            if known and axis[r, WEIGHT] > 0:
+                key += _number(axis, reach, r, step)
             if step == 0:
                 part *= side
                 continue
@@ -151,6 +196,7 @@ def count_steps(
         same = True
         stands = True
         within = may_link
+        outer_key = 0
         for r in range(ranks):
             step = coef[r, loop[j, DIM]] * loop[j, STEP]
             value = step - at[r]
@@ -158,16 +204,23 @@ def count_steps(
             same = same and value == move[r]
             stands = stands and value == 0
             within = within and _within(reach, r, value)
+            if known and axis[r, WEIGHT] > 0:
+                outer_key += _number(axis, reach, r, value)
         if resting and stands:
             continue
         if same:
             # A step as the innermost loop's: the part that is new.
-            words[MOVED if near and moved > 0 else PLAIN] += calls * part
+            if near and moved > 0:
+                _link(words, calls * part, known, served, key)
+            else:
+                words[PLAIN] += calls * part
         elif part < full or not within:
             # The box before was smaller, or further away than any neighbour.
             words[PLAIN] += calls * full
+        elif stands:
+            words[STANDING] += calls * full
         else:
-            words[STANDING if stands else MOVED] += calls * full
+            _link(words, calls * full, known, served, outer_key)
 
 
 @njit
@@ -179,19 +232,37 @@ def settle(words: Floats, edge: Floats) -> None:
 
 
 @njit
-def asked_words(words: Floats, edge: Floats) -> float:
-    """Words that the next kept level outside is asked for, at least; ``edge`` is the boundary's of `Unrolled.edge`."""
+def asked_words(words: Floats, edge: Floats, known: bool, fan: Ints) -> float:
+    """Words that the next kept level outside is asked for, at least.
+
+    ``edge`` is the boundary's of `Unrolled.edge`, ``fan`` that of `Mesh.fan`, where it is known.
+    """
+    if known:
+        return float((words[PLAIN] * fan[BOXES] - words[SPARED]) * (edge[DISTINCT] / fan[WIDEST]))
     return float(words[PLAIN] * edge[DISTINCT] + words[MOVED] * edge[DISTINCT_LINKED])
 
 
+@njit(inline="always")
+def is_known(coef: Ints, extent: Ints, side: Ints, fan: Ints, axis: Ints, unit: Ints) -> bool:
+    """Whether the neighbours of tiles of these extents are known, see `Mesh`."""
+    known = fan[KNOWN] == 1
+    for d in range(extent.shape[0]):
+        r = side[d, HALO]
+        if known and unit[d] > 0 and axis[r, SEVERAL] == 1:
+            known = unit[d] == coef[r, d] * extent[d]
+    return bool(known)
+
+
 @njit
-def filled_words(words: Floats, edge: Floats) -> float:
+def filled_words(words: Floats, edge: Floats, fan: Ints) -> float:
     """Words counted as fills of one instance, at least.
 
     Timeloop averages what the parent sends over the fan-out, adds what links bring divided by the instances of *all*
     levels above, and rounds: so words that come over links can be missing.
     """
     linked = words[MOVED] * edge[FILL_LINKED] + words[STANDING] * edge[FILL_STANDING]
-    if words[MOVED] == 0.0 and words[STANDING] == 0.0:
+    if words[SERVED] > 0.0:
+        linked -= words[SERVED] / fan[INSTANCES_BELOW] * (1.0 - edge[FILL_STANDING])
+    elif words[MOVED] == 0.0 and words[STANDING] == 0.0:
         return float(words[PLAIN])
     return float(math.floor((words[PLAIN] + linked) * (1.0 - 1e-12)))

@@ -36,10 +36,7 @@ def draw(
 
     Raises `InputError` where the run lacks a table, or the table what the figure shows.
 
-    Parameters
-    ----------
-    anew
-        Whether it is drawn though its files say that they show the same.
+    Without ``anew`` it is not drawn where its files say that they show the same.
     """
     path = folder / kind.stem.format(**place)
     shown = _shown(kind, run, place)
@@ -61,7 +58,7 @@ def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:
     return digest(
         [
             *(kind.name, dict(place), list(run.only)),
-            [run.content(layout, [sweep.name for sweep in sweeps]) for layout in kind.needs],
+            [run.content(layout, sweep.name) for sweep in sweeps for layout in kind.needs],
             [repr(replace(sweep, points=())) for sweep in sweeps],
             run.study.config.statistics.model_dump(mode="json") if tested else None,
             *(code_digest("jouleloop.report.study_figures"), mpl.__version__),
@@ -83,10 +80,7 @@ def draw_all(
 
     Raises `InputError` as `draw`.
 
-    Parameters
-    ----------
-    beside
-        What else is to be done by the same processes.
+    ``beside`` is what else is to be done by the same processes.
     """
     groups: dict[str, list[tuple[FigureKind, Mapping[str, str]]]] = {}
     for kind in kinds:

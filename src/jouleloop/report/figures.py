@@ -37,14 +37,8 @@ def growth_figure(
 
     Raises `InputError` for a sweep, architecture or response that was not analysed.
 
-    Parameters
-    ----------
-    analysis
-        Of the energies table.
-    sweep, architecture, response
-        What to show; all architectures where none is named.
-    published
-        Values of another source to overlay: columns architecture, variable, value (same unit as the response).
+    All architectures are shown where none is named. ``published`` are values of another source to overlay: columns
+    architecture, variable, value (in the unit of the response).
     """
     names = architectures_of(analysis.verdicts, sweep, architecture, response)
     rows: list[dict[Hashable, Any]] = []
@@ -105,14 +99,7 @@ def architectures_figure(
 
     Raises `InputError` for a sweep or response that was not analysed.
 
-    Parameters
-    ----------
-    energies
-        The energies table, for the layers' dimensions.
-    analysis
-        Of the same table.
-    sweep, response
-        What to show.
+    ``energies`` is the table that was analysed, for the layers' dimensions.
     """
     rows: list[dict[Hashable, Any]] = []
     with styled():

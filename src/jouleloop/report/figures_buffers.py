@@ -17,10 +17,7 @@ def buffers_figure(bounds: pd.DataFrame, growth: pd.DataFrame, sweep: str) -> Re
 
     Raises `InputError` where no layer of the sweep has a mapping.
 
-    Parameters
-    ----------
-    bounds, growth
-        The tables ``theory_ratio`` and ``buffer_growth``.
+    ``bounds`` and ``growth`` are the tables ``theory_ratio`` and ``buffer_growth``.
     """
     points, verdicts = (table[table["sweep"] == sweep] for table in (bounds, growth))
     if points.empty:

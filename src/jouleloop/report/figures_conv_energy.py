@@ -32,10 +32,7 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
 
     Raises `InputError` for a table of another kind.
 
-    Parameters
-    ----------
-    table
-        See `jouleloop.tables.conv_energy.conv_energy_table`.
+    ``table`` is that of `jouleloop.tables.conv_energy.conv_energy_table`.
     """
     require_columns(table, ["sweep"])
     if sweep.name not in set(table["sweep"]):

@@ -44,14 +44,7 @@ def breakdown_figure(energies: pd.DataFrame, sweep: SweepDescription, architectu
 
     Raises `InputError` for an unknown sweep or architecture, or a table without energies per level and data space.
 
-    Parameters
-    ----------
-    energies
-        The energies table.
-    sweep
-        The sweep, for its variable.
-    architecture
-        Only this one; a panel each where none is named.
+    With an ``architecture`` only this one is shown; a panel each where none is named.
     """
     names = architectures_of(energies, sweep.name, architecture)
     counted = []

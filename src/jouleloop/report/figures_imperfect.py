@@ -13,12 +13,8 @@ from jouleloop.stats.expression import evaluate_variable
 def imperfect_figure(table: pd.DataFrame, pairs: Mapping[str, str], sweep: SweepDescription) -> ReportFigure | None:
     """Draw the data energy of a sweep, a panel an architecture; None where the sweep has no row with a bound.
 
-    Parameters
-    ----------
-    table
-        The table ``theory_conv_energy``.
-    pairs
-        Architectures with perfect factors, and the same with imperfect ones.
+    ``table`` is ``theory_conv_energy``; ``pairs`` are architectures with perfect factors, and the same with imperfect
+    ones.
     """
     rows = table[table["sweep"] == sweep.name]
     shown = [pair for pair in pairs.items() if set(pair) <= set(rows["architecture"])]

@@ -42,12 +42,8 @@ def law_figure(
 
     Raises `InputError` for an unknown sweep or architecture.
 
-    Parameters
-    ----------
-    laws, points
-        As in results/laws.csv and results/law_points.csv.
-    label
-        The sweep's variable in words.
+    ``laws`` and ``points`` are as in results/laws.csv and results/law_points.csv, ``label`` is the sweep's variable in
+    words.
     """
     if not len(points):
         raise InputError(Fault("no point has a law"))

@@ -18,10 +18,7 @@ def network_figure(networks: pd.DataFrame, network: str, architecture: str) -> R
 
     Raises `InputError` for an unknown network or architecture, or a table that is none of networks.
 
-    Parameters
-    ----------
-    networks
-        The table of networks, see `jouleloop.tables.networks.network_table`.
+    ``networks`` is the table of `jouleloop.tables.networks.network_table`.
     """
     missing = [name for name in ("network", "architecture", "layer", "count", "status") if name not in networks]
     raise_all([Fault(f"the table of networks has no column {name!r}") for name in missing])

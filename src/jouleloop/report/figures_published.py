@@ -16,12 +16,7 @@ def published_figure(published: pd.DataFrame, sweep: str, label: str = "") -> Re
     Raises `InputError` for an unknown sweep, a table of another kind, or a sweep without any point that can be
     compared.
 
-    Parameters
-    ----------
-    published
-        The comparison, see `jouleloop.tables.published.compare_published`.
-    label
-        The parameter in words.
+    ``published`` is the table of `jouleloop.tables.published.compare_published`, ``label`` the parameter in words.
     """
     require_columns(published, _COLUMNS)
     names = architectures_of(published, sweep)

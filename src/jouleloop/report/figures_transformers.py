@@ -16,12 +16,7 @@ _LABELS = {
 def crossover_figure(parts: pd.DataFrame, sweep: str, architecture: str, label: str) -> ReportFigure:
     """Draw the energy of a transformer's parts over what varies, and where attention overtakes them.
 
-    Parameters
-    ----------
-    parts
-        The table of `jouleloop.tables.transformers.parts_table`.
-    label
-        What varies, in words.
+    ``parts`` is the table of `jouleloop.tables.transformers.parts_table`, ``label`` what varies, in words.
     """
     x = parts["variable"].to_numpy(dtype=np.float64)
     words = []

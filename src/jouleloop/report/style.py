@@ -240,10 +240,7 @@ def save_figure(
 
     Raises `InputError` for an unknown format or a folder that cannot be written.
 
-    Parameters
-    ----------
-    shown
-        What tells the figure from others, to be found in its files.
+    ``shown`` tells the figure from others and is to be found in its files.
     """
     wrong = [name for name in formats if name not in FORMATS]
     if wrong:

@@ -1,9 +1,9 @@
 """From a table of energies to the tables of verdicts and fits: every sweep, architecture and response tested."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,7 +37,7 @@ from jouleloop.stats.table import (
     response_values,
 )
 
-__all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table"]
+__all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table", "gathered", "tested_alone"]
 
 _DIGITS, _P_DIGITS = 10, 6
 """Significant digits of numbers and of p-values: below that, processors and libraries of special functions differ."""
@@ -45,71 +45,46 @@ _DIGITS, _P_DIGITS = 10, 6
 
 @dataclass(frozen=True)
 class Analysis:
-    """The results of the statistics.
-
-    Attributes
-    ----------
-    verdicts
-        One row per sweep, architecture (engine, energy table) and response: results/verdicts.csv.
-    fits
-        Coefficients of the expected growth and of the quadratic regression: results/fits.csv.
-    residuals
-        One row per point and response: variable, measured, fitted, relative residual, divisors, factorisations, and
-        whether the layer is on the lower envelope.
-    left_out
-        Rows that were not tested, with the reason.
-    paragraphs
-        The verdict in words, by sweep.
-    tests
-        The tests behind the rows, by (sweep, architecture, engine, energy table, response).
-    """
+    """The results of the statistics."""
 
     verdicts: pd.DataFrame
+    """One row per sweep, architecture (engine, energy table) and response: results/verdicts.csv."""
     fits: pd.DataFrame
+    """Coefficients of the expected growth and of the quadratic regression: results/fits.csv."""
     residuals: pd.DataFrame
+    """One row per point and response: variable, measured, fitted, relative residual, divisors, factorisations, and
+    whether the layer is on the lower envelope."""
     left_out: pd.DataFrame
+    """Rows that were not tested, with the reason."""
     paragraphs: dict[str, str]
+    """The verdict in words, by sweep."""
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(repr=False)
+    """The tests behind the rows, by (sweep, architecture, engine, energy table, response)."""
 
 
 @dataclass(frozen=True)
 class Tested:
-    """The tests of some sweeps before those of all are put together: numbers in full, p-values as they are.
-
-    Attributes
-    ----------
-    verdicts, fits, left_out
-        Rows of those tables.
-    residuals
-        As `Analysis.residuals`.
-    tests
-        As `Analysis.tests`; empty where the rows were kept from an earlier run.
-    """
+    """The tests of some sweeps before those of all are put together: numbers in full, p-values as they are."""
 
     verdicts: list[dict[str, Any]]
     fits: list[dict[str, Any]]
     left_out: list[dict[str, Any]]
+    """Rows of those tables."""
     residuals: pd.DataFrame
+    """As `Analysis.residuals`, finished."""
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(default_factory=dict, repr=False)
-
-
-class Place(Protocol):
-    """Where the tests of one sweep are kept; what it finds need not be those that were made, but their rows."""
-
-    def find(self) -> Tested | None:
-        """Return the tests of the same rows, if they were kept."""
-
-    def store(self, tested: Tested, /) -> None:
-        """Keep the tests."""
+    """As `Analysis.tests`; empty where the rows were kept from an earlier run."""
 
 
 def analyse_table(
     energies: pd.DataFrame,
     sweeps: Sequence[SweepDescription],
     options: StatisticsOptions | None = None,
-    place_of: Callable[[SweepDescription, pd.DataFrame], Place] | None = None,
 ) -> Analysis:
     """Test every response of every sweep and architecture in ``energies`` against the expected growth.
+
+    Raises `InputError` for a table that cannot be analysed (see `jouleloop.stats.table.check_table`), unknown sweeps,
+    growths, responses or columns in a variable; all faults of a kind together.
 
     Parameters
     ----------
@@ -119,14 +94,6 @@ def analyse_table(
         The sweeps in it; sweeps that have no rows are an error, as are rows of other sweeps.
     options
         Margins, levels, responses.
-    place_of
-        Returns where the tests of a sweep with its rows are looked for, and kept.
-
-    Raises
-    ------
-    InputError
-        For a table that cannot be analysed (see `jouleloop.stats.table.check_table`), unknown sweeps, growths,
-        responses or columns in a variable; all faults of a kind together.
     """
     options = options or StatisticsOptions()
     check_table(energies, options)
@@ -134,21 +101,26 @@ def analyse_table(
     responses = find_responses(energies, options.responses)
     found = []
     for name, rows in energies.groupby("sweep", sort=True):
-        sweep = described[str(name)]
-        place = place_of(sweep, rows) if place_of else None
-        part = place.find() if place else None
-        if part is None:
-            part = tested_sweep(rows, sweep, responses, options)
-            if place:
-                place.store(part)
-        found.append(part)
+        found.append(tested_sweep(rows, described[str(name)], responses, options))
+    return gathered(found)
+
+
+def tested_alone(energies: pd.DataFrame, sweep: SweepDescription, options: StatisticsOptions) -> Tested:
+    """Return the tests of the one sweep in ``energies``; parameters and errors are those of `analyse_table`."""
+    check_table(energies, options)
+    _described(energies, [sweep])
+    return tested_sweep(energies, sweep, find_responses(energies, options.responses), options)
+
+
+def gathered(found: Sequence[Tested]) -> Analysis:
+    """Return the results of the tests of some sweeps, p-values corrected over all of them."""
     left_out = [row for part in found for row in part.left_out]
     omitted = pd.DataFrame(left_out, columns=_OMITTED)
     table = _corrected(pd.DataFrame([row for part in found for row in part.verdicts]))
     return Analysis(
         table,
         _finished(pd.DataFrame([row for part in found for row in part.fits])),
-        _finished(pd.concat([part.residuals for part in found], ignore_index=True)),
+        pd.concat([part.residuals for part in found], ignore_index=True),
         omitted,
         describe(table, omitted),
         {key: test for part in found for key, test in part.tests.items()},
@@ -186,7 +158,7 @@ def tested_sweep(
             )
             fits.append(fit_row(case, test))
             residuals.append(residual_rows(case, test, structure, envelope.indices if envelope else ()))
-    return Tested(verdicts, fits, left_out, pd.concat(residuals, ignore_index=True), tests)
+    return Tested(verdicts, fits, left_out, _finished(pd.concat(residuals, ignore_index=True)), tests)
 
 
 _OMITTED = ["sweep", "architecture", "engine", "energy_table", "response", "layer", "status", "reason"]

@@ -18,30 +18,20 @@ ENERGY = ("data_pj", "total_pj")
 
 @dataclass(frozen=True)
 class SweepDescription:
-    """What the statistics need to know of a sweep.
-
-    Attributes
-    ----------
-    name
-        As in the table.
-    variable
-        Column or expression over columns, such as ``C``, ``n``, ``mn`` or ``C*M``.
-    growth
-        Expected growth, see `jouleloop.stats.expected.GROWTHS`.
-    symbol
-        The variable in words; the expression itself where empty.
-    response_growth
-        Expected growth of further responses than the energy, by response name; the others are not tested.
-    published_p
-        Published p-value of the data energy's quadratic term, by architecture; paper 002's own sweeps have theirs.
-    """
+    """What the statistics need to know of a sweep."""
 
     name: str
+    """As in the table."""
     variable: str
+    """Column or expression over columns, such as ``C``, ``n``, ``mn`` or ``C*M``."""
     growth: str
+    """Expected growth, see `jouleloop.stats.expected.GROWTHS`."""
     symbol: str = ""
+    """The variable in words; the expression itself where empty."""
     response_growth: Mapping[str, str] = field(default_factory=dict)
+    """Expected growth of further responses than the energy, by response name; the others are not tested."""
     published_p: Mapping[str, float] = field(default_factory=dict)
+    """Published p-value of the data energy's quadratic term, by architecture; paper 002's own sweeps have theirs."""
 
     def claims(self, response: str) -> bool:
         """Whether theory states how ``response`` grows: the energy as a whole, and what the sweep says."""

@@ -12,39 +12,27 @@ from jouleloop.stats.regression import Ratio, checked_points, distinct_values, f
 
 @dataclass(frozen=True)
 class EquivalenceTest:
-    """Whether the share of the highest power in the fitted value at the largest size lies within a margin.
-
-    Attributes
-    ----------
-    degree
-        The power whose share is tested.
-    share
-        Its term at the largest ``u``, divided by the fitted value there.
-    low, high
-        The interval with confidence 1 - 2 alpha; infinite where the points do not bound the share.
-    p_value
-        Of the two one-sided tests (the larger): the error of calling the share within the margin. NaN if untestable.
-    beyond_p_value
-        The error of calling the share beyond the margin: two-sided, so that a share of zero under much noise is called
-        beyond at most at rate alpha, both sides together. NaN if untestable.
-    margin, alpha
-        As asked.
-    note
-        Why the share cannot be bounded; empty where it can.
-    negative_p_value
-        The error of calling the term itself negative, whatever the fitted value. NaN if untestable.
-    """
+    """Whether the share of the highest power in the fitted value at the largest size lies within a margin."""
 
     degree: int
+    """The power whose share is tested."""
     share: float
+    """Its term at the largest ``u``, divided by the fitted value there."""
     low: float
     high: float
+    """The interval with confidence 1 - 2 alpha; infinite where the points do not bound the share."""
     p_value: float
+    """Of the two one-sided tests (the larger): the error of calling the share within the margin. NaN if untestable."""
     beyond_p_value: float
+    """The error of calling the share beyond the margin: two-sided, so that a share of zero under much noise is called
+    beyond at most at rate alpha, both sides together. NaN if untestable."""
     margin: float
     alpha: float
+    """As asked."""
     note: str = ""
+    """Why the share cannot be bounded; empty where it can."""
     negative_p_value: float = float("nan")
+    """The error of calling the term itself negative, whatever the fitted value. NaN if untestable."""
 
     @property
     def within(self) -> bool:
@@ -76,6 +64,9 @@ def equivalence_test(
     the hypotheses ``T >= margin F`` and ``T <= -margin F`` are each tested at ``alpha`` by Student's t of the linear
     contrast with HC3 errors. Both are rejected exactly where Fieller's interval of ``T / F`` lies inside the margins.
 
+    Raises `InputError` for anything but vectors of finite numbers of one length, a margin not in (0, 1) or a level not
+    in (0, 0.5).
+
     Parameters
     ----------
     x, y
@@ -86,11 +77,6 @@ def equivalence_test(
         Largest share that still counts as none.
     alpha
         Level of each one-sided test.
-
-    Raises
-    ------
-    InputError
-        For anything but vectors of finite numbers of one length, a margin not in (0, 1) or a level not in (0, 0.5).
 
     References
     ----------

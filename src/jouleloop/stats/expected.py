@@ -11,41 +11,27 @@ from jouleloop.stats.regression import FloatArray
 
 @dataclass(frozen=True)
 class Growth:
-    """An expected growth: ``E`` is a polynomial of ``degree`` in ``u = transform(x)``.
-
-    Attributes
-    ----------
-    name
-        As written in a sweep's YAML.
-    degree
-        Degree of the polynomial in ``u``; the additive coefficient is always there.
-    transform
-        From the sweep's variable to the regressor ``u``.
-    regressor
-        ``u`` in words, with ``{x}`` for the variable.
-    adjective
-        The growth in words, with ``{x}`` for the variable, as in "grows …".
-    base
-        From the variable to the one whose power is fitted by the exponent and whose forms are compared.
-    base_text
-        ``base`` in words.
-    """
+    """An expected growth: ``E`` is a polynomial of ``degree`` in ``u = transform(x)``."""
 
     name: str
+    """As written in a sweep's YAML."""
     degree: int
+    """Degree of the polynomial in ``u``; the additive coefficient is always there."""
     transform: Callable[[FloatArray], FloatArray]
+    """From the sweep's variable to the regressor ``u``."""
     regressor: str
+    """``u`` in words, with ``{x}`` for the variable."""
     adjective: str
+    """The growth in words, with ``{x}`` for the variable, as in "grows …"."""
     base: Callable[[FloatArray], FloatArray]
+    """From the variable to the one whose power is fitted by the exponent and whose forms are compared."""
     base_text: str = "{x}"
+    """``base`` in words."""
 
     def regressors(self, x: FloatArray) -> FloatArray:
         """Return ``u`` for every ``x``.
 
-        Raises
-        ------
-        InputError
-            Where ``x`` is negative, below one under a logarithm, or zero under a division.
+        Raises `InputError` where ``x`` is negative, below one under a logarithm, or zero under a division.
         """
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             u = self.transform(x)

@@ -14,33 +14,23 @@ LOWEST_EXPONENT, HIGHEST_EXPONENT = -4.0, 8.0
 
 @dataclass(frozen=True)
 class ExponentFit:
-    """The power law with an additive constant that fits best.
-
-    Attributes
-    ----------
-    exponent
-        ``k``; NaN where it cannot be fitted (``note`` says why).
-    low, high
-        Profile-likelihood interval of ``k``; infinite on a side that the points leave open.
-    c0, c1
-        Additive and multiplicative coefficient, in the unit of the response.
-    expected
-        The exponent theory gives on these points; NaN where it gives none.
-    agrees
-        'yes' if the whole interval lies within the tolerance of ``expected``, 'no' if all of it lies outside,
-        'undecided' otherwise, '' where nothing is expected.
-    note
-        Why there is no fit.
-    """
+    """The power law with an additive constant that fits best."""
 
     exponent: float
+    """``k``; NaN where it cannot be fitted (``note`` says why)."""
     low: float
     high: float
+    """Profile-likelihood interval of ``k``; infinite on a side that the points leave open."""
     c0: float
     c1: float
+    """Additive and multiplicative coefficient, in the unit of the response."""
     expected: float
+    """The exponent theory gives on these points; NaN where it gives none."""
     agrees: str
+    """'yes' if the whole interval lies within the tolerance of ``expected``, 'no' if all of it lies outside,
+    'undecided' otherwise, '' where nothing is expected."""
     note: str = ""
+    """Why there is no fit."""
 
 
 def exponent_fit(
@@ -57,10 +47,7 @@ def exponent_fit(
     the exponents whose residual sum of squares is below ``S_min (1 + F / (n - 3))`` with ``F`` the 1 - alpha quantile
     of the F distribution with 1 and n - 3 degrees of freedom.
 
-    Raises
-    ------
-    InputError
-        For anything but vectors of finite numbers of one length.
+    Raises `InputError` for anything but vectors of finite numbers of one length.
 
     References
     ----------

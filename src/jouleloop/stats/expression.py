@@ -35,10 +35,7 @@ def evaluate_variable(expression: str, table: Table, *, field: str = "variable")
     Numbers, column names, the papers' ``n`` (inputs, C), ``m`` (outputs, M) and ``mn``, parentheses and ``+ - * / **``
     are allowed, nothing else; no code is executed.
 
-    Raises
-    ------
-    InputError
-        For anything else, an unknown column (with the nearest one), or a column that holds no numbers.
+    Raises `InputError` for anything else, an unknown column (with the nearest one), or a column that holds no numbers.
     """
     if len(expression) > _LONGEST:
         raise InputError(Fault("the expression is too long", field=field, allowed=f"{_LONGEST} characters"))

@@ -11,27 +11,18 @@ from jouleloop.stats.regression import EPSILON, checked_points, distinct_values,
 
 @dataclass(frozen=True)
 class Form:
-    """One form of growth fitted to the points.
-
-    Attributes
-    ----------
-    name
-        'constant', 'linear', 'nlogn', 'quadratic' or 'power'.
-    parameters
-        Fitted parameters, the variance included.
-    aicc
-        Akaike's criterion with the small-sample correction; smaller is better.
-    difference
-        ``aicc`` minus that of the best form.
-    weight
-        Akaike weight among the forms compared.
-    """
+    """One form of growth fitted to the points."""
 
     name: str
+    """'constant', 'linear', 'nlogn', 'quadratic' or 'power'."""
     parameters: int
+    """Fitted parameters, the variance included."""
     aicc: float
+    """Akaike's criterion with the small-sample correction; smaller is better."""
     difference: float
+    """``aicc`` minus that of the best form."""
     weight: float
+    """Akaike weight among the forms compared."""
 
 
 def compare_forms(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Form, ...]:
@@ -41,10 +32,7 @@ def compare_forms(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Form, ...]:
     zero, are left out. Sums of squares below the rounding of the response count as that rounding, so that among forms
     that all fit exactly the one with the fewest parameters wins.
 
-    Raises
-    ------
-    InputError
-        For anything but vectors of finite numbers of one length.
+    Raises `InputError` for anything but vectors of finite numbers of one length.
 
     References
     ----------

@@ -33,27 +33,18 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the points say about the expected growth, and which rule says so.
-
-    Attributes
-    ----------
-    outcome
-        One of the four.
-    reason
-        The rule that decided, as a clause with the numbers it rests on.
-    excess
-        Test of the next higher power; None where it was not needed or not possible.
-    leading
-        Test of the expected power itself (is there such growth at all?); None likewise.
-    misfit
-        Test of the mean deviation in each part of the range; None where the other two did not get so far.
-    """
+    """What the points say about the expected growth, and which rule says so."""
 
     outcome: Outcome
+    """One of the four."""
     reason: str
+    """The rule that decided, as a clause with the numbers it rests on."""
     excess: EquivalenceTest | None = None
+    """Test of the next higher power; None where it was not needed or not possible."""
     leading: EquivalenceTest | None = None
+    """Test of the expected power itself (is there such growth at all?); None likewise."""
     misfit: MisfitTest | None = None
+    """Test of the mean deviation in each part of the range; None where the other two did not get so far."""
 
     @property
     def confirmation_p(self) -> float:
@@ -70,50 +61,36 @@ class Verdict:
 
 @dataclass(frozen=True)
 class GrowthTest:
-    """Everything computed about one response against one variable.
-
-    Attributes
-    ----------
-    growth
-        The growth expected.
-    n, distinct
-        Points, and different sizes among them.
-    x_min, x_max
-        Range of the variable.
-    verdict
-        The decision.
-    coefficients
-        Of 1, u, u², … in the expected form, ``u`` being the growth's regressor: c1, c2, … of the dashed line; unit of
-        the response per unit of ``u`` to the power. Empty where nothing could be fitted.
-    r_squared
-        Of the expected form.
-    max_relative_deviation, max_deviation_index
-        Largest deviation from the fit as a share of the fitted value, and the position of its point; 0 where the fit is
-        exact.
-    residuals
-        Observed minus fitted, shape (n,); zero where the fit is exact.
-    exact
-        Whether the residuals of the expected form are rounding noise.
-    quadratic, exponent, forms, specification
-        The further tests.
-    """
+    """Everything computed about one response against one variable."""
 
     growth: Growth
+    """The growth expected."""
     n: int
     distinct: int
+    """Points, and different sizes among them."""
     x_min: float
     x_max: float
+    """Range of the variable."""
     verdict: Verdict
+    """The decision."""
     coefficients: tuple[float, ...] = ()
+    """Of 1, u, u², … in the expected form, ``u`` being the growth's regressor: c1, c2, … of the dashed line; unit of
+    the response per unit of ``u`` to the power. Empty where nothing could be fitted."""
     r_squared: float = NAN
+    """Of the expected form."""
     max_relative_deviation: float = NAN
     max_deviation_index: int = -1
+    """Largest deviation from the fit as a share of the fitted value, and the position of its point; 0 where the fit is
+    exact."""
     residuals: tuple[float, ...] = field(default=(), repr=False)
+    """Observed minus fitted, shape (n,); zero where the fit is exact."""
     exact: bool = False
+    """Whether the residuals of the expected form are rounding noise."""
     quadratic: QuadraticTest | None = None
     exponent: ExponentFit | None = None
     forms: tuple[Form, ...] = ()
     specification: SpecificationTests = field(default_factory=SpecificationTests)
+    """The further tests."""
 
     def unclaimed(self) -> "GrowthTest":
         """Return the fit without a verdict or p-value: of a response that theory does not say this growth of."""
@@ -144,6 +121,9 @@ def decide(
        mean deviation from the fit is equivalent to none in every part of the range.
     5. Inconclusive otherwise.
 
+    Raises `InputError` for an unknown growth, values that are missing or no numbers, or sizes outside the growth's
+    domain.
+
     Parameters
     ----------
     x, y
@@ -152,11 +132,6 @@ def decide(
         Name of the growth, or the growth.
     options
         Margin, level and tolerances.
-
-    Raises
-    ------
-    InputError
-        For an unknown growth, values that are missing or no numbers, or sizes outside the growth's domain.
     """
     points = _prepared(x, y, expected, options)
     if points.reason:

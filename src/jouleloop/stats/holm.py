@@ -13,10 +13,7 @@ def holm(p_values: npt.ArrayLike) -> FloatArray:
     Rejecting where the corrected value is at most alpha keeps the chance of any false rejection in the family below
     alpha, whatever the dependence between the tests (Holm 1979).
 
-    Raises
-    ------
-    InputError
-        For values outside [0, 1].
+    Raises `InputError` for values outside [0, 1].
     """
     values = np.asarray(p_values, dtype=np.float64)
     made = np.flatnonzero(~np.isnan(values))

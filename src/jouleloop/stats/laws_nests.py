@@ -1,5 +1,6 @@
 """Nests like another one whose loops are long: their counts show how each grows, as those of a loop of two do not."""
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
@@ -14,14 +15,15 @@ Choice = Callable[[int, int, int], int]
 
 
 def long_nests(problem: Problem, mapping: Mapping, sizes: Sequence[str]) -> Iterator[tuple[Problem, Mapping]]:
-    """Yield nests of the same loops and order: temporal loops over ``sizes`` at least long, ends early in the middle.
+    """Yield nests of the same loops and order: less and less general, the last is the nest itself.
 
-    First residual ends have nothing special; then loops that run to their ends still do, and those that end at once
-    still do; then loops end where they did, if they are as long as before.
+    First temporal loops over ``sizes`` are long, then as long as they were: windows slide otherwise in a loop of four.
+    Either way residual ends have nothing special at first; then loops that run to their ends still do, and those that
+    end at once still do; then loops end where they did.
     """
     found = []
-    for choose in (_middle, _alike, _same):
-        nest = _long_nest(problem, mapping, sizes, choose)
+    for least, choose in itertools.product((_LONG, 1), (_middle, _alike, _same)):
+        nest = _long_nest(problem, mapping, sizes, least, choose)
         if nest not in found:
             found.append(nest)
             yield nest
@@ -41,7 +43,9 @@ def _same(rest: int, end: int, new_end: int) -> int:
     return new_end if rest == end else rest
 
 
-def _long_nest(problem: Problem, mapping: Mapping, sizes: Sequence[str], choose: Choice) -> tuple[Problem, Mapping]:
+def _long_nest(
+    problem: Problem, mapping: Mapping, sizes: Sequence[str], least: int, choose: Choice
+) -> tuple[Problem, Mapping]:
     """Return the nest and the problem that it is one of."""
     bound = dict(problem.bound)
     outermost: dict[str, tuple[int, int]] = {}
@@ -59,7 +63,7 @@ def _long_nest(problem: Problem, mapping: Mapping, sizes: Sequence[str], choose:
             dimension, end = loops[place]
             if dimension not in tile:
                 continue
-            new_end = max(end, _LONG) if place < len(level.temporal) else end
+            new_end = max(end, least) if place < len(level.temporal) else end
             whole = outermost[dimension] == (position, place)
             rest = new_end if whole else choose(ends[position][place], end, new_end)
             last[dimension] += (rest - 1) * tile[dimension]

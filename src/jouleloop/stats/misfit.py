@@ -18,36 +18,26 @@ Positions = np.ndarray[tuple[int], np.dtype[np.intp]]
 
 @dataclass(frozen=True)
 class MisfitTest:
-    """Whether the mean deviation from a fit lies within a margin of the mean fitted value, in every part of the range.
-
-    Attributes
-    ----------
-    parts
-        How many different parts there are, of both cuts; 0 where nothing could be tested.
-    deviation, low, high
-        Of the part whose interval reaches farthest: sum of residuals over sum of fitted values, and its interval with
-        confidence 1 - 2 alpha.
-    u_low, u_high
-        The sizes between which that part lies, in the regressor.
-    p_value
-        The error of calling the deviation within the margin in every part: the largest of the parts' p-values, which
-        needs no correction for their number, because all have to pass. NaN if untestable.
-    margin, alpha
-        As asked.
-    note
-        Why nothing could be tested; empty where it could.
-    """
+    """Whether the mean deviation from a fit is within a margin of the mean fitted value, in every part of the range."""
 
     parts: int
+    """How many different parts there are, of both cuts; 0 where nothing could be tested."""
     deviation: float
     low: float
     high: float
+    """Of the part whose interval reaches farthest: sum of residuals over sum of fitted values, and its interval with
+    confidence 1 - 2 alpha."""
     u_low: float
     u_high: float
+    """The sizes between which that part lies, in the regressor."""
     p_value: float
+    """The error of calling the deviation within the margin in every part: the largest of the parts' p-values, which
+    needs no correction for their number, because all have to pass. NaN if untestable."""
     margin: float
     alpha: float
+    """As asked."""
     note: str = ""
+    """Why nothing could be tested; empty where it could."""
 
     @property
     def within(self) -> bool:

@@ -20,36 +20,25 @@ PUBLISHED_P = {
 
 @dataclass(frozen=True)
 class QuadraticTest:
-    """Quadratic regression of a response.
-
-    Attributes
-    ----------
-    a, b, c
-        Coefficients of ``u²``, ``u`` and 1, in the unit of the response.
-    p_value
-        Of ``a = 0`` in ordinary least squares. NaN where it has no meaning: too few points, or residuals that are
-        rounding noise (``exact``).
-    t_value
-        Student's t of ``a``; NaN likewise.
-    r_squared
-        Of the quadratic fit.
-    n
-        Points.
-    exact
-        Whether the residuals of the straight line, or of the parabola, are rounding noise.
-    note
-        Why there is no p-value; empty where there is one.
-    """
+    """Quadratic regression of a response."""
 
     a: float
     b: float
     c: float
+    """Coefficients of ``u²``, ``u`` and 1, in the unit of the response."""
     p_value: float
+    """Of ``a = 0`` in ordinary least squares. NaN where it has no meaning: too few points, or residuals that are
+    rounding noise (``exact``)."""
     t_value: float
+    """Student's t of ``a``; NaN likewise."""
     r_squared: float
+    """Of the quadratic fit."""
     n: int
+    """Points."""
     exact: bool
+    """Whether the residuals of the straight line, or of the parabola, are rounding noise."""
     note: str = ""
+    """Why there is no p-value; empty where there is one."""
 
 
 def quadratic_test(x: npt.ArrayLike, y: npt.ArrayLike, exact_tolerance: float = 1e-12) -> QuadraticTest:
@@ -58,17 +47,14 @@ def quadratic_test(x: npt.ArrayLike, y: npt.ArrayLike, exact_tolerance: float = 
     The variable is centred and scaled to [-1, 1] first, which changes neither ``a``'s t nor its p-value but keeps the
     regression well conditioned at any size. The regression itself is statsmodels' OLS.
 
+    Raises `InputError` for anything but vectors of finite numbers of one length.
+
     Parameters
     ----------
     x, y
         Variable and response, shape (n,).
     exact_tolerance
         Residuals below this share of the fitted value are rounding noise, and p-values of noise are not reported.
-
-    Raises
-    ------
-    InputError
-        For anything but vectors of finite numbers of one length.
 
     References
     ----------

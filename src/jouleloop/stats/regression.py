@@ -48,10 +48,8 @@ def combined(columns: FloatArray, weights: FloatArray) -> FloatArray:
 def checked_points(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[FloatArray, FloatArray]:
     """Return ``x`` and ``y`` as float vectors of one length.
 
-    Raises
-    ------
-    InputError
-        Where they are not vectors of numbers, differ in length, or hold missing, infinite or absurdly large values.
+    Raises `InputError` where they are not vectors of numbers, differ in length, or hold missing, infinite or absurdly
+    large values.
     """
     vectors: list[FloatArray] = []
     faults: list[Fault] = []
@@ -86,30 +84,21 @@ class Ratio:
 
 @dataclass(frozen=True)
 class PolynomialFit:
-    """A polynomial in ``z = (u - centre) / scale`` fitted to ``y`` by least squares.
-
-    Attributes
-    ----------
-    u, y
-        The points, shape (n,).
-    degree
-        Highest power of ``u``.
-    centre, scale
-        Middle and half width of the range of ``u``, so that ``z`` fills [-1, 1].
-    q, r
-        QR factors of the design matrix ``z**0, z**1, …``; shapes (n, degree + 1) and (degree + 1, degree + 1).
-    coefficients
-        Coefficients of the powers of ``z``, in the unit of ``y``, shape (degree + 1,).
-    """
+    """A polynomial in ``z = (u - centre) / scale`` fitted to ``y`` by least squares."""
 
     u: FloatArray
     y: FloatArray
+    """The points, shape (n,)."""
     degree: int
+    """Highest power of ``u``."""
     centre: float
     scale: float
+    """Middle and half width of the range of ``u``, so that ``z`` fills [-1, 1]."""
     q: FloatArray
     r: FloatArray
+    """QR factors of the design matrix ``z**0, z**1, …``; shapes (n, degree + 1) and (degree + 1, degree + 1)."""
     coefficients: FloatArray
+    """Coefficients of the powers of ``z``, in the unit of ``y``, shape (degree + 1,)."""
 
     @cached_property
     def fitted(self) -> FloatArray:
@@ -205,10 +194,7 @@ def distinct_values(u: FloatArray) -> int:
 def fit_polynomial(u: FloatArray, y: FloatArray, degree: int) -> PolynomialFit:
     """Fit a polynomial of ``degree`` in ``u`` to ``y`` by least squares (QR of centred, scaled powers).
 
-    Raises
-    ------
-    InputError
-        Where ``u`` has too few different values to determine the polynomial.
+    Raises `InputError` where ``u`` has too few different values to determine the polynomial.
     """
     distinct = distinct_values(u)
     if distinct < degree + 1:

@@ -23,10 +23,7 @@ _DECIMALS = 12
 def prime_exponents(number: int) -> tuple[int, ...]:
     """Return the exponents in the prime factorisation of ``number``, by increasing prime.
 
-    Raises
-    ------
-    InputError
-        For a number below 1.
+    Raises `InputError` for a number below 1.
     """
     if number < 1:
         raise InputError(Fault("only positive whole numbers are factorised", value=number))
@@ -62,32 +59,26 @@ def factorisation_count(number: int, levels: int) -> int:
 
 @dataclass(frozen=True)
 class ResidualStructure:
-    """How the relative residuals go with the divisibility of the layer's dimensions.
-
-    Attributes
-    ----------
-    relative_residuals
-        Residual over fitted value, shape (n,); zero for an exact fit.
-    divisors
-        Product over the dimensions of their numbers of divisors, shape (n,).
-    factorisations
-        Product over the dimensions of their numbers of ordered factorisations, shape (n,).
-    correlation, p_value
-        Spearman's rank correlation of the residuals with ``factorisations`` and its p-value; negative: layers that can
-        be tiled in more ways cost less. NaN where either does not vary.
-    """
+    """How the relative residuals go with the divisibility of the layer's dimensions."""
 
     relative_residuals: FloatArray
+    """Residual over fitted value, shape (n,); zero for an exact fit."""
     divisors: npt.NDArray[np.int64]
+    """Product over the dimensions of their numbers of divisors, shape (n,)."""
     factorisations: npt.NDArray[np.int64]
+    """Product over the dimensions of their numbers of ordered factorisations, shape (n,)."""
     correlation: float
     p_value: float
+    """Spearman's rank correlation of the residuals with ``factorisations`` and its p-value; negative: layers that can
+    be tiled in more ways cost less. NaN where either does not vary."""
 
 
 def residual_structure(
     test: GrowthTest, x: npt.ArrayLike, dimensions: Mapping[str, npt.ArrayLike], levels: int = 3
 ) -> ResidualStructure:
     """Relate the residuals of ``test`` to how many divisors and index factorisations the layers' dimensions have.
+
+    Raises `InputError` where nothing was fitted or the lengths differ.
 
     Parameters
     ----------
@@ -99,11 +90,6 @@ def residual_structure(
         The dimensions that vary, by name (C, M, …), whole numbers of shape (n,).
     levels
         Levels of the storage hierarchy over which a dimension is factorised.
-
-    Raises
-    ------
-    InputError
-        Where nothing was fitted or the lengths differ.
     """
     residuals = np.asarray(test.residuals, dtype=np.float64)
     if not residuals.size:
@@ -131,18 +117,12 @@ def residual_structure(
 
 @dataclass(frozen=True)
 class LowerEnvelope:
-    """The best layers of a sweep and how their response grows.
-
-    Attributes
-    ----------
-    indices
-        Positions of the best layers, by increasing size.
-    test
-        The growth test on them alone.
-    """
+    """The best layers of a sweep and how their response grows."""
 
     indices: tuple[int, ...]
+    """Positions of the best layers, by increasing size."""
     test: GrowthTest
+    """The growth test on them alone."""
 
 
 def lower_envelope(
@@ -154,10 +134,7 @@ def lower_envelope(
     advantage. Blocks, not a convex hull: a hull can only bend upwards and would confirm its own shape. None where there
     are too few points for an envelope of its own, or where nothing could be fitted.
 
-    Raises
-    ------
-    InputError
-        As `jouleloop.stats.growth.fit_growth`.
+    Raises `InputError` as `jouleloop.stats.growth.fit_growth`.
     """
     growth = growth_named(expected)
     options = options or StatisticsOptions()

@@ -18,24 +18,16 @@ KEYS = ["sweep", "architecture", "response"]
 
 @dataclass(frozen=True)
 class SearchNoise:
-    """P-values of the paper's test when every optimum is missed by up to a given share.
-
-    Attributes
-    ----------
-    p_value
-        On the proven optima; NaN where they are exact.
-    quantiles
-        5 %, 50 % and 95 % quantile of the p-values under search noise.
-    below_alpha
-        Share of the simulations with a p-value below alpha.
-    verdicts
-        Share of the simulations per verdict.
-    """
+    """P-values of the paper's test when every optimum is missed by up to a given share."""
 
     p_value: float
+    """On the proven optima; NaN where they are exact."""
     quantiles: tuple[float, float, float]
+    """5 %, 50 % and 95 % quantile of the p-values under search noise."""
     below_alpha: float
+    """Share of the simulations with a p-value below alpha."""
     verdicts: dict[str, float]
+    """Share of the simulations per verdict."""
 
 
 def search_noise(
@@ -54,10 +46,7 @@ def search_noise(
     metric decides (``IsBetterRecursive_`` in its mapper-thread.cpp), so what it reports may lie that much above the
     least.
 
-    Raises
-    ------
-    InputError
-        As `jouleloop.stats.growth.fit_growth`, and for an excess that is not positive.
+    Raises `InputError` as `jouleloop.stats.growth.fit_growth`, and for an excess that is not positive.
     """
     if not excess > 0 or simulations < 1:
         raise InputError(Fault("excess and simulations must be positive", value=(excess, simulations)))
@@ -87,6 +76,8 @@ def search_noise(
 def compare_verdicts(proven: pd.DataFrame, heuristic: pd.DataFrame) -> pd.DataFrame:
     """Put the verdicts on proven optima beside those on a heuristic search's results.
 
+    Raises `InputError` where they have nothing in common.
+
     Parameters
     ----------
     proven, heuristic
@@ -97,11 +88,6 @@ def compare_verdicts(proven: pd.DataFrame, heuristic: pd.DataFrame) -> pd.DataFr
     DataFrame
         One row per sweep, architecture and response found in both: p-values, shares, exponents, verdicts, and whether
         the verdict moved.
-
-    Raises
-    ------
-    InputError
-        Where they have nothing in common.
     """
     shown = ["quadratic_p", "published_p", "excess_share", "exponent", "verdict"]
     joined = proven[KEYS + shown].merge(

@@ -20,35 +20,25 @@ NAN = float("nan")
 
 @dataclass(frozen=True)
 class SpecificationTests:
-    """Tests of a polynomial fit; NaN where a test cannot be made on these points.
-
-    Attributes
-    ----------
-    reset_p
-        Ramsey's RESET: do powers of the fitted value add anything? Small: another form is needed.
-    rainbow_p
-        Does the centre of the range follow a better line of its own? Small: the form bends.
-    breusch_pagan_p
-        Does the spread change with the variable (Koenker's studentised form)? Small: it does; HC3 errors are in place.
-    durbin_watson
-        2 for residuals unrelated to their neighbours in size, towards 0 for runs, towards 4 for alternation. Sizes that
-        repeat enter with their mean residual, so that the order of ties does not matter.
-    durbin_watson_p
-        Two-sided, by the beta approximation with exact mean and variance; NaN where sizes repeat.
-    cook_max, cook_index
-        Largest Cook's distance and the position of its point.
-    influential
-        How many points exceed the median of F(p, n - p), the usual mark of an influential point.
-    """
+    """Tests of a polynomial fit; NaN where a test cannot be made on these points."""
 
     reset_p: float = NAN
+    """Ramsey's RESET: do powers of the fitted value add anything? Small: another form is needed."""
     rainbow_p: float = NAN
+    """Does the centre of the range follow a better line of its own? Small: the form bends."""
     breusch_pagan_p: float = NAN
+    """Does the spread change with the variable (Koenker's studentised form)? Small: it does; HC3 errors are in
+    place."""
     durbin_watson: float = NAN
+    """2 for residuals unrelated to their neighbours in size, towards 0 for runs, towards 4 for alternation. Sizes that
+    repeat enter with their mean residual, so that the order of ties does not matter."""
     durbin_watson_p: float = NAN
+    """Two-sided, by the beta approximation with exact mean and variance; NaN where sizes repeat."""
     cook_max: float = NAN
     cook_index: int = -1
+    """Largest Cook's distance and the position of its point."""
     influential: int = 0
+    """How many points exceed the median of F(p, n - p), the usual mark of an influential point."""
 
 
 def specification_tests(
@@ -59,10 +49,7 @@ def specification_tests(
     The Harvey–Collier test is not among them: on repeated or gridded sizes its recursive residuals are singular or
     depend on the order of the rows.
 
-    Raises
-    ------
-    InputError
-        For anything but vectors of finite numbers of one length.
+    Raises `InputError` for anything but vectors of finite numbers of one length.
 
     References
     ----------

@@ -24,24 +24,16 @@ _NOT_LEVELS = {"total_pj", "data_pj", "compute_pj"}
 
 @dataclass(frozen=True)
 class Response:
-    """One column (or the sum of some) that is tested.
-
-    Attributes
-    ----------
-    name
-        As in the results: the column's name.
-    columns
-        What it is the sum of.
-    label
-        In words.
-    unit
-        'pJ' or 'words'.
-    """
+    """One column (or the sum of some) that is tested."""
 
     name: str
+    """As in the results: the column's name."""
     columns: tuple[str, ...]
+    """What it is the sum of."""
     label: str
+    """In words."""
     unit: str
+    """'pJ' or 'words'."""
 
 
 @dataclass(frozen=True)
@@ -62,12 +54,9 @@ _MACHINE = ["architecture", "variant"]
 def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
     """Check that ``table`` can be analysed.
 
-    Raises
-    ------
-    InputError
-        For a table of another version, missing columns, no rows, a row given twice, several objectives, semantics or
-        sets of constraints for one architecture, or (unless ``allow_mixed``) several engines, or several energy tables
-        for one architecture; all faults together.
+    Raises `InputError` for a table of another version, missing columns, no rows, a row given twice, several objectives,
+    semantics or sets of constraints for one architecture, or (unless ``allow_mixed``) several engines, or several
+    energy tables for one architecture; all faults together.
     """
     version = table.attrs.get("table_version", TABLE_VERSION)
     if "table_version" in table.columns and len(table):
@@ -169,10 +158,7 @@ ALL_RESPONSES = ("data", "total", "compute", "levels", "spaces", "dram_words")
 def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]:
     """Return the responses that ``wanted`` names (see ``StatisticsOptions.responses``), in that order, each once.
 
-    Raises
-    ------
-    InputError
-        For a name that is neither a group of columns nor a column of numbers.
+    Raises `InputError` for a name that is neither a group of columns nor a column of numbers.
     """
     found: dict[str, Response] = {}
     faults: list[Fault] = []

@@ -10,26 +10,18 @@ from jouleloop.stats.regression import FloatArray, checked_points
 
 @dataclass(frozen=True)
 class BoundRatios:
-    """Measured over bound, for every point.
-
-    Attributes
-    ----------
-    ratios
-        Shape (n,); NaN where the bound is zero.
-    smallest, median, largest
-        Over the points with a ratio.
-    at_largest_size
-        The ratio at the largest size (the mean of those that share it).
-    crossed
-        How many points lie on the wrong side of the bound by more than rounding.
-    """
+    """Measured over bound, for every point."""
 
     ratios: FloatArray
+    """Shape (n,); NaN where the bound is zero."""
     smallest: float
     median: float
     largest: float
+    """Over the points with a ratio."""
     at_largest_size: float
+    """The ratio at the largest size (the mean of those that share it)."""
     crossed: int
+    """How many points lie on the wrong side of the bound by more than rounding."""
 
 
 def bound_ratios(
@@ -37,10 +29,7 @@ def bound_ratios(
 ) -> BoundRatios:
     """Return measured / bound per point, for a ``lower`` bound (no ratio below 1) or an upper one (none above 1).
 
-    Raises
-    ------
-    InputError
-        For anything but vectors of finite numbers of one length.
+    Raises `InputError` for anything but vectors of finite numbers of one length.
     """
     sizes, values = checked_points(x, measured)
     _, limits = checked_points(x, bound)

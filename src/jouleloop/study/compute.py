@@ -101,19 +101,13 @@ class SearchInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True)
 class ChunkReport:
-    """What became of a chunk.
-
-    Attributes
-    ----------
-    keys
-        Key of every layer, in order.
-    computed, cached
-        Layers searched now, and found in the store.
-    """
+    """What became of a chunk."""
 
     keys: tuple[str, ...]
+    """Key of every layer, in order."""
     computed: int
     cached: int
+    """Layers searched now, and found in the store."""
     seconds: float
 
 

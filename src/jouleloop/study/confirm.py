@@ -98,12 +98,8 @@ def run_confirmation(job: Job, engine: Engine, layers: Sequence[Layer], store: R
 def confirming_engine(study: Study) -> Engine:
     """Return the engine that confirms; Timeloop where the configuration names none.
 
-    Raises
-    ------
-    InputError
-        Where the optima are not those of the native engine.
-    EngineError
-        Where the engine is not installed, or counts by other rules than configured.
+    Raises `InputError` where the optima are not those of the native engine; `EngineError` where the engine is not
+    installed, or counts by other rules than configured.
     """
     if study.config.engine != "native":
         raise InputError(

@@ -22,11 +22,8 @@ _PROGRESS_SECONDS = 10.0
 def engine_of(config: Config, name: str | None = None) -> Engine:
     """Return the engine that the configuration asks for, or the one called ``name``, with its settings.
 
-    Raises
-    ------
-    EngineError
-        Where it is not installed, or counts by other rules than configured: one error here, not a failed row for
-        every layer.
+    Raises `EngineError` where it is not installed, or counts by other rules than configured: one error here, not a
+    failed row for every layer.
     """
     name = name or config.engine
     if name == "timeloop":

@@ -2,6 +2,7 @@
 
 import contextlib
 import platform
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,14 +44,25 @@ class Kept:
         self._path = folder / f"{name}-{digest([inputs, code_digest(module), _versions()])[:_DIGITS]}.parquet"
 
     def find(self) -> pa.Table | None:
-        """Return the table if it was made before of the same and is whole."""
+        """Return the table if it was made of the same before and is whole."""
         if is_file(self._path):
             with contextlib.suppress(InputError):  # damaged: made again
                 return read_sealed(self._path)
         return None
 
-    def store(self, table: pa.Table) -> None:
-        """Keep the table."""
+    def read(self) -> pa.Table:
+        """Return the table that was made; raise `InputError` where it was damaged or removed since."""
+        return read_sealed(self._path)
+
+    def made(self, make: Callable[[], pa.Table]) -> pa.Table:
+        """Return the table: found, or made and kept."""
+        table = self.find()
+        if table is None:
+            table = make()
+            self._store(table)
+        return table
+
+    def _store(self, table: pa.Table) -> None:
         write_sealed(self._path, table)
         for other in self._path.parent.glob(self._others):
             if other != self._path:

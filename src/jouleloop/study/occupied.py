@@ -25,6 +25,9 @@ def claim(
 ) -> None:
     """Note that the study has the folder; remove what is left of sweeps and architectures that it has no more.
 
+    Raises `InputError` where the folder holds a study without any of these sweeps or with other settings, and
+    ``replace`` does not allow for it.
+
     Parameters
     ----------
     sweeps
@@ -32,12 +35,6 @@ def claim(
     settings
         What makes it a study of its own: its configuration file, and what every number of it depends on. An edit of
         anything else, such as a range or an energy, leaves it the same study.
-
-    Raises
-    ------
-    InputError
-        Where the folder holds a study without any of these sweeps or with other settings, and ``replace`` does not
-        allow for it.
     """
     noted: dict[str, Any] = {}
     with contextlib.suppress(JouleloopError):

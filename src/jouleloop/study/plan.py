@@ -75,10 +75,7 @@ def _chunk_count(study: Study, layers: Sequence[Layer]) -> int:
 def chunk_layers(config: Config, name: str, expected: str, path: Path, root: Path = Path()) -> list[Layer]:
     """Return the layers of a chunk from ``path``, or by cutting the study again where that is not what is ``expected``.
 
-    Raises
-    ------
-    InputError
-        Where the sweeps no longer hold this chunk.
+    Raises `InputError` where the sweeps no longer hold this chunk.
     """
     with contextlib.suppress(InputError):
         layers = read_layers(path)

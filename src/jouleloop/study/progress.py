@@ -25,19 +25,13 @@ UNTOLD = "listing the parts of the mapspace"
 
 @dataclass(frozen=True)
 class Progress:
-    """Points (a layer on an architecture) of a run.
-
-    Attributes
-    ----------
-    done
-        Points with a result, whether searched in this run, stored before, or in a chunk that needed no work.
-    searched
-        Points searched in this run.
-    """
+    """Points (a layer on an architecture) of a run."""
 
     done: int
+    """Points with a result, whether searched in this run, stored before, or in a chunk that needed no work."""
     total: int
     searched: int
+    """Points searched in this run."""
     seconds: float
 
     def __str__(self) -> str:

@@ -25,10 +25,7 @@ def request_chunk(
     For ``engine: timeloop`` these are the searches of all layers without a stored result, else the evaluations of all
     native optima that are not confirmed. The first run asks Timeloop how it counts.
 
-    Raises
-    ------
-    InputError
-        Where the configuration names no folder of runs.
+    Raises `InputError` where the configuration names no folder of runs.
     """
     options = timeloop_options(study.config)
     if options.runs is None:

@@ -30,28 +30,19 @@ _MEMORY_UNIT_MB = 2**20 if sys.platform == "darwin" else 2**10
 
 @dataclass(frozen=True)
 class Usage:
-    """What one job cost.
-
-    Attributes
-    ----------
-    stage
-        Rule that the job belongs to.
-    run
-        Identity of the run.
-    seconds, cpu_seconds
-        Wall clock and processor time from the start of the process, processes that it started included.
-    start_cpu_seconds
-        Processor time until the job began its work: starting Python and importing.
-    peak_memory_mb
-        Greatest resident memory of the process, or of one that it started.
-    """
+    """What one job cost."""
 
     stage: str
+    """Rule that the job belongs to."""
     run: str
+    """Identity of the run."""
     seconds: float
     cpu_seconds: float
+    """Wall clock and processor time from the start of the process, processes that it started included."""
     start_cpu_seconds: float
+    """Processor time until the job began its work: starting Python and importing."""
     peak_memory_mb: float
+    """Greatest resident memory of the process, or of one that it started."""
 
 
 def start_run(folder: Path, chunks: dict[str, dict[str, Any]]) -> str:

@@ -35,10 +35,7 @@ def timeloop_input(targets: TargetSet, problem: Problem) -> str:
     It is of version 0.3, which Timeloop 3.0.3 and 4 both read without the front end, in the words that both know, and
     holds an energy reference table, so that no estimator is called.
 
-    Raises
-    ------
-    InputError
-        Where Timeloop has no words for the constraints.
+    Raises `InputError` where Timeloop has no words for the constraints.
     """
     target = targets.for_shape(problem.shape)
     parts: dict[str, Any] = {

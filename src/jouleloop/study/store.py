@@ -124,10 +124,7 @@ class ResultStore:
     def write(self, results: Mapping[str, Mapping[str, Any]]) -> Path | None:
         """Store ``results`` as one segment; return its path, or None where there is nothing to store.
 
-        Raises
-        ------
-        InputError
-            Where the folder cannot be written, or the disk is full; then nothing is stored.
+        Raises `InputError` where the folder cannot be written, or the disk is full; then nothing is stored.
         """
         if not results:
             return None

@@ -14,8 +14,7 @@ from jouleloop.study.progress import duration
 from jouleloop.study.provenance import versions
 from jouleloop.study.runlog import Usage, current_run, usages
 from jouleloop.validation import validate
-from jouleloop.workload.strict import Strict
-from jouleloop.workload.sweep_schema import unit
+from jouleloop.workload.strict import Strict, key, unit
 
 SLOWEST = 10
 _STATUSES = ("ok", "no_mapping", "invalid", "failed")
@@ -24,70 +23,53 @@ _STATUSES = ("ok", "no_mapping", "invalid", "failed")
 class Points(Strict):
     """Rows of the table of energies by outcome."""
 
-    ok: int = Field(description="Points with a mapping and its energy.", json_schema_extra=unit("points"))
-    no_mapping: int = Field(
-        description="Points that no mapping fits within the constraints.", json_schema_extra=unit("points")
-    )
-    invalid: int = Field(
-        description="Points that the constraints cannot be applied to.", json_schema_extra=unit("points")
-    )
-    failed: int = Field(description="Points whose search broke.", json_schema_extra=unit("points"))
+    ok: int = key("Points with a mapping and its energy.", "points")
+    no_mapping: int = key("Points that no mapping fits within the constraints.", "points")
+    invalid: int = key("Points that the constraints cannot be applied to.", "points")
+    failed: int = key("Points whose search broke.", "points")
 
 
 class Searches(Strict):
     """Distinct layers times architectures by where the result came from."""
 
-    searched: int = Field(description="Searched in this run.", json_schema_extra=unit("results"))
-    stored: int = Field(description="Found in the store: cache hits.", json_schema_extra=unit("results"))
+    searched: int = key("Searched in this run.", "results")
+    stored: int = key("Found in the store: cache hits.", "results")
 
 
 class SlowPoint(Strict):
     """One point and the time of its search."""
 
-    architecture: str = Field(description="Architecture.", json_schema_extra=unit("name"))
-    layer: str = Field(description="Layer, by its sizes.", json_schema_extra=unit("text"))
-    seconds: float = Field(description="Time of its search, whenever that was.", json_schema_extra=unit("s"))
+    architecture: str = key("Architecture.", "name")
+    layer: str = key("Layer, by its sizes.", "text")
+    seconds: float = key("Time of its search, whenever that was.", "s")
 
 
 class Stage(Strict):
     """The jobs of one rule."""
 
-    stage: str = Field(description="Rule.", json_schema_extra=unit("name"))
-    jobs: int = Field(description="Jobs of this run.", json_schema_extra=unit("jobs"))
-    seconds: float = Field(
-        description="Wall clock of all jobs together; jobs that ran at the same time count each.",
-        json_schema_extra=unit("s"),
+    stage: str = key("Rule.", "name")
+    jobs: int = key("Jobs of this run.", "jobs")
+    seconds: float = key("Wall clock of all jobs together; jobs that ran at the same time count each.", "s")
+    cpu_seconds: float = key("Processor time of all jobs.", "core seconds")
+    start_cpu_seconds: float = key(
+        "Part of it until the jobs began their work: starting Python and importing.", "core seconds"
     )
-    cpu_seconds: float = Field(description="Processor time of all jobs.", json_schema_extra=unit("core seconds"))
-    start_cpu_seconds: float = Field(
-        description="Part of it until the jobs began their work: starting Python and importing.",
-        json_schema_extra=unit("core seconds"),
-    )
-    peak_memory_mb: float = Field(
-        description="Greatest resident memory of any of the jobs.", json_schema_extra=unit("MB")
-    )
+    peak_memory_mb: float = key("Greatest resident memory of any of the jobs.", "MB")
 
 
 class RunSummary(Strict):
     """What a run did; it varies from run to run, unlike the tables."""
 
-    run: str = Field(description="Identity of the run that wrote this.", json_schema_extra=unit("text"))
-    version: Literal[1] = Field(default=1, description="Version of this layout.", json_schema_extra=unit("number"))
-    versions: dict[str, str] = Field(
-        default={},
-        description="Python and the packages that results pass through.",
-        json_schema_extra=unit("name: version"),
-    )
-    points: dict[str, Points] = Field(
-        description="Outcome of the points by architecture.", json_schema_extra=unit("name: points")
-    )
-    searches: Searches = Field(description="What was searched, and what was known.", json_schema_extra=unit("results"))
+    run: str = key("Identity of the run that wrote this.", "text")
+    version: Literal[1] = key("Version of this layout.", "number", 1)
+    versions: dict[str, str] = key("Python and the packages that results pass through.", "name: version", {})
+    points: dict[str, Points] = key("Outcome of the points by architecture.", "name: points")
+    searches: Searches = key("What was searched, and what was known.", "results")
     slowest: list[SlowPoint] = Field(
         description=f"The {SLOWEST} points that took longest, slowest first.", json_schema_extra=unit("points")
     )
-    stages: list[Stage] = Field(
-        description="Cost by rule, dearest first; of the jobs that had finished when this was written.",
-        json_schema_extra=unit("stages"),
+    stages: list[Stage] = key(
+        "Cost by rule, dearest first; of the jobs that had finished when this was written.", "stages"
     )
 
 

@@ -23,32 +23,22 @@ from jouleloop.workload.variants import UNCHANGED, Variant
 
 @dataclass(frozen=True)
 class TargetFiles:
-    """The files of one target.
-
-    Attributes
-    ----------
-    energy
-        A reference table, or the estimators that are asked in turn.
-    constraints
-        None for no constraints but those inside the architecture.
-    which
-        Set of constraints: ``full``, ``arch-only``, or ``none`` for no constraints at all.
-    changes
-        Attributes that differ from the file, by path; see `jouleloop.arch.change`.
-    variables
-        Values of the variables of an architecture file that is a jinja2 template.
-    factors
-        Whether loops must divide the layer; None as the constraints say.
-    """
+    """The files of one target."""
 
     name: str
     arch: Path
     energy: Path | Sequence[EnergySource]
+    """A reference table, or the estimators that are asked in turn."""
     constraints: Path | None
+    """None for no constraints but those inside the architecture."""
     which: str = "full"
+    """Set of constraints: ``full``, ``arch-only``, or ``none`` for no constraints at all."""
     changes: Variant = UNCHANGED
+    """Attributes that differ from the file, by path; see `jouleloop.arch.change`."""
     variables: tuple[tuple[str, str], ...] = ()
+    """Values of the variables of an architecture file that is a jinja2 template."""
     factors: Literal["perfect", "imperfect"] | None = None
+    """Whether loops must divide the layer; None as the constraints say."""
 
     @property
     def sources(self) -> tuple[EnergySource, ...]:
@@ -68,15 +58,12 @@ class TargetFiles:
 class TargetSet:
     """One target in all shapes of problem, read once each.
 
+    Raises `InputError`, with the faults of all its files together.
+
     Parameters
     ----------
     shapes
         Shapes whose constraints are read at once, so that their faults show with those of the other files.
-
-    Raises
-    ------
-    InputError
-        With the faults of all its files together.
     """
 
     def __init__(

@@ -23,41 +23,31 @@ _DECIDING_TEXT = ("status", "verdict")
 
 @dataclass(frozen=True)
 class FieldComparison:
-    """One column that both tables have, over the rows that both have.
-
-    Attributes
-    ----------
-    kind
-        ``number`` or ``text``.
-    decides
-        Whether a difference here makes the tables different.
-    equal, lower, higher
-        Rows in which the value of the first table is equal to that of the second, below, above it. Unequal text counts
-        in ``different``.
-    missing_in_first, missing_in_second
-        Rows in which only one of them has no value.
-    largest_difference, largest_relative
-        First less second where that is largest relative to the second, and that ratio; None where nothing differs, or
-        where the second is 0.
-    where, first, second
-        The row where the difference is largest, and its two values.
-    """
+    """One column that both tables have, over the rows that both have."""
 
     field: str
     kind: str
+    """``number`` or ``text``."""
     decides: bool
+    """Whether a difference here makes the tables different."""
     rows: int
     equal: int = 0
     lower: int = 0
     higher: int = 0
+    """Rows in which the value of the first table is equal to that of the second, below, above it. Unequal text counts
+    in ``different``."""
     different: int = 0
     missing_in_first: int = 0
     missing_in_second: int = 0
+    """Rows in which only one of them has no value."""
     largest_difference: float | None = None
     largest_relative: float | None = None
+    """First less second where that is largest relative to the second, and that ratio; None where nothing differs, or
+    where the second is 0."""
     where: str = ""
     first: Any = None
     second: Any = None
+    """The row where the difference is largest, and its two values."""
 
     @property
     def differs(self) -> bool:
@@ -67,24 +57,17 @@ class FieldComparison:
 
 @dataclass(frozen=True)
 class TableComparison:
-    """Two tables compared.
-
-    Attributes
-    ----------
-    keys
-        Columns by which rows are matched.
-    only_in_first, only_in_second
-        Rows that only one has, as text.
-    columns_only_in_first, columns_only_in_second
-        Columns that only one has.
-    """
+    """Two tables compared."""
 
     keys: tuple[str, ...]
+    """Columns by which rows are matched."""
     rows: int
     only_in_first: tuple[str, ...]
     only_in_second: tuple[str, ...]
+    """Rows that only one has, as text."""
     columns_only_in_first: tuple[str, ...]
     columns_only_in_second: tuple[str, ...]
+    """Columns that only one has."""
     fields: tuple[FieldComparison, ...]
 
     @property
@@ -101,10 +84,7 @@ class TableComparison:
 def read_any(path: Path) -> pd.DataFrame:
     """Return the table in a Parquet or CSV file, whichever it is.
 
-    Raises
-    ------
-    InputError
-        Where the file is no such table.
+    Raises `InputError` where the file is no such table.
     """
     known = {layout.file: layout for layout in LAYOUTS}
     return read_table(path, known.get(path.stem, ANY))[0]
@@ -123,6 +103,8 @@ def compare_tables(
 ) -> TableComparison:
     """Compare two tables of results.
 
+    Raises `InputError` where a column is named that one of the tables has not, or no columns tell the rows apart.
+
     Parameters
     ----------
     on
@@ -133,11 +115,6 @@ def compare_tables(
         Differences up to ``absolute`` plus ``relative`` times the larger magnitude count as equal.
     text
         Whether differing text (mappings, engines, reasons) makes tables different; ``status`` always does.
-
-    Raises
-    ------
-    InputError
-        Where a column is named that one of the tables has not, or no columns tell the rows apart.
     """
     shared = [name for name in first.columns if name in set(second.columns)]
     faults = [

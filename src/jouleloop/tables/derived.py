@@ -1,20 +1,26 @@
 """The tables that follow from the table of energies: bounds, tests of growth, laws, networks, variants."""
 
-from collections.abc import Callable, Collection
-from functools import cached_property
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
 
-from jouleloop.columns import read_table, write_table
+from jouleloop.columns import Parts, content_digest, read_table, write_table
 from jouleloop.config.load import Study
+from jouleloop.engines.protocol import Target
 from jouleloop.layouts import Layout
 from jouleloop.stats.columns import VERDICTS
+from jouleloop.study.kept import Kept
 from jouleloop.study.plan import jobs_of
+from jouleloop.study.provenance import file_hash
 from jouleloop.tables.buffer_growth import buffer_growth_table
 from jouleloop.tables.conv_energy import conv_energy_table
-from jouleloop.tables.growth import analyse, write_analysis
+from jouleloop.tables.growth import SweepTests
+from jouleloop.tables.growth import with_theory as with_bounds
 from jouleloop.tables.laws import law_tables
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
@@ -32,6 +38,10 @@ from jouleloop.tables.networks import network_table
 from jouleloop.tables.theory_ratio import fc_hardware_table, fc_targets
 from jouleloop.tables.variants import variants_table
 from jouleloop.workload.layer import CONV
+from jouleloop.workload.sweep import Sweep
+
+#: Folder of what was made of the rows of a sweep.
+_PARTS = "parts"
 
 
 class Derived:
@@ -64,49 +74,101 @@ class Derived:
             found.append(self.write_bounds)
         return [*found, self.write_variants]
 
+    def rows(self, sweeps: Iterable[Sweep]) -> pd.DataFrame:
+        """Return the rows of the table of energies that belong to ``sweeps``."""
+        return self._read({"sweep": [sweep.name for sweep in sweeps]})[0]
+
+    def _read(self, where: Mapping[str, Collection[str]]) -> tuple[pd.DataFrame, dict[str, Any]]:
+        return read_table(self.folder / f"{ENERGIES.file}.parquet", ENERGIES, where=where)
+
     @cached_property
-    def _read(self) -> tuple[pd.DataFrame, dict[str, Any]]:
-        return read_table(self.folder / f"{ENERGIES.file}.parquet", ENERGIES)
+    def _provenance(self) -> dict[str, Any]:
+        return self._read({"sweep": [""]})[1]
 
-    @property
-    def energies(self) -> pd.DataFrame:
-        """The table of energies."""
-        return self._read[0]
-
-    def write_bounds(self) -> pd.DataFrame:
+    def write_bounds(self) -> None:
         """Write the DRAM words of fully-connected layers beside theory's bounds, and what follows for buffers."""
-        bounds = fc_hardware_table(self.energies, fc_targets(self.study, self.jobs))
-        self._write(THEORY_RATIO, bounds)
-        self._write(BUFFER_GROWTH, buffer_growth_table(bounds, self.study.config.statistics))
-        return bounds
+        self._write_bounds(lambda _sweep, _rows, _bounds: None)
 
     def write_growth(self) -> None:
         """Test every sweep for the growth that theory expects."""
-        bounds = self.write_bounds()
-        options, parts = self.study.config.statistics, self.folder / "parts"
-        analysis = analyse(self.energies, self.study.tested, options, bounds, parts=parts)
-        write_analysis(analysis, self.folder, self._read[1])
+        tests = SweepTests(self.study.config.statistics, self.folder / _PARTS)
+        tested = {sweep.name for sweep in self.study.tested}
+
+        def test(sweep: Sweep, rows: pd.DataFrame, bounds: pd.DataFrame) -> None:
+            if sweep.name in tested:
+                tests.add(sweep, with_bounds(rows, bounds))
+
+        self._write_bounds(test)
+        tests.write(self.folder, self._provenance)
+
+    def _write_bounds(self, beside: Callable[[Sweep, pd.DataFrame, pd.DataFrame], None]) -> None:
+        """Write the bounds, one sweep in memory at a time; ``beside`` is called with a sweep, its rows and bounds."""
+        targets = fc_targets(self.study, self.jobs)
+        parts, varied = Parts(THEORY_RATIO), list(self.study.architecture_sweeps)
+        bounds = pd.DataFrame()
+        # Variants of an architecture belong together, whatever sweeps they come from.
+        for number, sweeps in enumerate([*([sweep] for sweep in self.study.sweeps), *([varied] if varied else [])]):
+            rows = self.rows(sweeps)
+            bounds = self._kept(parts, number, sweeps, rows, targets, partial(fc_hardware_table, rows, targets))
+            for sweep in sweeps:
+                beside(sweep, rows, bounds)
+        parts.write(self.folder / THEORY_RATIO.file, self._provenance)
+        growth = buffer_growth_table(bounds if varied else bounds[:0], self.study.config.statistics)
+        self._write(BUFFER_GROWTH, growth)
+
+    def _kept(
+        self,
+        parts: Parts,
+        number: int,
+        sweeps: Sequence[Sweep],
+        rows: pd.DataFrame,
+        targets: Mapping[Any, Target],
+        make: partial[pd.DataFrame],
+    ) -> pd.DataFrame:
+        """Return what ``make`` makes of the rows of sweeps, kept by them; add it to ``parts``, by architecture."""
+        inputs = [
+            [(key, target.arch.as_dict(), target.costs.as_dict()) for key, target in targets.items()],
+            [repr(replace(sweep, points=())) for sweep in sweeps],
+            [(path, file_hash(Path(path))) for sweep in sweeps for _, path in sweep.published],
+            content_digest(rows.drop(columns="key", errors="ignore")),
+        ]
+        name = f"{make.func.__name__}-{sweeps[0].name}"
+        kept = Kept(self.folder / _PARTS, name, make.func.__module__, inputs)
+        table: pd.DataFrame = kept.made(lambda: pa.Table.from_pandas(make(), preserve_index=False)).to_pandas()
+        for place, architecture in enumerate(self.jobs):
+            again = partial(_of_architecture, kept, architecture)
+            parts.add((place, number), table[table["architecture"] == architecture], again)
+        return table
 
     def write_laws(self) -> None:
         """Write the law behind every point: exact energies in the layer's sizes, and the classes of mappings."""
-        tables = law_tables(self.energies, self.jobs, self.study.tested)
+        tables = law_tables(self.rows(self.study.tested), self.jobs, self.study.tested)
         for layout, table in ((LAWS, tables.laws), (LAW_POINTS, tables.points), (LAW_TERMS, tables.terms)):
             self._write(layout, table)
 
     def write_conv_energy(self) -> None:
-        """Write measured DRAM words of the convolutions beside the theory of their energy."""
+        """Write measured DRAM words of the convolutions beside the theory of their energy, a sweep at a time."""
         targets = {name: job.target.for_shape(CONV) for name, job in self.jobs.items()}
-        self._write(THEORY_CONV_ENERGY, conv_energy_table(self.energies, targets, self.study.tested))
+        parts = Parts(THEORY_CONV_ENERGY)
+        for number, sweep in enumerate(self.study.tested):
+            rows = self.rows([sweep])
+            self._kept(parts, number, [sweep], rows, targets, partial(conv_energy_table, rows, targets, [sweep]))
+        parts.write(self.folder / THEORY_CONV_ENERGY.file, self._provenance)
 
     def write_networks(self) -> None:
         """Add the layers of every network up."""
-        bounded = with_theory(self.energies, self.jobs, self.study.networks)
+        bounded = with_theory(self.rows(self.study.networks), self.jobs, self.study.networks)
         self._write(NETWORKS, network_table(bounded, self.study.networks))
 
     def write_variants(self) -> None:
         """Compare the variants of every sweep of an architecture, the best marked."""
         for sweep in self.study.architecture_sweeps:
-            self._write(VARIANTS, variants_table(self.energies, sweep), f"architecture/{sweep.name}")
+            self._write(VARIANTS, variants_table(self.rows([sweep]), sweep), f"architecture/{sweep.name}")
 
     def _write(self, layout: Layout, table: pd.DataFrame, name: str = "") -> None:
-        write_table(self.folder / (name or layout.file), table, layout, self._read[1])
+        write_table(self.folder / (name or layout.file), table, layout, self._provenance)
+
+
+def _of_architecture(kept: Kept, name: str) -> pd.DataFrame:
+    table: pd.DataFrame = kept.read().to_pandas()
+    return table[table["architecture"] == name]

@@ -2,14 +2,14 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 
-from jouleloop.columns import content_digest, write_table
+from jouleloop.columns import Parts, content_digest, write_table
 from jouleloop.files import write_text
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
@@ -66,8 +66,6 @@ def analyse(
     sweeps: Sequence[Sweep],
     options: StatisticsOptions,
     theory: pd.DataFrame | None = None,
-    *,
-    parts: Path | None = None,
 ) -> "Analysis":
     """Return the statistics of those rows of ``energies`` that belong to ``sweeps``.
 
@@ -76,39 +74,53 @@ def analyse(
     theory
         Bounds by architecture, sweep and layer (results/theory_ratio.csv); its ``theory_…`` columns are put beside the
         responses they bound.
-    parts
-        Folder where the tests of each sweep are kept, and found where its rows are the same.
     """
     from jouleloop.stats.analysis import analyse_table  # noqa: PLC0415 - slow to import, as SciPy is
 
     rows = rows_of(energies, sweeps)
     if theory is not None:
         rows = with_theory(rows, theory)
-    if parts is None:
-        return analyse_table(rows, [describe(sweep) for sweep in sweeps], options)
-
-    def place_of(sweep: SweepDescription, own: pd.DataFrame) -> _KeptTests:
-        content = content_digest(own.drop(columns="key", errors="ignore"))
-        inputs = [asdict(sweep), options.model_dump(mode="json"), content]
-        return _KeptTests(Kept(parts, f"growth-{sweep.name}", "jouleloop.stats.analysis", inputs))
-
-    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options, place_of)
+    return analyse_table(rows, [describe(sweep) for sweep in sweeps], options)
 
 
-@dataclass(frozen=True)
-class _KeptTests:
-    """The tests of one sweep in a file."""
+class SweepTests:
+    """The tests of sweeps, one sweep in memory at a time.
 
-    file: Kept
+    Parameters
+    ----------
+    folder
+        Where the tests of each sweep are kept, and found where its rows are the same.
+    """
 
-    def find(self) -> "Tested | None":
-        """Return the tests of the same rows."""
-        table = self.file.find()
-        return None if table is None else _tested(table)
+    def __init__(self, options: StatisticsOptions, folder: Path) -> None:
+        self._options = options
+        self._folder = folder
+        self._found: dict[str, Tested] = {}
+        self._residuals = Parts(RESIDUALS)
 
-    def store(self, tested: "Tested") -> None:
-        """Keep the tests."""
-        self.file.store(_as_arrow(tested))
+    def add(self, sweep: Sweep, rows: pd.DataFrame) -> None:
+        """Test a sweep by its ``rows``, with the columns of `with_theory`."""
+        description = describe(sweep)
+        content = content_digest(rows.drop(columns="key", errors="ignore"))
+        inputs = [asdict(description), self._options.model_dump(mode="json"), content]
+        kept = Kept(self._folder, f"growth-{sweep.name}", "jouleloop.stats.analysis", inputs)
+
+        def make() -> pa.Table:
+            from jouleloop.stats.analysis import tested_alone  # noqa: PLC0415 - as above
+
+            return _as_arrow(tested_alone(rows, description, self._options))
+
+        tested = _tested(kept.made(make))
+        self._residuals.add(sweep.name, tested.residuals, lambda: _tested(kept.read()).residuals)
+        self._found[sweep.name] = replace(tested, residuals=pd.DataFrame())
+
+    def write(self, folder: Path, provenance: Mapping[str, Any] | None = None) -> None:
+        """Write what `write_analysis` writes of all sweeps."""
+        from jouleloop.stats.analysis import gathered  # noqa: PLC0415 - as above
+
+        write_analysis(
+            gathered([self._found[name] for name in sorted(self._found)]), folder, provenance, self._residuals
+        )
 
 
 def _as_arrow(tested: "Tested") -> pa.Table:
@@ -137,14 +149,19 @@ def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
     return joined
 
 
-def write_analysis(analysis: "Analysis", folder: Path, provenance: Mapping[str, Any] | None = None) -> None:
-    """Write fits, verdicts, residuals and what was left out, and the verdicts in words, into ``folder``."""
-    for layout, table in (
-        (FITS, analysis.fits),
-        (VERDICTS, analysis.verdicts),
-        (RESIDUALS, analysis.residuals),
-        (LEFT_OUT, analysis.left_out),
-    ):
+def write_analysis(
+    analysis: "Analysis", folder: Path, provenance: Mapping[str, Any] | None = None, residuals: Parts | None = None
+) -> None:
+    """Write fits, verdicts, residuals and what was left out, and the verdicts in words, into ``folder``.
+
+    ``residuals`` are those, where they are too many to be in ``analysis``.
+    """
+    tables = {FITS: analysis.fits, VERDICTS: analysis.verdicts, LEFT_OUT: analysis.left_out}
+    if residuals is None:
+        tables[RESIDUALS] = analysis.residuals
+    else:
+        residuals.write(folder / RESIDUALS.file, provenance)
+    for layout, table in tables.items():
         write_table(folder / layout.file, table, layout, provenance)
     text = "\n\n".join(f"{name}\n{'-' * len(name)}\n{words}" for name, words in analysis.paragraphs.items())
     write_text(folder / "verdicts.txt", text + "\n")

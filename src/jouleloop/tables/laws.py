@@ -173,23 +173,24 @@ class _Group:
         target = self.job.target.for_shape(problem.shape)
         symbols = nest_symbols(problem, target.arch, mapping, early=bool(mapping.imperfect))
         values = [symbol.value for symbol in symbols]
-        # Loops that end early step otherwise where others begin to: such counts hold for one nest.
+        # Counts of loops that end early hold for one nest, so numbers do; its laws are those of long nests.
+        early = bool(mapping.imperfect)
         skeleton = f"{re.sub(r'[0-9,]+', '', str(row['mapping']))} {problem.shape.name}"
-        known = [] if mapping.imperfect else self.nests[skeleton]
+        known = [] if early else self.nests[skeleton]
         nest = next((one for one in known if _reproduced(one, values, row, _SAME)), None)
         if nest is None:
-            nest = self._counted(problem, mapping)
+            nest = self._counted(problem, mapping, () if early else self.sizes)
             known.append(nest)
             if not _reproduced(nest, values, row, _REPRODUCED):
                 return _Point(sweep, row, problem, symbols, None, [], math.nan)
-        laws = nest.laws(symbols)
+        laws = [] if early else nest.laws(symbols)
         if self.job.target.factors == "imperfect":
-            laws = [*self._laws_of_long_nests(problem, mapping, nest, values), *laws]
+            laws += self._laws_of_long_nests(problem, mapping, nest, values)
         return _Point(sweep, row, problem, symbols, nest, laws, float(nest.partial_pj(values)))
 
-    def _counted(self, problem: Problem, mapping: NestMapping) -> NestLaws:
+    def _counted(self, problem: Problem, mapping: NestMapping, sizes: Sequence[str]) -> NestLaws:
         target = self.job.target.for_shape(problem.shape)
-        symbolic = symbolic_energies(problem, target.arch, target.costs, mapping, target.semantics, self.sizes)
+        symbolic = symbolic_energies(problem, target.arch, target.costs, mapping, target.semantics, sizes)
         return NestLaws(symbolic, self.sizes, self.book)
 
     def _laws_of_long_nests(
@@ -200,7 +201,7 @@ class _Group:
         for long in long_nests(problem, mapping, self.sizes):
             key = str(long)
             if not self.nests[key]:
-                self.nests[key].append(self._counted(*long))
+                self.nests[key].append(self._counted(*long, self.sizes))
             symbols = nest_symbols(problem, arch, mapping, early=bool(long[1].imperfect))
             if self.nests[key][0].agrees(nest, [symbol.value for symbol in symbols], values):
                 return self.nests[key][0].laws(symbols)

@@ -28,10 +28,7 @@ _OURS = ("total_pj", "compute_pj", "data_pj", "optimal")
 def read_published(sweep: Sweep, architecture: str) -> pd.DataFrame | None:
     """Return the published table of a sweep: parameter, total, compute and data energy [pJ], theory; None without one.
 
-    Raises
-    ------
-    InputError
-        Where the table is missing or is none.
+    Raises `InputError` where the table is missing or is none.
     """
     paths = dict(sweep.published)
     if architecture not in paths:
@@ -60,15 +57,13 @@ def compare_published(
     Timeloop prints; what is equal to the published sum is so to the last decimal. Ratios have the digits that the print
     supports.
 
+    Raises `InputError` where a published parameter is no point of the sweep, or the set of a published run is not among
+    ``jobs``.
+
     Parameters
     ----------
     jobs
         How layers are searched, by set of constraints.
-
-    Raises
-    ------
-    InputError
-        Where a published parameter is no point of the sweep, or the set of a published run is not among ``jobs``.
     """
     found = [(sweep, read_published(sweep, architecture)) for sweep in sweeps]
     tables = [(sweep, table) for sweep, table in found if table is not None]

@@ -25,8 +25,10 @@ def savings_table(energies: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFr
     """Return a row a sweep or network and pair of architectures, over the layers that both map.
 
     ``saved_mean`` and ``saved_most`` are shares of a layer's data energy, the latter that of ``saved_most_layer``;
-    ``saved_total`` is the share of the total energy of all layers, each as often as a network runs it. ``only`` counts
-    the layers that imperfect factors alone can map, ``proven`` those whose imperfect optimum is proven.
+    ``saved_total`` is the share of the total energy of all layers, each as often as a network runs it, and
+    ``saved_bound`` what it would be if no layer took more than its lower bound. A perfect mapping is one of the
+    imperfect ones: where a search was stopped above it, nothing is saved. ``only`` counts the layers that imperfect
+    factors alone can map, ``proven`` those whose imperfect optimum is proven.
     """
     rows = []
     for perfect, imperfect in pairs.items():
@@ -40,9 +42,12 @@ def savings_table(energies: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFr
             both = before.index.intersection(after.index)
             if not len(both):
                 continue
-            saved = 1 - after.loc[both, "data_pj"] / before.loc[both, "data_pj"]
+            before_pj, after_pj = (side.loc[both, "total_pj"] for side in (before, after))
+            less_pj = (before_pj - after_pj).clip(lower=0)
+            saved = (1 - after.loc[both, "data_pj"] / before.loc[both, "data_pj"]).where(after_pj <= before_pj, 0.0)
             runs = before.loc[both, "count"]
-            total = [float((side.loc[both, "total_pj"] * runs).sum()) for side in (before, after)]
+            most_pj = before_pj - after.loc[both, "lower_bound_pj"]
+            share = [float((pj * runs).sum() / (before_pj * runs).sum()) for pj in (less_pj, most_pj)]
             rows.append(
                 {
                     "sweep": sweep,
@@ -53,7 +58,8 @@ def savings_table(energies: pd.DataFrame, pairs: Mapping[str, str]) -> pd.DataFr
                     "saved_mean": float(saved.mean()),
                     "saved_most": float(saved.max()),
                     "saved_most_layer": saved.idxmax(),
-                    "saved_total": 1 - total[1] / total[0],
+                    "saved_total": share[0],
+                    "saved_bound": share[1],
                 }
             )
     return pd.DataFrame(rows)

@@ -32,10 +32,7 @@ def search_noise_table(study: Study, proven: pd.DataFrame, heuristic: pd.DataFra
     ``layers``; ``layers_missed``, whose total energy lies above the optimum by more than rounding; and by what share,
     ``excess_median`` and ``excess_max``.
 
-    Raises
-    ------
-    InputError
-        Where the table of optima was itself made by that rule, or holds optima that are not proven.
+    Raises `InputError` where the table of optima was itself made by that rule, or holds optima that are not proven.
     """
     proven = rows_of(proven, study.tested)
     ok = proven[proven["status"] == "ok"]

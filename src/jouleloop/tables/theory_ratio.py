@@ -31,10 +31,7 @@ def on_chip_words(target: Target) -> int:
     the levels outside it, as far as they keep the data space, do not hold at the same time. So what lies further inside
     is a copy. No word is left for a weight, which may come from a level that holds neither.
 
-    Raises
-    ------
-    InputError
-        Where such a level is unlimited, or all of them together are too small.
+    Raises `InputError` where such a level is unlimited, or all of them together are too small.
     """
     capacities = []
     for level in target.arch.levels[1:]:

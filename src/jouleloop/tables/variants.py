@@ -16,10 +16,7 @@ def variants_table(energies: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
     The best variant of a layer has the least energy; of equal ones all are marked. A sweep of several layers gets rows
     `ALL_LAYERS` with their sum, for variants on which every layer has a mapping.
 
-    Raises
-    ------
-    InputError
-        Where the table has no rows of the sweep.
+    Raises `InputError` where the table has no rows of the sweep.
     """
     rows = energies[energies["sweep"] == sweep.name]
     if rows.empty:
@@ -63,10 +60,7 @@ def _sums(table: pd.DataFrame, sweep: Sweep) -> pd.DataFrame:
 def shown_attribute(table: pd.DataFrame, sweep: Sweep) -> str:
     """Return the column that a figure shows along its axis: the sweep's variable, or the first that varies.
 
-    Raises
-    ------
-    InputError
-        Where the variable is no column of the table.
+    Raises `InputError` where the variable is no column of the table.
     """
     if sweep.variable:
         if sweep.variable not in table.columns:

@@ -12,10 +12,7 @@ def spliced(**readers: Callable[..., object]) -> Callable[[Callable[..., None]],
     ``@spliced(layer=layer_of)`` gives a command all options of ``layer_of`` where it has the parameter ``layer``, whose
     value is then what ``layer_of`` makes of them.
 
-    Raises
-    ------
-    ValueError
-        Where two options have one name.
+    Raises `ValueError` where two options have one name.
     """
     options = {name: _parameters(reader) for name, reader in readers.items()}
 

@@ -22,12 +22,8 @@ def network_document(
 
     Raises `InputError` where there is no layer, or a layer's sizes are none that the model can take.
 
-    Parameters
-    ----------
-    layers
-        Distinct layers, each with how often the network runs it.
-    name
-        What the file will be called; written into it only where it is no valid name by itself.
+    ``layers`` are distinct, each with how often the network runs it. ``name`` is what the file will be called; it is
+    written into it only where it is no valid name by itself.
     """
     document: dict[str, Any] = {} if re.match(NAME_PATTERN, name) else {"name": _safe(name, "network")}
     document["description"] = description

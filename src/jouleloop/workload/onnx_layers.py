@@ -59,11 +59,8 @@ def graph_layers(graph: OnnxGraph, *, skip_unsupported: bool = False) -> tuple[l
 
     Raises `InputError`, with the name of every node that is refused.
 
-    Parameters
-    ----------
-    skip_unsupported
-        Whether a convolution or product that the model cannot express (four spatial dimensions, a sum inside a factor,
-        an unknown shape) is skipped instead of refused.
+    With ``skip_unsupported`` a convolution or product that the model cannot express (four spatial dimensions, a sum
+    inside a factor, an unknown shape) is skipped instead of refused.
     """
     layers: list[ImportedLayer] = []
     skipped: list[SkippedNode] = []

@@ -70,13 +70,9 @@ def read_graph(path: Path, *, batch: int | None = None, shapes: Mapping[str, Seq
     Raises `InputError` where the file is no valid ONNX model, a shape contradicts another, or an input has a dimension
     without a size; the fault names input and dimension; `EngineError` where the package onnx is missing.
 
-    Parameters
-    ----------
-    batch
-        First dimension of every input that leaves it open.
-    shapes
-        Shape of inputs by name; extents that the file fixes must be the same. A dimension that the file names, such
-        as ``sequence``, gets the same size wherever the name stands.
+    ``batch`` is the first dimension of every input that leaves it open. ``shapes`` are those of inputs by name; extents
+    that the file fixes must be the same. A dimension that the file names, such as ``sequence``, gets the same size
+    wherever the name stands.
     """
     onnx = load_onnx()
     source = str(path)

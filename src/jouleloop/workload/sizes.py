@@ -28,12 +28,8 @@ def layer_from_sizes(
     Raises `InputError` for an unknown name, a value that is no positive integer, sizes that contradict each other, a
     filter larger than the padded input, an output size that is no integer, or sizes too large to count exactly.
 
-    Parameters
-    ----------
-    sizes
-        Values by name, see `jouleloop.workload.kind.Kind.known`.
-    rounding
-        Whether an input that the stride does not divide is an error, or its last incomplete step is left out.
+    ``sizes`` are values by name, see `jouleloop.workload.kind.Kind.known`. By ``rounding`` an input that the stride
+    does not divide is an error, or its last incomplete step is left out.
     """
     kind = kind_named(kind) if isinstance(kind, str) else kind
     faults = [unknown(key, kind.known, "size", field=key) for key in sizes if key not in kind.known]

@@ -1,6 +1,8 @@
-"""The base of all models of files: unknown keys are refused, types are not converted."""
+"""The base of all models of files: unknown keys are refused, types are not converted, every key says what it means."""
 
-from pydantic import BaseModel, ConfigDict
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
 
 
 class Strict(BaseModel):
@@ -8,3 +10,13 @@ class Strict(BaseModel):
 
     # Built when the first file is read: a command reads few kinds of files.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+def unit(text: str) -> dict[str, Any]:
+    """Return the JSON-schema entry that names the unit of a key."""
+    return {"unit": text}
+
+
+def key(meaning: str, of_unit: str, default: Any = ..., **limits: Any) -> Any:
+    """Return the field of a key: meaning, unit, default (none where it is required), and limits as of `Field`."""
+    return Field(default, description=meaning, json_schema_extra=unit(of_unit), **limits)

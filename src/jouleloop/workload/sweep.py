@@ -3,7 +3,7 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -213,13 +213,11 @@ def variants_of(spec: SweepFile) -> list[Variant]:
     """
     columns = {path: _values(value) for path, value in spec.architecture.items()}
     if spec.architecture_combine == "zip":
-        lengths = {path: len(column) for path, column in columns.items() if len(column) > 1}
-        if len(set(lengths.values())) > 1:
-            sizes = ", ".join(f"{path}: {length}" for path, length in lengths.items())
-            raise InputError(
-                Fault("lists that are combined by zip differ in length", field="architecture", value=sizes)
-            )
-        most = max(lengths.values(), default=1)
+        several = {path: column for path, column in columns.items() if len(column) > 1}
+        if len({len(column) for column in several.values()}) > 1:
+            text = "lists that are combined by zip differ in length"
+            raise InputError(Fault(text, field="architecture", value=_lengths(several)))
+        most = max(map(len, several.values()), default=1)
         columns = {path: list(column) * (most if len(column) == 1 else 1) for path, column in columns.items()}
         rows: Iterator[tuple[Any, ...]] = zip(*columns.values(), strict=True)
     else:
@@ -244,22 +242,22 @@ def load_network(path: Path) -> Sweep:
     entries += [(f"layers.{index}", entry) for index, entry in enumerate(spec.layers)]
     if not entries:
         faults.append(Fault("the network has no layers", field="layers", allowed="layers or transformer"))
-    for field, entry in entries:
+    for where, entry in entries:
         if entry.name in names:
-            faults.append(Fault("two layers have one name", field=f"{field}.name", value=entry.name))
+            faults.append(Fault("two layers have one name", field=f"{where}.name", value=entry.name))
         names[entry.name] = None
         try:
             kind = kind_of(entry.kind, entry.shape, path.parent)
         except InputError as error:
-            faults += _inside(error, field)
+            faults += _inside(error, where)
             continue
         try:
             layer, stated = layer_from_sizes(kind, entry.sizes, name=entry.name, rounding=spec.rounding)
         except InputError as error:
-            faults += _inside(error, f"{field}.sizes")
+            faults += _inside(error, f"{where}.sizes")
             continue
         names[entry.name] = layer
-        faults += _chain_faults(entry, layer, names, field)
+        faults += _chain_faults(entry, layer, names, where)
         points.append(SweepPoint(layer, layer.input_size if stated is None else stated, entry.count))
     if faults:
         raise InputError(faults).at(path)
@@ -318,32 +316,28 @@ def point_count(spec: SweepFile) -> int:
 def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | None = None) -> list[SweepPoint]:
     """Return the layers of ``spec``: its own block, its further blocks, explicit and random layers, each once.
 
-    Raises `InputError`, with the faults of all points; a sweep without points is a fault, and one with too many.
+    The path of a shape of one's own starts at ``folder``.
 
-    Parameters
-    ----------
-    folder
-        Where the path of a shape of one's own starts.
+    Raises `InputError`, with the faults of all points; a sweep without points is a fault, and one with too many.
     """
     total = point_count(spec)
-    faults: list[Fault] = []
-    found: dict[tuple[Any, ...], SweepPoint] = {}
-    kind = kind_of(spec.kind, spec.shape, folder)
+    points = _Points(spec, kind_of(spec.kind, spec.shape, folder))
+    found, faults = points.found, points.faults
     blocks = [("", Part(fixed={}, ranges=spec.ranges, combine=spec.combine))] if spec.ranges else []
     blocks += [(f"parts.{index}.", part) for index, part in enumerate(spec.parts)]
     if not blocks and not spec.layers and spec.random is None and spec.fixed:
         blocks = [("", Part())]
     for prefix, part in blocks:
-        for sizes in _combinations(spec, kind, part, prefix, faults):
-            _add(found, spec, kind, sizes, prefix, faults)
+        for sizes in points.combinations(part, prefix):
+            points.add(sizes, prefix)
             if progress and len(found) % _STEP == 0:
                 progress(len(found), total)
             if len(faults) > _MOST_FAULTS:
                 break
     for index, entry in enumerate(spec.layers):
-        _add_explicit(found, spec, kind, entry, f"layers.{index}", faults)
+        points.add_explicit(entry, f"layers.{index}")
     if spec.random is not None:
-        _add_random(found, spec, kind, spec.random, faults)
+        points.add_random(spec.random)
     if len(faults) > _MOST_FAULTS:
         faults = [*faults[:_MOST_FAULTS], Fault("and more faults of the same kind")]
     names: dict[str, Layer] = {}
@@ -369,10 +363,7 @@ def _name(given: str | None, path: Path) -> str:
 
 
 def _inside(error: InputError, prefix: str) -> list[Fault]:
-    return [
-        Fault(f.message, f.source, f"{prefix}.{f.field}" if f.field else prefix, f.value, f.allowed, f.nearest)
-        for f in error.faults
-    ]
+    return [replace(fault, field=f"{prefix}.{fault.field}" if fault.field else prefix) for fault in error.faults]
 
 
 def _values(value: Any) -> Any:
@@ -381,117 +372,105 @@ def _values(value: Any) -> Any:
     return value if isinstance(value, list) else [value]
 
 
-def _combinations(
-    spec: SweepFile, kind: Kind, part: Part, prefix: str, faults: list[Fault]
-) -> Iterator[dict[str, int]]:
-    fixed = {**spec.fixed, **part.fixed}
-    before = len(faults)
-    for group, keys in (("fixed", fixed), (f"{prefix}ranges", part.ranges)):
-        for key in keys:
-            if key not in kind.known:
-                faults.append(unknown(key, kind.known, "size", field=f"{group}.{key}"))
-    columns = {key: _values(value) for key, value in part.ranges.items()}
-    for key in columns:
-        if key in part.fixed or (part.combine != "union" and key in spec.fixed):
-            faults.append(Fault("is both fixed and varied", field=f"{prefix}ranges.{key}"))
-    lengths = [len(column) for column in columns.values()]
-    if part.combine == "zip" and len(set(lengths)) > 1:
-        sizes = ", ".join(f"{key}: {len(column)}" for key, column in columns.items())
-        faults.append(Fault("ranges that are combined by zip differ in length", field=f"{prefix}ranges", value=sizes))
-    if len(faults) > before:
-        return
-    if part.combine == "union":
-        base = {key: column[0] for key, column in columns.items()} | fixed
-        for key, column in columns.items():
-            for value in column:
-                yield {**base, key: value}
-    elif part.combine == "zip":
-        for row in zip(*columns.values(), strict=True):
-            yield {**fixed, **dict(zip(columns, row, strict=True))}
-    else:
-        for row in itertools.product(*columns.values()):
-            yield {**fixed, **dict(zip(columns, row, strict=True))}
+@dataclass
+class _Points:
+    """The points of a sweep, each once, as they are found, and what is wrong with those that are not."""
 
+    spec: SweepFile
+    kind: Kind
+    found: dict[tuple[Any, ...], SweepPoint] = field(default_factory=dict)
+    """By the layer's identity and the stated input."""
+    faults: list[Fault] = field(default_factory=list)
 
-def _identity(point: SweepPoint) -> tuple[Any, ...]:
-    return (*point.layer.identity, point.input_size)
-
-
-def _add(
-    found: dict[tuple[Any, ...], SweepPoint],
-    spec: SweepFile,
-    kind: Kind,
-    sizes: Mapping[str, Any],
-    prefix: str,
-    faults: list[Fault],
-    name: str = "",
-) -> None:
-    try:
-        layer, stated = layer_from_sizes(kind, sizes, name=name, rounding=spec.rounding)
-    except InputError as error:
-        where = ", ".join(f"{key} = {value}" for key, value in sizes.items())
-        faults += [
-            Fault(f"{f.message} (at {where})", f.source, prefix + (f.field or ""), f.value, f.allowed, f.nearest)
-            for f in error.faults
+    def combinations(self, part: Part, prefix: str) -> Iterator[dict[str, int]]:
+        """Yield the sizes of a block's points."""
+        fixed = {**self.spec.fixed, **part.fixed}
+        faults = [
+            unknown(key, self.kind.known, "size", field=f"{group}.{key}")
+            for group, keys in (("fixed", fixed), (f"{prefix}ranges", part.ranges))
+            for key in keys
+            if key not in self.kind.known
         ]
-        return
-    point = SweepPoint(layer, layer.input_size if stated is None else stated)
-    if stated is not None and not name:
-        # Two stated inputs may end in one layer; the rows must still differ by name.
-        point = SweepPoint(layer.renamed(f"{layer.spec()}/input{stated}"), stated)
-    found.setdefault(_identity(point), point)
-
-
-def _add_explicit(
-    found: dict[tuple[Any, ...], SweepPoint],
-    spec: SweepFile,
-    kind: Kind,
-    entry: str | dict[str, Any],
-    field: str,
-    faults: list[Fault],
-) -> None:
-    if isinstance(entry, dict):
-        sizes = {**spec.fixed, **{str(key): value for key, value in entry.items() if key != "name"}}
-        name = entry.get("name", "")
-        if not isinstance(name, str) or len(name) > 60:
-            faults.append(Fault("must be text of at most 60 characters", field=f"{field}.name", value=name))
+        columns = {key: _values(value) for key, value in part.ranges.items()}
+        for key in columns:
+            if key in part.fixed or (part.combine != "union" and key in self.spec.fixed):
+                faults.append(Fault("is both fixed and varied", field=f"{prefix}ranges.{key}"))
+        if part.combine == "zip" and len({len(column) for column in columns.values()}) > 1:
+            sizes, text = _lengths(columns), "ranges that are combined by zip differ in length"
+            faults.append(Fault(text, field=f"{prefix}ranges", value=sizes))
+        self.faults += faults
+        if faults:
             return
-        _add(found, spec, kind, sizes, f"{field}.", faults, name)
-        return
-    try:
-        layer = parse_layer(entry)
-    except InputError as error:
-        faults += _inside(error, field)
-        return
-    if layer.kind != kind:
-        faults.append(Fault("is not of the sweep's kind", field=field, value=entry, allowed=spec.kind))
-        return
-    point = SweepPoint(layer, layer.input_size)
-    found.setdefault(_identity(point), point)
+        if part.combine == "union":
+            base = {key: column[0] for key, column in columns.items()} | fixed
+            yield from ({**base, key: value} for key, column in columns.items() for value in column)
+            return
+        rows = zip(*columns.values(), strict=True) if part.combine == "zip" else itertools.product(*columns.values())
+        for row in rows:
+            yield {**fixed, **dict(zip(columns, row, strict=True))}
 
+    def add(self, sizes: Mapping[str, Any], prefix: str, name: str = "") -> None:
+        """Add the layer of these sizes, or its faults."""
+        try:
+            layer, stated = layer_from_sizes(self.kind, sizes, name=name, rounding=self.spec.rounding)
+        except InputError as error:
+            where = ", ".join(f"{key} = {value}" for key, value in sizes.items())
+            self.faults += [
+                replace(fault, message=f"{fault.message} (at {where})", field=prefix + (fault.field or ""))
+                for fault in error.faults
+            ]
+            return
+        if stated is not None and not name:
+            # Two stated inputs may end in one layer; the rows must still differ by name.
+            layer = layer.renamed(f"{layer.spec()}/input{stated}")
+        self._keep(SweepPoint(layer, layer.input_size if stated is None else stated))
 
-def _add_random(
-    found: dict[tuple[Any, ...], SweepPoint], spec: SweepFile, kind: Kind, request: RandomLayers, faults: list[Fault]
-) -> None:
-    """Draw layers with NumPy's PCG64, whose streams are fixed; draws that make no layer, or one again, do not count."""
-    strange = [
-        unknown(k, kind.known, "size", field=f"random.ranges.{k}") for k in request.ranges if k not in kind.known
-    ]
-    if strange:
-        faults += strange
-        return
-    generator = np.random.Generator(np.random.PCG64(request.seed))
-    columns = {key: _values(value) for key, value in request.ranges.items()}
-    target = len(found) + request.count
-    failed: list[Fault] = []
-    idle = 0
-    while len(found) < target:
-        drawn = {key: int(column[int(generator.integers(len(column)))]) for key, column in columns.items()}
-        before = len(found)
-        failed.clear()
-        _add(found, spec, kind, {**spec.fixed, **drawn}, "random.ranges.", failed)
-        idle = 0 if len(found) > before else idle + 1
+    def add_explicit(self, entry: str | dict[str, Any], where: str) -> None:
+        """Add a layer that the file lists, as text or by its sizes."""
+        if isinstance(entry, dict):
+            sizes = {**self.spec.fixed, **{str(key): value for key, value in entry.items() if key != "name"}}
+            name = entry.get("name", "")
+            if isinstance(name, str) and len(name) <= 60:
+                self.add(sizes, f"{where}.", name)
+            else:
+                self.faults.append(Fault("must be text of at most 60 characters", field=f"{where}.name", value=name))
+            return
+        try:
+            layer = parse_layer(entry)
+        except InputError as error:
+            self.faults += _inside(error, where)
+            return
+        if layer.kind == self.kind:
+            self._keep(SweepPoint(layer, layer.input_size))
+        else:
+            self.faults.append(Fault("is not of the sweep's kind", field=where, value=entry, allowed=self.spec.kind))
+
+    def add_random(self, request: RandomLayers) -> None:
+        """Draw layers with NumPy's PCG64, whose streams are fixed; only draws that make a new layer count."""
+        known, faults = self.kind.known, self.faults
+        strange = [unknown(k, known, "size", field=f"random.ranges.{k}") for k in request.ranges if k not in known]
+        if strange:
+            self.faults += strange
+            return
+        generator = np.random.Generator(np.random.PCG64(request.seed))
+        columns = {key: _values(value) for key, value in request.ranges.items()}
+        target = len(self.found) + request.count
+        idle = 0
+        self.faults = []  # of the last draw
+        while len(self.found) < target and idle <= _MOST_DRAWS:
+            drawn = {key: int(column[int(generator.integers(len(column)))]) for key, column in columns.items()}
+            before = len(self.found)
+            self.faults.clear()
+            self.add({**self.spec.fixed, **drawn}, "random.ranges.")
+            idle = 0 if len(self.found) > before else idle + 1
         if idle > _MOST_DRAWS:
-            message = f"no new layer in {_MOST_DRAWS} draws, {len(found) - target + request.count} were found"
-            faults += [Fault(message, field="random", value=request.count), *failed]
-            return
+            message = f"no new layer in {_MOST_DRAWS} draws, {len(self.found) - target + request.count} were found"
+            faults += [Fault(message, field="random", value=request.count), *self.faults]
+        self.faults = faults
+
+    def _keep(self, point: SweepPoint) -> None:
+        self.found.setdefault((*point.layer.identity, point.input_size), point)
+
+
+def _lengths(columns: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name}: {len(column)}" for name, column in columns.items())

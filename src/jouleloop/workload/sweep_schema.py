@@ -6,16 +6,11 @@ from pydantic import AfterValidator, Discriminator, Field, StrictInt, Tag, model
 from pydantic_core import PydanticCustomError
 
 from jouleloop.workload.kinds import OWN, kind_names
-from jouleloop.workload.strict import Strict
+from jouleloop.workload.strict import Strict, key
 from jouleloop.workload.transformer import Transformer
 
 NAME_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$"
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
-
-
-def unit(text: str) -> dict[str, Any]:
-    """Return the JSON-schema entry that names the unit of a key."""
-    return {"unit": text}
 
 
 def _kind(name: str) -> str:
@@ -31,15 +26,11 @@ _KINDS: dict[str, Any] = {"unit": "choice", "enum": [*kind_names(), OWN]}
 class Range(Strict):
     """Evenly spaced sizes, both ends included."""
 
-    start: StrictInt = Field(description="First value.", json_schema_extra=unit("as the size"))
-    stop: StrictInt = Field(
-        description="Last value; included where the steps meet it.", json_schema_extra=unit("as the size")
-    )
-    step: StrictInt = Field(default=1, description="Distance of neighbours.", json_schema_extra=unit("as the size"))
-    factor: StrictInt | None = Field(
-        default=None,
-        description="Ratio of neighbours, instead of a step: 2 doubles from one to the next.",
-        json_schema_extra=unit("number"),
+    start: StrictInt = key("First value.", "as the size")
+    stop: StrictInt = key("Last value; included where the steps meet it.", "as the size")
+    step: StrictInt = key("Distance of neighbours.", "as the size", 1)
+    factor: StrictInt | None = key(
+        "Ratio of neighbours, instead of a step: 2 doubles from one to the next.", "number", None
     )
 
     @model_validator(mode="after")
@@ -108,237 +99,158 @@ Attributes = Annotated[
 ]
 
 
+Combine = Literal["product", "zip", "union"]
+_RANGES = key("Sizes that vary: a range with start, stop (included) and step, a list, or one value.", "elements", {})
+_COMBINE = key(
+    "How several ranges are combined: every combination (product), element by element (zip), or each range by itself "
+    "with the others at their fixed value (union).",
+    "choice",
+    "product",
+)
+
+
 class Part(Strict):
     """One block of points: ranges combined, around fixed sizes."""
 
-    fixed: dict[str, StrictInt] = Field(
-        default={},
-        description="Sizes that all points of this block share; they override the sweep's own.",
-        json_schema_extra=unit("elements"),
+    fixed: dict[str, StrictInt] = key(
+        "Sizes that all points of this block share; they override the sweep's own.", "elements", {}
     )
-    ranges: Sizes = Field(
-        default={},
-        description="Sizes that vary: a range with start, stop (included) and step, a list, or one value.",
-        json_schema_extra=unit("elements"),
-    )
-    combine: Literal["product", "zip", "union"] = Field(
-        default="product",
-        description=(
-            "How several ranges are combined: every combination (product), element by element (zip), or each range by "
-            "itself with the others at their fixed value (union)."
-        ),
-        json_schema_extra=unit("choice"),
-    )
+    ranges: Sizes = _RANGES
+    combine: Combine = _COMBINE
 
 
 class RandomLayers(Strict):
     """Layers drawn at random, the same ones for the same seed on every machine."""
 
-    count: StrictInt = Field(ge=1, le=1_000_000, description="How many layers.", json_schema_extra=unit("layers"))
-    seed: StrictInt = Field(ge=0, le=2**63, description="Seed of the generator.", json_schema_extra=unit("number"))
-    ranges: Sizes = Field(
+    count: StrictInt = key("How many layers.", "layers", ge=1, le=1_000_000)
+    seed: StrictInt = key("Seed of the generator.", "number", ge=0, le=2**63)
+    ranges: Sizes = key(
+        "Sizes drawn uniformly and independently from a range or list; impossible layers are drawn anew.",
+        "elements",
         min_length=1,
-        description="Sizes drawn uniformly and independently from a range or list; impossible layers are drawn anew.",
-        json_schema_extra=unit("elements"),
     )
 
 
 class SweepFile(Strict):
     """A layer sweep: which layers, which variable is tested, how the energy is expected to grow."""
 
-    name: Name | None = Field(
-        default=None,
-        description="Name in tables, file names and the configuration; the file's name where it is left out.",
-        json_schema_extra=unit("text"),
+    name: Name | None = key(
+        "Name in tables, file names and the configuration; the file's name where it is left out.", "text", None
     )
-    description: str = Field(default="", description="What the sweep is for.", json_schema_extra=unit("text"))
+    description: str = key("What the sweep is for.", "text", "")
     kind: KindName = Field(
         description="Kind of the layers; `problem` for a shape of one's own.", json_schema_extra=_KINDS
     )
-    shape: str = Field(
-        default="",
-        description="File with the problem shape of the kind `problem`; path from this file.",
-        json_schema_extra=unit("path"),
+    shape: str = key("File with the problem shape of the kind `problem`; path from this file.", "path", "")
+    fixed: dict[str, StrictInt] = key("Sizes that all points share.", "elements", {})
+    ranges: Sizes = _RANGES
+    combine: Combine = _COMBINE
+    parts: list[Part] = key(
+        "More blocks of points; the sweep is the union of all its blocks, every layer once.", "blocks", []
     )
-    fixed: dict[str, StrictInt] = Field(
-        default={}, description="Sizes that all points share.", json_schema_extra=unit("elements")
+    layers: list[str | dict[str, Any]] = key(
+        "Explicit layers: text such as fc:1024x128, or sizes with an optional name.", "layers", []
     )
-    ranges: Sizes = Field(
-        default={},
-        description="Sizes that vary: a range with start, stop (included) and step, a list, or one value.",
-        json_schema_extra=unit("elements"),
+    random: RandomLayers | None = key("Layers drawn at random.", "layers", None)
+    rounding: Literal["exact", "floor"] = key(
+        "Where the stride does not divide the stated input size: an error (exact), or the last, incomplete step is "
+        "left out (floor), as deep-learning frameworks do.",
+        "choice",
+        "exact",
     )
-    combine: Literal["product", "zip", "union"] = Field(
-        default="product",
-        description=(
-            "How several ranges are combined: every combination (product), element by element (zip), or each range by "
-            "itself with the others at their fixed value (union)."
-        ),
-        json_schema_extra=unit("choice"),
+    architecture: dict[str, Attributes] = key(
+        "Attributes of the architecture that the sweep sets or varies, by path: NODE.ATTRIBUTE such as "
+        "shared_glb.depth or PE.meshY, *.ATTRIBUTE for all nodes that state it, variables.NAME. A range (start, "
+        "stop and step or factor), a list, or one value; null takes the attribute away. Such a sweep is not tested "
+        "for growth; its results get a column an attribute.",
+        "as the attribute",
+        {},
     )
-    parts: list[Part] = Field(
-        default=[],
-        description="More blocks of points; the sweep is the union of all its blocks, every layer once.",
-        json_schema_extra=unit("blocks"),
+    architecture_combine: Literal["product", "zip"] = key(
+        "How attributes with several values are combined: every combination, or element by element.",
+        "choice",
+        "product",
     )
-    layers: list[str | dict[str, Any]] = Field(
-        default=[],
-        description="Explicit layers: text such as fc:1024x128, or sizes with an optional name.",
-        json_schema_extra=unit("layers"),
-    )
-    random: RandomLayers | None = Field(
-        default=None, description="Layers drawn at random.", json_schema_extra=unit("layers")
-    )
-    rounding: Literal["exact", "floor"] = Field(
-        default="exact",
-        description=(
-            "Where the stride does not divide the stated input size: an error (exact), or the last, incomplete "
-            "step is left out (floor), as deep-learning frameworks do."
-        ),
-        json_schema_extra=unit("choice"),
-    )
-    architecture: dict[str, Attributes] = Field(
-        default={},
-        description=(
-            "Attributes of the architecture that the sweep sets or varies, by path: NODE.ATTRIBUTE such as "
-            "shared_glb.depth or PE.meshY, *.ATTRIBUTE for all nodes that state it, variables.NAME. A range (start, "
-            "stop and step or factor), a list, or one value; null takes the attribute away. Such a sweep is not tested "
-            "for growth; its results get a column an attribute."
-        ),
-        json_schema_extra=unit("as the attribute"),
-    )
-    architecture_combine: Literal["product", "zip"] = Field(
-        default="product",
-        description="How attributes with several values are combined: every combination, or element by element.",
-        json_schema_extra=unit("choice"),
-    )
-    most_points: StrictInt = Field(
-        default=MOST_POINTS,
+    most_points: StrictInt = key(
+        "Points, layers times variants of the architecture, above which the sweep is refused: a range without its "
+        "step has more than anybody meant.",
+        "points",
+        MOST_POINTS,
         ge=1,
         le=MAX_POINTS,
-        description="Points, layers times variants of the architecture, above which the sweep is refused: a range "
-        "without its step has more than anybody meant.",
-        json_schema_extra=unit("points"),
     )
-    architectures: list[Name] = Field(
-        default=[],
-        description="Architectures that the sweep runs on, by name; all that are configured where none is named.",
-        json_schema_extra=unit("names"),
+    architectures: list[Name] = key(
+        "Architectures that the sweep runs on, by name; all that are configured where none is named.", "names", []
     )
-    variable: str = Field(
-        default="",
-        description=(
-            "What is tested: arithmetic over the columns of the layer table, such as C, C*M or 1/w_stride. Required, "
-            "except in a sweep of an architecture, where it is the attribute or size that the figure shows."
-        ),
+    variable: str = key(
+        "What is tested: arithmetic over the columns of the layer table, such as C, C*M or 1/w_stride. Required, "
+        "except in a sweep of an architecture, where it is the attribute or size that the figure shows.",
+        "expression",
+        "",
         max_length=200,
-        json_schema_extra=unit("expression"),
     )
-    symbol: str = Field(
-        default="", max_length=60, description="The variable in words, for figures.", json_schema_extra=unit("text")
-    )
-    expected: str = Field(
-        default="",
-        description=(
-            "Growth that theory expects of the energy in the variable: linear, quadratic, linear_in_square, …; "
-            "required, except in a sweep of an architecture."
-        ),
+    symbol: str = key("The variable in words, for figures.", "text", "", max_length=60)
+    expected: str = key(
+        "Growth that theory expects of the energy in the variable: linear, quadratic, linear_in_square, …; "
+        "required, except in a sweep of an architecture.",
+        "growth",
+        "",
         max_length=60,
-        json_schema_extra=unit("growth"),
     )
-    response_growth: dict[str, str] = Field(
-        default={},
-        description=(
-            "Growth that theory expects of further responses, by name: `dram_words`, `DRAM_pj`, `GlobalBuffer_pj`, …; "
-            "a response that is not named is not tested."
-        ),
-        json_schema_extra=unit("growth"),
+    response_growth: dict[str, str] = key(
+        "Growth that theory expects of further responses, by name: `dram_words`, `DRAM_pj`, `GlobalBuffer_pj`, …; "
+        "a response that is not named is not tested.",
+        "growth",
+        {},
     )
-    published: dict[str, str] = Field(
-        default={},
-        description="By architecture: table of published energies (parameter;total;compute;data); path from this file.",
-        json_schema_extra=unit("path"),
+    published: dict[str, str] = key(
+        "By architecture: table of published energies (parameter;total;compute;data); path from this file.", "path", {}
     )
-    published_set: dict[str, Literal["full", "arch-only"]] = Field(
-        default={},
-        description="By architecture: set of constraints that the published runs searched under; full where left out.",
-        json_schema_extra=unit("choice"),
+    published_set: dict[str, Literal["full", "arch-only"]] = key(
+        "By architecture: set of constraints that the published runs searched under; full where left out.", "choice", {}
     )
-    published_parameter: str = Field(
-        default="",
-        description="Column that holds the first column of the published tables.",
-        json_schema_extra=unit("column"),
-    )
+    published_parameter: str = key("Column that holds the first column of the published tables.", "column", "")
 
 
 class NetworkLayer(Strict):
     """One distinct layer of a network."""
 
-    name: str = Field(min_length=1, max_length=60, description="Name of the layer.", json_schema_extra=unit("text"))
+    name: str = key("Name of the layer.", "text", min_length=1, max_length=60)
     kind: KindName = Field(
         description="Kind of the layer; `problem` for a shape of one's own.", json_schema_extra=_KINDS
     )
-    shape: str = Field(
-        default="",
-        description="File with the problem shape of the kind `problem`; path from this file.",
-        json_schema_extra=unit("path"),
-    )
-    count: StrictInt = Field(
-        default=1, ge=1, description="How often the network runs it.", json_schema_extra=unit("layers")
-    )
-    sizes: dict[str, StrictInt] = Field(
-        min_length=1, description="Its sizes, as in a sweep.", json_schema_extra=unit("elements")
-    )
-    after: str = Field(
-        default="",
-        description="Name of the layer whose outputs are its inputs: as many elements, or the file is refused.",
-        json_schema_extra=unit("text"),
+    shape: str = key("File with the problem shape of the kind `problem`; path from this file.", "path", "")
+    count: StrictInt = key("How often the network runs it.", "layers", 1, ge=1)
+    sizes: dict[str, StrictInt] = key("Its sizes, as in a sweep.", "elements", min_length=1)
+    after: str = key(
+        "Name of the layer whose outputs are its inputs: as many elements, or the file is refused.", "text", ""
     )
 
 
 class NetworkFile(Strict):
     """A network: its distinct layers with their multiplicity."""
 
-    name: Name | None = Field(
-        default=None,
-        description="Name in tables and figures; the file's name where it is left out.",
-        json_schema_extra=unit("text"),
+    name: Name | None = key("Name in tables and figures; the file's name where it is left out.", "text", None)
+    description: str = key("Source of the sizes.", "text", "")
+    rounding: Literal["exact", "floor"] = key(
+        "What happens where the stride does not divide the stated input, as in a sweep.", "choice", "floor"
     )
-    description: str = Field(default="", description="Source of the sizes.", json_schema_extra=unit("text"))
-    rounding: Literal["exact", "floor"] = Field(
-        default="floor",
-        description="What happens where the stride does not divide the stated input, as in a sweep.",
-        json_schema_extra=unit("choice"),
+    transformer: Transformer | None = key(
+        "A transformer whose matrix products are layers, before those that are listed.", "transformer", None
     )
-    transformer: Transformer | None = Field(
-        default=None,
-        description="A transformer whose matrix products are layers, before those that are listed.",
-        json_schema_extra=unit("transformer"),
-    )
-    layers: list[NetworkLayer] = Field(default=[], description="The distinct layers.", json_schema_extra=unit("layers"))
+    layers: list[NetworkLayer] = key("The distinct layers.", "layers", [])
 
 
 class TransformerSweep(Strict):
     """Sweeps of a transformer: one for each of its matrix products, over the values of one of its sizes."""
 
-    name: Name | None = Field(
-        default=None,
-        description="Beginning of the sweeps' names; the file's name where it is left out.",
-        json_schema_extra=unit("text"),
+    name: Name | None = key("Beginning of the sweeps' names; the file's name where it is left out.", "text", None)
+    description: str = key("What the sweeps are for.", "text", "")
+    transformer: dict[str, Any] = key(
+        "The description of a network's transformer, one of its sizes as a range or list.", "transformer"
     )
-    description: str = Field(default="", description="What the sweeps are for.", json_schema_extra=unit("text"))
-    transformer: dict[str, Any] = Field(
-        description="The description of a network's transformer, one of its sizes as a range or list.",
-        json_schema_extra=unit("transformer"),
+    expected: dict[str, str] = key(
+        "Growth that theory expects, by matrix product; others get no sweep.", "growth", min_length=1
     )
-    expected: dict[str, str] = Field(
-        min_length=1,
-        description="Growth that theory expects, by matrix product; others get no sweep.",
-        json_schema_extra=unit("growth"),
-    )
-    symbol: str = Field(default="", max_length=60, description="What varies, in words.", json_schema_extra=unit("text"))
-    architectures: list[Name] = Field(
-        default=[],
-        description="Architectures that the sweeps run on; all where left out.",
-        json_schema_extra=unit("names"),
-    )
+    symbol: str = key("What varies, in words.", "text", "", max_length=60)
+    architectures: list[Name] = key("Architectures that the sweeps run on; all where left out.", "names", [])

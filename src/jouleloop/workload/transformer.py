@@ -11,14 +11,14 @@ https://arxiv.org/abs/2305.13245; gated units: Shazeer 2020, https://arxiv.org/a
 from dataclasses import dataclass
 from typing import Any, Self
 
-from pydantic import Field, StrictInt, model_validator
+from pydantic import StrictInt, model_validator
 
-from jouleloop.workload.strict import Strict
+from jouleloop.workload.strict import Strict, key
 
 
 def _size(description: str, default: Any = ..., unit: str = "elements") -> Any:
     """Return a field for a size: positive where it has no default, else 0 may stand for what follows from others."""
-    return Field(default, ge=1 if default is ... else 0, description=description, json_schema_extra={"unit": unit})
+    return key(description, unit, default, ge=1 if default is ... else 0)
 
 
 class Transformer(Strict):
@@ -30,9 +30,7 @@ class Transformer(Strict):
     kv_heads: StrictInt = _size("Heads of keys and values; 0: as many as query heads.", 0, "heads")
     head_width: StrictInt = _size("Width of a head; 0: width / heads.", 0)
     inner: StrictInt = _size("Width inside the feed-forward part; 0: four times the width.", 0)
-    gated: bool = Field(
-        default=False, description="Whether a gate doubles the way up.", json_schema_extra={"unit": "true or false"}
-    )
+    gated: bool = key("Whether a gate doubles the way up.", "true or false", False)
     sequence: StrictInt = _size("Tokens that are computed at once; 1 when one is decoded.", unit="tokens")
     context: StrictInt = _size("Tokens that are attended to; 0: the sequence.", 0, "tokens")
     vocabulary: StrictInt = _size("Tokens to choose from; 0: no logits.", 0, "tokens")

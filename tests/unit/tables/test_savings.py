@@ -20,15 +20,16 @@ def test_pairs_differ_in_their_factors_alone() -> None:
 
 
 def test_savings_weigh_layers_as_often_as_they_run() -> None:
-    columns = ["sweep", "architecture", "layer", "status", "optimal", "count", "data_pj", "total_pj"]
+    """A search that was stopped above the perfect optimum saves nothing; its bound says how much it might."""
+    columns = ["sweep", "architecture", "layer", "status", "optimal", "count", "data_pj", "total_pj", "lower_bound_pj"]
     rows = [
-        ("net", "a", "one", "ok", True, 3, 80.0, 100.0),
-        ("net", "a", "two", "ok", True, 1, 50.0, 60.0),
-        ("net", "a", "odd", "no_mapping", False, 1, None, None),
-        ("net", "free", "one", "ok", True, 3, 60.0, 80.0),
-        ("net", "free", "two", "ok", False, 1, 50.0, 60.0),
-        ("net", "free", "odd", "ok", True, 1, 5.0, 6.0),
-        ("other", "a", "one", "ok", True, 1, 80.0, 100.0),
+        ("net", "a", "one", "ok", True, 3, 80.0, 100.0, 100.0),
+        ("net", "a", "two", "ok", True, 1, 50.0, 60.0, 60.0),
+        ("net", "a", "odd", "no_mapping", False, 1, None, None, None),
+        ("net", "free", "one", "ok", True, 3, 60.0, 80.0, 80.0),
+        ("net", "free", "two", "ok", False, 1, 52.0, 63.0, 54.0),
+        ("net", "free", "odd", "ok", True, 1, 5.0, 6.0, 6.0),
+        ("other", "a", "one", "ok", True, 1, 80.0, 100.0, 100.0),
     ]
     (row,) = savings_table(pd.DataFrame(rows, columns=columns), {"a": "free"}).to_dict("records")
     assert row == {
@@ -41,4 +42,5 @@ def test_savings_weigh_layers_as_often_as_they_run() -> None:
         "saved_most": pytest.approx(0.25),
         "saved_most_layer": "one",
         "saved_total": pytest.approx(60 / 360),
+        "saved_bound": pytest.approx(66 / 360),
     }

@@ -38,28 +38,19 @@ _RUNNER = Path(runner.__file__)
 
 @dataclass(frozen=True)
 class AccelforgeOptions:
-    """How the engine runs accelforge.
-
-    Attributes
-    ----------
-    python
-        Interpreter, or folder of its environment; None to look in the environment variable, then in this Python.
-    even
-        Whether all data spaces of a level have their tiles between the same loops, as in Timeloop (accelforge's own
-        approximation of that: at most two places a level). Without it mappings may be uneven.
-    imperfect
-        Whether factors need not divide; slower.
-    seconds
-        Time limit of one layer.
-    keep_folders
-        Where the folders of all runs are kept; None to delete them.
-    """
+    """How the engine runs accelforge."""
 
     python: Path | None = None
+    """Interpreter, or folder of its environment; None to look in the environment variable, then in this Python."""
     even: bool = False
+    """Whether all data spaces of a level have their tiles between the same loops, as in Timeloop (accelforge's own
+    approximation of that: at most two places a level). Without it mappings may be uneven."""
     imperfect: bool = False
+    """Whether factors need not divide; slower."""
     seconds: float = 600.0
+    """Time limit of one layer."""
     keep_folders: Path | None = None
+    """Where the folders of all runs are kept; None to delete them."""
 
     def __post_init__(self) -> None:
         if not self.seconds > 0:
@@ -74,10 +65,7 @@ class AccelforgeOptions:
 def options_from_environment(environment: EnvironmentMapping[str, str] | None = None) -> AccelforgeOptions:
     """Return the options that ``JOULELOOP_ACCELFORGE_OPTIONS`` sets, such as ``even=yes,seconds=60``.
 
-    Raises
-    ------
-    InputError
-        Where a name or value is none.
+    Raises `InputError` where a name or value is none.
     """
     text = (os.environ if environment is None else environment).get(OPTIONS_VARIABLE, "")
     known = {"even": ("no", "yes"), "imperfect": ("no", "yes"), "seconds": ()}
@@ -125,10 +113,7 @@ def find_accelforge(
 ) -> AccelforgeProgram:
     """Return the installed accelforge.
 
-    Raises
-    ------
-    EngineError
-        Where no Python with accelforge is found, or it does not answer.
+    Raises `EngineError` where no Python with accelforge is found, or it does not answer.
     """
     python = _locate(options.python, os.environ if environment is None else environment)
     with tempfile.TemporaryDirectory(prefix="jouleloop-accelforge-") as folder:
@@ -187,14 +172,9 @@ class AccelforgeEngine:
     def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
         """Return what ``mapping`` costs according to accelforge, capacities not checked.
 
-        Raises
-        ------
-        InputError
-            Where the problem is none that the engine takes.
-        MappingError
-            Where the mapping is none of this problem and architecture.
-        EngineError
-            Where accelforge is missing, crashes, hangs or answers nothing that can be read.
+        Raises `InputError` where the problem is none that the engine takes; `MappingError` where the mapping is none of
+        this problem and architecture; `EngineError` where accelforge is missing, crashes, hangs or answers nothing that
+        can be read.
         """
         _check_semantics(target)
         answer, outcome = self._run(specification(problem, target, mapping), "evaluate")
@@ -211,12 +191,8 @@ class AccelforgeEngine:
         Whatever it does ends in a status. ``mapping`` is None for a nest that is no mapping of Timeloop's kind
         (uneven); the nest then stands in ``reason``.
 
-        Raises
-        ------
-        InputError
-            Where another objective than energy is asked for, a seed, a budget, or factors that the options leave out.
-        EngineError
-            Where accelforge is missing.
+        Raises `InputError` where another objective than energy is asked for, a seed, a budget, or factors that the
+        options leave out; `EngineError` where accelforge is missing.
         """
         objective, faults = options.objective, []
         if objective != ("energy",):

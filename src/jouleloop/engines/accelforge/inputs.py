@@ -65,11 +65,8 @@ def rank_variable(dimension: str) -> str:
 def dimensions(problem: Problem) -> tuple[str, ...]:
     """Return the dimensions that have loops.
 
-    Raises
-    ------
-    InputError
-        Where an extent of a data space depends on two dimensions (a sliding window) or is strided: the engine is for
-        fully-connected layers, matrix products and unstrided convolutions with kernels of one element.
+    Raises `InputError` where an extent of a data space depends on two dimensions (a sliding window) or is strided: the
+    engine is for fully-connected layers, matrix products and unstrided convolutions with kernels of one element.
     """
     found = tuple(d for d in problem.shape.dimensions if problem.bound[d] > 1)
     for space in problem.data_spaces:
@@ -93,12 +90,8 @@ def dimensions(problem: Problem) -> tuple[str, ...]:
 def specification(problem: Problem, target: Target, mapping: Mapping | None = None) -> Specification:
     """Return the specification of ``problem`` on ``target``, with ``mapping`` where one is to be evaluated.
 
-    Raises
-    ------
-    InputError
-        Where the problem is none that the engine takes, or the architecture demands a minimum utilization.
-    MappingError
-        Where the mapping is none of this problem and architecture.
+    Raises `InputError` where the problem is none that the engine takes, or the architecture demands a minimum
+    utilization; `MappingError` where the mapping is none of this problem and architecture.
     """
     loops = dimensions(problem)
     untranslated: list[str] = []

@@ -36,16 +36,11 @@ class Loop:
 
 @dataclass(frozen=True)
 class Nest:
-    """accelforge's mapping: all loops outermost first, and how many of them are outside each stored tile.
-
-    Attributes
-    ----------
-    places
-        By level position and data space.
-    """
+    """accelforge's mapping: all loops outermost first, and how many of them are outside each stored tile."""
 
     loops: tuple[Loop, ...]
     places: dict[tuple[int, str], int]
+    """By level position and data space."""
 
     def compact(self, arch: Architecture) -> str:
         """Return the nest on one line: storage in brackets, loops between."""

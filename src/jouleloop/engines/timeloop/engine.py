@@ -36,19 +36,13 @@ _DIAGNOSIS_SECONDS = 60.0
 
 @dataclass
 class TimeloopEngine:
-    """Real Timeloop behind the engine protocol.
-
-    Attributes
-    ----------
-    on_progress
-        Called as the mapper reports valid mappings and improvements.
-    runner
-        What runs the programs; None to choose by the options.
-    """
+    """Real Timeloop behind the engine protocol."""
 
     options: TimeloopOptions = field(default_factory=TimeloopOptions)
     on_progress: Callable[[MapperProgress], None] | None = None
+    """Called as the mapper reports valid mappings and improvements."""
     runner: Runner | None = None
+    """What runs the programs; None to choose by the options."""
     name: str = "timeloop"
     _programs: TimeloopPrograms | None = field(default=None, init=False, repr=False)
 
@@ -83,12 +77,9 @@ class TimeloopEngine:
     def evaluate(self, problem: Problem, target: Target, mapping: Mapping) -> Evaluation:
         """Return what ``mapping`` costs according to ``timeloop-model``.
 
-        Raises
-        ------
-        MappingError
-            Where the mapping is none of this problem and architecture; the reason is Timeloop's.
-        EngineError
-            Where Timeloop is missing, counts by other rules than ``target.semantics``, crashes, hangs, writes nothing.
+        Raises `MappingError` where the mapping is none of this problem and architecture; the reason is Timeloop's;
+        `EngineError` where Timeloop is missing, counts by other rules than ``target.semantics``, crashes, hangs, writes
+        nothing.
         """
         self.check(target.semantics, problem)
         with self._folder("model", problem) as folder:
@@ -109,12 +100,8 @@ class TimeloopEngine:
 
         Timeloop has no seed; only 0 is accepted. A budget is its ``search-size``: valid mappings, after which it stops.
 
-        Raises
-        ------
-        InputError
-            Where an objective is unknown, or a seed is given.
-        EngineError
-            Where Timeloop is missing or counts by other rules than ``target.semantics``.
+        Raises `InputError` where an objective is unknown, or a seed is given; `EngineError` where Timeloop is missing
+        or counts by other rules than ``target.semantics``.
         """
         objective, budget = options.objective, options.budget
         faults = [

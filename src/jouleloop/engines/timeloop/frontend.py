@@ -35,16 +35,13 @@ def importable() -> bool:
 def front_end_runner(choice: str, kind: Literal["model", "mapper"]) -> Runner | None:
     """Return what calls the program through the front end, or None where it is to be called directly.
 
+    Raises `EngineError` where the front end is asked for and not importable.
+
     Parameters
     ----------
     choice
         ``pytimeloop`` for both programs; ``auto`` for the mapper where pytimeloop is importable: for an evaluation of
         20 ms its import takes too long; ``executables`` for none.
-
-    Raises
-    ------
-    EngineError
-        Where the front end is asked for and not importable.
     """
     if choice == "executables" or (choice == "auto" and (kind == "model" or not importable())):
         return None

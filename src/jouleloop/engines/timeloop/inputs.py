@@ -56,10 +56,8 @@ _CLASSES = {MESH: "XY_NoC", TREE: "ReductionTree", MULTICAST: "SimpleMulticast"}
 def write_evaluation(folder: Path, problem: Problem, target: Target, mapping: Mapping) -> list[str]:
     """Write all that ``timeloop-model`` needs into ``folder``; return the file names in the order to be given.
 
-    Raises
-    ------
-    MappingError
-        Where the mapping is none of this problem and architecture, or has no form in Timeloop's mapping language.
+    Raises `MappingError` where the mapping is none of this problem and architecture, or has no form in Timeloop's
+    mapping language.
     """
     directives = mapping_directives(problem, target.arch, mapping)
     return _write(folder, _common(problem, target) | {"mapping.yaml": _text({"mapping": directives})})
@@ -181,10 +179,8 @@ def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -
     Timeloop orders the spatial loops of a level X first, so an X loop written outside a Y loop of the same level comes
     back inside it; that changes no count.
 
-    Raises
-    ------
-    MappingError
-        Where levels or factors do not fit problem and architecture, or a dimension has two such loops at a level.
+    Raises `MappingError` where levels or factors do not fit problem and architecture, or a dimension has two such loops
+    at a level.
     """
     mapping.check_factors(problem)
     faults: list[Fault] = []
@@ -217,11 +213,8 @@ def mapping_directives(problem: Problem, arch: Architecture, mapping: Mapping) -
 def constraint_targets(problem: Problem, arch: Architecture, constraints: Constraints) -> list[dict[str, Any]]:
     """Return the constraints as Timeloop's targets; spatial ones only where there is a fan-out to constrain.
 
-    Raises
-    ------
-    InputError
-        Where a constraint names a level that the architecture has not, or a dimension of more than one letter must be
-        written into a permutation.
+    Raises `InputError` where a constraint names a level that the architecture has not, or a dimension of more than one
+    letter must be written into a permutation.
     """
     constraints = resolve_sizes(constraints, problem, arch)
     faults = [

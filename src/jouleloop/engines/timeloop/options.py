@@ -18,49 +18,34 @@ FRONT_ENDS = ("auto", "pytimeloop", "executables")
 
 @dataclass(frozen=True)
 class TimeloopOptions:
-    """How the engine runs Timeloop.
-
-    Attributes
-    ----------
-    home
-        Folder of the executables; None to look in the environment and on PATH.
-    algorithm
-        One of `ALGORITHMS`.
-    victory_condition, timeout_mappings
-        Consecutive valid mappings without improvement, and consecutive invalid ones, after which a thread stops;
-        0 for never.
-    max_permutations
-        Permutations tried on each index factorization by ``random-pruned``.
-    threads
-        Mapper threads. More than one make ``random-pruned`` irreproducible.
-    model_seconds, mapper_seconds
-        Time limits; a mapper at its limit is interrupted and its best mapping so far is taken, claimed as no optimum.
-    interrupt_grace_s
-        Seconds the mapper has to write that mapping.
-    keep_folders
-        Where the folders of all runs are kept; None to delete them.
-    front_end
-        One of `FRONT_ENDS`: whether the programs are called through pytimeloop where it is importable (``auto``),
-        always (``pytimeloop``), or never (``executables``).
-    runs
-        Folder of runs that were made elsewhere, such as in a container; they are read instead of running anything.
-    where
-        What they were made with, such as the container's name.
-    """
+    """How the engine runs Timeloop."""
 
     home: Path | None = None
+    """Folder of the executables; None to look in the environment and on PATH."""
     algorithm: str = "linear-pruned"
+    """One of `ALGORITHMS`."""
     victory_condition: int = 0
     timeout_mappings: int = 0
+    """Consecutive valid mappings without improvement, and consecutive invalid ones, after which a thread stops; 0 for
+    never."""
     max_permutations: int = 16
+    """Permutations tried on each index factorization by ``random-pruned``."""
     threads: int = 1
+    """Mapper threads. More than one make ``random-pruned`` irreproducible."""
     model_seconds: float = 60.0
     mapper_seconds: float = 3600.0
+    """Time limits; a mapper at its limit is interrupted and its best mapping so far is taken, claimed as no optimum."""
     interrupt_grace_s: float = 15.0
+    """Seconds the mapper has to write that mapping."""
     keep_folders: Path | None = None
+    """Where the folders of all runs are kept; None to delete them."""
     front_end: str = "auto"
+    """One of `FRONT_ENDS`: whether the programs are called through pytimeloop where it is importable (``auto``), always
+    (``pytimeloop``), or never (``executables``)."""
     runs: Path | None = None
+    """Folder of runs that were made elsewhere, such as in a container; they are read instead of running anything."""
     where: str = ""
+    """What they were made with, such as the container's name."""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []

@@ -46,10 +46,8 @@ def read_mapping(folder: Path, program: str) -> Mapping:
 def read_evaluation(folder: Path, program: str, problem: Problem) -> Evaluation:
     """Return the evaluation that ``program`` wrote into ``folder``.
 
-    Raises
-    ------
-    EngineError
-        Where a file is missing, empty or not of a known form, or where text and XML contradict each other.
+    Raises `EngineError` where a file is missing, empty or not of a known form, or where text and XML contradict each
+    other.
     """
     stats, xml = folder / f"{program}.stats.txt", folder / f"{program}.map+stats.xml"
     xml_text = read_text(xml) if xml.exists() and xml.stat().st_size else None
@@ -59,10 +57,7 @@ def read_evaluation(folder: Path, program: str, problem: Problem) -> Evaluation:
 def parse_map(text: str, source: str = "map.txt") -> tuple[Mapping, dict[str, dict[str, int]]]:
     """Return the mapping in ``map.txt``, levels outermost first, and the tile sizes in words by level and data space.
 
-    Raises
-    ------
-    EngineError
-        Where a line is unknown, or a residual end is larger than its end.
+    Raises `EngineError` where a line is unknown, or a residual end is larger than its end.
     """
     levels: list[tuple[str, list[tuple[str, int]], list[tuple[str, int, str]], frozenset[str]]] = []
     ends: list[tuple[list[int | None], list[int | None]]] = []

@@ -29,22 +29,15 @@ _THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS
 
 @dataclass(frozen=True)
 class ProgramRun:
-    """How a run ended.
-
-    Attributes
-    ----------
-    return_code
-        Negative: the signal that ended it. None where it could not be started.
-    timed_out
-        Whether the time limit was reached, however the program ended then.
-    lines
-        The last lines of standard output and standard error together.
-    """
+    """How a run ended."""
 
     return_code: int | None
+    """Negative: the signal that ended it. None where it could not be started."""
     timed_out: bool
+    """Whether the time limit was reached, however the program ended then."""
     seconds: float
     lines: tuple[str, ...]
+    """The last lines of standard output and standard error together."""
 
     @property
     def ok(self) -> bool:
@@ -76,22 +69,15 @@ class ProgramRun:
 
 @dataclass(frozen=True)
 class ProgramWatch:
-    """How long a program may take, and who sees what it prints.
-
-    Attributes
-    ----------
-    time_limit_s
-        Seconds after which it is stopped; infinite for no limit.
-    on_line
-        Called with every line of output; where it returns True the line is not kept.
-    interrupt_grace_s
-        At the time limit, seconds left for an orderly end after SIGINT (the mapper then writes the best mapping so
-        far); the whole process group is killed after that.
-    """
+    """How long a program may take, and who sees what it prints."""
 
     time_limit_s: float = math.inf
+    """Seconds after which it is stopped; infinite for no limit."""
     on_line: Callable[[str], bool] | None = None
+    """Called with every line of output; where it returns True the line is not kept."""
     interrupt_grace_s: float = 0.0
+    """At the time limit, seconds left for an orderly end after SIGINT (the mapper then writes the best mapping so far);
+    the whole process group is killed after that."""
 
 
 def run_program(arguments: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:

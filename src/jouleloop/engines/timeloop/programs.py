@@ -41,25 +41,17 @@ _SEMANTICS: dict[tuple[float, float], str] = {(0, 4): SEMANTICS[0], (2, 4): SEMA
 
 @dataclass(frozen=True)
 class TimeloopPrograms:
-    """An installed Timeloop that answered the probe.
-
-    Attributes
-    ----------
-    model, mapper
-        The executables.
-    semantics
-        Which of `SEMANTICS` its counts follow.
-    release
-        ``3.0.x``, ``4`` or ``later than 3.0``, by its counts and the form of its output.
-    where
-        For runs made elsewhere: with what; the other fields are then not known beforehand.
-    """
+    """An installed Timeloop that answered the probe."""
 
     model: Path
     mapper: Path
+    """The executables."""
     semantics: str
+    """Which of `SEMANTICS` its counts follow."""
     release: str
+    """``3.0.x``, ``4`` or ``later than 3.0``, by its counts and the form of its output."""
     where: str = ""
+    """For runs made elsewhere: with what; the other fields are then not known beforehand."""
 
     @property
     def label(self) -> str:
@@ -76,17 +68,14 @@ class TimeloopPrograms:
 def locate(home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None) -> tuple[Path, Path]:
     """Return the paths of ``timeloop-model`` and ``timeloop-mapper`` without running them.
 
+    Raises `EngineError` where one of them is missing or cannot be executed.
+
     Parameters
     ----------
     home
         Folder to look in (or its ``bin``, ``build``) instead of the environment.
     environment
         Instead of the process environment.
-
-    Raises
-    ------
-    EngineError
-        Where one of them is missing or cannot be executed.
     """
     environment = os.environ if environment is None else environment
     given = str(home) if home is not None else environment.get(HOME_VARIABLE, "")
@@ -109,10 +98,7 @@ def find_timeloop(
 ) -> TimeloopPrograms:
     """Return the installed Timeloop after running it once.
 
-    Raises
-    ------
-    EngineError
-        Where it is missing, crashes, hangs, or counts in no way that is known.
+    Raises `EngineError` where it is missing, crashes, hangs, or counts in no way that is known.
     """
     return ask_timeloop(*locate(home, environment))
 

@@ -74,10 +74,7 @@ class RecordedRuns:
     def __call__(self, program: Path, files: Sequence[str], folder: Path, watch: ProgramWatch) -> ProgramRun:
         """Copy the outputs of the recorded run into ``folder`` and return how it ended.
 
-        Raises
-        ------
-        EngineError
-            Where the run was not made.
+        Raises `EngineError` where the run was not made.
         """
         source = self.root / run_name(program, files, folder)
         ended = source / "exit"

@@ -33,30 +33,20 @@ class TextLevel:
 
 @dataclass(frozen=True)
 class Statistics:
-    """The contents of ``stats.txt``.
-
-    Attributes
-    ----------
-    levels
-        Compute first, then storage from the innermost level outward, as printed.
-    networks
-        Those that fan out.
-    summary
-        ``Cycles``, ``Utilization`` (a share of 1) and ``fJ/Compute`` (total).
-    """
+    """The contents of ``stats.txt``."""
 
     levels: tuple[TextLevel, ...]
+    """Compute first, then storage from the innermost level outward, as printed."""
     networks: dict[str, dict[str, NetworkStats]]
+    """Those that fan out."""
     summary: dict[str, float]
+    """``Cycles``, ``Utilization`` (a share of 1) and ``fJ/Compute`` (total)."""
 
 
 def parse_statistics(text: str, source: str = "stats.txt") -> Statistics:
     """Return the blocks of ``stats.txt`` of 3.0.x or a later version.
 
-    Raises
-    ------
-    EngineError
-        Where a section or a line that must be there is not.
+    Raises `EngineError` where a section or a line that must be there is not.
     """
     parts = _SECTIONS.split(text)
     sections = dict(zip(parts[1::2], parts[2::2], strict=True))

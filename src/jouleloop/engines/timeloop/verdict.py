@@ -31,22 +31,15 @@ _FAIL_REASON = re.compile(r"Fail reason: (.+)")
 
 @dataclass(frozen=True)
 class MapperProgress:
-    """How far a running mapper is.
-
-    Attributes
-    ----------
-    tried, valid
-        Mappings tried and valid ones among them, all threads together.
-    best_pj_per_compute
-        Energy of the best mapping so far; NaN before the first.
-    best
-        That mapping in Timeloop's one-line form.
-    """
+    """How far a running mapper is."""
 
     tried: int
     valid: int
+    """Mappings tried and valid ones among them, all threads together."""
     best_pj_per_compute: float
+    """Energy of the best mapping so far; NaN before the first."""
     best: str
+    """That mapping in Timeloop's one-line form."""
 
     def __str__(self) -> str:
         best = "" if math.isnan(self.best_pj_per_compute) else f", best {self.best_pj_per_compute:.3f} pJ per operation"

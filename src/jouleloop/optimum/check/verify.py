@@ -219,7 +219,7 @@ def _verify_early(data: dict[str, Any]) -> Verdict:
     verifier = _Verifier(data)
     design, nests, value = verifier.design, verifier.nests, float(data["value"])
     if not early.knows(design) or data["objective"] != "energy":
-        raise Refused("imperfect factors are verified for the least energy of layers without windows alone")
+        raise Refused("imperfect factors are verified for the least energy, ranks that two dimensions move at most")
     mapping = _mapping(data)
     bound, product = dict(zip(design.dims, design.bounds, strict=True)), dict.fromkeys(design.dims, 1)
     for level in mapping.levels:

@@ -5,6 +5,7 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints
 from jouleloop.optimum.residual.bound import AGAIN, ASKED_PJ, BOX, CHILD, FILLED_PJ, LOST_PJ, ONCE_PJ, OVER, RANK
+from jouleloop.optimum.residual.ends import ends_once
 
 #: Most dimensions whose loops may let a data space stand that are taken one by one; more are taken at their best.
 _MOST_SAVING = 4
@@ -13,12 +14,12 @@ _MOST_SAVING = 4
 @njit
 def ahead_pj(
     relevant: Bools, mate: Ints, counts: Ints, crossings: Floats, halos: Floats, pending: Bools, slots: Ints,
-    ends: Ints, passes: Ints, inner: Ints, rest: Ints, used: Floats, complete: bool,
+    ends: Ints, most: Ints, passes: Ints, inner: Ints, rest: Ints, used: Floats, complete: bool,
 ) -> float:  # fmt: skip
     """Return by how much [pJ] the boundaries that are not priced yet cost more than once through, at least.
 
-    All of them have the loops of one level next outside. Where it is ``complete``, its ``ends`` are known, and it has
-    some.
+    All of them have the loops of one level next outside. Where it is ``complete``, its ``ends`` are known, each up to
+    the ``most`` that it stands for, and it has some.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ def ahead_pj(
             continue
         single, inside = True, False
         if complete:
-            single = (passes[j] - 1) % ends[j] == 0 or mate.max() >= 0
+            single = mate.max() >= 0 or ends_once(passes[j], ends[j], most[j])
             for e in range(dims):
                 inside = inside or (ends[e] > 1 and slots[e, RANK] < slots[j, RANK])
         if inside:
@@ -63,7 +64,7 @@ def ahead_pj(
                     if not pending[v, i]:
                         continue
                     asked, filled = _times(
-                        relevant[v], mate[v], halos[v, i], j, saving, free, ends, passes, inner, rest,
+                        relevant[v], mate[v], halos[v, i], j, saving, free, ends, most, passes, inner, rest,
                         used[int(crossing[CHILD]) + 1], complete,
                     )  # fmt: skip
                     if asked > 1.0:
@@ -79,8 +80,8 @@ def ahead_pj(
 
 @njit
 def _times(
-    relevant: Bools, mate: Ints, halos: Floats, j: int, saving: int, free: bool, ends: Ints, passes: Ints, inner: Ints,
-    rest: Ints, used: Floats, complete: bool,
+    relevant: Bools, mate: Ints, halos: Floats, j: int, saving: int, free: bool, ends: Ints, most: Ints, passes: Ints,
+    inner: Ints, rest: Ints, used: Floats, complete: bool,
 ) -> tuple[float, float]:  # fmt: skip
     """Return how often words are asked for and reach a unit on average, at least; ``j`` is the innermost loop.
 
@@ -114,7 +115,7 @@ def _times(
                 reached *= rest[d] - 1.0 + used[d]
         for d in range(dims):
             if relevant[d] and mate[d] < 0 and ends[d] > 1:
-                stays = 1.0 / inner[d] if (passes[d] - 1) % ends[d] == 0 else 0.0
+                stays = 1.0 / inner[d] if ends_once(passes[d], ends[d], most[d]) else 0.0
                 asked = max(asked, 1.0 + (outside - 1.0) * (1.0 - stays))
                 filled = max(filled, 1.0 + (reached - 1.0) * (1.0 - stays))
     return asked, filled

@@ -87,7 +87,7 @@ def fetched_words(
                 continue
             if not moves and whole[inner]:
                 # Nothing moves: the first iteration fetches, the others keep.
-                words[state], shared[state] = min(words[inner], words[state]), min(shared[inner], shared[state])
+                words[state], shared[state] = words[inner], shared[inner]
             else:
                 words[state] += (ends - 1) * words[inner]
                 shared[state] += (ends - 1) * shared[inner]
@@ -169,6 +169,10 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
                 # As many words pass as are asked for inside, over the mean multicast.
                 group[WORDS] = 1.0
                 group[MULTICAST] = _most_sharing(coef, loop, begin, middle)
+                if not windows[v] and middle > begin and not _may_stand(loop, middle, total):
+                    _box_states(coef, bounds, extent, words)
+                    fetched_words(relevant[v], loop, begin, middle, total, words, shared, whole)
+                    group[MULTICAST] = shared[states - 1] / words[states - 1]
                 continue
             _box_states(coef, bounds, extent, words)
             fetched_words(relevant[v], loop, begin, middle, total, words, shared, whole)
@@ -185,6 +189,15 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
                 size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
             work.access[level, v, TILE] = box_words(layer.coef[v], size)
     return operations
+
+
+@njit
+def _may_stand(loop: Ints, first: int, total: int) -> bool:
+    """Whether a loop outside runs once in its last run: all others are counted as the model does."""
+    found = False
+    for k in range(first, total):
+        found = found or (loop[k, KIND] == TEMPORAL and loop[k, RESIDUAL] == 1 and loop[k, BOUND] > 1)
+    return found
 
 
 @njit

@@ -14,7 +14,8 @@ from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.bound import CHILD, FIXED, LEAST, MOST, bound_unrolling
 from jouleloop.optimum.residual.ends import list_ends
 from jouleloop.optimum.residual.leaf import foresee, refine, tile_words, try_leaf
-from jouleloop.optimum.residual.state import SLACK, Best, Design, Unrolled, Walk
+from jouleloop.optimum.residual.state import SLACK, Best, Design, Unrolled, Walk, value_of
+from jouleloop.optimum.residual.whole import fill_shares, pressed_pj
 
 
 @njit
@@ -46,11 +47,12 @@ def _most_room(
 
 
 @njit
-def _tile_fits(design: Design, level: int, extent: Ints, size: Ints) -> bool:
-    needed = tile_words(design, level, extent, size)
-    # Where one tile stands for several, a larger one may fill more.
-    enough = design.spec[level, MIN_WORDS] <= needed or design.mate.max() >= 0
-    return bool(enough and needed <= design.spec[level, CAPACITY])
+def _tile_fits(design: Design, level: int, extent: Ints, largest: Ints, size: Ints) -> bool:
+    """Whether a tile fits a level; one that stands for several up to the largest, whether any may."""
+    if tile_words(design, level, extent, size) > design.spec[level, CAPACITY]:
+        return False
+    least = design.spec[level, MIN_WORDS]
+    return bool(least == 0.0 or least <= tile_words(design, level, largest, size))
 
 
 @njit
@@ -77,6 +79,7 @@ def descend(
             # Passes at the temporal loops of a level: what its unrolled loops leave.
             counters[NODES] += 1
             sound = True
+            steps = walk.steps[level]
             for e in range(dims):
                 left = -(-bounds[e] // extent[level, e])
                 factor = factors[level, e]
@@ -84,11 +87,15 @@ def descend(
                     sound = False
                 passes[level, e] = -(-left // factor)
                 inner[e] = -(-passes[level, e] // ends.beyond[level, e])
+                steps *= inner[e]
                 ends.used[level, e] = ((left - 1) % factor + 1) / factor if left >= factor else 1.0
             if sound:
                 entered_pj[level] = bound_pj[level]
+                fill_shares(design, unrolled, ends, level, walk.shares)
                 if level > 0:
                     entered_pj[level] += refine(design, unrolled, ends, level, room)
+                    walk.pressed_pj[level] = pressed_pj(design, unrolled, level, walk.shares)
+                    entered_pj[level] += walk.pressed_pj[level] - walk.pressed_pj[level - 1]
                     for v in range(spaces):
                         for i in range(counts[v]):
                             pending[level, v, i] = pending[level, v, i] or crossings[v, i, CHILD] == level - 1
@@ -96,15 +103,16 @@ def descend(
                 if level == 0 or has_choice[level - 1]:
                     least_pj += foresee(design, unrolled, ends, level, room, size)
                 # Where no loop can stand nothing is to be decided.
-                if has_choice[level] and least_pj < best.value[0] * (1.0 - SLACK):
+                if has_choice[level] and value_of(design, least_pj, steps) < best.value[0] * (1.0 - SLACK):
                     least_pj += ahead_pj(
                         design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
-                        ends.least[level], passes[level], inner, rest, ends.used, False,
+                        ends.least[level], ends.largest_end[level], passes[level], inner, rest, ends.used, False,
                     )  # fmt: skip
-                sound = least_pj < best.value[0] * (1.0 - SLACK)
+                value = value_of(design, least_pj, steps)
+                sound = value < best.value[0] * (1.0 - SLACK)
                 if not sound:
                     counters[CUT_BOUND] += 1
-                    best.cut[0] = min(best.cut[0], least_pj)
+                    best.cut[0] = min(best.cut[0], value)
             if not sound:
                 level -= 1
                 d = dims - 1
@@ -139,14 +147,19 @@ def descend(
             continue
         # A complete level.
         empty = True
+        inside = walk.steps[level]
+        outside = 1.0
         for e in range(dims):
             here = ends.least[level, e]
             extent[level + 1, e] = extent[level, e] * factors[level, e] * here
             ends.largest[level + 1, e] = ends.largest[level, e] * factors[level, e] * ends.largest_end[level, e]
             inner[e] = -(-passes[level, e] // ends.beyond[level, e])
             rest[e] = -(-passes[level, e] // (here * ends.beyond[level, e]))
+            inside *= here
+            outside *= rest[e]
             empty = empty and here == 1
-        if not _tile_fits(design, level, extent[level + 1], size):
+        walk.steps[level + 1] = inside
+        if not _tile_fits(design, level, extent[level + 1], ends.largest[level + 1], size):
             counters[CUT_CAPACITY] += 1
             entering = False
             continue
@@ -157,7 +170,7 @@ def descend(
         if not empty:
             bound_pj[level + 1] += ahead_pj(
                 design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
-                ends.least[level], passes[level], inner, rest, ends.used, True,
+                ends.least[level], ends.largest_end[level], passes[level], inner, rest, ends.used, True,
             )  # fmt: skip
             for v in range(spaces):
                 moved = False
@@ -165,13 +178,17 @@ def descend(
                     moved = moved or (design.relevant[v, e] and ends.least[level, e] > 1)
                 if moved:
                     pending[level + 1, v] = False
-        if bound_pj[level + 1] >= best.value[0] * (1.0 - SLACK):
+        value = value_of(design, bound_pj[level + 1], inside * outside)
+        if value >= best.value[0] * (1.0 - SLACK):
             counters[CUT_BOUND] += 1
-            best.cut[0] = min(best.cut[0], bound_pj[level + 1])
+            best.cut[0] = min(best.cut[0], value)
             entering = False
         elif level + 1 == levels:
             entering = False
-            try_leaf(design, unrolled, ends, bound_pj[0], nest, work, best, counters, walk.room)
+            try_leaf(
+                design, unrolled, ends, bound_pj[0], walk.pressed_pj[level], inside, nest, work, best, counters,
+                walk.room,
+            )  # fmt: skip
         else:
             level += 1
             d = 0
@@ -189,12 +206,15 @@ def bound_part(design: Design, unrolled: Unrolled) -> float:
 
 
 @njit
-def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, bounds_pj: Floats) -> None:
-    """Write what every unrolling costs at least [pJ], (unrollings,), before any end is known.
+def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, bounds: Floats) -> None:
+    """Write the value of the objective that every unrolling has at least, (unrollings,), before any end is known.
 
     ``factors`` and ``idle`` have shape (unrollings, levels, dimensions); ``unrolled`` is room to work in.
     """
     for n in range(factors.shape[0]):
         unrolled.factors[:] = factors[n]
         unrolled.idle[:] = idle[n]
-        bounds_pj[n] = bound_part(design, unrolled)
+        steps = 1.0
+        for d in range(factors.shape[2]):
+            steps *= -(-design.layer.bounds[d] // np.prod(factors[n, :, d]))
+        bounds[n] = value_of(design, bound_part(design, unrolled), steps)

@@ -29,9 +29,9 @@ def passes_outside(slots: Ints, factors: Ints, idle: Bools, bounds: Ints) -> tup
 
 @njit
 def next_factor(slots: Ints, factors: Ints) -> Ints:
-    """Return by level and dimension which unrolled factor alone stands outside a loop, next to it.
+    """Return by level and dimension which unrolled factor stands outside a loop, next to it.
 
-    1 where nothing is unrolled outside, 0 where several factors are or loops may stand between.
+    1 where nothing is unrolled outside, 0 where loops may stand between.
     """
     levels, dims = factors.shape
     found = np.ones((levels, dims), np.int64)
@@ -40,7 +40,8 @@ def next_factor(slots: Ints, factors: Ints) -> Ints:
             between = False
             for outer in range(level + 1, levels):
                 if factors[outer, d] > 1:
-                    found[level, d] = 0 if between or found[level, d] != 1 else factors[outer, d]
+                    found[level, d] = 0 if between else factors[outer, d]
+                    break
                 between = between or slots[outer, d, FIXED] > 1
                 between = between or (slots[outer, d, FIXED] == 0 and slots[outer, d, MOST] > 1)
     return found
@@ -54,11 +55,11 @@ def list_ends(
 
     Ends above the passes change nothing but the cycles. A loop that leaves passes outside needs somebody who makes
     them. All that stands outside depends on the passes left alone; so of all ends that leave as many only the least
-    counts, and the one whose last run is a single iteration. Not so where the last pass is done by one instance of
-    those unrolled next to the loop (``factor``, see `next_factor`; -1 where every end counts).
+    counts, and the one whose last run is a single iteration. Not so where the last pass may be done by one instance of
+    those unrolled next to the loop (``factor``, see `next_factor`): there the least end stands for all.
 
     ``most``: the largest for which there is room; ``least_outside`` and ``most_outside``: see `passes_outside`;
-    ``largest``: beside each end the largest that leaves as many passes; ``factor`` -2: only the least of them counts.
+    ``largest``: beside each end the largest that it stands for.
     """
     if slot[FIXED] > 0:
         left = -(-passes // slot[FIXED])
@@ -74,13 +75,9 @@ def list_ends(
         if left < least_outside:
             break
         last = min(high, (passes - 1) // (left - 1)) if left > 1 else high
-        if factor == -2:
+        if factor < 1 or (factor > 1 and (left - 1) % factor == 0):
             found[number], largest[number] = end, last
             number += 1
-        elif factor < 1 or (factor > 1 and (left - 1) % factor == 0):
-            for one in range(end, last + 1):
-                found[number], largest[number] = one, one
-                number += 1
         else:
             found[number], largest[number] = end, end
             number += 1

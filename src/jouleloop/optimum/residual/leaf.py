@@ -1,5 +1,7 @@
 """Complete ends: every order of loops that can still win, and where windows slide every end that one stands for."""
 
+import numpy as np
+
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     AXIS,
@@ -9,6 +11,7 @@ from jouleloop.model.arrays import (
     MIN_WORDS,
     SPATIAL,
     TEMPORAL,
+    Floats,
     Ints,
     NestArrays,
     WorkArrays,
@@ -33,7 +36,7 @@ from jouleloop.optimum.residual.bound import (
 )
 from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.ordered import ordered_pj
-from jouleloop.optimum.residual.state import SLACK, Best, Design, Ends, Room, Unrolled
+from jouleloop.optimum.residual.state import SLACK, Best, Design, Ends, Room, Unrolled, value_of
 
 #: Work of one closed form and of one evaluation, where a node is 1 (measured).
 _BOUND_TICKS, _EVALUATION_TICKS = 10, 100
@@ -126,7 +129,7 @@ def foresee(design: Design, unrolled: Unrolled, ends: Ends, level: int, tile: In
 
 @njit
 def _evaluate(design: Design, early: bool, nest: NestArrays, work: WorkArrays, best: Best, counters: Ints) -> float:
-    """Let the model evaluate a nest, which becomes the best where it is; return its energy [pJ]."""
+    """Let the model evaluate a nest, which becomes the best where it is; return its value."""
     counters[VISITED] += 1
     counters[TICKS] += _EVALUATION_TICKS
     if early:
@@ -135,15 +138,16 @@ def _evaluate(design: Design, early: bool, nest: NestArrays, work: WorkArrays, b
         )
     else:
         total_pj, cycles, _, _ = count_nest(design.layer, design.spec, design.compute_pj, design.elided, nest, work)
-    if total_pj < best.value[0] * (1.0 - SLACK):
-        best.value[0], best.value[1] = total_pj, cycles
+    value = value_of(design, total_pj, cycles)
+    if value < best.value[0] * (1.0 - SLACK):
+        best.value[0], best.value[1] = value, cycles
         best.found[0] += 1
         best.counts[:] = nest.counts
         best.loops[:] = nest.loops
         best.keep[:] = nest.keep
     else:
-        best.cut[0] = min(best.cut[0], total_pj)
-    return float(total_pj)
+        best.cut[0] = min(best.cut[0], value)
+    return value
 
 
 @njit
@@ -154,22 +158,25 @@ def _try_nest(
     layer = design.layer
     levels = nest.counts.shape[0]
     early, windows = has_residuals(layer.bounds, nest), design.mate.max() >= 0
-    least_pj = 0.0
+    least, value = -1.0, -1.0
     chosen = room.chosen
     chosen[:] = 0
     while True:
         for level in range(levels):
             nest.loops[level, SPATIAL] = unrolled.loops[level, chosen[level]]
         # What windows cost depends on who neighbours whom; nothing else does in the closed form.
-        if (early and windows) or (least_pj == 0.0 and not windows):
-            least_pj, _ = least_cost(layer, design.relevant, design.spec, design.compute_pj, design.elided, nest, work)
-        worth = least_pj < best.value[0] * (1.0 - SLACK)
+        if (early and windows) or (least < 0.0 and not windows):
+            least_pj, steps = least_cost(
+                layer, design.relevant, design.spec, design.compute_pj, design.elided, nest, work
+            )
+            least = value_of(design, least_pj, steps)
+        worth = least < best.value[0] * (1.0 - SLACK)
         counters[TICKS] += _BOUND_TICKS
         if not worth:
-            best.cut[0] = min(best.cut[0], least_pj)
+            best.cut[0] = min(best.cut[0], least)
         else:
-            total_pj = _evaluate(design, early, nest, work, best, counters)
-        if not windows and (not worth or total_pj <= least_pj * (1.0 + SLACK)):
+            value = _evaluate(design, early, nest, work, best, counters)
+        if not windows and (not worth or value <= least * (1.0 + SLACK)):
             break
         level = 0
         while level < levels and chosen[level] + 1 >= unrolled.numbers[level, 1]:
@@ -228,12 +235,12 @@ def _first_order(slots: Ints, level: int, ends: Ints, nest: NestArrays) -> None:
 
 @njit
 def _try_orders(
-    design: Design, unrolled: Unrolled, ends: Ends, base_pj: float, evaluate: bool, nest: NestArrays, work: WorkArrays,
-    best: Best, counters: Ints, room: Room,
+    design: Design, unrolled: Unrolled, ends: Ends, base_pj: float, steps: float, evaluate: bool, nest: NestArrays,
+    work: WorkArrays, best: Best, counters: Ints, room: Room,
 ) -> bool:  # fmt: skip
     """Try all orders of loops that can still win, the outermost level first; return whether there is any.
 
-    ``base_pj``: what all of them cost at least. ``evaluate``: nests are evaluated, not only looked for.
+    ``base_pj``, ``steps``: what all of them take at least. ``evaluate``: nests are evaluated, not only looked for.
     """
     levels, dims = ends.least.shape
     unrolled_inside = False
@@ -264,8 +271,9 @@ def _try_orders(
                 ends.passes, ends.least, ends.largest_end, ends.beyond, ends.used[level], room.rest, room.size,
             )  # fmt: skip
         counters[TICKS] += 1
-        if sure_pj[level] >= best.value[0] * (1.0 - SLACK):
-            best.cut[0] = min(best.cut[0], sure_pj[level])
+        value = value_of(design, sure_pj[level], steps)
+        if value >= best.value[0] * (1.0 - SLACK):
+            best.cut[0] = min(best.cut[0], value)
             continue
         if level > 0:
             level -= 1
@@ -279,49 +287,85 @@ def _try_orders(
 
 
 @njit
-def _try_one(
-    design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, nest: NestArrays, work: WorkArrays, best: Best,
+def _settle(
+    design: Design, unrolled: Unrolled, ends: Ends, first: int, sure_pj: Floats, later_pj: Floats, best: Best,
     counters: Ints, room: Room,
-) -> None:  # fmt: skip
-    """Try one choice of all ends, of those that one stands for, where it has room."""
+) -> int:  # fmt: skip
+    """Write the tiles and crossings of one choice of ends, from a level outward, as long as it can win.
+
+    Returns the level that was reached: ends from there outward do not matter where it is not the last. ``sure_pj``:
+    what the crossings into all levels inside one cost, ``later_pj``: those from it outward, for all choices.
+    """
     levels, dims = ends.least.shape
-    base_pj = root_pj
-    for level in range(levels):
-        if level > 0:
-            base_pj += refine(design, unrolled, ends, level, room.rest)
-        counters[TICKS] += 1
-        if base_pj >= best.value[0] * (1.0 - SLACK):
-            best.cut[0] = min(best.cut[0], base_pj)
-            return
+    steps = float(ends.least.prod())
+    for level in range(first, levels):
         for d in range(dims):
             ends.extent[level + 1, d] = ends.extent[level, d] * unrolled.factors[level, d] * ends.least[level, d]
             ends.largest[level + 1, d] = ends.extent[level + 1, d]
         needed = tile_words(design, level, ends.extent[level + 1], room.size)
+        counters[TICKS] += 1
         if not design.spec[level, MIN_WORDS] <= needed <= design.spec[level, CAPACITY]:
-            return
-    _try_orders(design, unrolled, ends, base_pj, True, nest, work, best, counters, room)
+            return level + 1
+        if level + 1 < levels:
+            sure_pj[level + 1] = sure_pj[level] + refine(design, unrolled, ends, level + 1, room.rest)
+            value = value_of(design, sure_pj[level + 1] + later_pj[level + 1], steps)
+            if value >= best.value[0] * (1.0 - SLACK):
+                best.cut[0] = min(best.cut[0], value)
+                return level + 1
+    return int(levels + 1)
 
 
 @njit
 def try_leaf(
-    design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, nest: NestArrays, work: WorkArrays, best: Best,
-    counters: Ints, room: Room,
+    design: Design, unrolled: Unrolled, ends: Ends, root_pj: float, pressed_pj: float, steps: float, nest: NestArrays,
+    work: WorkArrays, best: Best, counters: Ints, room: Room,
 ) -> None:  # fmt: skip
-    """Try every order of the loops whose ends are complete; where one end stands for several, each of them."""
+    """Try every order of the loops whose ends are complete; where one end stands for several, each of them.
+
+    ``root_pj``: what all nests of the unrolling cost at least, ``pressed_pj``: and these more, whole tiles counted.
+    """
     levels, dims = ends.least.shape
-    base_pj = root_pj
+    base_pj = root_pj + pressed_pj
     several = False
     for v in range(design.relevant.shape[0]):
         for i in range(unrolled.counts[v]):
-            if unrolled.crossings[v, i, CHILD] >= 0:
-                base_pj += max(0.0, unrolled.crossings[v, i, ONCE_PJ] - unrolled.crossings[v, i, ROOT_PJ])
+            base_pj += _more_pj(unrolled.crossings[v, i])
     for level in range(levels):
         for d in range(dims):
             several = several or ends.largest_end[level, d] > ends.least[level, d]
-    if design.mate.max() < 0:
-        _try_orders(design, unrolled, ends, base_pj, True, nest, work, best, counters, room)
-    elif not several or _try_orders(design, unrolled, ends, base_pj, False, nest, work, best, counters, room):
+    if not several:
+        _try_orders(design, unrolled, ends, base_pj, steps, True, nest, work, best, counters, room)
+    elif _try_orders(design, unrolled, ends, base_pj, steps, False, nest, work, best, counters, room):
         _try_several(design, unrolled, ends, root_pj, nest, work, best, counters, room)
+
+
+@njit
+def _more_pj(crossing: Floats) -> float:
+    """Return by how much [pJ] a crossing of known tile costs more than before any end was known."""
+    return max(0.0, float(crossing[ONCE_PJ] - crossing[ROOT_PJ])) if crossing[CHILD] >= 0 else 0.0
+
+
+@njit
+def _next_end(design: Design, unrolled: Unrolled, ends: Ends, level: int, d: int, last: int) -> int:
+    """Return the next end of a loop, of those up to the last that leave as many passes; 0 where no other counts.
+
+    Without windows only the least counts and the one whose last run is a single iteration, unless instance 0 alone
+    works in the last pass: then its last piece, the smaller the larger the tile, stands for all.
+    """
+    end, passes = ends.least[level, d], ends.passes[level, d]
+    left = -(-passes // end)
+    several, alone, outside = False, True, left
+    for outer in range(level + 1, ends.least.shape[0]):
+        factor = unrolled.factors[outer, d]
+        several = several or factor > 1
+        alone = alone and (outside - 1) % factor == 0
+        outside = -(-outside // (factor * ends.least[outer, d]))
+    if (several and alone) or design.mate.max() >= 0 or design.spec[:, MIN_WORDS].max() > 0:
+        return end + 1 if end < last else 0
+    if left > 1 and (passes - 1) % (left - 1) == 0:
+        single = (passes - 1) // (left - 1)
+        return single if end < single <= last else 0
+    return 0
 
 
 @njit
@@ -335,20 +379,30 @@ def _try_several(
     least, largest_end = ends.least.copy(), ends.largest_end.copy()
     extent, largest = ends.extent.copy(), ends.largest.copy()
     ends.largest_end[:] = least
-    while True:
-        _try_one(design, unrolled, ends, root_pj, nest, work, best, counters, room)
-        at = levels * dims - 1
-        while at >= 0:
+    sure_pj, later_pj = np.full(levels, root_pj), np.zeros(levels)
+    for level in range(levels):
+        for v in range(design.relevant.shape[0]):
+            for i in range(unrolled.counts[v]):
+                if crossings[v, i, CHILD] >= level:
+                    later_pj[level] += _more_pj(crossings[v, i])
+    first = 0
+    while first >= 0:
+        reached = _settle(design, unrolled, ends, first, sure_pj, later_pj, best, counters, room)
+        if reached > levels:
+            steps = float(ends.least.prod())
+            _try_orders(
+                design, unrolled, ends, sure_pj[levels - 1], steps, True, nest, work, best, counters, room
+            )  # fmt: skip
+        first = -1
+        for at in range(levels * dims - 1, -1, -1):
             level, d = at // dims, at % dims
-            if ends.least[level, d] < largest_end[level, d]:
+            following = 0
+            if level < reached:
+                following = _next_end(design, unrolled, ends, level, d, largest_end[level, d])
+            ends.least[level, d] = ends.largest_end[level, d] = following if following > 0 else least[level, d]
+            if following > 0:
+                first = level
                 break
-            ends.least[level, d] = ends.largest_end[level, d] = least[level, d]
-            at -= 1
-        if at < 0:
-            break
-        level, d = at // dims, at % dims
-        ends.least[level, d] += 1
-        ends.largest_end[level, d] = ends.least[level, d]
     ends.least[:], ends.largest_end[:] = least, largest_end
     ends.extent[:], ends.largest[:] = extent, largest
     unrolled.crossings[:], unrolled.halos[:] = crossings, halos

@@ -1,6 +1,7 @@
 """Search all mappings whose loops need not divide for the one of least energy, and state what is proven."""
 
 import math
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -23,11 +24,12 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
-from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, VISITED, new_counters
+from jouleloop.model.objective import OBJECTIVES, Objective
+from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS, VISITED, new_counters
 from jouleloop.optimum.limit import Progress, Watch
 from jouleloop.optimum.residual.counts import MOST_DIMS
 from jouleloop.optimum.residual.descend import bound_part, bound_parts, descend
-from jouleloop.optimum.residual.padded import best_padded
+from jouleloop.optimum.residual.padded import Found, best_padded
 from jouleloop.optimum.residual.size import factorizations
 from jouleloop.optimum.residual.state import (
     SLACK,
@@ -43,6 +45,11 @@ from jouleloop.optimum.result import SearchResult
 #: How far above the least bound a mapping is looked for at first, relatively, and how that grows: slower where windows
 #: slide, as what is evaluated in vain takes long there.
 _FIRST_SHARE, _GROWTH, _GROWTH_WINDOWS = 1e-3, 3.0, 1.4
+#: Work after which a mapping is looked for among layers slightly larger, seconds for that at most, and for that where
+#: somebody waits for the end.
+_LONG_TICKS, _PADDED_SECONDS, _LATE_SECONDS = 5_000_000, 5.0, 0.5
+#: Parts that take turns, and how long a turn is.
+_TURNS, _TURN_TICKS = 4, 500_000
 
 
 class ResidualSearch:
@@ -54,9 +61,12 @@ class ResidualSearch:
         Where a problem or mapspace is none that the bounds hold for; docs/search-residual.md says which are.
     """
 
-    def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str) -> None:
+    def __init__(
+        self, space: MapSpace, costs: EnergyCosts, semantics: str, objective: Objective = OBJECTIVES["energy"]
+    ) -> None:
         problem = space.problem
-        self.space = space
+        self.objective = objective
+        self.space, self.costs, self.semantics = space, costs, semantics
         self.problem = problem
         if costs.wired(space.arch):
             raise InputError(Fault("no proven search of imperfect factors with energy of networks", field="wires"))
@@ -94,14 +104,18 @@ class ResidualSearch:
             [[0] * len(self.dims) if s is None else [s.fixed[d] > 1 for d in self.dims] for s in space.spatial],
             np.bool_,
         )
-        self.counters, self.found_pj = new_counters(), np.inf
+        self.counters, self.found_value = new_counters(), np.inf
+        #: The best of layers slightly larger, once it was asked for.
+        self.padded: Found | None = None
+        self.asked = False
         self.work = new_work(self.levels, len(self.relevant), residual=True)
 
     def design(self, keep: Bools) -> Design:
         """Return what is searched under one choice of what is kept."""
         return Design(
-            self.layer, self.relevant, self.mate, self.step, self.spec, self.compute_pj, self.elided, keep, self.slots
-        )
+            self.layer, self.relevant, self.mate, self.step, self.spec, self.compute_pj, self.elided, keep, self.slots,
+            self.objective.energy_power, self.objective.delay_power,
+        )  # fmt: skip
 
     def _level_factors(
         self, slot: Slot | None, fanout: tuple[int, int]
@@ -133,19 +147,19 @@ class ResidualSearch:
         which, idle = _idle(factors, self.fixed)
         factors, chosen = np.ascontiguousarray(factors[which]), chosen[which]
         self.factors, self.idle, self.chosen = factors, idle, np.ascontiguousarray(chosen)
-        self.parts, self.bounds_pj = np.zeros((0, 2), np.int64), np.zeros(0)
+        self.parts, self.bounds = np.zeros((0, 2), np.int64), np.zeros(0)
         if not len(factors):
             return
         self._fill_arrangements([[found for _, found in level] for level in options])
-        bounds_pj = np.full((len(self.space.keeps), len(factors)), np.inf)
+        bounds = np.full((len(self.space.keeps), len(factors)), np.inf)
         for n, keep in enumerate(self.space.keeps):
-            bound_parts(self.design(keep), factors, idle, self._unrolled(0), bounds_pj[n])
-        order = np.argsort(bounds_pj, axis=None, kind="stable")
-        self.parts = np.stack(np.unravel_index(order, bounds_pj.shape), axis=1)
-        self.bounds_pj = bounds_pj.ravel()[order]
+            bound_parts(self.design(keep), factors, idle, self._unrolled(0), bounds[n])
+        order = np.argsort(bounds, axis=None, kind="stable")
+        self.parts = np.stack(np.unravel_index(order, bounds.shape), axis=1)
+        self.bounds = bounds.ravel()[order]
 
     def run(self, best: Best, watch: Watch) -> tuple[float, str]:
-        """Search all parts; return a lower bound on the energy [pJ] of all mappings, and what stopped the search.
+        """Search all parts; return a lower bound on the value of all mappings, and what stopped the search.
 
         The search looks for a mapping a little above the least bound, and further up where there is none: so parts and
         nodes are followed no further than the optimum asks for.
@@ -154,31 +168,53 @@ class ResidualSearch:
         self.fill_parts()
         if not len(self.parts):
             return np.inf, ""
-        slices = self._slices(best)
-        stopped = watch.run(lambda: next(slices, True), self.counters, lambda: self._progress(best, watch))
+        slices = self._slices(best, watch)
+        stopped = watch.run(lambda: next(slices, True), self.counters, lambda: self._progress(watch))
         # What was left out had a bound no better than the best, or than the limit that its part has as a bound.
-        return float(min(self.bounds_pj.min(), self.found_pj)), stopped
+        return float(min(self.bounds.min(), self.found_value)), stopped
 
-    def _slices(self, best: Best) -> Iterator[bool]:
+    def ask_padded(self, seconds: float) -> None:
+        """Look for a good mapping among those of layers slightly larger, once."""
+        if not self.asked:
+            self.asked = True
+            self.padded = best_padded(self.space, self.costs, self.semantics, self.objective, seconds)
+            self.found_value = min(self.found_value, np.inf if self.padded is None else self.padded[0])
+
+    def _slices(self, best: Best, watch: Watch) -> Iterator[bool]:
         """Search all parts; yield False where it is time for a pause."""
-        least_pj, share = float(self.bounds_pj.min()), _FIRST_SHARE
-        while self.bounds_pj.min() < self.found_pj * (1 - SLACK):
+        least, share = float(self.bounds.min()), _FIRST_SHARE
+        while self.bounds.min() < self.found_value * (1 - SLACK):
             # Nothing is below what was left out before.
-            limit_pj = max(least_pj * (1 + share), float(self.bounds_pj.min()) * (1 + _FIRST_SHARE))
+            limit = max(least * (1 + share), float(self.bounds.min()) * (1 + _FIRST_SHARE)) or np.inf
             share *= _GROWTH_WINDOWS if self.windows else _GROWTH
-            for n in np.argsort(self.bounds_pj, kind="stable"):
-                best.value[0], found = min(self.found_pj, limit_pj), int(best.found[0])
-                if self.bounds_pj[n] >= best.value[0] * (1 - SLACK):
+            waiting = iter(np.argsort(self.bounds, kind="stable").tolist())
+            # A few parts take turns, so that none keeps the others waiting.
+            turns: deque[tuple[int, Iterator[bool], float]] = deque()
+            while True:
+                while len(turns) < _TURNS:
+                    n = next(waiting, -1)
+                    if n < 0 or self.bounds[n] >= min(self.found_value, limit) * (1 - SLACK):
+                        waiting = iter(())
+                        break
+                    turns.append((n, self.follow(n, best), np.inf))
+                if not turns:
                     break
-                best.cut[0] = np.inf
-                follow, paused = self.follow(int(n), best), True
-                while paused:
+                n, follow, best.cut[0] = turns.popleft()
+                until, paused = self.counters[TICKS] + _TURN_TICKS, True
+                while paused and self.counters[TICKS] < until:
+                    best.value[0], found = min(self.found_value, limit), int(best.found[0])
+                    self.counters[PAUSE] = min(self.counters[PAUSE], until)
                     paused = next(follow, True) is False
                     if best.found[0] > found:
-                        self.found_pj = float(best.value[0])
+                        self.found_value, self.padded = float(best.value[0]), None
                     if paused:
                         yield False
-                self.bounds_pj[n] = max(self.bounds_pj[n], min(float(best.cut[0]), self.found_pj))
+                if paused:
+                    turns.append((n, follow, float(best.cut[0])))
+                    if self.counters[TICKS] > _LONG_TICKS:
+                        self.ask_padded(min(_PADDED_SECONDS, (watch.limit.seconds or np.inf) / 4))
+                else:
+                    self.bounds[n] = max(self.bounds[n], min(float(best.cut[0]), self.found_value))
 
     def follow(self, n: int, best: Best) -> Iterator[bool]:
         """Search part ``n`` to its end; yield where it is time for a pause."""
@@ -191,11 +227,12 @@ class ResidualSearch:
         while not descend(design, unrolled, walk, self.work, nest, best, self.counters):
             yield False
 
-    def _progress(self, best: Best, watch: Watch) -> Progress:
-        lower_pj = min(float(self.bounds_pj.min()), self.found_pj)
-        found = self.found_pj if best.found[0] else None
-        left = int((self.bounds_pj < self.found_pj).sum())
-        return Progress(watch.seconds, found, lower_pj, "pJ", left, len(self.parts), int(self.counters[NODES]))
+    def _progress(self, watch: Watch) -> Progress:
+        lower = min(float(self.bounds.min()), self.found_value)
+        found = self.found_value if self.found_value < np.inf else None
+        left = int((self.bounds < self.found_value).sum())
+        nodes = int(self.counters[NODES])
+        return Progress(watch.seconds, found, lower, self.objective.unit, left, len(self.parts), nodes)
 
     def _nest(self, keep: Bools) -> NestArrays:
         return NestArrays(
@@ -237,28 +274,32 @@ def search_residuals(
     semantics: str = "timeloop-3.0.3",
     watch: Watch | None = None,
 ) -> SearchResult:
-    """Return the mapping of least energy among all whose loops need not divide.
+    """Return the mapping of least energy, delay or product of both among all whose loops need not divide.
 
     Parameters
     ----------
+    objective
+        One of `OBJECTIVES`.
     watch
         May stop the search; the result then has the lower bound of what was not searched, and is not called optimal.
 
     Raises
     ------
     InputError
-        Where something else than energy is to be least, or the bounds do not hold, see `ResidualSearch`.
+        Where the objective is another, or the bounds do not hold, see `ResidualSearch`.
     """
-    if objective != ("energy",):
-        text = "imperfect factors are searched for the least energy alone"
-        raise InputError(Fault(text, field="objective", value=list(objective), allowed="energy"))
+    if len(objective) != 1 or objective[0] not in OBJECTIVES:
+        text = "imperfect factors are searched for one objective"
+        raise InputError(Fault(text, field="objective", value=list(objective), allowed=", ".join(OBJECTIVES)))
     watch = watch or Watch()
-    search = ResidualSearch(space, costs, semantics)
+    search = ResidualSearch(space, costs, semantics, OBJECTIVES[objective[0]])
     best = new_best(search.levels, len(space.problem.data_spaces))
-    least_pj, stopped = search.run(best, watch)
+    least, stopped = search.run(best, watch)
     proven = not stopped
-    # A search that was stopped may have found nothing yet, or nothing good.
-    padded = None if proven else best_padded(space, costs, semantics, watch)
+    if not proven:
+        # It may have found nothing yet, or nothing good.
+        search.ask_padded(min(_PADDED_SECONDS, (watch.limit.seconds or 0) / 10 + _LATE_SECONDS))
+    padded = search.padded
     chains = factorizations(space)
     result = SearchResult(
         "ok",
@@ -277,12 +318,12 @@ def search_residuals(
         reason = "no tiles satisfy constraints and capacities together"
         if not proven:
             reason = "no mapping was found, though there may be one"
-            result = replace(result, lower_bound=least_pj)
+            result = replace(result, lower_bound=least)
         return replace(result, status="no_mapping", reason=reason)
-    taken = padded is not None and padded[0] < search.found_pj
+    taken = padded is not None and padded[0] <= search.found_value
     mapping = padded[1] if padded is not None and taken else search.mapping(best)
     evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
-    value = evaluation.energy_pj
+    value = search.objective.value(evaluation)
     proof = "branch and bound over all ends and orders: every part left out has a lower bound no better than this"
     if not proven:
         proof = "the limit ended the search; the bound is that of what was not searched"
@@ -292,7 +333,7 @@ def search_residuals(
         result,
         mapping=mapping,
         evaluation=evaluation,
-        lower_bound=value if proven else min(value, least_pj),
+        lower_bound=value if proven else min(value, least),
         optimal=proven,
         stopped=stopped,
         proof=proof,

@@ -5,6 +5,7 @@ sizes, is one of its mappings; the model counts what it costs. Nothing is proven
 """
 
 import math
+import time
 from dataclasses import replace
 
 from jouleloop.energy.costs import EnergyCosts
@@ -14,6 +15,7 @@ from jouleloop.mapspace.division import divisors
 from jouleloop.mapspace.space import FREE, MapSpace, Slot
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.objective import Objective
 from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.problem import Problem
@@ -31,11 +33,14 @@ def sizes_of(bound: int, multiple: int) -> list[int]:
     return [bound] * (bound % multiple == 0) + best[:_SIZES]
 
 
-def best_padded(space: MapSpace, costs: EnergyCosts, semantics: str, watch: Watch) -> Found | None:
-    """Return the least energy [pJ] that was found, its mapping and evaluation; None where nothing was.
+def best_padded(
+    space: MapSpace, costs: EnergyCosts, semantics: str, objective: Objective, seconds: float
+) -> Found | None:
+    """Return the least value that was found in so many seconds, its mapping and evaluation; None where nothing was.
 
-    One dimension at a time takes other sizes, as long as that saves energy.
+    One dimension at a time takes other sizes, as long as that is better.
     """
+    until = time.monotonic() + seconds
     fixed = [[slot.fixed[d] for slot in space.slots if slot.fixed[d] != FREE] for d in range(len(space.problem.bounds))]
     options = []
     for d, bound in enumerate(space.problem.bounds):
@@ -44,16 +49,16 @@ def best_padded(space: MapSpace, costs: EnergyCosts, semantics: str, watch: Watc
     if not all(options):
         return None
     now = tuple(sizes[0] for sizes in options)
-    best, known = _try(space, now, costs, semantics, watch), {now}
+    best, known = _try(space, now, costs, semantics, objective, until), {now}
     for _ in range(_ROUNDS):
         before = best
         for d, sizes in enumerate(options):
             for size in sizes:
                 tried = (*now[:d], size, *now[d + 1 :])
-                if tried in known or watch.asked():
+                if tried in known or time.monotonic() > until:
                     continue
                 known.add(tried)
-                found = _try(space, tried, costs, semantics, watch)
+                found = _try(space, tried, costs, semantics, objective, until)
                 if found is not None and (best is None or found[0] < best[0]):
                     best, now = found, tried
         if best is before:
@@ -61,8 +66,10 @@ def best_padded(space: MapSpace, costs: EnergyCosts, semantics: str, watch: Watc
     return best
 
 
-def _try(space: MapSpace, sizes: tuple[int, ...], costs: EnergyCosts, semantics: str, watch: Watch) -> Found | None:
-    """Return what the best mapping of a layer of these sizes costs, once it is cut short."""
+def _try(
+    space: MapSpace, sizes: tuple[int, ...], costs: EnergyCosts, semantics: str, objective: Objective, until: float
+) -> Found | None:
+    """Return what the best mapping of a layer of these sizes is worth, once it is cut short."""
     problem = space.problem
     larger = Problem(problem.shape, sizes, problem.coefficients, problem.name)
 
@@ -79,16 +86,15 @@ def _try(space: MapSpace, sizes: tuple[int, ...], costs: EnergyCosts, semantics:
         spatial=tuple(map(open_up, space.spatial)),
     )
     try:
-        limit = watch.limit.seconds
-        rest = None if limit is None else max(0.01, limit - watch.seconds)
-        mapping = search_mapspace(wide, costs, semantics=semantics, watch=Watch(Limit(rest))).mapping
+        watch = Watch(Limit(max(0.01, until - time.monotonic())))
+        mapping = search_mapspace(wide, costs, objective=(objective.name,), semantics=semantics, watch=watch).mapping
         if mapping is None:
             return None
         mapping = cut_short(mapping, space)
         evaluation = evaluate_mapping(problem, space.arch, costs, mapping, semantics)
     except JouleloopError:
         return None
-    return evaluation.energy_pj, mapping, evaluation
+    return objective.value(evaluation), mapping, evaluation
 
 
 def cut_short(mapping: Mapping, space: MapSpace) -> Mapping:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from jouleloop.jit import njit
 from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Floats, Ints, LayerArrays
 from jouleloop.optimum.residual.bound import CROSSING, FIXED, HALO, MOST
 from jouleloop.optimum.residual.ends import next_factor, passes_outside
@@ -22,6 +23,8 @@ class Design(NamedTuple):
         much it moves, each of shape (data spaces, dimensions).
     slots
         Temporal slots, shape (levels, dimensions, SLOT).
+    energy_power, delay_power
+        The objective, a product of powers of energy and delay.
     """
 
     layer: LayerArrays
@@ -33,6 +36,8 @@ class Design(NamedTuple):
     elided: bool
     keep: Bools
     slots: Ints
+    energy_power: int
+    delay_power: int
 
 
 class Unrolled(NamedTuple):
@@ -125,6 +130,10 @@ class Walk(NamedTuple):
         Whether a level may have loops of several ends.
     bound_pj, entered_pj
         By level: what is sure [pJ] of all levels inside it, and with the tile that is known then.
+    steps
+        By level, iterations of all temporal loops inside it, at least.
+    shares, pressed_pj
+        See `jouleloop.optimum.residual.whole`; by level.
     pending
         Whose boundaries wait for a loop outside that moves them, shape (levels, data spaces, crossings).
     """
@@ -140,14 +149,17 @@ class Walk(NamedTuple):
     has_choice: Bools
     bound_pj: Floats
     entered_pj: Floats
+    steps: Floats
+    shares: Floats
+    pressed_pj: Floats
     pending: Bools
     room: Room
 
 
 class Best(NamedTuple):
-    """The best nest so far: energy [pJ] and cycles, number of improvements, and its arrays.
+    """The best nest so far: value of the objective and cycles, number of improvements, and its arrays.
 
-    ``cut``: the least bound or energy [pJ] of what was left out for being no better.
+    ``cut``: the least bound or value of what was left out for being no better.
     """
 
     value: Floats
@@ -156,6 +168,12 @@ class Best(NamedTuple):
     counts: Ints
     loops: Ints
     keep: Bools
+
+
+@njit
+def value_of(design: Design, energy_pj: float, steps: float) -> float:
+    """Return the value of the objective; of lower bounds on energy and delay a lower bound on it."""
+    return float(energy_pj**design.energy_power * steps**design.delay_power)
 
 
 def new_unrolled(levels: int, spaces: int, factors: Ints, idle: Bools, loops: Ints, numbers: Ints) -> Unrolled:
@@ -191,15 +209,13 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
     place = np.array([0, 0, 1])
     least, most = passes_outside(design.slots, unrolled.factors, unrolled.idle, design.layer.bounds)
     factor = next_factor(design.slots, unrolled.factors)
-    if (design.spec[:, MIN_WORDS] > 0).any():
-        # Larger tiles may be asked for, so every end counts.
-        factor = np.where(factor == 1, -1, 0)
-    if (design.mate >= 0).any():
-        factor[:] = -2
+    if (design.mate >= 0).any() or (design.spec[:, MIN_WORDS] > 0).any():
+        # Tiles overlap, or larger ones may be asked for: every end counts.
+        factor[:] = 0
     has_choice = ((design.slots[:, :, FIXED] == 0) & (design.slots[:, :, MOST] > 1)).any(axis=1)
     inner, rest, size, tile = np.zeros((4, dims), np.int64)
     free = Room(inner, rest, size, tile, np.zeros(levels, np.int64), np.zeros(levels + 1))
-    left, entered_pj = np.zeros_like(one), np.zeros(levels)
-    return Walk(
-        place, ends, room, room.copy(), left, least, most, factor, has_choice, bound_pj, entered_pj, pending, free
-    )
+    left, entered_pj, steps = np.zeros_like(one), np.zeros(levels), np.ones(levels + 1)
+    listed = room, room.copy(), left, least, most, factor, has_choice
+    shares, pressed_pj = np.zeros((levels, dims)), np.zeros(levels)
+    return Walk(place, ends, *listed, bound_pj, entered_pj, steps, shares, pressed_pj, pending, free)

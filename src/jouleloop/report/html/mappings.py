@@ -41,18 +41,9 @@ def stored_accesses(
 ) -> tuple[dict[int, list[list[list[int]]]], tuple[str, ...]]:
     """Return tile sizes and accesses by the index of a point, for those whose result is stored, and the data spaces.
 
-    Parameters
-    ----------
-    points
-        Rows of the table of energies, with the ``key`` of their results.
-    store
-        Folder of the results.
-
-    Returns
-    -------
-    dict, tuple
-        For every level outermost first, for every data space kept there: its position in the tuple, and per instance
-        the tile [words], the instances used, and reads, fills and updates [words].
+    For every level outermost first, for every data space kept there: its position among the data spaces, and per
+    instance the tile [words], the instances used, and reads, fills and updates [words]. ``points`` are rows of the
+    table of energies with the ``key`` of their results, ``store`` is the folder of these.
     """
     spaces: dict[str, int] = {"Weights": 0, "Inputs": 1, "Outputs": 2}
     if store is None or "key" not in points.columns:

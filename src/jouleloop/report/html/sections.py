@@ -82,7 +82,7 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
 def savings_section(tables: ReportTables) -> PlainTable | None:
     """Return what imperfect factors save, a row a sweep or network and architecture that has rows of both kinds."""
     table = savings_table(tables.energies, factor_pairs(tables.provenance.get("architectures", {})))
-    shares = ("saved_mean", "saved_most", "saved_total")
+    shares = ("saved_mean", "saved_most", "saved_total", "saved_bound")
     rows = tuple(
         (
             *(text(row[name]) for name in ("sweep", "architecture")),
@@ -99,7 +99,7 @@ def savings_section(tables: ReportTables) -> PlainTable | None:
         "map: of a layer's data energy on average and at most, and of the total energy of all layers.",
         (
             *("Sweep or network", "Architecture", "Layers", "Proven", "Mapped by imperfect factors alone"),
-            *("Saved on average", "At most", "Of all energy", "Most on layer"),
+            *("Saved on average", "At most", "Of all energy", "What bounds leave", "Most on layer"),
         ),
         rows,
     )

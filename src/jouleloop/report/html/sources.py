@@ -80,20 +80,9 @@ def read_tables(
     Raises `InputError` for missing, unreadable or older tables, mixed engines or energy tables (unless allowed), and
     statistics that were made from another table of energies.
 
-    Parameters
-    ----------
-    folder
-        With ``energies.parquet``; the statistics are made here where their tables are missing.
-    options
-        Of the statistics: whether mixed tables are allowed, and all else where they are made here.
-    root
-        What the paths of layer files in the provenance are relative to.
-    optional
-        Which of `OPTIONAL` to read where they exist.
-    again
-        Make the statistics here even where their tables exist.
-    against
-        Folder of another run to compare with.
+    The folder has ``energies.parquet``; the statistics are made here by ``options`` where their tables are missing, or
+    with ``again``. Paths of layer files in the provenance are relative to ``root``. ``optional`` says which of
+    `OPTIONAL` to read where they exist, ``against`` is the folder of another run to compare with.
     """
     source = folder / f"{ENERGIES.file}.parquet"
     energies, provenance = read_table(source, ENERGIES)

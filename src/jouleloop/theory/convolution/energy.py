@@ -184,12 +184,8 @@ def conv_energy_bounds(layer: ConvLayer, *, bits: int = 16, buffer_words: int | 
 
     Raises `AssumptionError` if ``bits`` or β are too small; a dataflow whose maps do not fit has no value and says so.
 
-    Parameters
-    ----------
-    bits
-        Width b of a word; the data energy is b times the words moved.
-    buffer_words
-        β; None for a Buffer that keeps exactly one map.
+    ``bits`` is the width b of a word, the data energy b times the words moved; β of None stands for a Buffer that keeps
+    exactly one map.
     """
     if bits < 1:
         fault = Fault("precision must be positive, b >= 1", field="bits", value=bits, allowed="1, 2, 3, …")

@@ -95,16 +95,8 @@ def execute_blocking(
     Raises `AssumptionError` where the block does not fit in M words; `InputError` where a side is out of range or the
     layer is too large to run element by element.
 
-    Parameters
-    ----------
-    layer, precisions, blocking
-        The convolution, words per element and block sides.
-    memory
-        Fast memory M in words.
-    kept
-        The array that does not depend on the innermost loops over blocks.
-    inputs, filters
-        Operands; random small integers where not given.
+    ``kept`` is the array that does not depend on the innermost loops over blocks; operands are random small integers
+    where not given.
     """
     check_blocking(layer, blocking)
     if kept not in ARRAYS:

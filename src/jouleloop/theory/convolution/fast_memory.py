@@ -11,14 +11,7 @@ from jouleloop.errors import AssumptionError, Fault
 class FastMemory:
     """The two-level memory of 001 §2.1: elements are loaded from and stored to slow memory and computed on here only.
 
-    Parameters
-    ----------
-    capacity_words
-        M.
-    words_per_element
-        Array name → words per element.
-    slow
-        Array name → element index → value; stores write to it.
+    ``words_per_element`` goes by array, ``slow`` by array and element index; stores write to it.
     """
 
     def __init__(
@@ -85,14 +78,7 @@ class FastMemory:
     def _occupy(self, array: str, index: Hashable, value: complex) -> None:
         self._held += self._units[array]
         if self._held > self._capacity:
-            raise AssumptionError(
-                Fault(
-                    "the schedule needs more fast memory than there is",
-                    None,
-                    array,
-                    self._held / self._units_per_word,
-                    f"{float(self.capacity_words):g} words",
-                )
-            )
+            text, words = "the schedule needs more fast memory than there is", self._held / self._units_per_word
+            raise AssumptionError(Fault(text, None, array, words, f"{float(self.capacity_words):g} words"))
         self._peak = max(self._peak, self._held)
         self.fast[array][index] = value

@@ -69,14 +69,8 @@ def least_words(
 
     Raises `InputError` where the layer is too large or M < 3.
 
-    Parameters
-    ----------
-    layer
-        At most 30 updates on at most 30 elements.
-    memory_words
-        M, three or more.
-    outputs_start_at_zero
-        Whether an output is created in fast memory, or loaded first as 001 Theorem 2.1 has it.
+    The layer has at most 30 updates on at most 30 elements, M is three or more. An output is created in fast memory, or
+    loaded first as 001 Theorem 2.1 has it.
     """
     table, *counts = update_table(layer) if layer.macs <= MOST_UPDATES else (np.zeros((0, 3), np.int64), 0, 0, 0)
     elements = sum(counts)

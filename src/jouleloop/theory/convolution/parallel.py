@@ -61,16 +61,8 @@ def grid_volume(
     Every array is evenly distributed over all ``processors`` at the start, and the share of a processor lies inside its
     block. Processors that share an output block reduce-scatter their partial sums: each receives (g − 1)/g of it.
 
-    Parameters
-    ----------
-    layer, precisions
-        The convolution and the words per element.
-    processors
-        How many processors hold the data (P), at least the product of ``grid``.
-    grid
-        Processors along the seven loops and along the copies.
-    copies
-        Independent problems of the same shape, such as frequencies.
+    ``processors`` (P) hold the data, at least as many as the product of ``grid``: processors along the seven loops and
+    along the copies. ``copies`` are independent problems of the same shape, such as frequencies.
     """
     *loops, copy_grid = grid
     sides = {name: -(-getattr(layer, name) // count) for name, count in zip(DIMENSIONS, loops, strict=True)}
@@ -106,14 +98,8 @@ def best_grid(
     Grids of exactly P processors and of the largest power of two below P are tried, all of them; a number of
     processors with more than `MOST_GRIDS` grids is left out, and the next power of two below taken.
 
-    Parameters
-    ----------
-    layer, precisions, processors, copies
-        As in `grid_volume`.
-    memory
-        Words of memory per processor; None where it does not limit.
-    extra_words
-        Further words received, as a function of the grid.
+    ``memory`` is what a processor has, None where it does not limit; ``extra_words`` are received besides, as a
+    function of the grid; the rest is as in `grid_volume`.
     """
     limit = None if memory is None else memory_words(memory)
     lengths = [*(getattr(layer, name) for name in DIMENSIONS), copies]

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.counting_game import Budget, refute
 from jouleloop.theory.fully_connected.divisible import is_proven
 from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, pair_count_accesses
 from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation
+from jouleloop.theory.fully_connected.schedule import Schedule, schedule_from_moves
 from jouleloop.theory.fully_connected.search import search
 from jouleloop.theory.fully_connected.upper import Dataflow, best_upper
 
@@ -37,6 +39,15 @@ class ExactMinimum:
     expanded: int = 0
     """States expanded by the search."""
 
+    def schedule(self) -> Schedule:
+        """Return a schedule that costs ``upper``: the one searched for, or the closed-form dataflow executed."""
+        n, m, beta = self.layer.inputs, self.layer.outputs, self.layer.buffer_words
+        if self.path is not None:
+            return schedule_from_moves("Search", n, m, beta, self.path)
+        if self.dataflow is None:
+            raise ValueError("an exact minimum has a path or a dataflow")
+        return schedule_of_dataflow(self.dataflow, n, m, beta)
+
     @property
     def decided(self) -> bool:
         """Whether the least cost is proven."""
@@ -46,14 +57,8 @@ class ExactMinimum:
 def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_table_bits: int = 23) -> ExactMinimum:
     """Return the least 2μ + ν over all schedules that satisfy conditions 1–4 of 002 section 4.
 
-    Parameters
-    ----------
-    layer
-        n, m and β; where a side is above 30 only closed forms and `divisible` are asked.
-    most_states
-        How many canonical states the search may keep.
-    largest_table_bits
-        A relaxation may use a table of 2**largest_table_bits places of 19 bytes.
+    Where a side is above 30 only closed forms and `divisible` are asked. The search may keep ``most_states`` canonical
+    states, a relaxation use a table of 2**largest_table_bits places of 19 bytes.
     """
     n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
     flow = best_upper(layer)

@@ -90,14 +90,8 @@ def count_bound(
 ) -> int:
     """Return the least 2μ + ν not ruled out.
 
-    Parameters
-    ----------
-    inputs, outputs, buffer_words
-        n, m and β.
-    below
-        A lower bound on the cost that is known already.
-    below_x, below_y
-        Lower bounds for one input less and for one output less, or 0.
+    ``below`` is a lower bound that is known already, ``below_x`` and ``below_y`` are those for one input less and for
+    one output less, or 0.
     """
     n, m = inputs, outputs
     cost = max(below, 2 * m + n)

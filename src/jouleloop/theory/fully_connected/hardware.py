@@ -60,12 +60,8 @@ def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> i
     every instance, keeps the lower bound sound for any hierarchy, since what is on the chip at one time fits into that
     many words.
 
-    Parameters
-    ----------
-    capacities_words
-        For each on-chip buffer that may hold inputs or outputs, its words times its instances.
-    weight_words
-        Words of these that never hold inputs or outputs: one in the model.
+    A capacity is a buffer's words times its instances, of every on-chip buffer that may hold inputs or outputs;
+    ``weight_words`` of them never do: one in the model.
     """
     faults = [
         Fault("not a capacity in words", field="capacities_words", value=words, allowed="a whole number >= 0")
@@ -75,13 +71,8 @@ def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> i
     raise_all(faults)
     beta = sum(capacities_words) - weight_words
     if beta < 2:
-        raise InputError(
-            Fault(
-                "assumption β > 1 (002 section 3) fails: the buffers are too small",
-                value=beta,
-                allowed="a total >= 3 words",
-            )
-        )
+        text = "assumption β > 1 (002 section 3) fails: the buffers are too small"
+        raise InputError(Fault(text, value=beta, allowed="a total >= 3 words"))
     return beta
 
 
@@ -90,16 +81,7 @@ def measured_against_bounds(
 ) -> MeasuredAgainstBounds:
     """Return a measured point of a fully-connected layer beside the bounds for β words of Buffer.
 
-    Parameters
-    ----------
-    inputs, outputs
-        n and m (per sample: batch 1).
-    beta
-        β, as by `buffer_words`.
-    measured
-        DRAM words moved.
-    dram_energy_pj
-        Energy of one word to or from DRAM in pJ.
+    n and m are those of one sample; ``dram_energy_pj`` is the energy of one word to or from DRAM.
     """
     if dram_energy_pj < 0:
         raise InputError(Fault("negative energy", field="dram_energy_pj", value=dram_energy_pj))

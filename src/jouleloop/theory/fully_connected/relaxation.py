@@ -53,17 +53,19 @@ def _hash(inside: Any, outside: Any, anonymous: Any) -> Any:
 
 
 @njit
-def cost_to_finish(inside: Any, outside: Any, held: Any, rules: Any, table: Any) -> Any:
+def cost_to_finish(
+    inside: Any, outside: Any, held: Any, rules: Any, k_in: Any, k_out: Any, k_held: Any, values: Any, used: Any
+) -> Any:
     """Return the least relaxed cost from a state, or FULL.
 
     ``inside`` and ``outside`` hold, in fields of ``width`` bits, how many tracked vertices in and out of Buffer have
     0, 1, … ``size`` − 1 pairs done; ``held`` anonymous vertices out of ``size`` are in Buffer. ``rules`` are size,
-    width, β and the prices of an anonymous and a tracked vertex, ``table`` the arrays of `CountRelaxation`.
+    width, β and the prices of an anonymous and a tracked vertex, the arrays those of `CountRelaxation.table`: one by
+    one, as taking them from a tuple in every call costs half as much again.
     """
     if inside == 0 and outside == 0:
         return 0
     size, width, beta, price, price_tracked = rules
-    k_in, k_out, k_held, values, used = table
     slots = word(k_in.shape[0] - 1)
     place = _hash(inside, outside, held) & slots
     while k_held[place] >= 0:
@@ -95,7 +97,17 @@ def cost_to_finish(inside: Any, outside: Any, held: Any, rules: Any, table: Any)
             out_after += unit
             present_after -= 1
         if held_after < size and (present_after > 0 or not full):
-            rest = cost_to_finish((in_after << word(width)) & all_mask, out_after, held_after + 1, rules, table)
+            rest = cost_to_finish(
+                (in_after << word(width)) & all_mask,
+                out_after,
+                held_after + 1,
+                rules,
+                k_in,
+                k_out,
+                k_held,
+                values,
+                used,
+            )
             if rest == FULL:
                 return FULL
             best = min(best, price + rest)
@@ -107,7 +119,7 @@ def cost_to_finish(inside: Any, outside: Any, held: Any, rules: Any, table: Any)
                 reached = count + held_after
                 entered = in_after if reached >= size else in_after + (word(1) << word(width * reached))
                 left = out_after - (word(1) << word(width * count))
-                rest = cost_to_finish(entered, left, held_after, rules, table)
+                rest = cost_to_finish(entered, left, held_after, rules, k_in, k_out, k_held, values, used)
                 if rest == FULL:
                     return FULL
                 best = min(best, price_tracked + rest)
@@ -178,7 +190,7 @@ class CountRelaxation:
         if not self.representable:
             return None
         while True:
-            found = cost_to_finish(np.uint64(0), np.uint64(self.tracked), 0, self.rules, self.table)
+            found = cost_to_finish(np.uint64(0), np.uint64(self.tracked), 0, self.rules, *self.table)
             if found != FULL:
                 return int(found)
             if self.table_bits >= largest_table_bits or not self.grow():

@@ -71,9 +71,9 @@ def _estimate(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, use: A
         return 0 if ones(in_x) == 0 and _finished(rows, inputs, outputs) else 1
     output_rules, output_table, input_rules, input_table = relaxations
     inside, outside = _histograms(rows, inputs, outputs, in_y, True, output_rules[1])
-    by_outputs = cost_to_finish(inside, outside, ones(in_x), output_rules, output_table)
+    by_outputs = cost_to_finish(inside, outside, ones(in_x), output_rules, *output_table)
     inside, outside = _histograms(rows, inputs, outputs, in_x, False, input_rules[1])
-    by_inputs = cost_to_finish(inside, outside, ones(in_y), input_rules, input_table)
+    by_inputs = cost_to_finish(inside, outside, ones(in_y), input_rules, *input_table)
     return FULL if FULL in (by_outputs, by_inputs) else max(by_outputs, by_inputs)
 
 
@@ -267,20 +267,10 @@ def search(
 ) -> ExactSearch:
     """Search for a schedule of cost at most ``limit``.
 
-    Parameters
-    ----------
-    inputs, outputs, buffer_words
-        n <= 30, m <= 30 and β.
-    limit
-        Costs above it are of no interest.
-    most_states
-        How many canonical states may be kept; beyond that the answer is not complete.
-    relaxations
-        The relaxation that tracks outputs and the one that tracks inputs, where they are at hand already.
-    estimate
-        False for Dijkstra's algorithm over canonical states, as a check of the estimate.
-    output_price
-        What a read of an output costs: 2, or 1 for the least μ + ν, to which the estimate does not apply.
+    Sides are at most 30. Where more than ``most_states`` canonical states would be kept, the answer is not complete.
+    ``relaxations`` are the one that tracks outputs and the one that tracks inputs, where they are at hand already.
+    Without ``estimate`` it is Dijkstra's algorithm over canonical states, as a check of the estimate. A read of an
+    output costs 2, or 1 for the least μ + ν, to which the estimate does not apply.
     """
     by_outputs, by_inputs = relaxations or (
         output_relaxation(inputs, outputs, buffer_words),

@@ -1,6 +1,7 @@
 """Every bound of paper 004 for one loop nest and cache as `Bound` records, and one with its constants kept."""
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -9,13 +10,7 @@ import numpy as np
 from jouleloop.theory.bound import Assumption, Bound
 from jouleloop.theory.loop_nest.closed_form import ClosedForm, Piece, closed_form, describe_form, theorem_2
 from jouleloop.theory.loop_nest.integer_tile import Fit, IntegerTile, integer_tile
-from jouleloop.theory.loop_nest.nest import (
-    ASSUME_BOUNDS,
-    ASSUME_CACHE,
-    ASSUME_USED,
-    LoopNest,
-    check_cache,
-)
+from jouleloop.theory.loop_nest.nest import ASSUME_BOUNDS, ASSUME_CACHE, ASSUME_USED, LoopNest, check_cache
 from jouleloop.theory.loop_nest.programs import HblSolution, TileSolution, hbl, tile
 from jouleloop.theory.simplex import Form
 
@@ -66,90 +61,52 @@ def analyse(nest: LoopNest, cache_words: int, fit: Fit = Fit.EACH) -> NestReport
 
 def nest_bounds(report: NestReport) -> list[Bound]:
     """Return the bounds of a report, each with source, unit and assumptions."""
-    nest, cache = report.nest, report.cache_words
-    scale, active = report.solution.scale, report.active
-    base = (Assumption(ASSUME_USED, True), Assumption(ASSUME_BOUNDS, True), Assumption(ASSUME_CACHE, True))
+    nest, cache, form = report.nest, report.cache_words, report.form
+    scale, active, optimum = report.solution.scale, report.active, report.solution.exponent
+    used, whole = Assumption(ASSUME_USED, True), Assumption(ASSUME_BOUNDS, True)
+    base = (used, whole, Assumption(ASSUME_CACHE, True))
     spills = Assumption(ASSUME_SPILLS, max(nest.array_sizes_words) > cache)
-    optimum = report.solution.exponent
     long_loops = Assumption(ASSUME_LONG, scale.sign((optimum[0] - report.large.exponent, *optimum[1:])) == 0)
-    omega = Assumption(ASSUME_OMEGA, True)
-    large = (1 - report.large.exponent, *(Fraction(1),) * len(nest.loops))
+    once, omega = Assumption(ASSUME_ONCE, True), Assumption(ASSUME_OMEGA, True)
+
+    def weights(names: Iterable[str], values: Iterable[Fraction]) -> str:
+        return ", ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
+
+    def power(name: str, source: str, exponent: Form, note: str) -> Bound:
+        value = exponent[0] if not any(exponent[1:]) else scale.value(exponent)
+        return Bound(name, source, value, "log_M points", base, note)
+
+    def words(name: str, source: str, value: float | Fraction, needs: tuple[Assumption, ...], note: str) -> Bound:
+        return Bound(name, source, value, "words", needs, note)
+
+    large = monomial((1 - report.large.exponent, *(Fraction(1),) * len(nest.loops)), nest, cache)
+    least = monomial(tuple(1 - c for c in active.form), nest, cache)
+    proven = communication_with_constants(form, nest, cache)
+    everything = sum(nest.array_sizes_words)
+    subset = ", ".join(nest.loops[loop] for loop in report.subset)
+    hbl_note = f"s = {weights(nest.arrays, report.large.array_weights)}"
+    dual_note = f"s = {weights(nest.arrays, active.array_weights)}; ζ = {weights(nest.loops, active.loop_weights)}"
+    sizes_note = "Σ_j ∏ L_i over supp(φ_j): what any schedule moves at least"
+    kept = "004 Section 2 and Theorem 2, constants kept (docs/theory-projective-nests.md)"
+    kept_note = "holds for every schedule on a cache of M words in all, loads and stores counted"
+    long_note, lower = "∏ L_i / M^(k_HBL − 1)", "communication_lower_bound"
     return [
-        Bound(
-            "hbl_exponent",
-            "004 LP (3.2), dual (3.3)",
-            report.large.exponent,
-            "log_M points",
-            (base[0],),
-            "s = " + ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, report.large.array_weights, strict=True)),
-        ),
-        Bound(
-            "communication_large_bounds",
-            "004 Section 3",
-            monomial(large, nest, cache),
-            "words",
-            (*base, long_loops, omega),
-            "∏ L_i / M^(k_HBL − 1)",
-        ),
-        Bound(
-            "tile_exponent_theorem_2",
-            "004 Theorem 2 (2^d formula)",
-            _number(report.subset_exponent, report),
-            "log_M points",
-            base,
-            f"𝒬 = {{{', '.join(nest.loops[loop] for loop in report.subset)}}}",
-        ),
-        Bound(
-            "tile_exponent_dual_lp",
-            "004 LP (5.5)–(5.6)",
-            _number((active.cache_weight, *active.loop_weights), report),
-            "log_M points",
-            base,
-            "s = "
-            + ", ".join(f"{a}: {s}" for a, s in zip(nest.arrays, active.array_weights, strict=True))
-            + "; ζ = "
-            + ", ".join(f"{x}: {z}" for x, z in zip(nest.loops, active.loop_weights, strict=True)),
-        ),
-        Bound(
-            "tile_exponent_lp",
-            "004 LP (5.1), Theorem 3",
-            _number(optimum, report),
-            "log_M points",
-            base,
-            describe_form(optimum, nest.loops),
-        ),
+        Bound("hbl_exponent", "004 LP (3.2), dual (3.3)", report.large.exponent, "log_M points", (used,), hbl_note),
+        words("communication_large_bounds", "004 Section 3", large, (*base, long_loops, omega), long_note),
+        power("tile_exponent_theorem_2", "004 Theorem 2 (2^d formula)", report.subset_exponent, f"𝒬 = {{{subset}}}"),
+        power("tile_exponent_dual_lp", "004 LP (5.5)–(5.6)", active.form, dual_note),
+        power("tile_exponent_lp", "004 LP (5.1), Theorem 3", optimum, describe_form(optimum, nest.loops)),
         Bound(
             "tile_volume_bound",
             "004 Theorem 2",
             monomial(active.form, nest, cache),
             "operations",
             base,
-            report.form.tile_text(),
+            form.tile_text(),
         ),
-        Bound(
-            "communication_lower_bound",
-            "004 Theorem 2, Section 2",
-            monomial(tuple(1 - c for c in active.form), nest, cache),
-            "words",
-            (*base, spills, omega),
-            report.form.communication_text(),
-        ),
-        Bound(
-            "array_sizes",
-            "004 Section 6.3",
-            sum(nest.array_sizes_words),
-            "words",
-            (base[0], base[1], Assumption(ASSUME_ONCE, True)),
-            "Σ_j ∏ L_i over supp(φ_j): what any schedule moves at least",
-        ),
-        Bound(
-            "communication_lower_bound_with_constants",
-            "004 Section 2 and Theorem 2, constants kept (docs/theory-projective-nests.md)",
-            communication_with_constants(report.form, nest, cache),
-            "words",
-            (*base, Assumption(ASSUME_ONCE, True)),
-            "holds for every schedule on a cache of M words in all, loads and stores counted",
-        ),
+        words(lower, "004 Theorem 2, Section 2", least, (*base, spills, omega), form.communication_text()),
+        words("array_sizes", "004 Section 6.3", everything, (used, whole, once), sizes_note),
+        words(f"{lower}_with_constants", kept, proven, (*base, once), kept_note),
         *_tile_records(report, base),
     ]
 
@@ -162,39 +119,20 @@ def _tile_records(report: NestReport, base: tuple[Assumption, ...]) -> list[Boun
     }[chosen.fit]
     proof = "proven the largest" if chosen.optimal else "the largest found; not proven within the budget"
     tiles = math.prod(-(-bound // side) for bound, side in zip(nest.bounds, chosen.sides, strict=True))
+    moved = f"upper bound: {tiles} tiles, each moving all its words: {', '.join(map(str, chosen.footprints_words))}"
+    section, sides = "004 Section 5, integer", f"{' × '.join(map(str, chosen.sides))}; {condition}; {proof}"
+    words = tiles * sum(chosen.footprints_words)
     records = [
-        Bound(
-            "integer_tile_volume",
-            "004 Section 5, integer",
-            chosen.volume,
-            "operations",
-            base,
-            f"{' × '.join(map(str, chosen.sides))}; {condition}; {proof}",
-        ),
-        Bound(
-            "integer_tile_communication",
-            "004 Section 5, integer",
-            tiles * sum(chosen.footprints_words),
-            "words",
-            base,
-            f"upper bound: {tiles} tiles, each moving all its words: {', '.join(map(str, chosen.footprints_words))}",
-        ),
+        Bound("integer_tile_volume", section, chosen.volume, "operations", base, sides),
+        Bound("integer_tile_communication", section, words, "words", base, moved),
     ]
-    for position, name in enumerate(nest.loops):
-        exponent = report.solution.tile_exponents[position]
-        records.append(
-            Bound(
-                f"tile_side.{name}",
-                "004 LP (5.1)",
-                monomial(exponent, nest, cache),
-                "iterations",
-                base,
-                f"integer tile: {chosen.sides[position]}; λ = {describe_form(exponent, nest.loops)}",
-            )
+    for name, exponent, side in zip(nest.loops, report.solution.tile_exponents, chosen.sides, strict=True):
+        length, note = (
+            monomial(exponent, nest, cache),
+            f"integer tile: {side}; λ = {describe_form(exponent, nest.loops)}",
         )
-        records.append(
-            Bound(f"integer_tile_side.{name}", "004 Section 5, integer", chosen.sides[position], "iterations", base)
-        )
+        records.append(Bound(f"tile_side.{name}", "004 LP (5.1)", length, "iterations", base, note))
+        records.append(Bound(f"integer_tile_side.{name}", section, side, "iterations", base))
     return records
 
 
@@ -251,7 +189,3 @@ def _exact_root(value: int, degree: int) -> int | None:
         return None
     root = math.isqrt(value) if degree == 2 else round(value ** (1 / degree)) if value < 10**300 else 0
     return root if root**degree == value else None
-
-
-def _number(form: Form, report: NestReport) -> Fraction | float:
-    return form[0] if not any(form[1:]) else report.solution.scale.value(form)

@@ -1,6 +1,7 @@
 """Executes a tiled projective loop nest block by block, computes its result and counts every word that crosses."""
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -14,6 +15,8 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _POINTS_LIMIT = 10**8
 
 FloatArray = npt.NDArray[np.float64]
+Place = tuple[slice, ...]
+"""A range of every loop, or of every loop of an array."""
 
 
 @dataclass(frozen=True)
@@ -64,26 +67,14 @@ def run_tiled(
     the cache does not hold it; a block of an output is created without a load at its first touch, stored when it
     leaves, loaded again when it returns.
 
-    Raises `InputError` where sides, order or shapes do not belong to the nest, or the nest is too large to execute.
+    ``sides`` are b_i, those of a tile; tiles at the edges are cut off. ``inputs`` has an array for every array of the
+    nest that is not an output, of the shape of its support. ``order`` is that of the loops over tiles, outermost first.
+    With ``reuse`` a block that the next tile needs too stays; without, every tile moves all its words (the paper's
+    model). The first ``trace`` tiles are recorded.
 
-    Parameters
-    ----------
-    nest
-        The loop nest, with bounds.
-    sides
-        b_i, the sides of a tile; tiles at the edges are cut off.
-    inputs
-        One array for every array of the nest that is not an output, of the shape of its support.
-    order
-        The order of the loops over tiles, outermost first.
-    reuse
-        Whether a block that the next tile needs too stays; without, every tile moves all its words (the paper's model).
-    trace
-        How many tiles to record.
-
-    Notes
-    -----
     Source: the tiled loop nest of 004 Section 1, the tile of 004 Section 5.
+
+    Raises `InputError` where sides, order or shapes do not belong to the nest, or the nest is too large to execute.
     """
     order = tuple(range(len(nest.loops))) if order is None else tuple(order)
     _check(nest, sides, inputs, order)
@@ -122,11 +113,24 @@ def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
     ]
 
 
-def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[tuple[slice, ...]]:
+def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[Place]:
     starts = [range(0, nest.bounds[loop], sides[loop]) for loop in order]
     for corner in itertools.product(*starts):
         at = dict(zip(order, corner, strict=True))
         yield tuple(slice(at[loop], min(at[loop] + sides[loop], nest.bounds[loop])) for loop in range(len(nest.loops)))
+
+
+def multiply(nest: LoopNest, blocks: Sequence[FloatArray], place: Place) -> None:
+    """Add to the block of every output the product of the blocks of the inputs, over the loops' ranges ``place``."""
+    terms = ["".join(_LETTERS[loop] for loop in support) for support in nest.supports]
+    reading = [array for array in range(len(terms)) if array not in nest.outputs]
+    for array in nest.outputs:
+        # Loops that neither the inputs nor this output use repeat the same update.
+        known = {*"".join(terms[one] for one in reading), *terms[array]}
+        repeats = math.prod(part.stop - part.start for loop, part in enumerate(place) if _LETTERS[loop] not in known)
+        subscripts = ",".join([*(terms[one] for one in reading), terms[array]]) + "->" + terms[array]
+        operands = [*(blocks[one] for one in reading), np.ones(blocks[array].shape)]
+        blocks[array][...] += repeats * np.einsum(subscripts, *operands, optimize=True)
 
 
 class _Cache:
@@ -139,18 +143,16 @@ class _Cache:
         writing = iter(self.outputs)
         self.memory = [next(writing) if array in nest.outputs else next(reading) for array in range(len(nest.arrays))]
         self.stored = [np.zeros(memory.shape, dtype=np.bool_) for memory in self.memory]
-        self.where: list[tuple[slice, ...] | None] = [None] * len(nest.arrays)
+        self.where: list[Place | None] = [None] * len(nest.arrays)
         self.blocks: list[FloatArray] = [np.empty(0)] * len(nest.arrays)
         self.loads = [0] * len(nest.arrays)
         self.stores = [0] * len(nest.arrays)
         self.peak_words = 0
-        names = [_LETTERS[loop] for loop in range(len(nest.loops))]
-        self.subscripts = ["".join(names[loop] for loop in support) for support in nest.supports]
 
     def _shape(self, array: int) -> tuple[int, ...]:
         return tuple(self.nest.bounds[loop] for loop in self.nest.supports[array])
 
-    def execute(self, tile: tuple[slice, ...]) -> int:
+    def execute(self, tile: Place) -> int:
         """Bring in the blocks of a tile, run its operations and return how many there are."""
         places = [tuple(tile[loop] for loop in support) for support in self.nest.supports]
         for array, place in enumerate(places):
@@ -160,21 +162,10 @@ class _Cache:
             if self.where[array] is None:
                 self.bring(array, place)
         self.peak_words = max(self.peak_words, sum(block.size for block in self.blocks))
-        sizes = [part.stop - part.start for part in tile]
-        reading = [array for array in range(len(places)) if array not in self.nest.outputs]
-        operands = [self.blocks[array] for array in reading]
-        terms = [self.subscripts[array] for array in reading]
-        for array in self.nest.outputs:
-            # Loops that neither the inputs nor this output use repeat the same update.
-            known = set("".join(terms)) | set(self.subscripts[array])
-            repeats = int(np.prod([size for loop, size in enumerate(sizes) if _LETTERS[loop] not in known]))
-            ones = np.ones(self.blocks[array].shape)
-            self.blocks[array] += repeats * np.einsum(
-                ",".join([*terms, self.subscripts[array]]) + "->" + self.subscripts[array], *operands, ones
-            )
-        return int(np.prod(sizes))
+        multiply(self.nest, self.blocks, tile)
+        return math.prod(part.stop - part.start for part in tile)
 
-    def bring(self, array: int, place: tuple[slice, ...]) -> None:
+    def bring(self, array: int, place: Place) -> None:
         """Load a block, or create it where it is an output that was never stored."""
         words = self.memory[array][place].size
         if array in self.nest.outputs and not self.stored[array][place].all():

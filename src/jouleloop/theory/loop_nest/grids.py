@@ -12,16 +12,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
 from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.loop_nest.closed_form import ClosedForm
+from jouleloop.theory.loop_nest.execute_tiles import FloatArray, multiply
 from jouleloop.theory.loop_nest.nest import LoopNest
-
-_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-
-FloatArray = npt.NDArray[np.float64]
-Place = tuple[slice, ...]
 
 
 @dataclass(frozen=True)
@@ -73,16 +68,8 @@ def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) 
     """Run the nest with one block of the iteration space on every processor of a grid.
 
     A block of an array is owned by the processors that touch it, in even parts. Owners send their parts of inputs;
-    every processor computes with what it received, and sends partial sums to their owners, who add them.
-
-    Parameters
-    ----------
-    nest
-        The loop nest, with bounds.
-    grid
-        Processors along every loop.
-    inputs
-        One array for every array of the nest that is not an output, of the shape of its support.
+    every processor computes with what it received, and sends partial sums to their owners, who add them. ``inputs``
+    has an array for every array of the nest that is not an output, of the shape of its support.
     """
     if len(grid) != len(nest.loops) or any(not 1 <= p <= L for p, L in zip(grid, nest.bounds, strict=True)):
         raise InputError(Fault("no grid of this nest", field="grid", value=tuple(grid), allowed="1 … L_i, one a loop"))
@@ -106,25 +93,13 @@ def run_grid(nest: LoopNest, grid: Sequence[int], inputs: Sequence[FloatArray]) 
             own = len(np.array_split(np.arange(part.size), math.prod(sizes))[rank])
             words, foreign = words + part.size, foreign + part.size - own
             local.append(np.zeros(part.shape) if array in nest.outputs else part.copy())
-        _compute(nest, local, [part.stop - part.start for part in block])
+        multiply(nest, local, block)
         for array in nest.outputs:
             memory[array][tuple(block[loop] for loop in nest.supports[array])] += local[array]
         operations.append(math.prod(part.stop - part.start for part in block))
         touched.append(words)
         moved.append(foreign)
     return GridRun(tuple(operations), tuple(touched), tuple(moved), tuple(memory[array] for array in nest.outputs))
-
-
-def _compute(nest: LoopNest, local: list[FloatArray], sides: Sequence[int]) -> None:
-    terms = ["".join(_LETTERS[loop] for loop in support) for support in nest.supports]
-    reading = [array for array in range(len(terms)) if array not in nest.outputs]
-    for array in nest.outputs:
-        known = {*"".join(terms[one] for one in reading), *terms[array]}
-        repeats = math.prod(side for loop, side in enumerate(sides) if _LETTERS[loop] not in known)
-        subscripts = ",".join([*(terms[one] for one in reading), terms[array]]) + "->" + terms[array]
-        local[array] += repeats * np.einsum(
-            subscripts, *(local[one] for one in reading), np.ones(local[array].shape), optimize=True
-        )
 
 
 def _cuts(bound: int, parts: int) -> list[slice]:

@@ -93,17 +93,8 @@ class HblResult:
         ]
         note = f"{len(self.constraints)} constraints, {len(self.distinct)} distinct"
         result.append(Bound("exponent_sum", f"{SOURCE}, Proposition 2.5", self.total, "1", (closed,), note))
-        result.append(
-            Bound(
-                "memory_exponent",
-                "001 §2.3",
-                1 - self.total,
-                "1",
-                (closed,),
-                "words moved = Ω(G · M^memory_exponent) for G updates and M words of fast memory",
-            )
-        )
-        return tuple(result)
+        note = "words moved = Ω(G · M^memory_exponent) for G updates and M words of fast memory"
+        return (*result, Bound("memory_exponent", "001 §2.3", 1 - self.total, "1", (closed,), note))
 
     def _range_note(self, name: str) -> str:
         low, high = self.ranges[name]
@@ -117,14 +108,8 @@ def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblR
 
     The axes are split into independent families (001 §2.3); in each the lattice that the kernels generate is closed
     under sum and intersection and every element, and the family's whole space, gives one rank constraint. Where a
-    lattice does not close within the limit, violated constraints are added until a proof for all subgroups succeeds.
-
-    Parameters
-    ----------
-    nest
-        The loop nest.
-    lattice_limit
-        Largest number of subgroups per family before the closure is given up.
+    lattice does not close within ``lattice_limit`` subgroups a family, violated constraints are added until a proof for
+    all subgroups succeeds.
     """
     size = len(nest.loops)
     kernels = list(nest.kernels().values())

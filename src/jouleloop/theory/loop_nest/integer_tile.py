@@ -73,31 +73,17 @@ def integer_tile(
     better. A part of the search is cut off where the HBL inequality ∏ |φ_j(S)|^(s_j) ∏ L_i^(ζ_i), over the pieces of
     the closed form, allows no more points than the best tile known.
 
-    Raises `AssumptionError` where not even a tile of one point fits.
+    ``solution`` and ``form`` are those of LP (5.1) and Theorem 2, where they are known already. ``budget`` is the most
+    work of branch and bound, in evaluated sides; a count, so that the answer is the same on any machine.
 
-    Parameters
-    ----------
-    nest
-        The loop nest, with bounds.
-    cache_words
-        M.
-    fit
-        `Fit.EACH` (the paper's) or `Fit.SUM`.
-    solution, form
-        The solution of LP (5.1) and the closed form, where they are known already.
-    budget
-        Most work of branch and bound, in evaluated sides; a count, so that the answer is the same on any machine.
+    Raises `AssumptionError` where not even a tile of one point fits.
     """
     check_cache(cache_words)
     start = (1,) * len(nest.loops)
     if not fits(nest, start, cache_words, fit):
+        least = f"at least {len(nest.arrays)} words, one for each array"
         raise AssumptionError(
-            Fault(
-                "not even a tile of one point fits",
-                field="cache",
-                value=cache_words,
-                allowed=f"at least {len(nest.arrays)} words, one for each array",
-            )
+            Fault("not even a tile of one point fits", field="cache", value=cache_words, allowed=least)
         )
     solution = solution or tile(nest, cache_words)
     form = form or closed_form(nest)

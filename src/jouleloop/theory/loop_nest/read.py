@@ -51,13 +51,9 @@ def parse_nest(text: str, constants: Mapping[str, int] | None = None) -> LoopNes
     Raises `InputError` where the text is neither, or a subscript is not affine in the loops with integer coefficients;
     `AssumptionError` where a direction of the loops changes no subscript.
 
-    Parameters
-    ----------
-    text
-        Either an einsum string (see `from_einsum`) or array accesses with affine subscripts, in brackets or
-        parentheses, joined by blanks, ``+=``, ``=``, ``*`` or commas.
-    constants
-        Values for names in subscripts that are not loops, such as a stride.
+    It is either an einsum string (see `from_einsum`) or array accesses with affine subscripts, in brackets or
+    parentheses, joined by blanks, ``+=``, ``=``, ``*`` or commas. ``constants`` are values for names in subscripts that
+    are not loops, such as a stride.
     """
     if "->" in text or (text.strip() and not set("[]()") & set(text)):
         return from_einsum(text)

@@ -1,0 +1,87 @@
+"""What whole tiles of a level cost further inside; docs/search-residual.md, "Whole tiles count inside"."""
+
+from jouleloop.jit import njit
+from jouleloop.model.arrays import CLUSTERS, READ_PJ, WRITE_PJ, Floats
+from jouleloop.optimum.residual.bound import (
+    ASKED,
+    CHILD,
+    ONCE_PJ,
+    PARENT,
+    ROOT_PJ,
+    crossing_pj,
+    spread_requests,
+)
+from jouleloop.optimum.residual.state import Design, Ends, Unrolled
+
+
+@njit
+def fill_shares(design: Design, unrolled: Unrolled, ends: Ends, level: int, shares: Floats) -> None:
+    """Write by dimension how many indices a compute unit goes through, where a level's whole tiles say it; else 0.
+
+    ``shares`` has shape (levels, dimensions). Where several units of a level's fan-out work in the last pass, instance
+    0 has whole tiles only. Where a tile stands for several, it is the least of them.
+    """
+    factors = unrolled.factors
+    for d in range(factors.shape[1]):
+        shares[level, d] = 0.0
+        left, factor = -(-design.layer.bounds[d] // ends.extent[level, d]), factors[level, d]
+        if level == 0 or factor == 1 or (left - 1) % factor == 0:
+            continue
+        inside, outside = 1, 1
+        for k in range(factors.shape[0]):
+            if k < level:
+                inside *= factors[k, d]
+            else:
+                outside *= factors[k, d]
+        shares[level, d] = -(-left // outside) * ends.extent[level, d] / inside
+
+
+@njit
+def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -> float:
+    """Return by how much [pJ] `fill_shares` raises operations and the crossings well inside a level."""
+    factors, spec, bounds = unrolled.factors, design.spec, design.layer.bounds
+    levels, dims = factors.shape
+    before, now, units, alone = 1.0, 1.0, 1.0, True
+    for d in range(dims):
+        outside = 1
+        for k in range(1, levels):
+            outside *= factors[k, d]
+        share = -(-bounds[d] // outside) / factors[0, d]
+        before *= share
+        now *= max(share, shares[: level + 1, d].max())
+        alone = alone and factors[0, d] == 1
+        units *= outside * factors[0, d]
+    if shares[: level + 1].max() == 0.0:
+        return 0.0
+    total = max(0.0, (now * (1.0 - 1e-12) - before) * units - 1.0) * design.compute_pj
+    for v in range(design.relevant.shape[0]):
+        for i in range(unrolled.counts[v]):
+            crossing = unrolled.crossings[v, i]
+            child, parent = int(crossing[CHILD]), int(crossing[PARENT])
+            if child >= level - 1 or (design.mate[v].max() >= 0 and not (child < 0 and alone)):
+                continue
+            asked = spread_requests(design.relevant[v], design.mate[v], factors, child + 2, parent + 1)
+            for d in range(dims):
+                if design.relevant[v, d] or (child < 0 and alone):
+                    # Fan-outs inside the tile that is whole.
+                    held, outside = shares[child + 2 : level + 1, d].max(), 1
+                    for k in range(levels):
+                        if k < child + 2:
+                            held *= factors[k, d]
+                        else:
+                            outside *= factors[k, d]
+                    asked *= max(held, float(-(-bounds[d] // outside)))
+            asked *= 1.0 - 1e-12
+            if asked <= crossing[ASKED]:
+                continue
+            # Vectors are rounded: two of each kind are taken off.
+            sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
+            lost = 2.0 * (spec[parent, READ_PJ] + spec[parent, WRITE_PJ]) * sharing
+            if child >= 0:
+                lost += 2.0 * spec[child, WRITE_PJ] * min(unrolled.instances[child], spec[child, CLUSTERS])
+            times = asked / crossing[ASKED]
+            more_pj = crossing_pj(
+                spec, unrolled.instances, crossing, design.layer.read_write[v], design.elided, times, times
+            )
+            total += max(0.0, more_pj - (crossing[ONCE_PJ] if child >= 0 else crossing[ROOT_PJ]) - lost)
+    return float(total)

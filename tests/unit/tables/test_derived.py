@@ -1,0 +1,86 @@
+"""Tables that follow from energies: a sweep in memory at a time, and kept by what its rows say."""
+
+import weakref
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+import yaml
+
+from jouleloop.config.load import Study, load_study
+from jouleloop.study.store import ResultStore
+from jouleloop.tables import derived
+from jouleloop.tables.collect import write_energies
+from jouleloop.tables.derived import Derived
+from paths import ROOT
+
+LAYERS = 8
+TABLES = ("verdicts", "theory_ratio", "buffer_growth")
+
+
+def study_of(folder: Path, names: list[str], *, more: int = 0) -> Study:
+    """Return a study of sweeps of few layers each; the first has some ``more``."""
+    for number, name in enumerate(names):
+        stop = 16 * (LAYERS + (0 if number else more))
+        sweep = {
+            "kind": "fc",
+            "ranges": {"C": {"start": 16, "stop": stop, "step": 16}, "M": [16 * (number + 1)]},
+            "variable": "C",
+            "expected": "linear",
+        }
+        (folder / f"{name}.yaml").write_text(yaml.safe_dump(sweep))
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    paths = [str(folder / f"{name}.yaml") for name in names]
+    return load_study(config | {"sweeps": paths, "architectures": {"simba": config["architectures"]["simba"]}}, ROOT)
+
+
+def made(folder: Path, study: Study, monkeypatch: pytest.MonkeyPatch) -> Derived:
+    monkeypatch.chdir(ROOT)
+    results = folder / "results"
+    write_energies(study, ResultStore(results / "store"), results)
+    return Derived(study, results)
+
+
+@pytest.fixture
+def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """How many rows of energies are in memory, each time that some are read."""
+    alive: list[weakref.ref[pd.DataFrame]] = []
+    counts = []
+    read = derived.read_table
+
+    def watched(*arguments: Any, **options: Any) -> Any:
+        table, provenance = read(*arguments, **options)
+        alive.append(weakref.ref(table))
+        counts.append(sum(len(found) for one in alive if (found := one()) is not None))
+        return table, provenance
+
+    monkeypatch.setattr(derived, "read_table", watched)
+    return counts
+
+
+def test_rows_in_memory_do_not_grow_with_the_number_of_sweeps(
+    tmp_path: Path, held: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ["one", "two", "three", "four", "five"]
+    made(tmp_path, study_of(tmp_path, names), monkeypatch).write_growth()
+    assert len(pd.read_parquet(tmp_path / "results/theory_ratio.parquet")) == LAYERS * len(names)
+    assert max(held) <= 2 * LAYERS  # one that is read, and one that is about to go
+
+
+def test_an_edited_sweep_is_made_anew_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = ["b", "a"]
+    made(tmp_path, study_of(tmp_path, names), monkeypatch).write_growth()
+    parts = tmp_path / "results/parts"
+    before = {path.name for path in parts.iterdir()}
+    assert len(before) == 4
+    edited = made(tmp_path, study_of(tmp_path, names, more=2), monkeypatch)
+    edited.write_growth()
+    after = {path.name for path in parts.iterdir()}
+    assert sorted(name.split("-")[1] for name in before & after) == ["a", "a"]
+    assert len(after) == 4
+    kept = {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in TABLES}
+    for path in parts.iterdir():
+        path.unlink()
+    edited.write_growth()
+    assert kept == {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in TABLES}
