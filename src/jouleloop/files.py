@@ -154,7 +154,7 @@ def _naming_again(loader: type[Any]) -> type[Any]:
 
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
-            event = self.peek_event()
+            event = self.peek_event()  # type: ignore[no-untyped-call]
             if not isinstance(event, yaml.AliasEvent):
                 self.anchors.pop(event.anchor, None)
             return super().compose_node(parent, index)
