@@ -1,11 +1,12 @@
-"""Print the time and memory that planning and the table of energies take for a study of many points.
+"""Print the time and memory that planning and tables take for a study of many points, in one sweep or several.
 
 Results are copies of a few: what they say does not matter to their number. Each stage is a process of its own.
 
-    python benchmarks/table_memory.py FOLDER [--layers 100000]
+    python benchmarks/table_memory.py FOLDER [--layers 100000] [--sweeps 10]
 """
 
 import argparse
+import gc
 import resource
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from jouleloop.study.compute import run_chunk
 from jouleloop.study.plan import jobs_of, plan
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
+from jouleloop.tables.derived import Derived
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.sizes import parse_layer
 
@@ -27,21 +29,23 @@ ROOT = Path(__file__).resolve().parents[1]
 _SAMPLE, _SEGMENT = 100, 2500
 
 
-def study(folder: Path, layers: int) -> Study:
-    """Return a study of so many fully-connected layers on two architectures."""
+def study(folder: Path, layers: int, sweeps: int) -> Study:
+    """Return a study of so many fully-connected layers in so many sweeps on two architectures."""
     outputs = 250
-    sweep = {
-        "kind": "fc",
-        "ranges": {
-            "C": {"start": 1, "stop": layers // outputs, "step": 1},
-            "M": {"start": 1, "stop": outputs, "step": 1},
-        },
-        "variable": "C*M",
-        "expected": "linear",
-    }
-    (folder / "many.yaml").write_text(yaml.safe_dump(sweep))
+    for number in range(sweeps):
+        first, last = (1 + outputs * end // sweeps for end in (number, number + 1))
+        sweep = {
+            "kind": "fc",
+            "ranges": {
+                "C": {"start": 1, "stop": layers // outputs, "step": 1},
+                "M": {"start": first, "stop": last - 1, "step": 1},
+            },
+            "variable": "C*M",
+            "expected": "linear",
+        }
+        (folder / f"many{number}.yaml").write_text(yaml.safe_dump(sweep))
     config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
-    return load_study(config | {"sweeps": [str(folder / "many.yaml")]}, ROOT)
+    return load_study(config | {"sweeps": [str(folder / f"many{number}.yaml") for number in range(sweeps)]}, ROOT)
 
 
 def fill(found: Study, store: ResultStore) -> None:
@@ -50,22 +54,25 @@ def fill(found: Study, store: ResultStore) -> None:
     for job in jobs_of(found, ROOT).values():
         run_chunk(job, few, store)
         results = [record for _, record in store.read({job.key(layer) for layer in few})]
-        layers: list[Layer] = [point.layer for point in found.sweeps[0].points]
+        layers: list[Layer] = [point.layer for sweep in found.sweeps for point in sweep.points]
         for first in range(0, len(layers), _SEGMENT):
             keys = [job.key(layer) for layer in layers[first : first + _SEGMENT]]
             store.write({key: results[i % _SAMPLE] | {"seconds": 0.001} for i, key in enumerate(keys)})
 
 
-def stage(name: str, folder: Path, layers: int) -> None:
+def stage(name: str, folder: Path, layers: int, sweeps: int) -> None:
     """Run one stage in this process, and print what it took."""
-    found = study(folder, layers)
+    gc.set_threshold(50_000, 20, 20)  # as jobs do
+    found = study(folder, layers, sweeps)
     store = ResultStore(folder / "store")
     if name == "store":
         fill(found, store)
     elif name == "plan":
         plan(found)
-    else:
+    elif name == "table":
         write_energies(found, store, folder / "tables", root=ROOT)
+    else:
+        {"growth": Derived.write_growth, "laws": Derived.write_laws}[name](Derived(found, folder / "tables"))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(f"{name}: {time.process_time():.1f} core s, {memory:.0f} MB", flush=True)
 
@@ -75,14 +82,16 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("--layers", type=int, default=100_000, help="layers, each on two architectures")
     parser.add_argument("--stage", help="one stage in this process (default: all, each in its own)")
+    parser.add_argument("--sweeps", type=int, default=1, help="sweeps that they are in (default: 1)")
     arguments = parser.parse_args()
-    arguments.folder.mkdir(parents=True, exist_ok=True)
+    folder = arguments.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
     if arguments.stage:
-        stage(arguments.stage, arguments.folder, arguments.layers)
+        stage(arguments.stage, folder, arguments.layers, arguments.sweeps)
         return
-    for name in ("store", "plan", "table"):
-        command = [sys.executable, __file__, str(arguments.folder), "--layers", str(arguments.layers), "--stage", name]
-        subprocess.run(command, check=True)
+    size = ["--layers", str(arguments.layers), "--sweeps", str(arguments.sweeps)]
+    for name in ("store", "plan", "table", "growth", "laws"):
+        subprocess.run([sys.executable, __file__, str(folder), *size, "--stage", name], check=True, cwd=ROOT)
 
 
 if __name__ == "__main__":

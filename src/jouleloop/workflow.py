@@ -19,7 +19,7 @@ from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
-from jouleloop.study.kernels import compile_kernels, compiled
+from jouleloop.study.kernels import compile_kernels
 from jouleloop.study.keys import digest
 from jouleloop.study.occupied import claim
 from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
@@ -347,8 +347,8 @@ class Workflow:
         start_run(LOGS, expected_chunks(options, points))
         for name, chunk in self._layers.items():
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
-        if searches and config.engine == "native" and not compiled():
-            compile_kernels()
+        if searches and config.engine == "native":
+            compile_kernels(factors=[entry.factors or "perfect" for entry in config.architectures.values()])
 
     def end(self) -> None:
         """Show what the run did, and that memory was lacking where the system killed something for it."""

@@ -3,7 +3,7 @@ from fractions import Fraction
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from jouleloop.theory.fully_connected.best_schedule import schedule_of_dataflow
+from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import general_assumptions
 from jouleloop.theory.fully_connected.exact_bound import count_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak

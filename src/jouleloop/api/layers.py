@@ -27,10 +27,7 @@ _YAML = (".yaml", ".yml")
 def problem_of(layer: LayerLike) -> Problem:
     """Return the problem of a layer's text form, of a Timeloop problem file, or of a layer.
 
-    Raises
-    ------
-    InputError
-        Where the text is no layer, or the file no problem.
+    Raises `InputError` where the text is no layer, or the file no problem.
     """
     if isinstance(layer, Problem):
         return layer
@@ -53,10 +50,7 @@ def problem_of(layer: LayerLike) -> Problem:
 def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep]:
     """Return the sweep or network of a name, path, file's content, or list of layers; of a transformer all its sweeps.
 
-    Raises
-    ------
-    InputError
-        With all faults of the file, or the nearest name where there is none.
+    Raises `InputError`, with all faults of the file, or the nearest name where there is none.
     """
     if isinstance(layers, Sweep):
         return [layers]

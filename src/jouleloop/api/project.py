@@ -59,17 +59,14 @@ def project_config(root: Path) -> Config | None:
 def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
     """Return the files of the target ``arch``.
 
+    Raises `InputError` where there is no such architecture.
+
     Parameters
     ----------
     arch
         A name in the configuration or in ``arch/``, or the path of an architecture file.
     constraints
         Set of constraints, ``full`` or ``arch-only``; ``none`` for no constraints at all.
-
-    Raises
-    ------
-    InputError
-        Where there is no such architecture.
     """
     known: set[str] = set()
     for root in roots():
@@ -137,15 +134,13 @@ def energy_sources(
 ) -> tuple[EnergySource, ...]:
     """Return the sources of energies that the options ``--energy`` and ``--components`` ask for.
 
+    Raises `InputError` where a text is neither a table nor an estimator, or components are given and no estimator takes
+    them.
+
     Parameters
     ----------
     given
         The sources without these options; ``tables`` stands for their tables.
-
-    Raises
-    ------
-    InputError
-        Where a text is neither a table nor an estimator, or components are given and no estimator takes them.
     """
     faults: list[Fault] = []
     found: list[EnergySource] = []

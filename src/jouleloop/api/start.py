@@ -72,10 +72,7 @@ _WRITTEN = {
 def write_study(folder: Path) -> list[Path]:
     """Write a study to start from into ``folder``; return the files, relative to it.
 
-    Raises
-    ------
-    InputError
-        Where any of the files is there already: nothing is written then.
+    Raises `InputError` where any of the files is there already: nothing is written then.
     """
     source = shipped_root()
     copied = {

@@ -300,10 +300,7 @@ def _part(pair: _Pair, i: int) -> float:
 def check() -> None:
     """Compile a small kernel with a part where this version of numba was never used with these kernels; see its result.
 
-    Raises
-    ------
-    Exception
-        Of any kind, where numba has other parts than those that this module rests on.
+    Raises `Exception`, of any kind, where numba has other parts than those that this module rests on.
     """
     note = jit.folder() / f".checked-{'-'.join(map(str, versions()))}"
     if note.exists():

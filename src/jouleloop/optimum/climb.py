@@ -24,21 +24,14 @@ _KEEP, _ORDER = -1, -2
 
 @dataclass(frozen=True)
 class _Point:
-    """A mapping in numbers.
-
-    Attributes
-    ----------
-    factors
-        By slot (`MapSpace.slots`) and dimension.
-    kept
-        By data space: which choice of the levels that keep it.
-    inner
-        By level: which dimension loops innermost, where the constraints leave it open.
-    """
+    """A mapping in numbers."""
 
     factors: tuple[tuple[int, ...], ...]
+    """By slot (`MapSpace.slots`) and dimension."""
     kept: tuple[int, ...]
+    """By data space: which choice of the levels that keep it."""
     inner: tuple[int, ...]
+    """By level: which dimension loops innermost, where the constraints leave it open."""
 
 
 @dataclass(frozen=True)

@@ -16,40 +16,27 @@ _SLICE_SECONDS, _FIRST_TICKS = 0.2, 100_000
 
 @dataclass(frozen=True)
 class Limit:
-    """Where a search stops, though nothing is proven yet.
-
-    Attributes
-    ----------
-    seconds
-        Of wall clock; what is found then varies from run to run.
-    nodes
-        Nodes of the search tree; what is found then does not vary.
-    """
+    """Where a search stops, though nothing is proven yet."""
 
     seconds: float | None = None
+    """Of wall clock; what is found then varies from run to run."""
     nodes: int | None = None
+    """Nodes of the search tree; what is found then does not vary."""
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a search stands.
-
-    Attributes
-    ----------
-    best, lower_bound
-        Value of the objective of the best mapping so far (None: no mapping yet), and what no mapping is below.
-    unit
-        Of both.
-    parts_left, parts
-        Unrollings, under a choice of what is kept, that may still hold something better; and all of them.
-    """
+    """Where a search stands."""
 
     seconds: float
     best: float | None
     lower_bound: float
+    """Value of the objective of the best mapping so far (None: no mapping yet), and what no mapping is below."""
     unit: str
+    """Of both."""
     parts_left: int
     parts: int
+    """Unrollings, under a choice of what is kept, that may still hold something better; and all of them."""
     nodes: int
 
     @property

@@ -29,15 +29,12 @@ from jouleloop.optimum.costs import crossing_pj, fill_rate
 def find_sides(coef: Ints, bounds: Ints) -> Ints:
     """Return `Unrolled.side`: which dimensions leave a data space in place, and which share a rank with another.
 
+    Raises `InputError` where a dimension moves two ranks of one data space: no lemma of the search covers that.
+
     Parameters
     ----------
     coef
         Projection, shape (data spaces, ranks, dimensions).
-
-    Raises
-    ------
-    InputError
-        Where a dimension moves two ranks of one data space: no lemma of the search covers that.
     """
     moves = coef != 0
     is_open = moves & (bounds > 1)

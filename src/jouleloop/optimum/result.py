@@ -13,73 +13,51 @@ Status = Literal["ok", "no_mapping", "invalid", "failed"]
 
 @dataclass(frozen=True)
 class Profile:
-    """Where a search spent its time.
-
-    Attributes
-    ----------
-    parts, tables
-        Unrollings under a choice of what is kept; tables filled for them, some of them twice.
-    seconds
-        CPU seconds by stage: finding the unrollings, the search itself, comparing ties; and about how much of the last
-        two went into tables (one is filled once more and timed).
-    levels
-        By level, outermost first: nodes entered; tiles looked at, without room, left out; orders priced, left out; and
-        children that were left out when their turn came.
-    """
+    """Where a search spent its time."""
 
     parts: int
     tables: int
+    """Unrollings under a choice of what is kept; tables filled for them, some of them twice."""
     seconds: dict[str, float]
+    """CPU seconds by stage: finding the unrollings, the search itself, comparing ties; and about how much of the last
+    two went into tables (one is filled once more and timed)."""
     levels: dict[str, dict[str, int]]
+    """By level, outermost first: nodes entered; tiles looked at, without room, left out; orders priced, left out; and
+    children that were left out when their turn came."""
 
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What a search found and what it proves.
-
-    Attributes
-    ----------
-    status
-        ``ok``; ``no_mapping`` where the mapspace holds no valid mapping; ``invalid`` where the constraints cannot be
-        applied to the layer at all; ``failed`` where the engine broke.
-    reason
-        For every status but ``ok``: what went wrong, with the level and constraint concerned.
-    lower_bound
-        No mapping of the mapspace is below this value of the first objective (pJ, cycles or pJ x cycles).
-    optimal
-        Claimed only where the search was exhaustive or every pruned part had a bound no better than the result.
-    stopped
-        What ended the search before it ended by itself: ``budget``, ``nodes``, ``seconds``, ``interrupt`` or
-        ``memory`` (too many parts); else
-        nothing. Where it was ``seconds`` or ``interrupt``, another run may find something else.
-    proof
-        In words, what proves it.
-    mapspace_size
-        Number of mappings in the mapspace: index factorizations x permutations x spatial splits x bypasses.
-    visited
-        Mappings evaluated in full.
-    pruned
-        Nodes of the search cut off, by reason.
-    profile
-        Where the time went, if the watch asked for it.
-    """
+    """What a search found and what it proves."""
 
     status: Status
+    """``ok``; ``no_mapping`` where the mapspace holds no valid mapping; ``invalid`` where the constraints cannot be
+    applied to the layer at all; ``failed`` where the engine broke."""
     reason: str = ""
+    """For every status but ``ok``: what went wrong, with the level and constraint concerned."""
     mapping: Mapping | None = None
     evaluation: Evaluation | None = None
     objective: tuple[str, ...] = ("energy",)
     lower_bound: float = 0.0
+    """No mapping of the mapspace is below this value of the first objective (pJ, cycles or pJ x cycles)."""
     optimal: bool = False
+    """Claimed only where the search was exhaustive or every pruned part had a bound no better than the result."""
     stopped: str = ""
+    """What ended the search before it ended by itself: ``budget``, ``nodes``, ``seconds``, ``interrupt`` or ``memory``
+    (too many parts); else nothing. Where it was ``seconds`` or ``interrupt``, another run may find something else."""
     proof: str = ""
+    """In words, what proves it."""
     mapspace_size: int = 0
+    """Number of mappings in the mapspace: index factorizations x permutations x spatial splits x bypasses."""
     index_factorizations: int = 0
     visited: int = 0
+    """Mappings evaluated in full."""
     pruned: dict[str, int] = field(default_factory=dict, hash=False)
+    """Nodes of the search cut off, by reason."""
     seconds: float = 0.0
     engine: str = "native"
     profile: Profile | None = field(default=None, repr=False, compare=False)
+    """Where the time went, if the watch asked for it."""
 
     @property
     def gap(self) -> float | None:

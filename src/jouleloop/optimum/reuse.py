@@ -11,16 +11,14 @@ from jouleloop.optimum.arrays import HALO
 def check_reuse(space: MapSpace, side: Ints) -> None:
     """Refuse what levels do not reuse where a mapping could cost less than its bound.
 
+    Raises `InputError` where words pass through a level, outputs are read before their first update, ingresses may be
+    counted below 0, or neighbours could hand on the whole windows that a level without temporal reuse fetches in every
+    step.
+
     Parameters
     ----------
     side
         See `jouleloop.optimum.arrays.Unrolled.side`, over all dimensions of the problem.
-
-    Raises
-    ------
-    InputError
-        Where words pass through a level, outputs are read before their first update, ingresses may be counted below
-        0, or neighbours could hand on the whole windows that a level without temporal reuse fetches in every step.
     """
     faults: list[Fault] = []
     slides = np.any(side[:, :, HALO] >= 0, axis=1)

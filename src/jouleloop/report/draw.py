@@ -58,7 +58,7 @@ def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:
     return digest(
         [
             *(kind.name, dict(place), list(run.only)),
-            [run.content(layout, [sweep.name for sweep in sweeps]) for layout in kind.needs],
+            [run.content(layout, sweep.name) for sweep in sweeps for layout in kind.needs],
             [repr(replace(sweep, points=())) for sweep in sweeps],
             run.study.config.statistics.model_dump(mode="json") if tested else None,
             *(code_digest("jouleloop.report.study_figures"), mpl.__version__),

@@ -13,7 +13,7 @@ from jouleloop.layouts import Layout
 from jouleloop.report.selection import Tests
 from jouleloop.stats.columns import FITS, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
-from jouleloop.tables.growth import analyse, rows_of
+from jouleloop.tables.growth import analyse
 from jouleloop.tables.layouts import ENERGIES
 from jouleloop.units import unit_of
 from jouleloop.workload.sweep import Sweep
@@ -39,6 +39,7 @@ class RunTables:
         self.folder = folder
         self.only = only
         self.tested = tested
+        self._names: tuple[str, ...] = ()
         self._tables: dict[str, pd.DataFrame] = {}
         self._analyses: dict[tuple[str, ...], Tests] = {}
 
@@ -46,41 +47,41 @@ class RunTables:
         """Whether the run has made a table."""
         return self._path(layout).is_file()
 
-    def table(self, layout: Layout) -> pd.DataFrame:
-        """Return a table; raise `InputError` where the run has not made it."""
+    def table(self, layout: Layout, *names: str) -> pd.DataFrame:
+        """Return the rows of a table that belong to sweeps or networks; raise `InputError` where the run has none.
+
+        Tables of the sweeps that were asked for last stay: what one figure shows is in memory at a time.
+        """
+        if names != self._names:
+            self._names, self._tables = names, {}
         if layout.file not in self._tables:
-            self._tables[layout.file], _ = read_table(self._path(layout), layout)
+            of = next((name for name in ("sweep", "network") if layout.column(name)), None)
+            where = {of: names} if of else None
+            self._tables[layout.file], _ = read_table(self._path(layout), layout, where=where)
         return self._tables[layout.file]
 
-    @property
-    def energies(self) -> pd.DataFrame:
-        """The table of energies."""
-        return self.table(ENERGIES)
-
-    @property
+    @cached_property
     def unit(self) -> str:
         """What the energies are in."""
-        return unit_of(self.energies["energy_table"].dropna())
+        first = next(sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps))
+        return unit_of(self.rows(first)["energy_table"].dropna())
 
     @cached_property
     def architectures(self) -> list[str]:
         """The architectures that are shown, in the order of the table of energies."""
-        return list(self.only) or [str(name) for name in self.energies["architecture"].unique()]
+        return list(self.only or self.study.config.architectures)
 
     def sweep(self, name: str) -> Sweep:
         """Return a sweep, a network or a sweep of an architecture by its name."""
         return next(s for s in (*self.study.sweeps, *self.study.architecture_sweeps) if s.name == name)
 
-    def rows(self, sweep: str) -> pd.DataFrame:
-        """Return the energies of one sweep."""
-        return rows_of(self.energies, [self.sweep(sweep)])
+    def rows(self, *sweeps: str) -> pd.DataFrame:
+        """Return the energies of sweeps."""
+        return self.table(ENERGIES, *sweeps)
 
-    def content(self, layout: Layout, sweeps: Sequence[str]) -> str:
-        """Return a digest of the rows of a table that belong to sweeps or networks, without the keys of results."""
-        table = self.table(layout).drop(columns="key", errors="ignore")
-        of = next((name for name in ("sweep", "network") if name in table.columns), None)
-        rows = table if of is None else table[table[of].isin(sweeps)]
-        return content_digest(rows)
+    def content(self, layout: Layout, sweep: str) -> str:
+        """Return a digest of the rows of a table that belong to a sweep or network, without the keys of results."""
+        return content_digest(self.table(layout, sweep).drop(columns="key", errors="ignore"))
 
     def analysis(self, *sweeps: str) -> Tests:
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""
@@ -88,7 +89,7 @@ class RunTables:
             found: Tests | None = self._read_tests(sweeps) if self.tested else None
             if found is None:
                 options: StatisticsOptions = self.study.config.statistics.model_copy(update={"responses": ["data"]})
-                found = analyse(self.energies, [self.sweep(name) for name in sweeps], options)
+                found = analyse(self.rows(*sweeps), [self.sweep(name) for name in sweeps], options)
             self._analyses[sweeps] = found
         return self._analyses[sweeps]
 

@@ -28,7 +28,7 @@ from jouleloop.tables.layouts import (
 )
 from jouleloop.tables.published import read_published
 from jouleloop.tables.theory_ratio import BOUND_COLUMN
-from jouleloop.tables.transformers import parts_table
+from jouleloop.tables.transformers import family_of, parts_table
 from jouleloop.tables.variants import variants_table
 from jouleloop.units import PJ
 
@@ -52,39 +52,41 @@ def draw_figure4(run: RunTables) -> ReportFigure:
 
 def draw_laws(run: RunTables, sweep: str) -> ReportFigure:
     """Draw which law holds where."""
-    return law_figure(run.table(LAWS), run.table(LAW_POINTS), sweep, describe(run.sweep(sweep)).label)
+    return law_figure(run.table(LAWS, sweep), run.table(LAW_POINTS, sweep), sweep, describe(run.sweep(sweep)).label)
 
 
 def draw_dram_bound(run: RunTables, sweep: str) -> ReportFigure:
     """Draw DRAM words against theory's lower bound."""
-    return dram_bound_figure(run.table(THEORY_RATIO), describe(run.sweep(sweep)), BOUND_COLUMN)
+    return dram_bound_figure(run.table(THEORY_RATIO, sweep), describe(run.sweep(sweep)), BOUND_COLUMN)
 
 
 def draw_network(run: RunTables, network: str, architecture: str) -> ReportFigure:
     """Draw the layers of a network."""
-    return network_figure(run.table(NETWORKS), network, architecture)
+    return network_figure(run.table(NETWORKS, network), network, architecture)
 
 
 def draw_crossover(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
     """Draw where attention overtakes the rest of a transformer."""
-    parts = parts_table(run.energies, run.study.sweeps, sweep, architecture)
+    family = [one.name for one in family_of(run.study.sweeps, sweep).values()]
+    parts = parts_table(run.rows(*family), run.study.sweeps, sweep, architecture)
     return crossover_figure(parts, sweep, architecture, describe(run.sweep(sweep)).label)
 
 
 def draw_published(run: RunTables, sweep: str) -> ReportFigure:
     """Draw published and own energies of a sweep with their ratio."""
     found = run.sweep(sweep)
-    return published_figure(run.table(PUBLISHED), sweep, found.symbol or found.published_parameter)
+    return published_figure(run.table(PUBLISHED, sweep), sweep, found.symbol or found.published_parameter)
 
 
 def draw_conv_energy(run: RunTables, sweep: str) -> ReportFigure:
     """Draw DRAM words of convolutions beside the theory of their energy."""
-    return conv_energy_figure(run.table(THEORY_CONV_ENERGY), describe(run.sweep(sweep)))
+    return conv_energy_figure(run.table(THEORY_CONV_ENERGY, sweep), describe(run.sweep(sweep)))
 
 
 def draw_imperfect(run: RunTables, sweep: str) -> ReportFigure | None:
     """Draw what imperfect factors save; nothing where no layer has a row of theory."""
-    return imperfect_figure(run.table(THEORY_CONV_ENERGY), imperfect_pairs(run.study), describe(run.sweep(sweep)))
+    rows = run.table(THEORY_CONV_ENERGY, sweep)
+    return imperfect_figure(rows, imperfect_pairs(run.study), describe(run.sweep(sweep)))
 
 
 def draw_residuals(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
@@ -99,21 +101,23 @@ def draw_architectures(run: RunTables, sweep: str) -> ReportFigure:
 
 def draw_heat_map(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
     """Draw the energy per operation over (n, m)."""
-    return heat_map_figure(run.energies, sweep, architecture)
+    return heat_map_figure(run.rows(sweep), sweep, architecture)
 
 
 def draw_variants(run: RunTables, variant_sweep: str, architecture: str) -> ReportFigure | None:
     """Draw energy per operation against an attribute; nothing where no variant has a mapping: the table says why."""
     sweep = run.sweep(variant_sweep)
-    table = variants_table(run.energies, sweep)
+    table = variants_table(run.rows(variant_sweep), sweep)
     if not (table[table["architecture"] == architecture]["status"] == "ok").any():
         return None
-    return architecture_figure(run.energies, sweep, architecture)
+    return architecture_figure(run.rows(variant_sweep), sweep, architecture)
 
 
 def draw_buffers(run: RunTables, variant_sweep: str) -> ReportFigure:
     """Draw where the linear law breaks as the buffer shrinks."""
-    return buffers_figure(run.table(THEORY_RATIO), run.table(BUFFER_GROWTH), variant_sweep)
+    return buffers_figure(
+        run.table(THEORY_RATIO, variant_sweep), run.table(BUFFER_GROWTH, variant_sweep), variant_sweep
+    )
 
 
 def _published(run: RunTables, sweep: str, architecture: str) -> pd.DataFrame | None:

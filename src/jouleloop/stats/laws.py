@@ -35,17 +35,12 @@ _Powers = tuple[tuple[tuple[int, int], ...], Exact]
 
 @dataclass(frozen=True)
 class Law:
-    """How many accesses a mapping makes, as polynomials in the layer's sizes.
-
-    Attributes
-    ----------
-    counts
-        By level and data space: vector reads and vector writes of all instances; by `COMPUTE`: operations and nothing.
-        A last vector that is not full counts as its share, and words are not rounded: what that leaves is no polynomial
-        (`NestLaws.partial_pj`).
-    """
+    """How many accesses a mapping makes, as polynomials in the layer's sizes."""
 
     counts: tuple[tuple[Place, Terms, Terms], ...]
+    """By level and data space: vector reads and vector writes of all instances; by `COMPUTE`: operations and nothing. A
+    last vector that is not full counts as its share, and words are not rounded: what that leaves is no polynomial
+    (`NestLaws.partial_pj`)."""
 
     def energy_terms(self, levels: Mapping[str, LevelCosts], compute_pj: Fraction) -> "EnergyLaw":
         """Return the law in pJ."""
@@ -78,21 +73,14 @@ class EnergyLaw:
 
 @dataclass(frozen=True)
 class LawPoint:
-    """A law that a point obeys, and how it comes about.
-
-    Attributes
-    ----------
-    number
-        Of the law, in its `LawBook`.
-    growing
-        By size: the symbol (a loop, or a stride) that grows with it.
-    ceilings
-        Whether the loop is the size over all other loops of it, rounded up; else it divides.
-    """
+    """A law that a point obeys, and how it comes about."""
 
     number: int
+    """Of the law, in its `LawBook`."""
     growing: tuple[tuple[str, int], ...]
+    """By size: the symbol (a loop, or a stride) that grows with it."""
     ceilings: bool = False
+    """Whether the loop is the size over all other loops of it, rounded up; else it divides."""
 
 
 def action_pj(levels: Mapping[str, LevelCosts], place: Place, compute_pj: Fraction) -> tuple[Fraction, Fraction]:

@@ -91,7 +91,7 @@ def energies_table(
 
 
 def energy_batches(
-    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore, rows: int = 50_000
+    jobs: Mapping[str, Job], sweeps: Sequence[Sweep], store: ResultStore, rows: int = 20_000
 ) -> Iterator[Batch]:
     """Yield the table of energies in its order, so many ``rows`` at a time: the store is read once for each.
 

@@ -99,21 +99,24 @@ Attributes = Annotated[
 ]
 
 
+Combine = Literal["product", "zip", "union"]
+_RANGES = key("Sizes that vary: a range with start, stop (included) and step, a list, or one value.", "elements", {})
+_COMBINE = key(
+    "How several ranges are combined: every combination (product), element by element (zip), or each range by itself "
+    "with the others at their fixed value (union).",
+    "choice",
+    "product",
+)
+
+
 class Part(Strict):
     """One block of points: ranges combined, around fixed sizes."""
 
     fixed: dict[str, StrictInt] = key(
         "Sizes that all points of this block share; they override the sweep's own.", "elements", {}
     )
-    ranges: Sizes = key(
-        "Sizes that vary: a range with start, stop (included) and step, a list, or one value.", "elements", {}
-    )
-    combine: Literal["product", "zip", "union"] = key(
-        "How several ranges are combined: every combination (product), element by element (zip), or each range by "
-        "itself with the others at their fixed value (union).",
-        "choice",
-        "product",
-    )
+    ranges: Sizes = _RANGES
+    combine: Combine = _COMBINE
 
 
 class RandomLayers(Strict):
@@ -140,15 +143,8 @@ class SweepFile(Strict):
     )
     shape: str = key("File with the problem shape of the kind `problem`; path from this file.", "path", "")
     fixed: dict[str, StrictInt] = key("Sizes that all points share.", "elements", {})
-    ranges: Sizes = key(
-        "Sizes that vary: a range with start, stop (included) and step, a list, or one value.", "elements", {}
-    )
-    combine: Literal["product", "zip", "union"] = key(
-        "How several ranges are combined: every combination (product), element by element (zip), or each range by "
-        "itself with the others at their fixed value (union).",
-        "choice",
-        "product",
-    )
+    ranges: Sizes = _RANGES
+    combine: Combine = _COMBINE
     parts: list[Part] = key(
         "More blocks of points; the sweep is the union of all its blocks, every layer once.", "blocks", []
     )

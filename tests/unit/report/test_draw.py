@@ -62,7 +62,7 @@ def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
         study=SimpleNamespace(sweeps=SWEEPS, config=SimpleNamespace(statistics=StatisticsOptions())),
         only=[],
         sweep=lambda name: next(sweep for sweep in SWEEPS if sweep.name == name),
-        content=lambda _layout, names: [rows[name] for name in names],
+        content=lambda _layout, name: rows[name],
     )
     drawn: list[str] = []
 

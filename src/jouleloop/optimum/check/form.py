@@ -113,13 +113,7 @@ def digest_of(data: dict[str, Any]) -> str:
 
 
 def check_form(data: Any) -> dict[str, Any]:
-    """Return a certificate that has the right form and is as it was written.
-
-    Raises
-    ------
-    InputError
-        With every fault.
-    """
+    """Return a certificate that has the right form and is as it was written; raise `InputError`, with every fault."""
     try:
         _Certificate.model_validate(data)
     except ValidationError as error:

@@ -78,14 +78,7 @@ class FastMemory:
     def _occupy(self, array: str, index: Hashable, value: complex) -> None:
         self._held += self._units[array]
         if self._held > self._capacity:
-            raise AssumptionError(
-                Fault(
-                    "the schedule needs more fast memory than there is",
-                    None,
-                    array,
-                    self._held / self._units_per_word,
-                    f"{float(self.capacity_words):g} words",
-                )
-            )
+            text, words = "the schedule needs more fast memory than there is", self._held / self._units_per_word
+            raise AssumptionError(Fault(text, None, array, words, f"{float(self.capacity_words):g} words"))
         self._peak = max(self._peak, self._held)
         self.fast[array][index] = value

@@ -3,6 +3,7 @@
 from jouleloop.errors import AssumptionError, Fault, InputError
 from jouleloop.theory.fully_connected.returned import returned_output
 from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles
+from jouleloop.theory.fully_connected.upper import Dataflow
 
 
 def fixed_inputs(inputs: int, outputs: int, buffer_words: int, kept: int) -> Schedule:
@@ -108,22 +109,19 @@ def resident(inputs: int, outputs: int, buffer_words: int) -> Schedule:
     return Schedule("The smaller side resident", inputs, outputs, buffer_words, tuple(reads))
 
 
-def schedule(
-    kind: str, inputs: int, outputs: int, buffer_words: int, parameter: int, *, reversed_roles: bool = False
-) -> Schedule:
-    """Return the schedule of a kind: fixed, bounded, balanced, resident or returned (see `upper.Dataflow`)."""
-    if kind == "resident":
+def schedule_of_dataflow(flow: Dataflow, inputs: int, outputs: int, buffer_words: int) -> Schedule:
+    """Return the schedule of a dataflow known by its kind and parameter."""
+    sides = (outputs, inputs) if flow.reversed_roles else (inputs, outputs)
+    if flow.kind == "resident":
         return resident(inputs, outputs, buffer_words)
-    if kind == "returned":
-        if reversed_roles:
-            return reverse_roles(returned_output(outputs, inputs, buffer_words))
-        return returned_output(inputs, outputs, buffer_words)
-    makers = {"fixed": fixed_inputs, "bounded": bounded_inputs, "balanced": balanced_groups}
-    if kind not in makers:
-        raise InputError(Fault("unknown dataflow", value=kind, allowed=", ".join([*makers, "resident", "returned"])))
-    if reversed_roles:
-        return reverse_roles(makers[kind](outputs, inputs, buffer_words, parameter))
-    return makers[kind](inputs, outputs, buffer_words, parameter)
+    if flow.kind == "returned":
+        made = returned_output(*sides, buffer_words)
+    else:
+        made = _MAKERS[flow.kind](*sides, buffer_words, flow.parameter)
+    return reverse_roles(made) if flow.reversed_roles else made
+
+
+_MAKERS = {"fixed": fixed_inputs, "bounded": bounded_inputs, "balanced": balanced_groups}
 
 
 def _x(index: int) -> Vertex:

@@ -11,8 +11,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
-from jouleloop.theory.fully_connected.algorithms import schedule
-from jouleloop.theory.fully_connected.best_schedule import schedule_of, schedule_of_dataflow
+from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
 from jouleloop.theory.fully_connected.check_traces import TraceError, check_file
 from jouleloop.theory.fully_connected.divisible import (
@@ -27,7 +26,7 @@ from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import divisible_grid, grid, judge, table_row, to_csv
 from jouleloop.theory.fully_connected.schedule import run
 from jouleloop.theory.fully_connected.text import draw_text
-from jouleloop.theory.fully_connected.upper import Dataflow, balanced_dataflow, best_upper
+from jouleloop.theory.fully_connected.upper import Dataflow, Kind, balanced_dataflow, best_upper
 from jouleloop.theory.printing import print_bounds
 
 
@@ -71,7 +70,7 @@ def print_fc_bounds(
                     record["decided"] = found.decided
                     record["method"] = found.method
                     if schedule and not record["name"].startswith("exact_lower"):
-                        record["schedule"] = [str(read) for read in schedule_of(found).reads]
+                        record["schedule"] = [str(read) for read in found.schedule().reads]
         print_json(records)
         return
     print_bounds(
@@ -81,7 +80,7 @@ def print_fc_bounds(
         verdict = f"decided by {found.method}" if found.decided else "undecided"
         stdout.print(f"exact: {verdict}, 2μ + ν in {found.lower} … {found.upper}")
     if found is not None and schedule:
-        stdout.print(draw_text(run(schedule_of(found))), highlight=False, markup=False)
+        stdout.print(draw_text(run(found.schedule())), highlight=False, markup=False)
 
 
 _SHORT = {"most_states": 20_000, "largest_table_bits": 18}
@@ -165,6 +164,10 @@ class Algorithm(StrEnum):
 
 
 MOST_PAIRS = 250_000
+_COUNTED = (
+    *("output_reads", "input_reads", "reads", "accesses"),
+    *("weight_reads", "largest_inputs", "largest_outputs"),
+)
 
 
 @DATAFLOW.command("fc")
@@ -200,14 +203,16 @@ def print_fc_run(
     if algorithm in (Algorithm.BEST, Algorithm.EXACT) and reversed_roles:
         raise InputError(Fault(f"--reverse has no meaning for {algorithm}: both roles are tried", field="--reverse"))
     if algorithm is Algorithm.EXACT:
-        plan = schedule_of(exact_minimum(layer))
+        plan = exact_minimum(layer).schedule()
     elif algorithm is Algorithm.BEST:
         plan = schedule_of_dataflow(best_upper(layer), inputs, outputs, buffer)
     elif algorithm is Algorithm.BALANCED:
         flow: Dataflow = balanced_dataflow(layer, reversed_roles=reversed_roles)
         plan = schedule_of_dataflow(flow, inputs, outputs, buffer)
     else:
-        plan = schedule(algorithm, inputs, outputs, buffer, 1 if kept is None else kept, reversed_roles=reversed_roles)
+        kind: Kind = "fixed" if algorithm is Algorithm.FIXED else "bounded"
+        asked = Dataflow(kind, 1 if kept is None else kept, reversed_roles, 0, 0)
+        plan = schedule_of_dataflow(asked, inputs, outputs, buffer)
     result = run(plan)
     if picture is not None:
         # matplotlib is slow to import
@@ -216,23 +221,9 @@ def print_fc_run(
 
         write_figure(draw_run(result), picture)
     if as_json:
-        print_json(
-            {
-                "title": plan.title,
-                "inputs": inputs,
-                "outputs": outputs,
-                "buffer_words": buffer,
-                "output_reads": result.output_reads,
-                "input_reads": result.input_reads,
-                "reads": result.reads,
-                "accesses": result.accesses,
-                "weight_reads": result.weight_reads,
-                "largest_inputs": result.largest_inputs,
-                "largest_outputs": result.largest_outputs,
-                "conditions_hold": True,
-                "schedule": [str(read) for read in plan.reads],
-            }
-        )
+        record = {"title": plan.title, "inputs": inputs, "outputs": outputs, "buffer_words": buffer}
+        record |= {name: getattr(result, name) for name in _COUNTED}
+        print_json({**record, "conditions_hold": True, "schedule": [str(read) for read in plan.reads]})
         return
     text = draw_text(result) if draw else "\n".join(draw_text(result).splitlines()[:3])
     typer.echo(text)

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.counting_game import Budget, refute
 from jouleloop.theory.fully_connected.divisible import is_proven
 from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, pair_count_accesses
 from jouleloop.theory.fully_connected.relaxation import input_relaxation, output_relaxation
+from jouleloop.theory.fully_connected.schedule import Schedule, schedule_from_moves
 from jouleloop.theory.fully_connected.search import search
 from jouleloop.theory.fully_connected.upper import Dataflow, best_upper
 
@@ -36,6 +38,15 @@ class ExactMinimum:
     """A schedule found by search, as (vertex read, vertex overwritten or −1)."""
     expanded: int = 0
     """States expanded by the search."""
+
+    def schedule(self) -> Schedule:
+        """Return a schedule that costs ``upper``: the one searched for, or the closed-form dataflow executed."""
+        n, m, beta = self.layer.inputs, self.layer.outputs, self.layer.buffer_words
+        if self.path is not None:
+            return schedule_from_moves("Search", n, m, beta, self.path)
+        if self.dataflow is None:
+            raise ValueError("an exact minimum has a path or a dataflow")
+        return schedule_of_dataflow(self.dataflow, n, m, beta)
 
     @property
     def decided(self) -> bool:

@@ -12,7 +12,6 @@ from matplotlib.patches import Patch
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import read_text
 from jouleloop.theory.fully_connected.algorithms import bounded_inputs, fixed_inputs
-from jouleloop.theory.fully_connected.best_schedule import schedule_of
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.optima import from_csv
@@ -143,7 +142,7 @@ def draw_algorithm_2() -> Figure:
 
 def draw_cheaper_by_search() -> Figure:
     """Draw a schedule found by search that is cheaper than both algorithms."""
-    return draw_run(run(schedule_of(exact_minimum(FcLayer(6, 7, 3)))))
+    return draw_run(run(exact_minimum(FcLayer(6, 7, 3)).schedule()))
 
 
 def _axes(axes: Any, width: int, height: int, columns: list[str], rows: list[str]) -> None:

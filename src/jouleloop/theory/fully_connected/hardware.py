@@ -71,13 +71,8 @@ def buffer_words(capacities_words: Sequence[int], *, weight_words: int = 1) -> i
     raise_all(faults)
     beta = sum(capacities_words) - weight_words
     if beta < 2:
-        raise InputError(
-            Fault(
-                "assumption β > 1 (002 section 3) fails: the buffers are too small",
-                value=beta,
-                allowed="a total >= 3 words",
-            )
-        )
+        text = "assumption β > 1 (002 section 3) fails: the buffers are too small"
+        raise InputError(Fault(text, value=beta, allowed="a total >= 3 words"))
     return beta
 
 

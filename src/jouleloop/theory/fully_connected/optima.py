@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.files import read_text
-from jouleloop.theory.fully_connected.best_schedule import schedule_of
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_accesses, lower_bound_accesses_weak
 from jouleloop.theory.fully_connected.schedule import run
@@ -59,7 +58,7 @@ def table_row(inputs: int, outputs: int, buffer_words: int, **limits: int) -> Ta
     layer = FcLayer(inputs, outputs, buffer_words)
     n, m, beta = inputs, outputs, buffer_words
     exact = exact_minimum(layer, **limits)
-    replay = run(schedule_of(exact))
+    replay = run(exact.schedule())
     if replay.accesses != exact.upper:
         raise AssertionError(f"the schedule costs {replay.accesses}, not {exact.upper}: {layer}")
     paper = min(

@@ -179,12 +179,8 @@ def _arrangement(rows: IntArray, right: IntArray) -> tuple[IntArray, int]:
     planes = np.vstack([np.eye(size, dtype=np.int64), rows])
     values = np.concatenate([np.zeros(size, dtype=np.int64), right])
     if math.comb(len(planes), size) > _BASES_LIMIT:
-        raise InputError(
-            Fault(
-                f"the closed form of {size} weights and {len(rows)} constraints has too many candidate vertices",
-                allowed=f"at most {_BASES_LIMIT} bases",
-            )
-        )
+        text = f"the closed form of {size} weights and {len(rows)} constraints has too many candidate vertices"
+        raise InputError(Fault(text, allowed=f"at most {_BASES_LIMIT} bases"))
     found = [_solve(planes[chosen], values[chosen]) for chosen in _chunks(len(planes), size)]
     common = math.lcm(*(int(value) for _, determinants in found for value in np.unique(determinants)))
     points = np.concatenate([numerators * (common // determinants)[:, None] for numerators, determinants in found])

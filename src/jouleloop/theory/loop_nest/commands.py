@@ -234,11 +234,8 @@ def print_nest_run(
         loops = _order(nest, order)
     done = run_tiled(nest, sides, random_inputs(nest), order=loops, reuse=reuse, trace=steps)
     if done.peak_words > cache:
-        raise InputError(
-            Fault(
-                "the blocks of this tile do not fit the cache", "--tile", value=done.peak_words, allowed=f"<= {cache}"
-            )
-        )
+        text = "the blocks of this tile do not fit the cache"
+        raise InputError(Fault(text, "--tile", value=done.peak_words, allowed=f"<= {cache}"))
     bound = communication_with_constants(closed_form(nest), nest, cache) if cache >= 2 else None
     if as_json:
         print_json(_record(nest, sides, loops, done, bound))

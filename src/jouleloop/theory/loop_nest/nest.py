@@ -47,12 +47,8 @@ class LoopNest:
         size = len(self.loops)
         common = kernel([row for matrix in self.arrays.values() for row in matrix], size)
         if common.rank:
-            raise AssumptionError(
-                Fault(
-                    "the assumption that the kernels of the subscripts intersect only in zero fails: moving along "
-                    f"{self.describe(common)} changes no subscript of any array"
-                )
-            )
+            text = "the assumption that the kernels of the subscripts intersect only in zero fails: moving along"
+            raise AssumptionError(Fault(f"{text} {self.describe(common)} changes no subscript of any array"))
         object.__setattr__(self, "_supports", tuple(_support(matrix) for matrix in self.arrays.values()))
 
     def _malformed(self) -> list[Fault]:
@@ -97,12 +93,8 @@ class LoopNest:
             if support is None
         ]
         if len(self.loops) > _LOOP_LIMIT or len(self.arrays) > _ARRAY_LIMIT:
-            faults.append(
-                Fault(
-                    f"{len(self.loops)} loops and {len(self.arrays)} arrays are too many",
-                    allowed=f"at most {_LOOP_LIMIT} loops and {_ARRAY_LIMIT} arrays",
-                )
-            )
+            text = f"{len(self.loops)} loops and {len(self.arrays)} arrays are too many"
+            faults.append(Fault(text, allowed=f"at most {_LOOP_LIMIT} loops and {_ARRAY_LIMIT} arrays"))
         raise_all(faults, AssumptionError)
         return self._supports  # type: ignore[return-value]
 

@@ -107,8 +107,9 @@ def print_manticore_run(
     word_bytes = WORD_BYTES[precision]
     size = default_stack(layer, algorithm, word_bytes) if stack is None else stack
     options = Options(variant=variant, fetch_ahead=fetch_ahead, record=svg is not None or (draw and not as_json))
-    checked = run_checked(layer, algorithm, size, word_bytes=word_bytes, options=options, seed=seed)
+    checked = run_checked(layer, algorithm, size, options=options, seed=seed)
     run = checked.run
+    peak_bytes = run.counts.peak_local_words * word_bytes
     if svg is not None:
         # matplotlib is slow to import
         from jouleloop.theory.drawing import write_figure  # noqa: PLC0415
@@ -120,8 +121,8 @@ def print_manticore_run(
         "stack": size,
         **asdict(run.counts),
         "words_loaded": run.counts.words_loaded,
-        "peak_local_bytes": checked.peak_local_bytes,
-        "fits_local_memory": checked.fits_local_memory,
+        "peak_local_bytes": peak_bytes,
+        "fits_local_memory": peak_bytes <= options.machine.local_memory_bytes,
         "result_is_right": checked.result_is_right,
     }
     if as_json:

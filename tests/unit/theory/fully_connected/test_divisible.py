@@ -7,7 +7,6 @@ from typer.testing import CliRunner
 
 from jouleloop.cli.app import app
 from jouleloop.errors import InputError
-from jouleloop.theory.fully_connected.best_schedule import schedule_of
 from jouleloop.theory.fully_connected.check_traces import TraceError, cases_left, check_file, replay_algorithm_1
 from jouleloop.theory.fully_connected.counting_game import Budget, refute
 from jouleloop.theory.fully_connected.divisible import (
@@ -30,7 +29,7 @@ STORED = ROOT / "docs" / "data" / "fc_divisible_traces.xz"
 def test_the_game_is_won_within_the_reads_of_every_optimal_schedule():
     for layer in grid(5):
         exact = exact_minimum(FcLayer(*layer))
-        replay = run(schedule_of(exact))
+        replay = run(exact.schedule())
         assert refute(Budget(*layer, exact.upper, replay.input_reads)) is None, layer
 
 

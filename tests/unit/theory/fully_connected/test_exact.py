@@ -1,7 +1,6 @@
 import pytest
 
 from jouleloop.errors import InputError
-from jouleloop.theory.fully_connected.best_schedule import schedule_of
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.exact_bound import count_bound, recursive_bound
 from jouleloop.theory.fully_connected.formulas import FcLayer, lower_bound_reads
@@ -47,7 +46,7 @@ def test_search_without_estimate_finds_the_same_cost_and_a_schedule(layer):
 def test_bounds_enclose_the_optimum_and_the_schedule_costs_it(layer):
     found = exact_minimum(FcLayer(*layer))
     assert found.decided
-    assert run(schedule_of(found)).accesses == found.upper
+    assert run(found.schedule()).accesses == found.upper
     assert recursive_bound(*layer) <= found.upper
     assert output_relaxation(*layer).bound() <= found.upper
     assert input_relaxation(*layer).bound() <= found.upper
@@ -85,7 +84,7 @@ def test_undecided_gives_both_bounds():
     found = exact_minimum(FcLayer(8, 7, 3), most_states=10)
     assert not found.decided
     assert found.method == "undecided"
-    assert found.lower < found.upper == run(schedule_of(found)).accesses
+    assert found.lower < found.upper == run(found.schedule()).accesses
 
 
 def test_large_layers_are_decided_where_a_theorem_decides_and_else_enclosed():

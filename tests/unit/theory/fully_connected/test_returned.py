@@ -3,7 +3,6 @@
 import pytest
 
 from jouleloop.errors import AssumptionError
-from jouleloop.theory.fully_connected.best_schedule import schedule_of
 from jouleloop.theory.fully_connected.counting_game import Budget, refute
 from jouleloop.theory.fully_connected.exact import exact_minimum
 from jouleloop.theory.fully_connected.formulas import FcLayer
@@ -59,7 +58,7 @@ def test_it_is_optimal_where_the_counting_game_refutes_one_access_less(layer, le
     found = exact_minimum(FcLayer(*layer))
     assert (found.lower, found.upper) == (least, least)
     assert found.dataflow.kind == "returned"
-    assert run(schedule_of(found)).accesses == least
+    assert run(found.schedule()).accesses == least
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_beyond_that_the_game_is_won_and_says_nothing():
 def test_with_roles_reversed_it_runs_as_well():
     layer = FcLayer(7, 40, 3)
     flow = best_upper(layer)
-    plan = run(schedule_of(exact_minimum(layer)))
+    plan = run(exact_minimum(layer).schedule())
     assert plan.accesses <= flow.accesses
 
 

@@ -5,8 +5,13 @@ import pytest
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.drawing import write_figure
 from jouleloop.theory.fully_connected import formulas as fc
-from jouleloop.theory.fully_connected.algorithms import balanced_groups, bounded_inputs, fixed_inputs, resident
-from jouleloop.theory.fully_connected.best_schedule import schedule_of_dataflow
+from jouleloop.theory.fully_connected.algorithms import (
+    balanced_groups,
+    bounded_inputs,
+    fixed_inputs,
+    resident,
+    schedule_of_dataflow,
+)
 from jouleloop.theory.fully_connected.figures import draw_run
 from jouleloop.theory.fully_connected.formulas import FcLayer
 from jouleloop.theory.fully_connected.schedule import Read, Schedule, Vertex, reverse_roles, run
