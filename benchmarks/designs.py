@@ -30,7 +30,7 @@ from jouleloop.workload.timeloop_problem import read_problem
 
 #: Files that programs wrote, and those that only show or test the format.
 MADE = re.compile(r"outputs?/|ref[-_]|out_dir|cheatsheets|/tests/|defined_input|flattened")
-SPARSE = re.compile(r"sparse_optimizations|compression-rate|density|metadata_", re.IGNORECASE)
+SPARSE = re.compile(r"sparse_optimizations|compression-rate|density", re.IGNORECASE)
 MOST_BOUND = 8
 BUDGET = 2000
 SECONDS = 20.0

@@ -119,28 +119,50 @@ def parse_yaml(text: str, source: str, loader: type[Any] = _SafeLoader) -> Any:
     """
     try:
         _check_nesting(text, source, loader)
-        reader = loader(text)
         try:
-            node = reader.get_single_node()
-            if node is None:
-                return None
-            _check_size(node, source)
-            return reader.construct_document(node)
-        finally:
-            reader.dispose()
+            return _document(text, source, loader)
+        except yaml.composer.ComposerError as error:
+            if error.problem != "second occurrence":
+                raise
+            return _document(text, source, _naming_again(loader))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or str(error).splitlines()[0]
-        if problem == "second occurrence":  # PyYAML tells what occurs in the context
-            said = str(getattr(error, "context", "")).partition(";")[0]
-            problem = said.replace("found duplicate anchor", "defines the anchor") + " a second time"
         raise InputError(Fault(f"not valid YAML{where}: {problem}", source)) from error
     except RecursionError as error:
         raise InputError(Fault("nested too deeply", source, allowed=f"at most {MAX_NESTING} levels")) from error
     except (ValueError, OverflowError, LookupError, AttributeError, TypeError) as error:
         # The last three are what PyYAML makes of "!!int ''", "!!bool x" and "!!timestamp x".
         raise InputError(Fault(f"a value cannot be read: {error}", source)) from error
+
+
+def _document(text: str, source: str, loader: type[Any]) -> Any:
+    reader = loader(text)
+    try:
+        node = reader.get_single_node()
+        if node is None:
+            return None
+        _check_size(node, source)
+        return reader.construct_document(node)
+    finally:
+        reader.dispose()
+
+
+def _naming_again(loader: type[Any]) -> type[Any]:
+    """Return a slower loader that lets an anchor stand for the last node of its name, as YAML and Timeloop do."""
+
+    class Loader(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            event = self.peek_event()  # type: ignore[no-untyped-call]
+            if not isinstance(event, yaml.AliasEvent):
+                self.anchors.pop(event.anchor, None)
+            return super().compose_node(parent, index)
+
+    for name, value in vars(loader).items():
+        if not name.startswith("__"):
+            setattr(Loader, name, value)
+    return Loader
 
 
 def _check_nesting(text: str, source: str, loader: type[Any]) -> None:

@@ -102,8 +102,6 @@ _COUNTED = (
 _REFUSED = (
     Known(("addr-gen-energy",), refused="energy of address generation is not counted", harmless=(0,)),
     Known(("allow_overbooking",), refused="overbooking is not supported by the model", harmless=(False, 0)),
-    Known(("metadata_storage_width",), refused=_SPARSE, harmless=(0,)),
-    Known(("metadata_storage_depth",), refused=_SPARSE, harmless=(0,)),
     Known(("metadata_datawidth", "metadata_word_bits"), refused=_SPARSE, harmless=(0,)),
     Known(("metadata_block_size",), refused=_SPARSE, harmless=(1,)),
     Known(("concordant_compressed_tile_traversal",), refused=_SPARSE, harmless=(False, 0)),
@@ -126,6 +124,8 @@ _NEUTRAL = (
     Known(("drain_latency",)),
     Known(("num-banks", "n_banks")),
     Known(("cluster-area",)),
+    Known(("metadata_storage_width",)),
+    Known(("metadata_storage_depth",)),
     Known(("energy",), (COMPUTE,)),
     Known(("area",), (COMPUTE,)),
 )

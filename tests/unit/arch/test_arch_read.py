@@ -150,14 +150,13 @@ def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
         (("depth: 8", "depth: dept * 2"), "unknown name 'dept'"),
         (("depth: 8", "depth: depth * 2"), "defined by itself"),
         (("width: 8, datawidth: 8", "width: 9, datawidth: 8"), "no multiple"),
-        (("width: 8, datawidth: 8", "width: 8, datawidth: 8, metadata_storage_depth: 4"), "not supported"),
+        (("width: 8, datawidth: 8", "width: 8, datawidth: 8, metadata_datawidth: 4"), "not supported"),
         (("!Component {name: buffer", "!Pipelined {name: buffer"), "!Pipelined is not supported"),
         (("!Component {name: buffer", "!Python {name: buffer"), "could not determine a constructor"),
         (("!Component {name: buffer", "!!python/object:os.system {name: buffer"), "could not determine"),
         (("{name: mac, class: intmac}", "{name: mac, class: intmac, sparse_optimizations: {a: 1}}"), "sparse"),
         (("  nodes:", "  nodes: 3\n  other:"), "must be a list"),
         (("architecture:", "globals: {expression_custom_functions: [f.py]}\narchitecture:"), "no code of its own"),
-        (("depth: 8", "depth: &a 8, entries: &a 8"), "anchor a second time"),
     ],
 )
 def test_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:

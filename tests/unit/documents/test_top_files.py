@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 
 from jouleloop.documents.load import load_document
+from jouleloop.errors import InputError
+from jouleloop.files import parse_yaml
 
 
 def test_a_top_file_is_read_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -18,3 +20,16 @@ def test_a_top_file_is_read_from_any_folder(tmp_path: Path, monkeypatch: pytest.
     for folder, top in (("designs", "top.yaml.jinja2"), ("elsewhere", "../designs/top.yaml.jinja2")):
         monkeypatch.chdir(tmp_path / folder)
         assert load_document(Path(top), {"name": "one"}) == {"architecture": {"version": 0.4}}
+
+
+def test_an_anchor_stands_for_the_last_node_of_its_name() -> None:
+    """As in YAML and in every version of Timeloop; all else is refused as in any other document."""
+    text = "a: &x {p: 1}\nb: *x\nc: &x {p: 2}\nd: *x\ne: {<<: *x, q: 3}\n"
+    assert parse_yaml(text, "t") == {"a": {"p": 1}, "b": {"p": 1}, "c": {"p": 2}, "d": {"p": 2}, "e": {"p": 2, "q": 3}}
+    for wrong, message in (
+        ("f: &x {a: 1, a: 2}", "given twice"),
+        ("f: &x [*x]", "contains itself"),
+        ("f: !!python/object:os.system {}", "could not determine a constructor"),
+    ):
+        with pytest.raises(InputError, match=message):
+            parse_yaml(text + wrong, "t")
