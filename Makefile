@@ -12,6 +12,8 @@ LOCK ?= requirements
 PIP := -m pip install --quiet --disable-pip-version-check
 # A lock is complete. Python compiles what is imported, when it is: less than what is installed.
 LOCKED := $(PIP) --no-deps --no-compile --require-hashes -r
+# Images set it; then each process would compile anew all that it imports.
+unexport PYTHONDONTWRITEBYTECODE
 RELEASE := .venv-release
 CORES ?= all
 
