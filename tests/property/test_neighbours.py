@@ -2,6 +2,7 @@
 
 import os
 import random
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -54,35 +55,27 @@ def searches(kind: str) -> list[tuple[int, Search]]:
     return found
 
 
-def open_parts(search: Search, rng: random.Random) -> list[int]:
-    """Draw parts, the later unrollings first: those unroll more."""
-    count = search.solver.count
-    return rng.sample(range(count), min(PARTS, count))
-
-
-def known_part(search: Search, part: int) -> int:
-    """Make a part the case at hand, its neighbours known; return its unrolling."""
-    solver = search.solver
-    u = int(solver.parts.unrolling[part])
-    solver.fill_tables(part)
-    if solver.parts.runs[u, FIRST] < 0:
-        solver._arrange(u)
-    find_neighbours(solver.case, solver.parts.factors, solver.arrangements, solver.parts.runs[u])
-    return u
+def known_parts(kind: str) -> Iterator[tuple[Search, int, random.Random]]:
+    """Draw parts and make each the case at hand, its neighbours known; yield its search and unrolling."""
+    for seed, search in searches(kind):
+        rng, solver = random.Random(seed), search.solver
+        for part in rng.sample(range(solver.count), min(PARTS, solver.count)):
+            u = int(solver.parts.unrolling[part])
+            solver.fill_tables(part)
+            if solver.parts.runs[u, FIRST] < 0:
+                solver._arrange(u)
+            find_neighbours(solver.case, solver.parts.factors, solver.arrangements, solver.parts.runs[u])
+            if solver.case.mesh.fan[:, :, KNOWN].any():
+                yield search, u, rng
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_links_serve_no_more_boxes_and_instances(kind: str) -> None:
     """Of every arrangement and every move, what the model links is counted."""
     compared = 0
-    for seed, search in searches(kind):
-        rng = random.Random(seed)
-        for part in open_parts(search, rng):
-            run = search.solver.parts.runs[known_part(search, part)]
-            compared += sum(
-                compare_links(search, run, level, v, rng)
-                for level, v in np.argwhere(search.solver.case.mesh.fan[:, :, KNOWN] == 1).tolist()
-            )
+    for search, u, rng in known_parts(kind):
+        for level, v in np.argwhere(search.solver.case.mesh.fan[:, :, KNOWN] == 1).tolist():
+            compared += compare_links(search, search.solver.parts.runs[u], level, v, rng)
     assert compared > CASES
 
 
@@ -122,14 +115,7 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, rng: rand
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_nest_costs_less_than_what_is_certain(kind: str) -> None:
-    compared = 0
-    for seed, search in searches(kind):
-        rng = random.Random(seed)
-        for part in open_parts(search, rng):
-            u = known_part(search, part)
-            if search.solver.case.mesh.fan[:, :, KNOWN].any():
-                compared += sum(compare_nest(search, u, rng) for _ in range(NESTS))
-    assert compared > CASES
+    assert sum(compare_nest(search, u, rng) for search, u, rng in known_parts(kind) for _ in range(NESTS)) > CASES
 
 
 def compare_nest(search: Search, u: int, rng: random.Random) -> int:
