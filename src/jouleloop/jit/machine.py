@@ -20,6 +20,7 @@ from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.datamodel.packer import ArgPacker
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
 from numba.core.typed_passes import AnnotateTypes, NopythonRewrites
+from numba.core.untyped_passes import WithLifting
 
 from jouleloop import jit
 from jouleloop.jit.records import mark, without_copies
@@ -198,9 +199,9 @@ class _Pipeline(Compiler):
         self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target.data_model_manager)))
 
     def define_pipelines(self) -> Any:
-        """Return numba's pipeline with `_Borrow` in it, without what joins operations on whole arrays."""
+        """Return numba's pipeline with `_Borrow` in it, without what no kernel needs."""
         [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
-        passes.passes = [one for one in passes.passes if one[0] is not NopythonRewrites]
+        passes.passes = [one for one in passes.passes if one[0] not in {WithLifting, NopythonRewrites}]
         passes.add_pass_after(_Borrow, AnnotateTypes)
         passes.finalize()
         return [passes]

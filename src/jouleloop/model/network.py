@@ -43,10 +43,11 @@ from jouleloop.model.arrays import (
 @njit
 def is_wired(spec: Floats) -> bool:
     """Whether the energy of a network hangs on where words go."""
-    for way in range(WAYS):
-        at = NETWORK + way * WAY
-        if (spec[:, at + HOP_PJ] != 0.0).any() or (spec[:, at + ROUTER_PJ] != 0.0).any():
-            return True
+    for level in range(spec.shape[0]):
+        for way in range(WAYS):
+            at = NETWORK + way * WAY
+            if spec[level, at + HOP_PJ] != 0.0 or spec[level, at + ROUTER_PJ] != 0.0:
+                return True
     return False
 
 

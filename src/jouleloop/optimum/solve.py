@@ -39,6 +39,7 @@ from jouleloop.optimum.arrays import (
     DIVES,
     DIVING,
     EDGE,
+    ENERGY,
     ENOUGH,
     ENTER,
     FILLED,
@@ -284,11 +285,18 @@ def run_parts(
 
 
 @njit
-def spread_all(mode: int, case: Case, compute_pj: float, elided: bool, parts: Parts, best: Floats, first: int) -> int:
-    """Add all parts that follow and are not beaten, from part ``first`` on, while there is room.
+def add_parts(
+    mode: int, case: Case, compute_pj: float, elided: bool, parts: Parts, best: Floats, first: int, last: int
+) -> int:
+    """Let unrollings be parts, or in canonical mode add all parts that follow and are not beaten while there is room.
 
-    Returns the part that is next, after the last where none is left.
+    Both from ``first`` on, and unrollings up to ``last``. Both in one kernel: each kernel takes all tables apart.
+
+    Returns the one that is next, after the last where none is left.
     """
+    if mode != CANONICAL:
+        sketch_parts(case, compute_pj, elided, parts, first, last)
+        return last
     while first < parts.stand[COUNT_PARTS] and has_room(parts):
         steps = parts.steps[parts.unrolling[first]]
         if parts.stage[first] == SKETCHED and not beaten(mode, best, parts.value[first, PART_BOUND], steps):
@@ -371,7 +379,8 @@ class Solver:
         for first in range(0, count, _SKETCHED_AT_ONCE):
             if first and stopped():
                 break
-            sketch_parts(self.case, compute_pj, elided, self.parts, first, min(first + _SKETCHED_AT_ONCE, count))
+            last = min(first + _SKETCHED_AT_ONCE, count)
+            add_parts(ENERGY, self.case, compute_pj, elided, self.parts, np.zeros(0), first, last)
         #: Whether all unrollings are parts.
         self.whole = candidates.whole and self.parts.stand[COUNT_PARTS] == count
 
@@ -401,7 +410,10 @@ class Solver:
         if mode == CANONICAL:
             # All that may tie have to be known, so that they can be sorted.
             at = 0
-            while (at := spread_all(mode, self.case, self.compute_pj, self.elided, self.parts, best, at)) < self.count:
+            while True:
+                at = add_parts(mode, self.case, self.compute_pj, self.elided, self.parts, best, at, self.count)
+                if at == self.count:
+                    break
                 self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
         order = sorted_parts(mode, best, self.parts)
         stand = self.parts.stand
