@@ -13,7 +13,8 @@ from jouleloop import signals
 
 def outcome(code: str) -> tuple[int, str]:
     """Return exit code and output of a process of its own."""
-    head = "import os, signal, time\nfrom jouleloop import signals\n"
+    # Under nohup this process ignores one of the signals, and so would its child.
+    head = "import os, signal, time\nsignal.signal(signal.SIGHUP, signal.SIG_DFL)\nfrom jouleloop import signals\n"
     run = subprocess.run(
         [sys.executable, "-c", head + textwrap.dedent(code)],
         stdout=subprocess.PIPE,
