@@ -96,8 +96,8 @@ ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = ra
 #: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far; whether this is
 #: one; parts so far; what the kernel wants before it can go on; the part whose neighbours are known (-1: none).
 LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, MESHED, PASS = range(11)
-#: What a kernel may want: nothing, room for more parts or children, the arrangements of the part that is searched.
-NOTHING, ROOM, ROWS, ARRANGED = range(4)
+#: What a kernel may want: nothing, room for more parts or children, arrangements or neighbours of the part at hand.
+NOTHING, ROOM, ROWS, ARRANGED, NEIGHBOURS = range(5)
 #: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its
 #: bound is that of its tables.
 SKETCHED, SPREAD, FINAL = range(3)

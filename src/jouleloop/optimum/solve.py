@@ -52,6 +52,7 @@ from jouleloop.optimum.arrays import (
     MESHED,
     MOST_KEYS,
     NEEDED,
+    NEIGHBOURS,
     NOTHING,
     PART_BOUND,
     PART_KEY,
@@ -278,8 +279,8 @@ def run_parts(
             if not looks or not seen:
                 return False
             stand[MESHED] = part
-            find_neighbours(case, parts.factors, arrangements, parts.runs[u])
-            continue
+            stand[WANTS] = NEIGHBOURS
+            return False
         stand[CURRENT] = -1
     return True
 
@@ -450,6 +451,10 @@ class Solver:
                 raise struck(error) from None
             if stand[WANTS] == ARRANGED:
                 self._arrange(int(self.parts.unrolling[stand[CURRENT]]))
+            elif stand[WANTS] == NEIGHBOURS:
+                # Few layers ask for them: a kernel of its own that the others need not compile.
+                run = self.parts.runs[self.parts.unrolling[stand[CURRENT]]]
+                find_neighbours(self.case, self.parts.factors, self.arrangements, run)
             elif stand[WANTS] == ROOM:
                 if len(self.parts.unrolling) >= MOST_PARTS:
                     counters[STOPPED] = BY_PARTS
