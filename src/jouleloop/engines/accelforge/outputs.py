@@ -162,7 +162,10 @@ def _level(name: str, loops: tuple[Loop, ...], keep: frozenset[str]) -> LevelMap
         if loop.axis:
             continue
         if temporal and temporal[-1].dimension == loop.dimension:
-            temporal[-1] = replace(temporal[-1], tile=loop.tile)
+            outer = temporal[-1]
+            # Units may share the dimension in between: what they take off is no run of the loop.
+            extent = outer.extent if outer.tile == loop.extent else outer.bound * loop.bound * loop.tile
+            temporal[-1] = replace(outer, extent=extent, tile=loop.tile)
         else:
             temporal.append(loop)
     for kind in (temporal, spatial):

@@ -381,6 +381,27 @@ def test_a_mapping_comes_back_at_the_same_cost(data, name):
     assert costs[1] == pytest.approx(costs[0], rel=1e-12)
 
 
+def test_loops_on_both_sides_of_units_are_joined_without_them():
+    target = TARGETS["eyeriss"]
+    names = target.arch.level_names
+    loops = {
+        "shared_glb": ((("C", 2),), (("C", 2, "X"),), frozenset({"Inputs", "Outputs"})),
+        "DummyBuffer": ((("C", 2),), (("C", 2, "Y"),), frozenset()),
+    }
+    kept = {"DRAM": "Inputs Outputs Weights", "ifmap_spad": "Inputs", "weights_spad": "Weights", "psum_spad": "Outputs"}
+    levels = [LevelMapping(name, *loops.get(name, ((), (), frozenset(kept.get(name, "").split())))) for name in names]
+    mapping, problem = Mapping(tuple(levels)), parse_layer("fc:16x1").problem()
+    back = as_mapping(problem, target.arch, read_nest(problem, target.arch, answered(problem, target, mapping)))
+    assert back is not None
+    spread = {axis: bound for level in back.levels for _, bound, axis in level.spatial}
+    assert spread == {"X": 2, "Y": 2}
+    costs = [
+        evaluate_mapping(problem, target.arch, target.costs, each, check_capacity=False).energy_pj
+        for each in (mapping, back)
+    ]
+    assert costs[1] == pytest.approx(costs[0], rel=1e-12)
+
+
 def test_uneven_nests_are_no_mappings():
     problem, arch = LAYER.problem(), TARGETS["eyeriss"].arch
     assert as_mapping(problem, arch, read_nest(problem, arch, NODES)) is not None
