@@ -336,6 +336,18 @@ def answered(problem, target, mapping):
     return nodes
 
 
+def returned_at_the_same_cost(problem, target, mapping):
+    """Return what accelforge's answer to ``mapping`` is read as, which must cost the same."""
+    back = as_mapping(problem, target.arch, read_nest(problem, target.arch, answered(problem, target, mapping)))
+    assert back is not None
+    costs = [
+        evaluate_mapping(problem, target.arch, target.costs, each, check_capacity=False).energy_pj
+        for each in (mapping, back)
+    ]
+    assert costs[1] == pytest.approx(costs[0], rel=1e-12)
+    return back
+
+
 @st.composite
 def mappings(draw, target):
     """Draw a layer and any mapping of it that keeps what the constraints keep, capacities aside."""
@@ -371,14 +383,7 @@ def test_a_mapping_comes_back_at_the_same_cost(data, name):
     target = TARGETS[name]
     layer, mapping = data.draw(mappings(target))
     problem = layer.problem()
-    nest = read_nest(problem, target.arch, answered(problem, target, mapping))
-    back = as_mapping(problem, target.arch, nest)
-    assert back is not None
-    costs = [
-        evaluate_mapping(problem, target.arch, target.costs, each, check_capacity=False).energy_pj
-        for each in (mapping, back)
-    ]
-    assert costs[1] == pytest.approx(costs[0], rel=1e-12)
+    returned_at_the_same_cost(problem, target, mapping)
 
 
 def test_loops_on_both_sides_of_units_are_joined_without_them():
@@ -391,15 +396,9 @@ def test_loops_on_both_sides_of_units_are_joined_without_them():
     kept = {"DRAM": "Inputs Outputs Weights", "ifmap_spad": "Inputs", "weights_spad": "Weights", "psum_spad": "Outputs"}
     levels = [LevelMapping(name, *loops.get(name, ((), (), frozenset(kept.get(name, "").split())))) for name in names]
     mapping, problem = Mapping(tuple(levels)), parse_layer("fc:16x1").problem()
-    back = as_mapping(problem, target.arch, read_nest(problem, target.arch, answered(problem, target, mapping)))
-    assert back is not None
+    back = returned_at_the_same_cost(problem, target, mapping)
     spread = {axis: bound for level in back.levels for _, bound, axis in level.spatial}
     assert spread == {"X": 2, "Y": 2}
-    costs = [
-        evaluate_mapping(problem, target.arch, target.costs, each, check_capacity=False).energy_pj
-        for each in (mapping, back)
-    ]
-    assert costs[1] == pytest.approx(costs[0], rel=1e-12)
 
 
 def test_uneven_nests_are_no_mappings():
