@@ -43,7 +43,7 @@ def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: M
 
 
 def _as_arrow(table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None) -> pa.Table:
-    arrow = pa.Table.from_pandas(_renamed(_all_typed(table, layout), written), preserve_index=False)
+    arrow = pa.Table.from_pandas(renamed_table(_all_typed(table, layout), written), preserve_index=False)
     extra = {
         _VERSION: str(table.attrs.get("table_version", "")).encode(),
         _PROVENANCE: json.dumps(dict(provenance or {}), sort_keys=True).encode(),
@@ -148,7 +148,7 @@ def _write_csv(path: Path, table: pd.DataFrame, layout: Layout, **options: Any) 
             cells = safe[name].unique()
             if not all(isinstance(cell, str) and safe_cell(cell) == cell for cell in cells):
                 safe[name] = safe[name].map(safe_cell)
-    safe = _renamed(safe, written)
+    safe = renamed_table(safe, written)
     safe.columns = pd.Index([safe_cell(str(name)) for name in safe.columns])
     safe.to_csv(path, index=False, lineterminator="\n", **options)
 
@@ -193,7 +193,7 @@ def _arrow_parts(path: Path, where: Where | None, columns: Callable[[str], bool]
 def _as_pandas(arrow: pa.Table, path: Path) -> pd.DataFrame:
     try:
         version = (arrow.schema.metadata or {}).get(_VERSION, b"").decode()
-        table: pd.DataFrame = _renamed(arrow.to_pandas(), read)
+        table: pd.DataFrame = renamed_table(arrow.to_pandas(), read)
     except Exception as error:  # a table that this package did not write may say anything of its columns
         raise InputError(Fault(f"not a table of results: {error}", str(path))) from error
     if version:
@@ -213,7 +213,7 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     try:
         cells = pd.read_csv(path, dtype=str, keep_default_na=False)
         cells.columns = pd.Index([str(plain_cell(name)) for name in cells.columns])
-        cells = _renamed(cells, read)
+        cells = renamed_table(cells, read)
         found = {}
         for name in cells.columns:
             column = layout.column(str(name))
@@ -225,7 +225,7 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     return pd.DataFrame(found, columns=cells.columns)
 
 
-def _renamed(table: pd.DataFrame, named: Callable[[str], str]) -> pd.DataFrame:
+def renamed_table(table: pd.DataFrame, named: Callable[[str], str]) -> pd.DataFrame:
     """Return ``table`` with other names of energies: of its columns, and of the responses that its rows are about."""
     names = {name: named(name) for name in map(str, table.columns)}
     if _RESPONSE in table:
