@@ -121,7 +121,7 @@ def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[float, float]:
     As `scipy.stats.spearmanr`, without `scipy.stats`, which takes half a second to import.
     """
     ranks = [pd.Series(np.asarray(values, dtype=np.float64)).rank().to_numpy() for values in (x, y)]
-    found = np.corrcoef(np.column_stack(ranks), rowvar=False)[1, 0]
+    found = np.asarray(np.corrcoef(np.column_stack(ranks), rowvar=False))[1, 0]
     freedom = len(ranks[0]) - 2
     with np.errstate(divide="ignore"):
         t = found * np.sqrt((freedom / ((found + 1.0) * (1.0 - found))).clip(0))
