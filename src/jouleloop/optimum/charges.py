@@ -92,20 +92,21 @@ def find_charges(space: MapSpace, spec: Floats, layer: LayerArrays, side: Ints, 
     spreads = [level.network.spreads for level in reversed(space.arch.levels)]
     if not takes_energy(spec) and not any(spreads):
         levels = 0
-    table = np.zeros((spaces, 1 + levels, candidates.row.shape[1] if levels else 1, PLACES))
+    rows = max(1, candidates.row.shape[1]) if levels else 1
+    table = np.zeros((spaces, 1 + levels, rows, PLACES))
     table[:, 1:, :, SHARED_BY] = 1.0
     table[:, 0, 0, 0] = [box_words(own, layer.bounds) for own in layer.coef]
     wired = bool(is_wired(spec))
     for level in range(levels):
-        rows = candidates.row[level, : len(candidates.rows[level])]
+        own = candidates.row[level, : len(candidates.rows[level])]
         shared = level > 0 and spreads[level - 1]
         takes = (spec[level, NETWORK + KIND : SPEC : WAY] != 0).any()
-        if not len(rows) or not (takes or shared):
+        if not len(own) or not (takes or shared):
             continue
-        hops = _arranged_hops(spec, layer, candidates, level, rows) if takes and wired else None
+        hops = _arranged_hops(spec, layer, candidates, level, own) if takes and wired else None
         for v in range(spaces):
-            row = _Rows(spec, layer, side, level, v, rows)
-            found = table[v, 1 + level, : len(rows)]
+            row = _Rows(spec, layer, side, level, v, own)
+            found = table[v, 1 + level, : len(own)]
             if shared:
                 found[:, SHARED_BY] = row.instances / row.distinct
             if takes:
