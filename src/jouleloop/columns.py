@@ -8,7 +8,7 @@ cell is text, a number or nothing.
 import hashlib
 import json
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
 from jouleloop.layouts import Column, Kind, Layout
 from jouleloop.names import plain_cell, safe_cell
-from jouleloop.parquet import read_sealed, write_sealed
+from jouleloop.parquet import Where, sealed_parts, write_sealed
 from jouleloop.units import WORDS, energies_in, read, written
 
 _VERSION = b"table_version"
@@ -43,7 +43,7 @@ def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: M
 
 
 def _as_arrow(table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None) -> pa.Table:
-    arrow = pa.Table.from_pandas(_renamed(_all_typed(table, layout), written), preserve_index=False)
+    arrow = pa.Table.from_pandas(renamed_table(_all_typed(table, layout), written), preserve_index=False)
     extra = {
         _VERSION: str(table.attrs.get("table_version", "")).encode(),
         _PROVENANCE: json.dumps(dict(provenance or {}), sort_keys=True).encode(),
@@ -63,12 +63,9 @@ def write_batches(
     with replacing(stem.with_name(f"{stem.name}.csv")) as exported:
 
         def groups() -> Iterator[pa.Table]:
-            first = None
-            for table in batches:
-                append_csv(exported, table, layout, first=first is None)
-                arrow = _as_arrow(table, layout, provenance)
-                first = first or arrow.schema
-                yield arrow.replace_schema_metadata(first.metadata).cast(first)
+            for number, table in enumerate(batches):
+                append_csv(exported, table, layout, first=not number)
+                yield _as_arrow(table, layout, provenance)
 
         write_sealed(stem.with_name(f"{stem.name}.parquet"), groups())
 
@@ -83,27 +80,37 @@ class Parts:
     """
 
     def __init__(self, layout: Layout) -> None:
-        self._layout = layout
-        self._parts: dict[Any, tuple[dict[str, Any], Callable[[], pd.DataFrame]]] = {}
+        self.layout = layout
+        self._parts: dict[Any, tuple[dict[str, Any], Callable[[], Iterable[pd.DataFrame]]]] = {}
         self._empty = pd.DataFrame()
 
-    def add(self, place: Any, part: pd.DataFrame, again: Callable[[], pd.DataFrame]) -> None:
-        """Put a part, and what returns it ``again``, in its ``place`` in the order; one without rows may fill all."""
+    def add(self, place: Any, part: pd.DataFrame, again: Callable[[], Iterable[pd.DataFrame]]) -> None:
+        """Put a part in its ``place`` in the order; ``again`` returns all of that place once more, in as many parts.
+
+        One without rows may fill all.
+        """
         if part.empty:
             self._empty = part
-        else:
-            self._parts[place] = dict(part.dtypes), again
+            return
+        known, _ = self._parts.get(place, ({}, again))
+        self._parts[place] = _both(known, dict(part.dtypes)) if known else dict(part.dtypes), again
 
     def write(self, stem: Path, provenance: Mapping[str, Any] | None = None) -> None:
         """Write what `write_table` writes of all parts in one table."""
         if not self._parts:
-            write_table(stem, self._empty, self._layout, provenance)
+            write_table(stem, self._empty, self.layout, provenance)
             return
         parts = [self._parts[place] for place in sorted(self._parts)]
-        names = dict.fromkeys(name for own, _ in parts for name in own)
-        types = {name: _shared([own.get(name) for own, _ in parts]) for name in names}
-        alike = (again().reindex(columns=list(types)).astype(types) for _, again in parts)
-        write_batches(stem, alike, self._layout, provenance)
+        types: dict[str, Any] = {}
+        for number, (own, _) in enumerate(parts):
+            types = _both(types, own) if number else own
+        alike = (part.reindex(columns=list(types)).astype(types) for _, again in parts for part in again() if len(part))
+        write_batches(stem, alike, self.layout, provenance)
+
+
+def _both(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types of the columns of a table that is made of two, by the types of each."""
+    return {name: _shared([first.get(name), second.get(name)]) for name in {**first, **second}}
 
 
 def _shared(kinds: Sequence[Any]) -> Any:
@@ -141,13 +148,13 @@ def _write_csv(path: Path, table: pd.DataFrame, layout: Layout, **options: Any) 
             cells = safe[name].unique()
             if not all(isinstance(cell, str) and safe_cell(cell) == cell for cell in cells):
                 safe[name] = safe[name].map(safe_cell)
-    safe = _renamed(safe, written)
+    safe = renamed_table(safe, written)
     safe.columns = pd.Index([safe_cell(str(name)) for name in safe.columns])
     safe.to_csv(path, index=False, lineterminator="\n", **options)
 
 
 def read_table(
-    path: Path, layout: Layout, *, where: Mapping[str, Collection[str]] | None = None
+    path: Path, layout: Layout, *, where: Where | None = None, columns: Callable[[str], bool] | None = None
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table in a Parquet or CSV file and its provenance, which CSV has none of.
 
@@ -157,36 +164,56 @@ def read_table(
     ----------
     where
         Of a Parquet file only the rows whose text in these columns is one of these; others are never in memory.
+    columns
+        Of a Parquet file only the columns of these names.
     """
     if path.suffix == ".parquet":
-        return _read_parquet(path, where or {})
+        arrow = pa.concat_tables(_arrow_parts(path, where, columns))
+        return _as_pandas(arrow, path), _provenance(arrow)
     if path.suffix != ".csv":
         raise InputError(Fault("not a table of results", str(path), allowed="a file that ends in .parquet or .csv"))
     return _read_csv(path, layout), {}
 
 
-def _read_parquet(path: Path, where: Mapping[str, Collection[str]]) -> tuple[pd.DataFrame, dict[str, Any]]:
+def read_parts(
+    path: Path, where: Where | None = None, columns: Callable[[str], bool] | None = None
+) -> Iterator[pd.DataFrame]:
+    """Yield what `read_table` returns of a Parquet file in parts, one at least, of which one is in memory at a time."""
+    return (_as_pandas(part, path) for part in _arrow_parts(path, where, columns))
+
+
+def _arrow_parts(path: Path, where: Where | None, columns: Callable[[str], bool] | None) -> Iterator[pa.Table]:
     if not path.exists():
         raise InputError(Fault("no such file: has the run finished?", str(path)))
     # Only the file tells by which of its names a response is known there.
-    arrow = read_sealed(path, {name: {*values, *_written_either_way(values)} for name, values in where.items()})
-    metadata = arrow.schema.metadata or {}
+    either = {name: {*values, *_written_either_way(values)} for name, values in (where or {}).items()}
+    return sealed_parts(path, either, columns and (lambda name: columns(read(name))))
+
+
+def _as_pandas(arrow: pa.Table, path: Path) -> pd.DataFrame:
     try:
-        version = metadata.get(_VERSION, b"").decode()
-        provenance = json.loads(metadata.get(_PROVENANCE, b"{}"))
-        table: pd.DataFrame = _renamed(arrow.to_pandas(), read)
+        version = (arrow.schema.metadata or {}).get(_VERSION, b"").decode()
+        table: pd.DataFrame = renamed_table(arrow.to_pandas(), read)
     except Exception as error:  # a table that this package did not write may say anything of its columns
         raise InputError(Fault(f"not a table of results: {error}", str(path))) from error
     if version:
         table.attrs["table_version"] = int(version) if version.isdigit() else version
-    return table, provenance if isinstance(provenance, dict) else {}
+    return table
+
+
+def _provenance(arrow: pa.Table) -> dict[str, Any]:
+    try:
+        provenance = json.loads((arrow.schema.metadata or {}).get(_PROVENANCE, b"{}"))
+    except ValueError:
+        return {}
+    return provenance if isinstance(provenance, dict) else {}
 
 
 def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     try:
         cells = pd.read_csv(path, dtype=str, keep_default_na=False)
         cells.columns = pd.Index([str(plain_cell(name)) for name in cells.columns])
-        cells = _renamed(cells, read)
+        cells = renamed_table(cells, read)
         found = {}
         for name in cells.columns:
             column = layout.column(str(name))
@@ -198,7 +225,7 @@ def _read_csv(path: Path, layout: Layout) -> pd.DataFrame:
     return pd.DataFrame(found, columns=cells.columns)
 
 
-def _renamed(table: pd.DataFrame, named: Callable[[str], str]) -> pd.DataFrame:
+def renamed_table(table: pd.DataFrame, named: Callable[[str], str]) -> pd.DataFrame:
     """Return ``table`` with other names of energies: of its columns, and of the responses that its rows are about."""
     names = {name: named(name) for name in map(str, table.columns)}
     if _RESPONSE in table:
@@ -213,11 +240,19 @@ def _written_either_way(names: Iterable[str]) -> list[str]:
         return [written(name) for name in names]
 
 
-def content_digest(table: pd.DataFrame) -> str:
-    """Return a digest of the columns of a table, their types and all values."""
-    state = hashlib.sha256(repr(list(table.dtypes.items())).encode())
-    state.update(pd.util.hash_pandas_object(table, index=False).to_numpy().tobytes())
+def content_digest(parts: Iterable[pd.DataFrame]) -> str:
+    """Return a digest of the columns of a table that comes in parts, their types and all values."""
+    state = hashlib.sha256()
+    for number, part in enumerate(parts):
+        if not number:
+            state.update(repr(list(part.dtypes.items())).encode())
+        state.update(pd.util.hash_pandas_object(part, index=False).to_numpy().tobytes())
     return state.hexdigest()
+
+
+def typed_arrow(table: pd.DataFrame, layout: Layout) -> pa.Table:
+    """Return a table as it is written, each column in its type."""
+    return pa.Table.from_pandas(_all_typed(table, layout), preserve_index=False)
 
 
 def _defined(layout: Layout, name: str) -> Column:

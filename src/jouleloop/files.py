@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import yaml
 
@@ -92,15 +92,23 @@ def read_text(path: Path) -> str:
 
 def read_bytes(path: Path, most_bytes: int = MAX_BINARY_BYTES) -> bytes:
     """Return the content of ``path``; raise `InputError` where it cannot be read or is larger than ``most_bytes``."""
+    with reading(path, most_bytes) as stream:
+        return stream.read()
+
+
+@contextlib.contextmanager
+def reading(path: Path, most_bytes: int | None = None) -> Iterator[BinaryIO]:
+    """Yield ``path`` open for reading; raise `InputError` where it cannot be read or is larger than ``most_bytes``."""
     try:
         if path.is_dir():
             raise InputError(Fault("is a folder, a file is wanted", str(path)))
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # a device or pipe may never end
             raise InputError(Fault("is not a plain file", str(path)))
-        if status.st_size > most_bytes:
+        if most_bytes is not None and status.st_size > most_bytes:
             raise InputError(Fault("file too large", str(path), allowed=f"at most {most_bytes} bytes"))
-        return path.read_bytes()
+        with path.open("rb") as stream:
+            yield stream
     except FileNotFoundError as error:
         raise InputError(Fault("no such file", str(path), nearest=_nearest_file(path))) from error
     except (OSError, ValueError) as error:  # a name with a null character is a ValueError

@@ -2,49 +2,66 @@
 
 Parquet's own checksums leave out the footer, which says what the pages mean, and most readers do not look at them.
 A seal has a fixed length: it is written as zeros, and replaced by the digest of the file that has the zeros.
+Tables are written and read in parts, of which one is in memory at a time.
 """
 
 import hashlib
 import itertools
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.files import read_bytes, replacing
+from jouleloop.files import reading, replacing
 
 _KEY, _MARK = "seal", b"jouleloop-seal:"
 _OPEN = b"0" * 64
 _SEAL = re.compile(re.escape(_MARK) + b"(.{64})", re.DOTALL)
 _FOOTER_BYTES = 2**24
+#: Bytes that are digested, and rows that are read at a time.
+_PIECE, PART_ROWS = 2**20, 20_000
+
+#: The texts that rows have in some columns.
+Where = Mapping[str, Collection[str]]
 
 
-def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table]) -> None:
-    """Write ``table`` whole or not at all; of several, which are of one schema, each is a group of rows.
+def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table], further: Mapping[str, str] | None = None) -> None:
+    """Write ``table`` whole or not at all; of several, each is a group of rows in the types of the first.
 
     Raises `InputError` where the folder cannot be written, or the disk is full.
+
+    ``further`` is kept beside the schema's metadata; it may be known only when the last part has been taken.
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
     first = next(tables)
     with replacing(path) as temporary:
         with pq.ParquetWriter(temporary, first.schema, compression="zstd", write_page_checksum=True) as writer:
             for part in itertools.chain([first], tables):
-                writer.write_table(part)
-            writer.add_key_value_metadata({_KEY: (_MARK + _OPEN).decode()})
+                writer.write_table(part.cast(first.schema))
+            writer.add_key_value_metadata({**(further or {}), _KEY: (_MARK + _OPEN).decode()})
         with temporary.open("r+b") as stream:
-            content = stream.read()
-            place = _place(content)
+            place = _place(stream)
             if place is None:
                 raise RuntimeError("pyarrow left out the key of the seal")
+            digest = _digest(stream, place)
             stream.seek(place)
-            stream.write(_digest(content, place))
+            stream.write(digest)
 
 
-def read_sealed(path: Path, where: Mapping[str, Collection[str]] | None = None) -> pa.Table:
-    """Return the table in ``path``; one that was written without a seal is taken as it is.
+def read_sealed(path: Path, where: Where | None = None) -> pa.Table:
+    """Return the table in ``path``; parameters and errors are those of `sealed_parts`."""
+    return pa.concat_tables(sealed_parts(path, where))
+
+
+def sealed_parts(
+    path: Path, where: Where | None = None, columns: Callable[[str], bool] | None = None
+) -> Iterator[pa.Table]:
+    """Yield the table in ``path`` in parts, one at least; one that was written without a seal is taken as it is.
 
     Raises `InputError` where there is no such file, a bit of it differs from what was written, or it is no table.
 
@@ -52,26 +69,74 @@ def read_sealed(path: Path, where: Mapping[str, Collection[str]] | None = None) 
     ----------
     where
         Read only the rows whose text in these columns is one of these.
+    columns
+        Which columns are read, by name; all where it is left out.
     """
-    content = read_bytes(path)
-    place = _place(content)
-    if place is not None and content[place : place + len(_OPEN)] != _digest(content, place):
-        raise InputError(Fault("the file is damaged: its content is not what was written; make it again", str(path)))
-    try:
-        wanted = [(name, "in", list(values)) for name, values in (where or {}).items()]
-        return pq.read_table(pa.BufferReader(content), page_checksum_verification=True, filters=wanted or None)
-    except Exception as error:  # what pyarrow makes of bytes that are no table is of many kinds
-        raise InputError(Fault(f"not a Parquet table: {error}", str(path))) from error
+    with reading(path) as stream:
+        place = _place(stream)
+        if place is not None:
+            stream.seek(place)
+            if stream.read(len(_OPEN)) != _digest(stream, place):
+                text = "the file is damaged: its content is not what was written; make it again"
+                raise InputError(Fault(text, str(path)))
+        try:
+            with pq.ParquetFile(stream, page_checksum_verification=True) as file:
+                yield from _parts(file, where or {}, columns)
+        except GeneratorExit:
+            raise
+        except Exception as error:  # what pyarrow makes of bytes that are no table is of many kinds
+            raise InputError(Fault(f"not a Parquet table: {error}", str(path))) from error
 
 
-def _place(content: bytes) -> int | None:
+def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | None) -> Iterator[pa.Table]:
+    schema = file.schema_arrow.with_metadata({**(file.schema_arrow.metadata or {}), **(file.metadata.metadata or {})})
+    wanted = [name for name in schema.names if columns is None or columns(name)]
+    tested = {name: pa.array(sorted(values), pa.string()) for name, values in where.items()}
+    found = [number for number in range(file.num_row_groups) if _may_hold(file.metadata.row_group(number), where)]
+    empty = pa.schema([schema.field(name) for name in wanted], schema.metadata).empty_table()
+    none = True
+    for batch in file.iter_batches(PART_ROWS, found, list(dict.fromkeys([*wanted, *where])), use_threads=False):
+        part = pa.Table.from_batches([batch])
+        for name, values in tested.items():
+            part = part.filter(pc.is_in(part[name].cast(pa.string()), values))
+        if part.num_rows:
+            none = False
+            yield part.select(wanted).cast(empty.schema)
+    if none:
+        yield empty
+
+
+def _may_hold(group: pq.RowGroupMetaData, where: Where) -> bool:
+    """Whether a group of rows may have any of these texts, by the least and the greatest that it notes."""
+    for number in range(group.num_columns):
+        column = group.column(number)
+        notes = column.statistics if column.path_in_schema in where else None
+        if notes is None or not notes.has_min_max:
+            continue
+        if not any(notes.min <= value <= notes.max for value in where[column.path_in_schema]):
+            return False
+    return True
+
+
+def _place(stream: BinaryIO) -> int | None:
     """Return where the digest stands, the last place that looks like one; None where there is no seal."""
-    found = [seal.start(1) for seal in _SEAL.finditer(content, max(0, len(content) - _FOOTER_BYTES))]
-    return found[-1] if found else None
+    size = stream.seek(0, 2)
+    start = max(0, size - _FOOTER_BYTES)
+    stream.seek(start)
+    found = [seal.start(1) for seal in _SEAL.finditer(stream.read())]
+    return start + found[-1] if found else None
 
 
-def _digest(content: bytes, place: int) -> bytes:
-    state = hashlib.sha256(memoryview(content)[:place])
+def _digest(stream: BinaryIO, place: int) -> bytes:
+    """Return the digest of a file whose digest stands at ``place``."""
+    state = hashlib.sha256()
+    stream.seek(0)
+    left = place
+    while left and (piece := stream.read(min(left, _PIECE))):
+        state.update(piece)
+        left -= len(piece)
     state.update(_OPEN)
-    state.update(memoryview(content)[place + len(_OPEN) :])
+    stream.seek(place + len(_OPEN))
+    while piece := stream.read(_PIECE):
+        state.update(piece)
     return state.hexdigest().encode()

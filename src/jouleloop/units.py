@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Any
 
 PJ, WORDS = "pJ", "words"
 #: Name of the estimator that knows no energies, and of the table of what it counts.
@@ -16,7 +17,7 @@ COUNTS = "counts"
 _unit: ContextVar[str] = ContextVar("unit of energies", default=PJ)
 
 #: How names of energies end, and what stands there where accesses are counted.
-_NAMED, _COUNTED = (re.compile(rf"(?<![a-z]){end}(?=_per_mac$|$)") for end in ("pj", "access_words"))
+_NAMED, _COUNTED = (re.compile(rf"(?<![a-z]){end}(?=_per_(?:mac|word)$|$)") for end in ("pj", "access_words"))
 _SAID = (
     (re.compile(r"\benergies per access\b"), "words per access"),
     (re.compile(r"\b[pnµm]?J\b|\bjoules\b"), WORDS),
@@ -50,6 +51,13 @@ def energies_in(unit: str) -> Iterator[None]:
 def written(name: str) -> str:
     """Return what a column, or a response, of energies is called in files."""
     return _NAMED.sub("access_words", name) if energy_unit() == WORDS else name
+
+
+def renamed(data: Any) -> Any:
+    """Return plain data, the keys of its energies called as in files."""
+    if isinstance(data, dict):
+        return {written(key): renamed(value) for key, value in data.items()}
+    return [renamed(value) for value in data] if isinstance(data, (list, tuple)) else data
 
 
 def read(name: str) -> str:

@@ -14,9 +14,11 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y
 from jouleloop.model.links import count_classes, fill_offsets, neighbour_links
 from jouleloop.optimum.arrays import (
+    ASKED,
     BOXES,
     COUNT,
     ENERGY,
+    FARTHEST,
     FIRST,
     INSTANCES_BELOW,
     KNOWN,
@@ -24,6 +26,7 @@ from jouleloop.optimum.arrays import (
     LOOPS,
     POINT,
     RADIX,
+    REACH,
     SERVED_BOXES,
     SERVED_INSTANCES,
     VALUE,
@@ -33,12 +36,12 @@ from jouleloop.optimum.arrays import (
 from jouleloop.optimum.descend import _evaluate_leaf
 from jouleloop.optimum.mesh import find_neighbours
 from jouleloop.optimum.optimise import Search
-from jouleloop.optimum.path import cross, place_loops
-from jouleloop.optimum.words import _number, find_reach
+from jouleloop.optimum.path import asks, cross, place_loops
+from jouleloop.optimum.words import find_reach, number_of, shape_of
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 KINDS = ("windows", "arrays")
-PARTS, NESTS = 3, 6
+PARTS, TILES, NESTS = 3, 4, 6
 
 
 def searches(kind: str) -> list[tuple[int, Search]]:
@@ -56,7 +59,7 @@ def searches(kind: str) -> list[tuple[int, Search]]:
 
 
 def known_parts(kind: str) -> Iterator[tuple[Search, int, random.Random]]:
-    """Draw parts and make each the case at hand, its neighbours known; yield its search and unrolling."""
+    """Draw parts and make each the case at hand, its neighbours asked for; yield its search and unrolling."""
     for seed, search in searches(kind):
         rng, solver = random.Random(seed), search.solver
         for part in rng.sample(range(solver.count), min(PARTS, solver.count)):
@@ -64,29 +67,49 @@ def known_parts(kind: str) -> Iterator[tuple[Search, int, random.Random]]:
             solver.fill_tables(part)
             if solver.parts.runs[u, FIRST] < 0:
                 solver._arrange(u)
-            find_neighbours(solver.case, solver.parts.factors, solver.arrangements, solver.parts.runs[u])
-            if solver.case.mesh.fan[:, :, KNOWN].any():
-                yield search, u, rng
+            solver.case.mesh.ask[ASKED] = 1
+            yield search, u, rng
+
+
+def look_at(search: Search, u: int, level: int, target: list[int], extent: np.ndarray) -> bool:
+    """Find the neighbours of a tile below a level where they are asked for; return whether they are."""
+    solver = search.solver
+    point = int(np.dot(target, solver.case.grid.axis[:, RADIX]))
+    asked = bool(asks(solver.case, solver.path, level, point, extent))
+    if asked:
+        run, factors = solver.parts.runs[u], solver.parts.factors
+        find_neighbours(solver.case, solver.path, factors, solver.arrangements, run)
+        assert not asks(solver.case, solver.path, level, point, extent)
+    return asked
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_links_serve_no_more_boxes_and_instances(kind: str) -> None:
-    """Of every arrangement and every move, what the model links is counted."""
-    compared = 0
+    """Of every arrangement and every move, what the model links is counted, whatever the tile."""
+    compared = shapes = 0
     for search, u, rng in known_parts(kind):
-        for level, v in np.argwhere(search.solver.case.mesh.fan[:, :, KNOWN] == 1).tolist():
-            compared += compare_links(search, search.solver.parts.runs[u], level, v, rng)
+        case = search.solver.case
+        for level in range(1, search.levels):
+            for _ in range(TILES):
+                target = [rng.randrange(count) for count in case.grid.axis[:, COUNT]]
+                extent = case.grid.divisor[range(len(target)), target, VALUE] * case.unrolled.inside[level - 1]
+                shapes += look_at(search, u, level, target, extent)
+                for v in np.flatnonzero(case.keep[level - 1]).tolist():
+                    compared += compare_links(search, search.solver.parts.runs[u], level, v, extent, rng)
     assert compared > CASES
+    assert shapes > CASES // 2
 
 
-def compare_links(search: Search, run: np.ndarray, level: int, v: int, rng: random.Random) -> int:
-    """Tiles of one index: compare moves that lead from one instance to another."""
+def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: np.ndarray, rng: random.Random) -> int:
+    """Compare moves that lead from one instance to another, tiles of these extents below the level."""
     solver = search.solver
     case, coef = solver.case, solver.case.layer.coef[v]
-    fan, axis, served = case.mesh.fan[level, v], case.mesh.axis[level, v], case.mesh.served[level, v]
-    extent = case.unrolled.inside[level - 1]
-    reach = np.zeros((2, len(coef)), np.int64)
-    find_reach(coef, case.unrolled.side[v], extent, case.unrolled.inside, level, reach)
+    reach, side, inside = np.zeros((REACH, len(coef)), np.int64), case.unrolled.side[v], case.unrolled.inside
+    distances = find_reach(coef, side, extent, inside, level, reach)
+    place = shape_of(coef, side, extent, inside, level, reach, case.mesh.unit[level, v])[0] if distances > 1 else 0
+    fan, served = case.mesh.fan[level, v, place], case.mesh.served[level, v, place]
+    if distances == 1 or not fan[KNOWN]:
+        return 0
     instances = int(fan[INSTANCES_BELOW])
     compared = 0
     for member in range(run[FIRST], run[LAST]):
@@ -96,17 +119,18 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, rng: rand
             columns, rows = (max(n, int(case.spec[level, f])) for n, f in zip(along, (FANOUT_X, FANOUT_Y), strict=True))
             loops[:, 2] = extent[loops[:, DIM]]
             offsets, codes = np.zeros((instances, len(coef)), np.int64), np.zeros(instances, np.int64)
-            most = (coef * (case.unrolled.inside[level] - extent)).sum(axis=1)
+            most = (coef * (extent * (inside[level] // inside[level - 1] - 1))).sum(axis=1)
             fill_offsets(coef, loops, len(loops), offsets, codes, most)
             assert len(set(codes.tolist())) == fan[BOXES]
             for _ in range(6):
                 need = offsets[rng.randrange(instances)] - offsets[rng.randrange(instances)]
-                if not need.any() or any(n and not m for n, m in zip(need, reach[0], strict=True)):
+                far = reach[FARTHEST]
+                if not need.any() or any(n and not m for n, m in zip(need, far, strict=True)):
                     continue
                 linked = np.zeros(instances, np.bool_)
                 number = neighbour_links(offsets, offsets, need, columns, rows, linked)
                 left = count_classes(codes, ~linked, np.empty(instances, np.int64))
-                key = sum(_number(axis, reach, r, int(n)) for r, n in enumerate(need) if reach[0, r])
+                key = sum(number_of(reach, r, int(n)) for r, n in enumerate(need) if far[r])
                 assert number <= served[key, SERVED_INSTANCES]
                 assert fan[BOXES] - left <= served[key, SERVED_BOXES]
                 compared += number > 0
@@ -136,6 +160,7 @@ def compare_nest(search: Search, u: int, rng: random.Random) -> int:
         point, total = int(np.dot(target, axis[:, RADIX])), int(path.node[level, LOOPS]) + len(moving)
         place_loops(case, path, level, point, np.array([*moving, 0]), len(moving))
         extent = np.array([divisor[d, target[d], VALUE] * case.unrolled.inside[level - 1, d] for d in range(dims)])
+        look_at(search, u, level, target, extent)
         path.certain_pj[level - 1] = path.certain_pj[level] + cross(case, path, search.elided, level, total, extent)
         path.node[level - 1, LOOPS], path.node[level - 1, POINT] = total, point
         index = target

@@ -61,8 +61,8 @@ def test_parts_in_any_order_are_written_as_one_table(tmp_path: Path) -> None:
     write_table(tmp_path / "whole", pd.DataFrame(rows), LAYOUT, {"of": "x"})
     first, second = pd.DataFrame(rows[:2]), pd.DataFrame(rows[2:])
     parts = Parts(LAYOUT)
-    for place, part in ((2, second), (1, first), (3, first[:0])):
-        parts.add(place, part, part.copy)
+    for place, part in ((2, second), (1, first[:1]), (1, first[1:]), (3, first[:0])):
+        parts.add(place, part, {1: lambda: [first[:1], first[1:]]}.get(place, lambda part=part: [part]))
     parts.write(tmp_path / "parts", {"of": "x"})
     assert (tmp_path / "parts.csv").read_bytes() == (tmp_path / "whole.csv").read_bytes()
     (one, said), (other, too) = (read_table(tmp_path / f"{name}.parquet", LAYOUT) for name in ("whole", "parts"))
@@ -72,7 +72,7 @@ def test_parts_in_any_order_are_written_as_one_table(tmp_path: Path) -> None:
 
 def test_parts_without_rows_are_a_table_without_rows(tmp_path: Path) -> None:
     parts = Parts(LAYOUT)
-    parts.add(0, points()[:0], points)
+    parts.add(0, points()[:0], lambda: [points()])
     parts.write(tmp_path / "parts")
     assert list(read_table(tmp_path / "parts.parquet", LAYOUT)[0].columns) == list(points().columns)
 

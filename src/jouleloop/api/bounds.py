@@ -32,7 +32,8 @@ class Bounds:
     dram_words
         Words that cross the border of the chip at least.
     energy_pj
-        Operations, and those words at the price of DRAM [pJ]; every level on the chip is left out.
+        Operations, and those words at the price of DRAM [pJ]; every level on the chip is left out. Words where
+        accesses are counted.
     papers
         The terms of 001 Theorem 2.1 for one group of the layer, each with its source and assumptions; none where a
         level on the chip has no limit.
@@ -46,7 +47,8 @@ class Bounds:
 
     def __repr__(self) -> str:
         head = f"{self.layer.label} on {self.architecture.name}"
-        return f"<Bounds {head}: at least {self.dram_words:,} DRAM words, {self.energy_pj:,.0f} pJ>"
+        unit = self.architecture.target(self.layer.problem()).costs.unit
+        return f"<Bounds {head}: at least {self.dram_words:,} DRAM words, {self.energy_pj:,.0f} {unit}>"
 
 
 def bounds(architecture: ArchitectureLike, layer: str | Layer) -> Bounds:

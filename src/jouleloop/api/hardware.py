@@ -10,6 +10,7 @@ from jouleloop.api.project import energy_sources, load_target, roots, split_cons
 from jouleloop.arch.architecture import StorageLevel
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.study.targets import TargetFiles, TargetSet
+from jouleloop.units import energies_in, renamed
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import Value
@@ -165,10 +166,15 @@ class Architecture:
         return self.files.constraints is not None
 
     def energies(self) -> "pd.DataFrame":
-        """Return every energy per action: pJ an access, words an access, pJ a word, and the estimator that says so."""
+        """Return every energy per action: pJ an access, words an access, pJ a word, and the estimator that says so.
+
+        Where accesses are counted, ``pj`` in the names of columns is ``access_words``.
+        """
         import pandas as pd  # noqa: PLC0415 - slow to import
 
-        return pd.DataFrame(energy_rows(self.targets.for_shape(self.shape)))
+        target = self.targets.for_shape(self.shape)
+        with energies_in(target.costs.unit):
+            return pd.DataFrame(renamed(energy_rows(target)))
 
     def __repr__(self) -> str:
         changed = "".join(f", {path}={value}" for path, value in self.files.changes)

@@ -5,6 +5,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from jouleloop.api.results import breakdown_rows
+from jouleloop.units import energies_in, said
 
 if TYPE_CHECKING:
     from jouleloop.api.hardware import Architecture
@@ -18,12 +19,15 @@ def result_html(result: "Result") -> str:
         return f"<p>{head}: {escape(result.status)}, {escape(result.reason)}</p>"
     counts = result.evaluation
     proof = "" if result.search is None else f"; {'proven optimal' if result.optimal else 'not proven optimal'}"
-    totals = f"{counts.energy_pj:,.2f} pJ, {counts.cycles:,} cycles, utilization {counts.utilization:.3f}{proof}"
+    totals = (
+        f"{counts.energy_pj:,.2f} {result.unit}, {counts.cycles:,} cycles, utilization {counts.utilization:.3f}{proof}"
+    )
     rows = [
         (row["level"], row["data_space"], f"{row['energy_pj']:,.2f}", f"{row['share']:.1%}", _count(row, "reads"))
         for row in breakdown_rows(counts)
     ]
-    headings = ("level", "data space", "energy [pJ]", "share", "reads per instance")
+    with energies_in(result.unit):
+        headings = ("level", "data space", said("energy [pJ]"), "share", "reads per instance")
     nest = ""
     if result.mapping is not None:
         nest = f"<details><summary>loop nest</summary><pre>{escape(result.nest())}</pre></details>"

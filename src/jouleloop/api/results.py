@@ -13,6 +13,7 @@ from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.leakage import leakage_pj
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.result import SearchResult
+from jouleloop.units import PJ, energies_in, renamed
 from jouleloop.workload.problem import Problem
 
 if TYPE_CHECKING:
@@ -75,24 +76,29 @@ class Result:
         return "" if self.search is None else self.search.reason
 
     @property
+    def unit(self) -> str:
+        """What all energies are in: ``pJ``, or ``words`` where accesses are counted instead."""
+        return self.architecture.target(self.problem).costs.unit
+
+    @property
     def energy_pj(self) -> float:
-        """Energy of the whole layer [pJ]."""
-        return self._counts.energy_pj
+        """Energy of the whole layer [pJ, or `unit`]."""
+        return self.counts.energy_pj
 
     @property
     def data_energy_pj(self) -> float:
-        """Energy of all storage accesses [pJ]."""
-        return self._counts.data_energy_pj
+        """Energy of all storage accesses [pJ, or `unit`]."""
+        return self.counts.data_energy_pj
 
     @property
     def cycles(self) -> int:
         """Cycles of the whole layer."""
-        return self._counts.cycles
+        return self.counts.cycles
 
     @property
     def utilization(self) -> float:
         """Share of the multiply-accumulate units that work, over all cycles."""
-        return self._counts.utilization
+        return self.counts.utilization
 
     @property
     def optimal(self) -> bool:
@@ -113,7 +119,8 @@ class Result:
         return max(0.0, value / self.search.lower_bound - 1)
 
     @property
-    def _counts(self) -> Evaluation:
+    def counts(self) -> Evaluation:
+        """The `evaluation`; raises `MappingError` where there is no mapping."""
         if self.evaluation is None:
             raise MappingError(f"{self.problem.name} on {self.architecture.name} has no mapping: {self.reason}")
         return self.evaluation
@@ -123,10 +130,14 @@ class Result:
         return print_nest(self._nest, self.problem, self.architecture.targets.arch)
 
     def breakdown(self) -> "pd.DataFrame":
-        """Return a row a level and data space: energy [pJ] of all instances, words and accesses of one instance."""
+        """Return a row a level and data space: energy [pJ] of all instances, words and accesses of one instance.
+
+        Where accesses are counted the column is called ``energy_access_words``.
+        """
         import pandas as pd  # noqa: PLC0415 - slow to import
 
-        return pd.DataFrame(breakdown_rows(self._counts))
+        with energies_in(self.unit):
+            return pd.DataFrame(renamed(breakdown_rows(self.counts)))
 
     def to_timeloop(self) -> str:
         """Return the mapping as YAML that ``timeloop-model`` reads."""
@@ -154,7 +165,7 @@ class Result:
         return certify(space, target.constraints, target.costs, self.search, target.semantics)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the energy [pJ] by level, split by data space; return the axes."""
+        """Draw the energy [pJ, or `unit`] by level, split by data space; return the axes."""
         from jouleloop.api.plot import plot_breakdown  # noqa: PLC0415 - matplotlib is slow to import
 
         return plot_breakdown(self, ax)
@@ -181,9 +192,11 @@ class Result:
             found = self.search.as_json()
             run["seconds"] = found.pop("seconds")
             data |= {**found, "gap": self.gap}
-        leaks = self.evaluation is not None and self.engine == "native"
-        data["leakage_pj"] = leakage_pj(target.costs, self._counts) if leaks else {}
-        return {**data, "run": run}
+        if self.unit == PJ:
+            leaks = self.evaluation is not None and self.engine == "native"
+            data["leakage_pj"] = leakage_pj(target.costs, self.counts) if leaks else {}
+        with energies_in(self.unit):
+            return {**renamed(data), "run": run}
 
     @property
     def _nest(self) -> Mapping:
@@ -196,7 +209,7 @@ class Result:
         if self.evaluation is None:
             return f"<Result {head}: {self.status}, {self.reason}>"
         proven = ", proven optimal" if self.optimal else ""
-        return f"<Result {head}: {self.energy_pj:,.0f} pJ, {self.cycles:,} cycles{proven}>"
+        return f"<Result {head}: {self.energy_pj:,.0f} {self.unit}, {self.cycles:,} cycles{proven}>"
 
     def _repr_html_(self) -> str:
         from jouleloop.api.html import result_html  # noqa: PLC0415 - for notebooks only

@@ -17,6 +17,7 @@ from jouleloop.mapping.mapping import Mapping as Nest
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.model.exact_evaluation import evaluate_exactly
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.units import energies_in, unit_of, written
 from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
@@ -145,6 +146,8 @@ def sweep(
 ) -> "pd.DataFrame":
     """Search all layers on all architectures; return a row an architecture and layer, as docs/tables.md has it.
 
+    Where accesses are counted, columns that end in ``_pj`` there end in ``_access_words``.
+
     Parameters
     ----------
     layers
@@ -156,7 +159,7 @@ def sweep(
     """
     sweeps = sweeps_of(layers)
     jobs = _jobs(sweeps, architectures, constraints, engine, objective, budget)
-    return _searched(sweeps, jobs, store, progress)
+    return _named(_searched(sweeps, jobs, store, progress), jobs)
 
 
 def laws(
@@ -176,7 +179,21 @@ def laws(
 
     sweeps = sweeps_of(layers)
     jobs = _jobs(sweeps, architectures, constraints)
-    return law_tables(_searched(sweeps, jobs, store, progress), jobs, sweeps).laws
+    with energies_in(_unit_of(jobs)):
+        found = law_tables(_searched(sweeps, jobs, store, progress), jobs, sweeps).laws
+    return _named(found, jobs)
+
+
+def _named(table: "pd.DataFrame", jobs: "dict[str, Job]") -> "pd.DataFrame":
+    """Return a table with its columns called as in files: words where accesses are counted."""
+    from jouleloop.columns import renamed_table  # noqa: PLC0415 - loads pandas
+
+    with energies_in(_unit_of(jobs)):
+        return renamed_table(table, written)
+
+
+def _unit_of(jobs: "dict[str, Job]") -> str:
+    return unit_of(job.target.costs.table for job in jobs.values())
 
 
 def _jobs(

@@ -11,9 +11,13 @@ class EnergyRow(Strict):
 
     component: str = key("Storage level or compute unit.", "name")
     action: str = key("read, write or compute.", "choice")
-    energy_pj: float = key("Energy of an access.", "pJ")
+    energy_pj: float | None = key("Energy of an access.", "pJ", None)
+    energy_access_words: float | None = key("Words of an access, where accesses are counted.", "words", None)
     words: int = key("Words that an access moves.", "words")
-    energy_pj_per_word: float = key("Energy of a word of it.", "pJ")
+    energy_pj_per_word: float | None = key("Energy of a word of it.", "pJ", None)
+    energy_access_words_per_word: float | None = key(
+        "What a word of it counts, where accesses are counted.", "words", None
+    )
     estimator: str = key("What answered.", "name")
     source: str = key("Table entry or rule behind it.", "text")
 
@@ -46,7 +50,9 @@ class ResultData(Strict):
     mapping: list[dict[str, Any]] | None = key("Loops and kept data spaces by level, outermost first.", "levels")
     mapping_compact: str | None = key("The mapping on one line.", "text", None)
     evaluation: dict[str, Any] | None = key(
-        "Counts per instance, energies [pJ] of all instances, by level and data space.", "keys"
+        "Counts per instance, energies [pJ] of all instances, by level and data space; where accesses are counted, "
+        "keys that end in _pj end in _access_words.",
+        "keys",
     )
     lower_bound: float | None = key("No mapping of the mapspace has less.", "of the objective", None)
     gap: float | None = key("How far above the optimum it can be.", "share", None)
@@ -57,5 +63,7 @@ class ResultData(Strict):
     index_factorizations: int | None = key("Ways to split the sizes over the levels.", "ways", None)
     visited: int | None = key("Mappings evaluated in full.", "mappings", None)
     pruned: dict[str, int] | None = key("Parts left out, by reason.", "parts", None)
-    leakage_pj: dict[str, float] = key("Leakage by level, which is not in the total.", "pJ")
+    leakage_pj: dict[str, float] | None = key(
+        "Leakage by level, which is not in the total; absent where accesses are counted.", "pJ", None
+    )
     run: Run = key("What varies from run to run, and nothing else does.", "keys")

@@ -1,7 +1,8 @@
 """``jouleloop check``: verify the certificate of an optimum, independently of the search that wrote it."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -14,6 +15,7 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.terminal.console import print_json, stderr, stdout
 from jouleloop.terminal.splice import spliced
+from jouleloop.units import PJ, WORDS, energies_in, said
 
 
 @spliced(hardware=hardware_of)
@@ -54,10 +56,19 @@ def check(
             f"no mapping of {data['problem']['name'] or 'the layer'} on {data['architecture']['name']} has less than"
         )
         counted = f"{verdict.parts} parts, {verdict.cuts} cuts and {verdict.nests} nests checked"
-        text = f"proven: {claim} {data['value']!r} {OBJECTIVES[data['objective']].unit} ({counted})"
+        with energies_in(_unit(data["architecture"])):
+            unit = said(OBJECTIVES[data["objective"]].unit)
+        text = f"proven: {claim} {data['value']!r} {unit} ({counted})"
         stdout.print(text, markup=False, highlight=False, soft_wrap=True)
     if refused:
         raise typer.Exit(1)
+
+
+def _unit(architecture: Mapping[str, Any]) -> str:
+    """Return ``words`` where every access costs the words that it moves, and an operation nothing."""
+    levels = architecture["levels"]
+    counted = all(one["read_pj"] == one["write_pj"] == one["block_words"] for one in levels)
+    return WORDS if counted and not architecture["compute_pj"] else PJ
 
 
 def _about_another(

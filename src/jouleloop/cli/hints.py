@@ -9,12 +9,13 @@ from jouleloop.mapping.mapping import LevelMapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
+from jouleloop.model.semantics import rules_of
 from jouleloop.workload.problem import Problem
 
 
 def hints(result: Result) -> list[str]:
     """Return what may help a layer without a mapping on the architecture it was to be mapped onto."""
-    files = result.architecture.files
+    files, target = result.architecture.files, result.architecture.targets
     found = []
     if files.constraints is None and files.which != "none":
         found.append(
@@ -25,6 +26,8 @@ def hints(result: Result) -> list[str]:
         found.append("--constraints arch-only drops the constraints that only make the search easier")
     if "divisible" in result.reason:
         found.append("or ask for sizes that the constraints divide")
+        if rules_of(target.semantics).rests_keep_stride:
+            found.append("Timeloop 4 lets such a loop end early: --engine timeloop searches that")
     return found
 
 

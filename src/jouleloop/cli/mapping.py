@@ -22,21 +22,22 @@ from jouleloop.optimum.limit import INTERRUPT
 from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, stderr
 from jouleloop.terminal.splice import spliced
+from jouleloop.units import energies_in
 
 
 @contextlib.contextmanager
-def engine_with_progress(name: str, seconds: float | None, *, profile: bool = False) -> Iterator[Engine]:
-    """Yield the engine called ``name``; what it reports of a long search is shown on a terminal."""
+def engine_with_progress(name: str, seconds: float | None, unit: str, *, profile: bool = False) -> Iterator[Engine]:
+    """Yield the engine called ``name``; what it reports of a long search is shown on a terminal, in ``unit``."""
     back_end = get_engine(name)
     if hasattr(back_end, "watch"):
         say_if_compiling()
-        with watched(seconds, profile=profile) as back_end.watch:
+        with energies_in(unit), watched(seconds, profile=profile) as back_end.watch:
             yield back_end
         return
     if not hasattr(back_end, "on_progress") or not stderr.is_terminal:
         yield back_end
         return
-    with stderr.status(f"{name} searches") as status:
+    with energies_in(unit), stderr.status(f"{name} searches") as status:
         back_end.on_progress = lambda progress: status.update(f"{name}: {progress}")
         yield back_end
 
@@ -69,14 +70,15 @@ def map_layer(
         raise InputError(Fault(fault, "--certificate", value=str(certificate)))
     problem = problem_of(layer)
     chosen = hardware.load(arch, how.constraints, problem.shape)
-    if certificate is not None and chosen.target(problem).constraints.factors == "imperfect":
+    target = chosen.target(problem)
+    if certificate is not None and target.constraints.factors == "imperfect":
         from jouleloop.optimum.certificate import check_early  # noqa: PLC0415 - loads the kernels
 
         check_early(problem, told.objective[0])
-    with engine_with_progress(how.engine, told.seconds, profile=profile) as back_end:
+    with engine_with_progress(how.engine, told.seconds, target.costs.unit, profile=profile) as back_end:
         result = search_told(chosen, problem, back_end, told)
     if write_mapping is not None and result.mapping is not None:
-        header = f"# {result.problem.name} on {chosen.name}: {result.energy_pj} pJ\n"
+        header = f"# {result.problem.name} on {chosen.name}: {result.energy_pj} {result.unit}\n"
         write_text(write_mapping, header + result.to_timeloop())
     elif write_mapping is not None and result.ok:
         stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)

@@ -87,4 +87,6 @@ Seconds = Annotated[
         "--seconds", min=0.0, help="Stop each search after so many seconds, with its best mapping and a proven bound."
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON (energies in pJ) instead of tables.")]
+AsJson = Annotated[
+    bool, typer.Option("--json", help="Print JSON (energies in pJ, or words with --energy counts) instead of tables.")
+]

@@ -13,6 +13,7 @@ from jouleloop.model.objective import OBJECTIVES
 from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.terminal.console import print_table, print_text, stdout
+from jouleloop.units import energies_in, said
 
 
 def show_result(result: Result) -> None:
@@ -29,7 +30,8 @@ def show_result(result: Result) -> None:
     _show_totals(counts, result.problem.macs, target.costs)
     if result.engine == "native":
         _show_leakage(counts, target)
-    _show_energies(target)
+    with energies_in(unit):
+        _show_energies(target)
     if result.search is not None:
         _show_certificate(result.search, unit)
 
@@ -102,7 +104,7 @@ def _show_leakage(counts: Evaluation, target: Target) -> None:
 def _show_energies(target: Target) -> None:
     """Print every energy per action, an access of several words and one word of it, and what says so."""
     right = ("words", f"{target.costs.unit} an access", f"{target.costs.unit} a word")
-    table = _table("Energy per action", "component", "action", right=right)
+    table = _table(said("Energy per action"), "component", "action", right=right)
     table.add_column("estimator")
     sources: dict[str, str] = {}
     for row in energy_rows(target):
@@ -112,7 +114,7 @@ def _show_energies(target: Target) -> None:
         name = escape(str(row["component"])) if first else ""
         table.add_row(name, str(row["action"]), *energy, str(row["estimator"]))
     print_table(table)
-    origins = Table("component", "where its energies stand")
+    origins = Table("component", said("where its energies stand"))
     for component, source in sources.items():
         if source:
             origins.add_row(escape(component), escape(source))

@@ -46,13 +46,17 @@ PARENT, DISTINCT, DISTINCT_LINKED, PARTITIONED, FILL_LINKED, FILL_STANDING, COIN
 #: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all. Where
 #: neighbours are known, words of steps that move are plain; what links serve of them is counted by boxes and instances.
 PLAIN, MOVED, STANDING, SPARED, SERVED, STEPS = range(6)
-#: Places of what is known of a fan-out and data space: whether it is; distances; instances below; distinct boxes, and
+#: Places of what is known of tiles of one shape below a fan-out: whether it is; instances below; distinct boxes, and
 #: those along the widest dimensions alone.
-KNOWN, KEYS, INSTANCES_BELOW, BOXES, WIDEST, FAN = range(6)
-#: Places of a rank in the number of a distance: its weight (0: not unrolled); the most; its weight in the number of a
-#: box; whether several of its dimensions are unrolled. And of what links serve at most at a distance.
-WEIGHT, MOST_DISTANCE, PLACE, SEVERAL, RANKS = range(5)
+KNOWN, INSTANCES_BELOW, BOXES, WIDEST, FAN = range(5)
+#: Places of how far instances are apart along a rank: the most; what divides all distances (0: not unrolled); its
+#: weight in the number of a distance. And of what links serve at most at a distance.
+FARTHEST, QUANTUM, WEIGHT, REACH = range(4)
 SERVED_BOXES, SERVED_INSTANCES, SERVES = range(3)
+#: Places of what is asked about neighbours: whether anybody asks; the level and the tile (lattice index), where that
+#: is needed next (level 0: none). And how many shapes of tiles are kept at a time.
+ASKED, ASKED_LEVEL, ASKED_POINT, ASK = range(4)
+SHAPES = 64
 #: Places of the work space: by instance, after the distances to its mesh neighbours, its box; by box the first
 #: instance that holds it; by distance, from there on, what links serve in one arrangement.
 WAYS, BOX, HOLDER, COUNTED, PAIRS_WORK = 4, 4, 5, 6, 6 + SERVES
@@ -94,8 +98,8 @@ TAKE, ENTER, EXPAND = range(3)
 ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = range(8)
 #: Places of where a pass over all parts stands: parts that wait; the part that is searched and the one whose tables
 #: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far; whether this is
-#: one; parts so far; what the kernel wants before it can go on; the part whose neighbours are known (-1: none).
-LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, MESHED, PASS = range(11)
+#: one; parts so far; what the kernel wants before it can go on.
+LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, PASS = range(10)
 #: What a kernel may want: nothing, room for more parts or children, arrangements or neighbours of the part at hand.
 NOTHING, ROOM, ROWS, ARRANGED, NEIGHBOURS = range(5)
 #: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its
@@ -238,30 +242,30 @@ class Scratch(NamedTuple):
 
 
 class Mesh(NamedTuple):
-    """What is known of mesh neighbours, by level and data space: how many instances have one at a distance.
+    """What is known of mesh neighbours, by level, data space and shape of the tile: how many have one at a distance.
+
+    The shape is how far one unrolled index of a dimension is, in quanta of its rank (`words.shape_of`).
 
     Attributes
     ----------
     fan
-        Shape (levels, data spaces, FAN).
-    axis
-        Shape (levels, data spaces, ranks, RANKS). A distance is the sum over ranks of the weight times how far two
-        instances are apart, the most added.
+        Shape (levels, data spaces, SHAPES, FAN).
     unit
-        How far one index of a dimension is, shape (levels, data spaces, dimensions): 1 where no other of its rank is
-        unrolled, else that of a tile of one index.
+        The shape that stands at a place, shape (levels, data spaces, SHAPES, dimensions).
     served
-        By distance the distinct boxes and the instances that links serve at most, shape (levels, data spaces,
+        By distance the distinct boxes and the instances that links serve at most, shape (levels, data spaces, SHAPES,
         distances, SERVES).
     pairs
         Work space by distance and by instance.
+    ask
+        Shape (ASK,).
     """
 
     fan: Ints
-    axis: Ints
     unit: Ints
     served: Ints
     pairs: Ints
+    ask: Ints
 
 
 class Case(NamedTuple):
@@ -296,7 +300,7 @@ class Path(NamedTuple):
     shares
         By data space: whether several dimensions move one of its ranks.
     rank, words
-        Work space of a crossing: four numbers by rank; words by kind of step, and what links serve of them.
+        Work space of a crossing: five numbers by rank; words by kind of step, and what links serve of them.
     """
 
     loops: Ints
@@ -443,14 +447,14 @@ class Log(NamedTuple):
     used: Ints
 
 
-def new_mesh(levels: int, spaces: int, ranks: int, dims: int, distances: int) -> Mesh:
+def new_mesh(levels: int, spaces: int, dims: int, distances: int) -> Mesh:
     """Return room for what may be known of neighbours."""
     return Mesh(
-        np.zeros((levels, spaces, FAN), np.int64),
-        np.zeros((levels, spaces, ranks, RANKS), np.int64),
-        np.zeros((levels, spaces, dims), np.int64),
-        np.zeros((levels, spaces, distances, SERVES), np.int64),
+        np.zeros((levels, spaces, SHAPES, FAN), np.int64),
+        np.zeros((levels, spaces, SHAPES, dims), np.int64),
+        np.zeros((levels, spaces, SHAPES, distances, SERVES), np.int64),
         np.zeros((distances, PAIRS_WORK), np.int64),
+        np.zeros(ASK, np.int64),
     )
 
 

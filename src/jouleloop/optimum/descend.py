@@ -95,8 +95,10 @@ from jouleloop.optimum.order import (
     sort_by_rank,
 )
 from jouleloop.optimum.path import (
+    asks,
     cross,
     enter_pj,
+    extents,
     floor_pj_of,
     least_cycles,
     next_cut,
@@ -250,14 +252,6 @@ def _evaluate_leaf(
 
 
 @njit
-def _extents(case: Case, level: int, point: int, extent: Ints) -> None:
-    """Write the indices of the tile that a cut leaves to the level inside, unrolled ones included."""
-    for d in range(extent.shape[0]):
-        value = case.grid.divisor[d, digit(case.grid.axis, point, d), VALUE]
-        extent[d] = value * case.unrolled.inside[level - 1, d]
-
-
-@njit
 def _bound_order(
     case: Case, path: Path, elided: bool, level: int, point: int, moving: Ints, n: int, extent: Ints
 ) -> tuple[float, float]:
@@ -350,7 +344,7 @@ def _look_ahead(
         path.node[level, POINT] = point
         path.certain_pj[level] = certain_pj
         point = inner
-        _extents(case, level, point, extent)
+        extents(case, level, point, extent)
         certain_pj, further_pj = _bound_order(case, path, elided, level, point, moving, n, extent)
         bound_pj = max(bound_pj, further_pj)
         cycles = max(cycles, least_cycles(case.spec, path.traffic[level - 1], steps))
@@ -482,7 +476,7 @@ def _list_orders(
             n += 1
     sort_by_rank(slots, level, moving, n)
     start, stop = free_group(slots, level, moving, n)
-    _extents(case, level, point, extent)
+    extents(case, level, point, extent)
     more = True
     while more:
         counters[TICKS] += _ORDER_TICKS
@@ -617,6 +611,10 @@ def descend(
         c = stack.heap[region[level, BEGIN]]
         point = stack.child[c, CHILD_POINT]
         order = stack.child[c, CHILD_ORDER]
+        extents(case, level, point, extent)
+        if order < 0 and asks(case, path, level, point, extent):
+            cursor[LEVEL] = level
+            return False
         if order < 0 and not _has_room(stack, level, _orders_at_most(axis, path.node[level, POINT], point)):
             continue
         pop(stack.heap, region[level, BEGIN], region[level, WAITING], stack.value[:, CHILD_KEY])
@@ -636,7 +634,6 @@ def descend(
             continue
         record(log, counters, OPENED, level, point, order, stack.value[c, CHILD_BOUND])
         n = decode_order(order, moving)
-        _extents(case, level, point, extent)
         place_loops(case, path, level, point, moving, n)
         total = path.node[level, LOOPS] + n
         # Once more for the traffic: other children were placed in between.

@@ -6,29 +6,34 @@
 from jouleloop.jit import njit
 from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y, Ints
 from jouleloop.optimum.arrays import (
+    ASKED,
+    ASKED_LEVEL,
+    ASKED_POINT,
     BOX,
     BOXES,
     COUNTED,
+    FARTHEST,
     FIRST,
     HALO,
     HOLDER,
     IDLE,
     INSTANCES_BELOW,
-    KEYS,
     KNOWN,
     LAST,
-    MOST_DISTANCE,
-    PLACE,
+    QUANTUM,
+    REACH,
     SERVED_BOXES,
     SERVED_INSTANCES,
-    SEVERAL,
     WAYS,
     WEIGHT,
     WIDEST,
     Arrangements,
     Case,
     Mesh,
+    Path,
 )
+from jouleloop.optimum.path import extents
+from jouleloop.optimum.words import find_reach, number_of, shape_of, unit_of
 
 #: Most instances of a level that are looked at, in all arrangements together.
 _MOST_INSTANCES = 300_000
@@ -36,98 +41,102 @@ _MOST_INSTANCES = 300_000
 
 @njit
 def forget_neighbours(mesh: Mesh) -> None:
-    """Nothing is known of the neighbours of an unrolling."""
-    mesh.fan[:, :, KNOWN] = 0
+    """Nothing is known of the neighbours of an unrolling, and nobody asks."""
+    if mesh.ask[ASKED] == 1:
+        mesh.unit[:] = 0
+        mesh.ask[:] = 0
 
 
 @njit
-def find_neighbours(case: Case, factors: Ints, arrangements: Arrangements, run: Ints) -> None:
-    """Fill what is known of the neighbours under the unrolling at hand, its arrangements being listed.
+def find_neighbours(case: Case, path: Path, factors: Ints, arrangements: Arrangements, run: Ints) -> None:
+    """Find what is asked of the neighbours under the unrolling at hand, its arrangements being listed.
 
     ``factors`` are its spatial factors, shape (levels, dimensions).
     """
-    origin = case.unrolled.origin
-    forget_neighbours(case.mesh)
-    for level in range(1, factors.shape[0]):
-        # Merged unrollings have other factors at these levels.
-        merged = origin[level] != level
-        for k in range(level):
-            merged = merged or origin[k] >= level
-        instances, choices = 1, 0
-        for d in range(factors.shape[1]):
-            instances *= factors[level, d]
-        for member in range(run[FIRST], run[LAST]):
-            choices += arrangements.members[member, level, 1] - arrangements.members[member, level, 0]
-        if merged or choices * instances > _MOST_INSTANCES:
-            continue
-        for v in range(case.layer.coef.shape[0]):
-            if case.keep[level - 1, v] and _lay_out(case, factors[level], level, v):
-                _count(case, arrangements, run, level, v)
+    ask, extent, origin = case.mesh.ask, case.scratch.line[0], case.unrolled.origin
+    level = ask[ASKED_LEVEL]
+    ask[ASKED_LEVEL] = 0
+    extents(case, level, ask[ASKED_POINT], extent)
+    # Merged unrollings have other factors at these levels.
+    merged = origin[level] != level
+    for k in range(level):
+        merged = merged or origin[k] >= level
+    instances, choices = 1, 0
+    for d in range(factors.shape[1]):
+        instances *= factors[level, d]
+    for member in range(run[FIRST], run[LAST]):
+        choices += arrangements.members[member, level, 1] - arrangements.members[member, level, 0]
+    few = not merged and choices * instances <= _MOST_INSTANCES
+    for v in range(case.layer.coef.shape[0]):
+        coef, side, inside, reach = case.layer.coef[v], case.unrolled.side[v], case.unrolled.inside, path.rank[:REACH]
+        distances = find_reach(coef, side, extent, inside, level, reach)
+        if case.keep[level - 1, v] and distances > 1:
+            place = shape_of(coef, side, extent, inside, level, reach, case.mesh.unit[level, v])[0]
+            for d in range(extent.shape[0]):
+                case.mesh.unit[level, v, place, d] = unit_of(coef, side, extent, inside, level, reach, d)
+            fan = case.mesh.fan[level, v, place]
+            codes = _lay_out(coef, side, factors[level], reach, fan)
+            fan[KNOWN] = 0
+            if few and max(distances, instances, codes) <= case.mesh.pairs.shape[0]:
+                _count(case, arrangements, run, level, v, place, reach, distances, codes)
+                fan[KNOWN] = 1
 
 
 @njit
-def _lay_out(case: Case, factors: Ints, level: int, v: int) -> bool:
-    """Number the distances that moves of a data space may be; return whether there are any, and not too many.
-
-    Where one dimension of a rank is unrolled, its indices are the distance; where several are, tiles of one index.
-    """
-    mesh, side, coef, inside = case.mesh, case.unrolled.side[v], case.layer.coef[v], case.unrolled.inside[level - 1]
-    axis, unit, fan = mesh.axis[level, v], mesh.unit[level, v], mesh.fan[level, v]
-    axis[:] = 0
-    keys = instances = boxes = widest = 1
+def _lay_out(coef: Ints, side: Ints, factors: Ints, reach: Ints, fan: Ints) -> int:
+    """Write how many instances there are, and boxes along the widest dimensions; return how many boxes at most."""
+    instances = boxes = widest = 1
     for d in range(factors.shape[0]):
-        unit[d] = 0
         instances *= factors[d]
         if side[d, IDLE] == 0 and side[d, HALO] < 0:
             boxes *= factors[d]
             widest *= factors[d]
     for r in range(coef.shape[0]):
-        unrolled, most = 0, 1
+        most = 1
         for d in range(factors.shape[0]):
-            if side[d, HALO] == r and factors[d] > 1:
-                unrolled += 1
+            if side[d, HALO] == r:
                 most = max(most, factors[d])
-        if unrolled == 0:
-            continue
-        for d in range(factors.shape[0]):
-            if side[d, HALO] == r and factors[d] > 1:
-                unit[d] = 1 if unrolled == 1 else coef[r, d] * inside[d]
-                axis[r, MOST_DISTANCE] += unit[d] * (factors[d] - 1)
-        axis[r, SEVERAL] = 1 if unrolled > 1 else 0
-        axis[r, WEIGHT] = keys
-        keys *= 2 * axis[r, MOST_DISTANCE] + 1
-        boxes *= axis[r, MOST_DISTANCE] + 1
         widest *= most
-    fan[KEYS], fan[INSTANCES_BELOW], fan[WIDEST] = keys, instances, widest
-    return keys > 1 and max(keys, instances, boxes) <= mesh.pairs.shape[0]
+        if most > 1:
+            boxes *= reach[FARTHEST, r] // reach[QUANTUM, r] + 1
+    fan[INSTANCES_BELOW], fan[WIDEST] = instances, widest
+    return int(boxes)
 
 
 @njit
-def _count(case: Case, arrangements: Arrangements, run: Ints, level: int, v: int) -> None:
+def _count(
+    case: Case,
+    arrangements: Arrangements,
+    run: Ints,
+    level: int,
+    v: int,
+    place: int,
+    reach: Ints,
+    distances: int,
+    codes: int,
+) -> None:
     """Count the boxes and instances that a step may serve by links, at most, by distance."""
-    fan, served, pairs = case.mesh.fan[level, v], case.mesh.served[level, v], case.mesh.pairs
-    served[: fan[KEYS]] = 0
+    fan, served, pairs = case.mesh.fan[level, v, place], case.mesh.served[level, v, place], case.mesh.pairs
+    served[:distances] = 0
     for member in range(run[FIRST], run[LAST]):
         for a in range(arrangements.members[member, level, 0], arrangements.members[member, level, 1]):
-            _find_pairs(case, arrangements.loops[a], arrangements.counts[a], level, v)
-            pairs[: fan[KEYS], COUNTED:] = 0
+            _find_pairs(case, arrangements.loops[a], arrangements.counts[a], level, v, place, reach)
+            pairs[:distances, COUNTED:] = 0
             _count_instances(pairs, fan[INSTANCES_BELOW])
-            fan[BOXES] = _count_boxes(pairs, fan[INSTANCES_BELOW])
-            for key in range(fan[KEYS]):
+            fan[BOXES] = _count_boxes(pairs, fan[INSTANCES_BELOW], codes)
+            for key in range(distances):
                 for what in (SERVED_BOXES, SERVED_INSTANCES):
                     served[key, what] = max(served[key, what], pairs[key, COUNTED + what])
-    fan[KNOWN] = 1
 
 
 @njit
-def _find_pairs(case: Case, loops: Ints, count: int, level: int, v: int) -> None:
+def _find_pairs(case: Case, loops: Ints, count: int, level: int, v: int, place: int, reach: Ints) -> None:
     """Write by instance its box and the distances to its mesh neighbours, -1 where no move leads there.
 
     See `jouleloop.model.links.neighbour_links`.
     """
-    spec, side, pairs = case.spec, case.unrolled.side[v], case.mesh.pairs
-    axis, unit = case.mesh.axis[level, v], case.mesh.unit[level, v]
-    instances = case.mesh.fan[level, v, INSTANCES_BELOW]
+    spec, side, pairs, unit = case.spec, case.unrolled.side[v], case.mesh.pairs, case.mesh.unit[level, v, place]
+    instances = case.mesh.fan[level, v, place, INSTANCES_BELOW]
     along_x = along_y = 1
     for s in range(count):
         if loops[s, AXIS] == 0:
@@ -136,21 +145,27 @@ def _find_pairs(case: Case, loops: Ints, count: int, level: int, v: int) -> None
             along_y *= loops[s, BOUND]
     columns = max(along_x, int(spec[level, FANOUT_X]))
     rows = max(along_y, int(spec[level, FANOUT_Y]))
-    base, boxes = 0, 1
-    for r in range(axis.shape[0]):
-        base += axis[r, WEIGHT] * axis[r, MOST_DISTANCE]
-        axis[r, PLACE] = boxes
-        boxes *= axis[r, MOST_DISTANCE] + 1
+    base = 0
+    for r in range(reach.shape[1]):
+        if reach[QUANTUM, r] > 0:
+            base += number_of(reach, r, 0)
     for i in range(instances):
-        rest, box, weight = i, 0, boxes
+        rest, box, weight = i, 0, 1
         for s in range(count - 1, -1, -1):
             d, index = loops[s, DIM], rest % loops[s, BOUND]
             rest //= loops[s, BOUND]
-            if side[d, HALO] >= 0:
-                box += axis[side[d, HALO], PLACE] * unit[d] * index
-            elif side[d, IDLE] == 0:
+            if side[d, IDLE] == 0 and side[d, HALO] < 0:
                 box += weight * index
                 weight *= loops[s, BOUND]
+        for r in range(reach.shape[1]):
+            if reach[QUANTUM, r] > 0:
+                rest, at = i, 0
+                for s in range(count - 1, -1, -1):
+                    if side[loops[s, DIM], HALO] == r:
+                        at += unit[loops[s, DIM]] * (rest % loops[s, BOUND])
+                    rest //= loops[s, BOUND]
+                box += weight * at
+                weight *= reach[FARTHEST, r] // reach[QUANTUM, r] + 1
         pairs[i, BOX] = box
         for way in range(WAYS):
             pairs[i, way] = -1
@@ -166,7 +181,7 @@ def _find_pairs(case: Case, loops: Ints, count: int, level: int, v: int) -> None
                 here //= bound
                 there //= bound
                 if side[d, HALO] >= 0:
-                    key += axis[side[d, HALO], WEIGHT] * unit[d] * apart
+                    key += reach[WEIGHT, side[d, HALO]] * unit[d] * apart
                 elif side[d, IDLE] == 0 and apart != 0:
                     key = -1
                     break
@@ -194,12 +209,12 @@ def _count_instances(pairs: Ints, instances: int) -> None:
 
 
 @njit
-def _count_boxes(pairs: Ints, instances: int) -> int:
+def _count_boxes(pairs: Ints, instances: int, codes: int) -> int:
     """Count by distance the boxes of which every instance has a neighbour there: the others are asked for.
 
-    Returns how many boxes there are.
+    Returns how many boxes there are, ``codes`` at most.
     """
-    pairs[:, HOLDER] = -1
+    pairs[:codes, HOLDER] = -1
     boxes = 0
     for i in range(instances):
         holder = pairs[pairs[i, BOX], HOLDER]
@@ -212,7 +227,7 @@ def _count_boxes(pairs: Ints, instances: int) -> int:
                 found = found or pairs[i, mine] == pairs[holder, way]
             if not found:
                 pairs[holder, way] = -1
-    for box in range(pairs.shape[0]):
+    for box in range(codes):
         if pairs[box, HOLDER] >= 0:
             boxes += 1
             for way in range(WAYS):

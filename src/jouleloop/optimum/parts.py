@@ -20,7 +20,6 @@ from jouleloop.optimum.arrays import (
     CURRENT,
     DELAY,
     DELAY_POWER,
-    MESHED,
     PART_BOUND,
     PART_KEY,
     PART_VALUES,
@@ -79,7 +78,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], coef: Ints, boun
         bits = levels * spaces - 1 - (np.arange(levels) * spaces + v)
         numbers[v, : len(column)] = (~column * (1 << bits)).sum(axis=1)
     stand = np.zeros(PASS, np.int64)
-    stand[[CURRENT, TABLED, MESHED]] = -1
+    stand[[CURRENT, TABLED]] = -1
     room = count + spaces
     return Parts(
         row,
@@ -152,7 +151,6 @@ def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Pa
     """Make a part the case at hand, without its tables; return the energy [pJ] that is certain in it."""
     u = parts.unrolling[part]
     macs = _open(case, parts, u)
-    parts.stand[MESHED] = -1
     forget_neighbours(case.mesh)
     levels, spaces = case.keep.shape
     for level in range(levels):

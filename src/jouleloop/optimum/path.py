@@ -17,14 +17,19 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
+    ASKED,
+    ASKED_LEVEL,
+    ASKED_POINT,
     COUNT,
     KIND,
+    KNOWN,
     LOOPS,
     PARENT,
     PARTITIONED,
     PLAIN,
     POINT,
     RADIX,
+    REACH,
     VALUE,
     WHOLE,
     Case,
@@ -38,8 +43,8 @@ from jouleloop.optimum.words import (
     count_steps,
     filled_words,
     find_reach,
-    is_known,
     settle,
+    shape_of,
     words_of_plain_ranks,
 )
 
@@ -198,6 +203,14 @@ def floor_pj_of(case: Case, path: Path, level: int, index: Ints, target: Ints, m
 
 
 @njit
+def extents(case: Case, level: int, point: int, extent: Ints) -> None:
+    """Write the indices of the tile that a cut leaves to the level inside, unrolled ones included."""
+    for d in range(extent.shape[0]):
+        value = case.grid.divisor[d, digit(case.grid.axis, point, d), VALUE]
+        extent[d] = value * case.unrolled.inside[level - 1, d]
+
+
+@njit
 def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: Ints) -> float:
     """Energy [pJ] of the boundary below ``level``, its loops placed, at least; adds the words to the child's traffic.
 
@@ -207,7 +220,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
     unrolled, mesh = case.unrolled, case.mesh
     traffic = path.traffic[child]
     words = path.words
-    reach, at, move = path.rank[:2], path.rank[2], path.rank[3]
+    reach, at, move = path.rank[:REACH], path.rank[REACH], path.rank[REACH + 1]
     total_pj = 0.0
     for k in range(traffic.shape[0]):
         traffic[k, 0] = path.traffic[level, k, 0]
@@ -217,18 +230,20 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
         if not case.keep[child, v] or up < 0:
             continue
         edge = unrolled.edge[child, v]
-        fan, known = mesh.fan[level, v], False
+        place, known = 0, False
         coef = case.layer.coef[v]
         if path.shares[v] == 0:
             words[:] = 0.0
             words[PLAIN] = words_of_plain_ranks(coef, float(box_words(coef, extent)), path.loops, total)
         else:
-            find_reach(coef, unrolled.side[v], extent, unrolled.inside, level, reach)
-            resting = case.layer.reuse[child, v, RESTING]
-            axis, served = mesh.axis[level, v], mesh.served[level, v]
-            known = is_known(coef, extent, unrolled.side[v], fan, axis, mesh.unit[level, v])
-            count_steps(coef, extent, reach, path.loops, total, resting, at, move, known, axis, served, words)
+            side, unit = unrolled.side[v], mesh.unit[level, v]
+            if find_reach(coef, side, extent, unrolled.inside, level, reach) > 1 and mesh.ask[ASKED] == 1:
+                place, known = shape_of(coef, side, extent, unrolled.inside, level, reach, unit)
+                known = known and mesh.fan[level, v, place, KNOWN] == 1
+            resting, served = case.layer.reuse[child, v, RESTING], mesh.served[level, v, place]
+            count_steps(coef, extent, reach, path.loops, total, resting, at, move, known, served, words)
             settle(words, edge)
+        fan = mesh.fan[level, v, place]
         asked = asked_words(words, edge, known, fan)
         filled = filled_words(words, edge, fan)
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)
@@ -240,6 +255,21 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
             traffic[up, 0] += asked
             traffic[child, 1] += filled
     return total_pj
+
+
+@njit
+def asks(case: Case, path: Path, level: int, point: int, extent: Ints) -> bool:
+    """Whether neighbours are asked for and not looked at yet where tiles of these extents stand; notes where."""
+    mesh, unrolled, reach = case.mesh, case.unrolled, path.rank[:REACH]
+    for v in range(case.keep.shape[1]):
+        if mesh.ask[ASKED] == 1 and case.keep[level - 1, v] and path.shares[v] == 1:
+            coef, side = case.layer.coef[v], unrolled.side[v]
+            distances = find_reach(coef, side, extent, unrolled.inside, level, reach)
+            unit = mesh.unit[level, v]
+            if distances > 1 and not shape_of(coef, side, extent, unrolled.inside, level, reach, unit)[1]:
+                mesh.ask[ASKED_LEVEL], mesh.ask[ASKED_POINT] = level, point
+                return True
+    return False
 
 
 @njit

@@ -24,6 +24,8 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.optimum.arrays import (
     ARRANGED,
+    ASKED,
+    ASKED_LEVEL,
     BEGIN,
     BEST_PJ,
     BEST_PRODUCT,
@@ -49,7 +51,6 @@ from jouleloop.optimum.arrays import (
     IDLE,
     LEFT,
     LEVEL,
-    MESHED,
     MOST_KEYS,
     NEEDED,
     NEIGHBOURS,
@@ -60,6 +61,7 @@ from jouleloop.optimum.arrays import (
     PHASE,
     POINTS,
     RATE,
+    REACH,
     ROOM,
     ROWS,
     SKETCHED,
@@ -240,7 +242,8 @@ def run_parts(
         if parts.runs[u, FIRST] < 0:
             stand[WANTS] = ARRANGED
             return False
-        looks = log.used[0] < 0 and stand[MESHED] != part and case.mesh.pairs.shape[0] > 1
+        ask = case.mesh.ask
+        looks = log.used[0] < 0 and ask[ASKED] == 0 and case.mesh.pairs.shape[0] > 1
         if looks:
             counters[ENOUGH] = counters[VISITED] + _NESTS_BEFORE
         if stand[DIVING] == 1:
@@ -268,6 +271,9 @@ def run_parts(
         if stack.cursor[NEEDED] > 0:
             stand[WANTS] = ROWS
             return False
+        if ask[ASKED_LEVEL] > 0:
+            stand[WANTS] = NEIGHBOURS
+            return False
         if stand[DIVING] == 1:
             stand[DIVING] = 0
             if ended or best[BEST_PJ] < before_pj or best[BEST_PRODUCT] < before:
@@ -278,9 +284,8 @@ def run_parts(
         elif not ended:
             if not looks or not seen:
                 return False
-            stand[MESHED] = part
-            stand[WANTS] = NEIGHBOURS
-            return False
+            ask[ASKED] = 1
+            continue
         stand[CURRENT] = -1
     return True
 
@@ -362,7 +367,7 @@ class Solver:
         keep = np.zeros((levels, spaces), np.bool_)
         scratch = new_scratch(grid, levels, spaces, points)
         distances = MOST_KEYS if (side[:, :, HALO] >= 0).any() else 1
-        mesh = new_mesh(levels, spaces, layer.coef.shape[1], dims, distances)
+        mesh = new_mesh(levels, spaces, dims, distances)
         self.case = Case(layer, spec, keep, slots, unrolled, grid, tables, scratch, mesh)
         self.path = Path(
             np.empty((levels * MAX_LOOPS, 3), np.int64),
@@ -371,7 +376,7 @@ class Solver:
             np.zeros((levels, levels, 2)),
             NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep),
             np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
-            np.zeros((4, layer.coef.shape[1]), np.int64),
+            np.zeros((REACH + 2, layer.coef.shape[1]), np.int64),
             np.zeros(STEPS),
         )
         self.work = new_work(levels, spaces)
@@ -454,7 +459,7 @@ class Solver:
             elif stand[WANTS] == NEIGHBOURS:
                 # Few layers ask for them: a kernel of its own that the others need not compile.
                 run = self.parts.runs[self.parts.unrolling[stand[CURRENT]]]
-                find_neighbours(self.case, self.parts.factors, self.arrangements, run)
+                find_neighbours(self.case, self.path, self.parts.factors, self.arrangements, run)
             elif stand[WANTS] == ROOM:
                 if len(self.parts.unrolling) >= MOST_PARTS:
                     counters[STOPPED] = BY_PARTS

@@ -14,18 +14,18 @@ from jouleloop.optimum.arrays import (
     COINCIDE,
     DISTINCT,
     DISTINCT_LINKED,
+    FARTHEST,
     FILL_LINKED,
     FILL_STANDING,
     HALO,
     INSTANCES_BELOW,
-    KNOWN,
-    MOST_DISTANCE,
     MOVED,
     PLAIN,
+    QUANTUM,
     SERVED,
     SERVED_BOXES,
     SERVED_INSTANCES,
-    SEVERAL,
+    SHAPES,
     SPARED,
     STANDING,
     WEIGHT,
@@ -42,10 +42,10 @@ def common(a: int, b: int) -> int:
 
 
 @njit
-def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints) -> None:
-    """Write by rank how far apart two instances below ``level`` can be; 0 where one dimension alone moves the rank.
+def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints) -> int:
+    """Write by rank how far apart two instances below ``level`` can be, see `FARTHEST`; return how many distances.
 
-    ``reach``, shape (2, ranks): the most, and what divides all such distances.
+    ``reach`` has shape (REACH, ranks), 0 where one dimension alone moves the rank.
 
     Parameters
     ----------
@@ -56,21 +56,50 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, r
     inside
         See `Unrolled.inside`.
     """
+    distances = 1
     for r in range(coef.shape[0]):
-        reach[0, r] = 0
-        reach[1, r] = 0
+        reach[FARTHEST, r] = 0
+        reach[QUANTUM, r] = 0
         for d in range(coef.shape[1]):
             if coef[r, d] != 0 and side[d, HALO] == r:
                 factor = inside[level, d] // inside[level - 1, d] if level > 0 else inside[level, d]
                 if factor > 1:
-                    reach[0, r] += coef[r, d] * extent[d] * (factor - 1)
-                    reach[1, r] = common(reach[1, r], coef[r, d] * extent[d])
+                    reach[FARTHEST, r] += coef[r, d] * extent[d] * (factor - 1)
+                    reach[QUANTUM, r] = common(reach[QUANTUM, r], coef[r, d] * extent[d])
+        reach[WEIGHT, r] = distances
+        if reach[QUANTUM, r] > 0:
+            distances *= 2 * (reach[FARTHEST, r] // reach[QUANTUM, r]) + 1
+    return distances
+
+
+@njit(inline="always")
+def unit_of(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints, d: int) -> int:
+    """Return how far one index of a dimension that shares a rank and is unrolled moves it, in quanta; else 0."""
+    r = side[d, HALO]
+    if r < 0 or inside[level, d] == inside[level - 1, d]:
+        return 0
+    return int(coef[r, d] * extent[d] // reach[QUANTUM, r])
+
+
+@njit
+def shape_of(
+    coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints, unit: Ints
+) -> tuple[int, bool]:
+    """Return the place of a tile's shape in a table of shapes, and whether it stands there, see `Mesh`."""
+    code = 0
+    for d in range(extent.shape[0]):
+        code = code * 31 + unit_of(coef, side, extent, inside, level, reach, d)
+    place = code % SHAPES
+    stands = True
+    for d in range(extent.shape[0]):
+        stands = stands and unit[place, d] == unit_of(coef, side, extent, inside, level, reach, d)
+    return place, stands
 
 
 @njit(inline="always")
 def _within(reach: Ints, r: int, move: int) -> bool:
     """Whether two instances may lie so far apart along a rank."""
-    return move == 0 or (abs(move) <= reach[0, r] and move % reach[1, r] == 0)
+    return move == 0 or (abs(move) <= reach[FARTHEST, r] and move % reach[QUANTUM, r] == 0)
 
 
 @njit
@@ -95,10 +124,9 @@ def _leaves(coef: Ints, d: int) -> bool:
 
 
 @njit(inline="always")
-def _number(axis: Ints, reach: Ints, r: int, move: int) -> int:
-    """What a move along a rank adds to the number of its distance, where that is one, see `Mesh`."""
-    apart = move if axis[r, SEVERAL] == 1 else move // reach[1, r]
-    return int(axis[r, WEIGHT] * (apart + axis[r, MOST_DISTANCE]))
+def number_of(reach: Ints, r: int, move: int) -> int:
+    """What a move along an unrolled rank adds to the number of its distance, where that is one."""
+    return int(reach[WEIGHT, r] * ((move + reach[FARTHEST, r]) // reach[QUANTUM, r]))
 
 
 @njit(inline="always")
@@ -123,7 +151,6 @@ def count_steps(
     at: Ints,
     move: Ints,
     known: bool,
-    axis: Ints,
     served: Ints,
     words: Floats,
 ) -> None:
@@ -143,8 +170,8 @@ def count_steps(
         and let nothing be handed on.
     at, move
         Work space by rank: what all loops further in fall back by; the move of a step.
-    known, axis, served
-        Whether neighbours are known; of `Mesh`, at the boundary.
+    known, served
+        Whether neighbours are known; of `Mesh`, for this shape.
     words
         Out: see `PLAIN`, `MOVED`, `STANDING`.
     """
@@ -170,8 +197,8 @@ def count_steps(
         if loops > 0:
             step = coef[r, loop[first, DIM]] * loop[first, STEP]
             move[r] = step
-            if known and axis[r, WEIGHT] > 0:
-                key += _number(axis, reach, r, step)
+            if known and reach[QUANTUM, r] > 0:
+                key += number_of(reach, r, step)
             if step == 0:
                 part *= side
                 continue
@@ -204,8 +231,8 @@ def count_steps(
             same = same and value == move[r]
             stands = stands and value == 0
             within = within and _within(reach, r, value)
-            if known and axis[r, WEIGHT] > 0:
-                outer_key += _number(axis, reach, r, value)
+            if known and reach[QUANTUM, r] > 0:
+                outer_key += number_of(reach, r, value)
         if resting and stands:
             continue
         if same:
@@ -240,17 +267,6 @@ def asked_words(words: Floats, edge: Floats, known: bool, fan: Ints) -> float:
     if known:
         return float((words[PLAIN] * fan[BOXES] - words[SPARED]) * (edge[DISTINCT] / fan[WIDEST]))
     return float(words[PLAIN] * edge[DISTINCT] + words[MOVED] * edge[DISTINCT_LINKED])
-
-
-@njit(inline="always")
-def is_known(coef: Ints, extent: Ints, side: Ints, fan: Ints, axis: Ints, unit: Ints) -> bool:
-    """Whether the neighbours of tiles of these extents are known, see `Mesh`."""
-    known = fan[KNOWN] == 1
-    for d in range(extent.shape[0]):
-        r = side[d, HALO]
-        if known and unit[d] > 0 and axis[r, SEVERAL] == 1:
-            known = unit[d] == coef[r, d] * extent[d]
-    return bool(known)
 
 
 @njit

@@ -81,7 +81,7 @@ class RunTables:
 
     def content(self, layout: Layout, sweep: str) -> str:
         """Return a digest of the rows of a table that belong to a sweep or network, without the keys of results."""
-        return content_digest(self.table(layout, sweep).drop(columns="key", errors="ignore"))
+        return content_digest([self.table(layout, sweep).drop(columns="key", errors="ignore")])
 
     def analysis(self, *sweeps: str) -> Tests:
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""

@@ -1,7 +1,7 @@
 """From a table of energies to the tables of verdicts and fits: every sweep, architecture and response tested."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -32,15 +32,21 @@ from jouleloop.stats.table import (
     Group,
     Response,
     check_table,
+    chosen,
     find_responses,
     groups,
     response_values,
+    used_columns,
 )
 
 __all__ = ["FAMILIES", "Analysis", "SweepDescription", "analyse_table", "gathered", "tested_alone"]
 
 _DIGITS, _P_DIGITS = 10, 6
 """Significant digits of numbers and of p-values: below that, processors and libraries of special functions differ."""
+
+
+#: Returns tables with those columns that it is asked for, by name.
+RowsOf = Callable[[Callable[[str], bool]], Iterable[pd.DataFrame]]
 
 
 @dataclass(frozen=True)
@@ -64,14 +70,14 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Tested:
-    """The tests of some sweeps before those of all are put together: numbers in full, p-values as they are."""
+    """Some tests before those of all are put together: numbers in full, p-values as they are."""
 
-    verdicts: list[dict[str, Any]]
-    fits: list[dict[str, Any]]
-    left_out: list[dict[str, Any]]
+    verdicts: list[dict[str, Any]] = field(default_factory=list)
+    fits: list[dict[str, Any]] = field(default_factory=list)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
     """Rows of those tables."""
-    residuals: pd.DataFrame
-    """As `Analysis.residuals`, finished."""
+    residuals: pd.DataFrame | None = None
+    """As `Analysis.residuals`, finished; None where they are kept elsewhere."""
     tests: dict[tuple[str, str, str, str, str], GrowthTest] = field(default_factory=dict, repr=False)
     """As `Analysis.tests`; empty where the rows were kept from an earlier run."""
 
@@ -97,30 +103,49 @@ def analyse_table(
     """
     options = options or StatisticsOptions()
     check_table(energies, options)
-    described = _described(energies, sweeps)
+    described = _described(energies, energies["sweep"].unique(), sweeps)
     responses = find_responses(energies, options.responses)
-    found = []
+    found: list[Tested] = []
     for name, rows in energies.groupby("sweep", sort=True):
-        found.append(tested_sweep(rows, described[str(name)], responses, options))
+        found += tested_sweep(rows, described[str(name)], responses, options)
     return gathered(found)
 
 
-def tested_alone(energies: pd.DataFrame, sweep: SweepDescription, options: StatisticsOptions) -> Tested:
-    """Return the tests of the one sweep in ``energies``; parameters and errors are those of `analyse_table`."""
-    check_table(energies, options)
-    _described(energies, [sweep])
-    return tested_sweep(energies, sweep, find_responses(energies, options.responses), options)
+def tested_alone(
+    columns: pd.DataFrame, rows: RowsOf, sweep: SweepDescription, options: StatisticsOptions
+) -> Iterator[Tested]:
+    """Yield the tests of one sweep; rows of one architecture and the residuals of one test are in memory at a time.
+
+    Raises `InputError` as `analyse_table`.
+
+    Parameters
+    ----------
+    columns
+        The columns of the table, without rows.
+    rows
+        Returns the rows of each architecture, by name, with those columns that it is asked for.
+    """
+    responses = find_responses(columns, options.responses)
+    used = used_columns(columns, sweep.variable, responses)
+    names: set[Any] = set()
+    for energies in rows(used.__contains__):
+        check_table(energies, options)
+        names |= set(energies["sweep"].unique())
+        _described(columns, names, [sweep])
+        yield from tested_sweep(energies, sweep, responses, options)
+    _described(columns, names, [sweep])
 
 
 def gathered(found: Sequence[Tested]) -> Analysis:
     """Return the results of the tests of some sweeps, p-values corrected over all of them."""
     left_out = [row for part in found for row in part.left_out]
     omitted = pd.DataFrame(left_out, columns=_OMITTED)
+    residuals = [part.residuals for part in found if part.residuals is not None]
     table = _corrected(pd.DataFrame([row for part in found for row in part.verdicts]))
     return Analysis(
         table,
         _finished(pd.DataFrame([row for part in found for row in part.fits])),
-        pd.concat([part.residuals for part in found], ignore_index=True),
+        pd.concat(residuals, ignore_index=True) if residuals else pd.DataFrame(),
         omitted,
         describe(table, omitted),
         {key: test for part in found for key, test in part.tests.items()},
@@ -129,36 +154,29 @@ def gathered(found: Sequence[Tested]) -> Analysis:
 
 def tested_sweep(
     energies: pd.DataFrame, sweep: SweepDescription, responses: Sequence[Response], options: StatisticsOptions
-) -> Tested:
-    """Return the tests of one sweep."""
-    verdicts: list[dict[str, Any]] = []
-    fits: list[dict[str, Any]] = []
-    residuals: list[pd.DataFrame] = []
-    left_out: list[dict[str, Any]] = []
-    tests: dict[tuple[str, str, str, str, str], GrowthTest] = {}
+) -> Iterator[Tested]:
+    """Yield the tests of one sweep, one by one."""
     for group in groups(energies):
         refused = _left_out(group)
-        left_out += refused
+        yield Tested(left_out=refused)
         for case, missing in _cases(group, sweep, responses):
-            left_out += missing
             try:
                 test = fit_growth(case.sizes, case.values, case.growth, options)
             except InputError as error:
                 raise error.at(f"sweep {group.sweep}") from error
             if not case.sweep.claims(case.response.name):
                 test = test.unclaimed()
-            tests[group.sweep, group.architecture, group.engine, group.energy_table, case.response.name] = test
             structure = structure_of(case, test)
             envelope = lower_envelope(case.sizes, case.values, case.growth, options)
-            verdicts.append(
+            verdict = (
                 verdict_row(case, test, len(refused) + len(missing))
                 | structure_row(structure)
                 | envelope_row(envelope)
                 | theory_row(case)
             )
-            fits.append(fit_row(case, test))
-            residuals.append(residual_rows(case, test, structure, envelope.indices if envelope else ()))
-    return Tested(verdicts, fits, left_out, _finished(pd.concat(residuals, ignore_index=True)), tests)
+            residuals = _finished(residual_rows(case, test, structure, envelope.indices if envelope else ()))
+            key = (group.sweep, group.architecture, group.engine, group.energy_table, case.response.name)
+            yield Tested([verdict], [fit_row(case, test)], missing, residuals, {key: test})
 
 
 _OMITTED = ["sweep", "architecture", "engine", "energy_table", "response", "layer", "status", "reason"]
@@ -200,7 +218,8 @@ def _cases(
             for layer in group.usable.loc[~usable, "layer"]
         ]
         growth = growth_named(sweep.response_growth.get(response.name, sweep.growth))
-        yield Case(_key(group), sweep, response, growth, group.usable[usable], sizes[usable], values[usable]), missing
+        rows = chosen(group.usable, usable)
+        yield Case(_key(group), sweep, response, growth, rows, sizes[usable], values[usable]), missing
 
 
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:
@@ -211,12 +230,15 @@ def _corrected(table: pd.DataFrame) -> pd.DataFrame:
     return _finished(table)
 
 
-def _described(energies: pd.DataFrame, sweeps: Sequence[SweepDescription]) -> dict[str, SweepDescription]:
+def _described(
+    energies: pd.DataFrame, names: Iterable[Any], sweeps: Sequence[SweepDescription]
+) -> dict[str, SweepDescription]:
+    """Return ``sweeps`` by name; raise `InputError` unless they are those whose ``names`` the table has."""
     described = {sweep.name: sweep for sweep in sweeps}
     faults = []
     if len(described) < len(sweeps):
         faults.append(Fault("a sweep is described twice", field="sweeps"))
-    present = {str(name) for name in energies["sweep"].unique()}
+    present = {str(name) for name in names}
     faults += [unknown(name, described, "sweep in the energies table") for name in sorted(present - set(described))]
     faults += [Fault("the sweep has no rows in the energies table", field=n) for n in sorted(set(described) - present)]
     known = {response.name for response in find_responses(energies, ALL_RESPONSES)}

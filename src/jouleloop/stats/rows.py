@@ -11,10 +11,8 @@ from jouleloop.stats.cases import Case
 from jouleloop.stats.growth import GrowthTest
 from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.residuals import LowerEnvelope, ResidualStructure, residual_structure
-from jouleloop.stats.table import TABLE_VERSION
+from jouleloop.stats.table import DIMENSIONS, TABLE_VERSION
 from jouleloop.stats.theory import bound_ratios
-
-_DIMENSIONS = ("C", "M", "R", "S", "P", "Q", "N")
 
 
 def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
@@ -22,7 +20,7 @@ def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
     excess, leading, misfit = test.verdict.excess, test.verdict.leading, test.verdict.misfit
     spec = test.specification
     exponent, quadratic = test.exponent, test.quadratic
-    layers = [str(layer) for layer in case.rows["layer"]]
+    layers = case.rows["layer"]
     return case.key | {
         "response": case.response.name,
         "response_label": case.response.label,
@@ -55,7 +53,7 @@ def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
         "published_p": case.published_p,
         "r_squared": test.r_squared,
         "max_relative_deviation": test.max_relative_deviation,
-        "max_deviation_layer": layers[test.max_deviation_index] if test.max_deviation_index >= 0 else "",
+        "max_deviation_layer": str(layers.iloc[test.max_deviation_index]) if test.max_deviation_index >= 0 else "",
         "exponent": exponent_of(test),
         "exponent_low": round(_finite(exponent.low), 6) if exponent else math.nan,
         "exponent_high": round(_finite(exponent.high), 6) if exponent else math.nan,
@@ -70,7 +68,7 @@ def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
         "durbin_watson": spec.durbin_watson,
         "durbin_watson_p": spec.durbin_watson_p,
         "cook_max": spec.cook_max,
-        "cook_layer": layers[spec.cook_index] if spec.cook_index >= 0 else "",
+        "cook_layer": str(layers.iloc[spec.cook_index]) if spec.cook_index >= 0 else "",
         "influential_points": spec.influential,
         "table_version": TABLE_VERSION,
     }
@@ -105,7 +103,7 @@ def structure_of(case: Case, test: GrowthTest) -> ResidualStructure | None:
     """Return the residual structure over the dimensions that vary, or None where nothing was fitted."""
     if not test.residuals:
         return None
-    varying = [d for d in _DIMENSIONS if d in case.rows.columns and case.rows[d].nunique(dropna=False) > 1]
+    varying = [d for d in DIMENSIONS if d in case.rows.columns and case.rows[d].nunique(dropna=False) > 1]
     columns = {d: case.rows[d].to_numpy() for d in varying if pd.api.types.is_numeric_dtype(case.rows[d])}
     if any((np.asarray(values) < 1).any() or not np.equal(np.mod(values, 1), 0).all() for values in columns.values()):
         return None

@@ -1,7 +1,9 @@
 """The energies table as the statistics need it: checked, cut into groups, its unusable rows and responses named."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -49,6 +51,8 @@ class Group:
 
 
 _MACHINE = ["architecture", "variant"]
+#: Sizes whose divisibility the residuals are compared with.
+DIMENSIONS = ("C", "M", "R", "S", "P", "Q", "N")
 
 
 def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
@@ -99,7 +103,9 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
             )
         )
     # A variant has energies of its own, as an architecture has.
+    said = ["engine", "energy_table", *(name for name in _SETTINGS if name in table.columns)]
     table = table.assign(variant=table["variant"].fillna("") if "variant" in table else "")
+    table = table[[*_MACHINE, *said]].drop_duplicates()
     if not options.allow_mixed:
         engines = sorted(table["engine"].dropna().astype(str).unique())
         hint = "analyse them apart, or set statistics.allow_mixed: true to test each by itself"
@@ -134,15 +140,33 @@ def groups(table: pd.DataFrame) -> Iterator[Group]:
     """
     ok = table["status"] == "ok"
     names = table.assign(engine=table["engine"].fillna(""), energy_table=table["energy_table"].fillna(""))
-    for (sweep, architecture), rows in names.groupby(["sweep", "architecture"], sort=True):
-        usable, rest = rows[ok.loc[rows.index]], rows[~ok.loc[rows.index]]
-        keys = usable.groupby(["engine", "energy_table"], sort=True)
+    for (sweep, architecture), rows in _split(names, "sweep", "architecture"):
+        usable, rest = chosen(rows, ok.loc[rows.index]), rows[~ok.loc[rows.index]]
         if usable.empty:
             first = rows.iloc[0]
             yield Group(str(architecture), str(sweep), str(first["engine"]), str(first["energy_table"]), usable, rest)
-        for (engine, energy_table), part in keys:
+        for (engine, energy_table), part in _split(usable, "engine", "energy_table"):
             same = rest[rest["engine"].isin(["", engine]) & rest["energy_table"].isin(["", energy_table])]
             yield Group(str(architecture), str(sweep), str(engine), str(energy_table), part, same)
+
+
+def _split(table: pd.DataFrame, *by: str) -> Iterator[tuple[Any, pd.DataFrame]]:
+    """Yield the rows of each value of some columns, sorted by these; no copy where all rows have one."""
+    keys = table[[*by]].drop_duplicates()
+    return iter([(tuple(keys.iloc[0]), table)] if len(keys) == 1 else table.groupby([*by], sort=True))
+
+
+def chosen(table: pd.DataFrame, mask: Any) -> pd.DataFrame:
+    """Return the rows where ``mask`` holds; no copy where it holds for all."""
+    return table if mask.all() else table[mask]
+
+
+def used_columns(table: pd.DataFrame, variable: str, responses: Sequence[Response]) -> set[str]:
+    """Return the columns of an energies table that tests of these responses over a variable need."""
+    found = {*IDENTIFIERS, *_SETTINGS, "table_version", "variant", "total_pj", "data_pj", *DIMENSIONS}
+    found |= {column for response in responses for column in response.columns}
+    found |= {name for name in map(str, table.columns) if name.startswith("theory_")}
+    return found | set(re.findall(r"\w+", variable))
 
 
 def data_spaces(table: pd.DataFrame) -> tuple[str, ...]:

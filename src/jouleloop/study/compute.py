@@ -20,6 +20,7 @@ from jouleloop.study.keys import digest, result_key, target_identity
 from jouleloop.study.progress import standing
 from jouleloop.study.store import ResultStore
 from jouleloop.study.targets import TargetSet
+from jouleloop.units import energies_in
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.variants import UNCHANGED, Variant
@@ -136,7 +137,8 @@ def run_chunk(
         progress(done, 0)
     LOG.info("%s: %d layers, %d stored already", job.target.name, len(layers), done)
     try:
-        written = _search(job, list(missing.items()), store, progress)
+        with energies_in(job.target.costs.unit):
+            written = _search(job, list(missing.items()), store, progress)
     finally:
         gc.unfreeze()
     # Every later run opens every segment: one a chunk keeps that quick.

@@ -2,16 +2,17 @@
 
 import contextlib
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pyarrow as pa
 
 from jouleloop.errors import InputError
 from jouleloop.files import is_file
-from jouleloop.parquet import read_sealed, write_sealed
+from jouleloop.parquet import Where, sealed_parts, write_sealed
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.study.provenance import versions
 
@@ -41,29 +42,36 @@ class Kept:
 
     def __init__(self, folder: Path, name: str, module: str, inputs: Any) -> None:
         self._others = f"{name}-{'[0-9a-f]' * _DIGITS}.parquet"
-        self._path = folder / f"{name}-{digest([inputs, code_digest(module), _versions()])[:_DIGITS]}.parquet"
+        #: Of all that decides the table.
+        self.digest = digest([inputs, code_digest(module), _versions()])[:_DIGITS]
+        self._path = folder / f"{name}-{self.digest}.parquet"
 
-    def find(self) -> pa.Table | None:
-        """Return the table if it was made of the same before and is whole."""
+    def made(self, make: Callable[[], Iterable[pa.Table]], further: Mapping[str, str] | None = None) -> "Kept":
+        """Return this with its table in the folder: found there, or made in parts and kept, see `write_sealed`."""
+        if not self._is_whole():
+            write_sealed(self._path, make(), further)
+            for other in self._path.parent.glob(self._others):
+                if other != self._path:
+                    other.unlink(missing_ok=True)
+        return self
+
+    def parts(self, where: Where | None = None, columns: Callable[[str], bool] | None = None) -> Iterator[pd.DataFrame]:
+        """Yield the table in parts; raise `InputError` where it was damaged or removed since it was made.
+
+        Whole numbers of which some are missing are floats. ``where`` and ``columns`` are those of `sealed_parts`.
+        """
+        return (part.to_pandas(ignore_metadata=True) for part in sealed_parts(self._path, where, columns))
+
+    def further(self) -> dict[str, str]:
+        """Return what was kept beside the table; errors are those of `parts`."""
+        metadata = next(sealed_parts(self._path, columns=lambda _: False)).schema.metadata or {}
+        return {key.decode(): value.decode() for key, value in metadata.items()}
+
+    def _is_whole(self) -> bool:
+        """Whether the table was made of the same before and is whole."""
         if is_file(self._path):
             with contextlib.suppress(InputError):  # damaged: made again
-                return read_sealed(self._path)
-        return None
-
-    def read(self) -> pa.Table:
-        """Return the table that was made; raise `InputError` where it was damaged or removed since."""
-        return read_sealed(self._path)
-
-    def made(self, make: Callable[[], pa.Table]) -> pa.Table:
-        """Return the table: found, or made and kept."""
-        table = self.find()
-        if table is None:
-            table = make()
-            self._store(table)
-        return table
-
-    def _store(self, table: pa.Table) -> None:
-        write_sealed(self._path, table)
-        for other in self._path.parent.glob(self._others):
-            if other != self._path:
-                other.unlink(missing_ok=True)
+                for _ in sealed_parts(self._path, columns=lambda _: False):
+                    pass
+                return True
+        return False

@@ -14,6 +14,7 @@ from jouleloop.files import read_json
 from jouleloop.optimum.limit import Progress as SearchProgress
 from jouleloop.optimum.limit import Tell, Watch, gap_of
 from jouleloop.study.runlog import current_run
+from jouleloop.units import said
 
 _FOLDER = "progress"
 _SECONDS_BETWEEN = 15.0
@@ -68,7 +69,7 @@ def run_progress(logs: Path, finished: Path) -> Progress:
 
 def standing(best: float | None, lower_bound: float, unit: str) -> str:
     """Return what is known of an optimum that is not proven yet."""
-    found = "no mapping yet" if best is None else f"best {best:,.0f} {unit}"
+    found = "no mapping yet" if best is None else f"best {best:,.0f} {said(unit)}"
     gap = gap_of(best, lower_bound)
     return f"{found}, at least {lower_bound:,.0f}" + ("" if gap is None else f", gap {gap:.2%}")
 

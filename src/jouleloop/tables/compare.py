@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jouleloop.columns import read_table
+from jouleloop.columns import read_table, renamed_table
 from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.tables.layouts import ANY, LAYOUTS
+from jouleloop.units import energies_in, unit_of, written
 
 #: Columns that tell rows apart wherever they stand, in this order.
 _IDENTITY = (
@@ -82,12 +83,14 @@ class TableComparison:
 
 
 def read_any(path: Path) -> pd.DataFrame:
-    """Return the table in a Parquet or CSV file, whichever it is.
+    """Return the table in a Parquet or CSV file, whichever it is, its columns called as there.
 
     Raises `InputError` where the file is no such table.
     """
     known = {layout.file: layout for layout in LAYOUTS}
-    return read_table(path, known.get(path.stem, ANY))[0]
+    table = read_table(path, known.get(path.stem, ANY))[0]
+    with energies_in(unit_of(table["energy_table"].dropna() if "energy_table" in table else ())):
+        return renamed_table(table, written)
 
 
 def compare_tables(

@@ -1,6 +1,6 @@
 """The tables that follow from the table of energies: bounds, tests of growth, laws, networks, variants."""
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -9,9 +9,8 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from jouleloop.columns import Parts, content_digest, read_table, write_table
+from jouleloop.columns import Parts, content_digest, read_parts, read_table, typed_arrow, write_table
 from jouleloop.config.load import Study
-from jouleloop.engines.protocol import Target
 from jouleloop.layouts import Layout
 from jouleloop.stats.columns import VERDICTS
 from jouleloop.study.kept import Kept
@@ -19,7 +18,7 @@ from jouleloop.study.plan import jobs_of
 from jouleloop.study.provenance import file_hash
 from jouleloop.tables.buffer_growth import buffer_growth_table
 from jouleloop.tables.conv_energy import conv_energy_table
-from jouleloop.tables.growth import SweepTests
+from jouleloop.tables.growth import SweepTests, is_bound
 from jouleloop.tables.growth import with_theory as with_bounds
 from jouleloop.tables.laws import law_tables
 from jouleloop.tables.layouts import (
@@ -42,6 +41,8 @@ from jouleloop.workload.sweep import Sweep
 
 #: Folder of what was made of the rows of a sweep.
 _PARTS = "parts"
+#: Rows of which a table is made at a time.
+_FEW = 2000
 
 
 class Derived:
@@ -76,69 +77,72 @@ class Derived:
 
     def rows(self, sweeps: Iterable[Sweep]) -> pd.DataFrame:
         """Return the rows of the table of energies that belong to ``sweeps``."""
-        return self._read({"sweep": [sweep.name for sweep in sweeps]})[0]
+        return read_table(self._energies, ENERGIES, where=_of(sweeps))[0]
 
-    def _read(self, where: Mapping[str, Collection[str]]) -> tuple[pd.DataFrame, dict[str, Any]]:
-        return read_table(self.folder / f"{ENERGIES.file}.parquet", ENERGIES, where=where)
+    @property
+    def _energies(self) -> Path:
+        return self.folder / f"{ENERGIES.file}.parquet"
 
     @cached_property
     def _provenance(self) -> dict[str, Any]:
-        return self._read({"sweep": [""]})[1]
+        return read_table(self._energies, ENERGIES, where=_of([]))[1]
 
     def write_bounds(self) -> None:
         """Write the DRAM words of fully-connected layers beside theory's bounds, and what follows for buffers."""
-        self._write_bounds(lambda _sweep, _rows, _bounds: None)
+        self._write_bounds(lambda _sweep, _bounds: None)
 
     def write_growth(self) -> None:
         """Test every sweep for the growth that theory expects."""
         tests = SweepTests(self.study.config.statistics, self.folder / _PARTS)
         tested = {sweep.name for sweep in self.study.tested}
 
-        def test(sweep: Sweep, rows: pd.DataFrame, bounds: pd.DataFrame) -> None:
+        def test(sweep: Sweep, bounds: Kept) -> None:
             if sweep.name in tested:
-                tests.add(sweep, with_bounds(rows, bounds))
+                tests.add(sweep, self.rows([]), partial(self._bounded, sweep, bounds), bounds.digest)
 
         self._write_bounds(test)
         tests.write(self.folder, self._provenance)
 
-    def _write_bounds(self, beside: Callable[[Sweep, pd.DataFrame, pd.DataFrame], None]) -> None:
-        """Write the bounds, one sweep in memory at a time; ``beside`` is called with a sweep, its rows and bounds."""
-        targets = fc_targets(self.study, self.jobs)
+    def _write_bounds(self, beside: Callable[[Sweep, Kept], None]) -> None:
+        """Write the bounds; ``beside`` is called with a sweep and the bounds of its layers."""
+        make = partial(fc_hardware_table, targets=fc_targets(self.study, self.jobs))
         parts, varied = Parts(THEORY_RATIO), list(self.study.architecture_sweeps)
-        bounds = pd.DataFrame()
+        buffers = pd.DataFrame(columns=["architecture", "sweep", "variant"])
         # Variants of an architecture belong together, whatever sweeps they come from.
         for number, sweeps in enumerate([*([sweep] for sweep in self.study.sweeps), *([varied] if varied else [])]):
-            rows = self.rows(sweeps)
-            bounds = self._kept(parts, number, sweeps, rows, targets, partial(fc_hardware_table, rows, targets))
+            bounds = self._kept(parts, number, sweeps, make)
             for sweep in sweeps:
-                beside(sweep, rows, bounds)
+                beside(sweep, bounds)
+            if sweeps == varied:
+                buffers = pd.concat(bounds.parts(), ignore_index=True)
         parts.write(self.folder / THEORY_RATIO.file, self._provenance)
-        growth = buffer_growth_table(bounds if varied else bounds[:0], self.study.config.statistics)
-        self._write(BUFFER_GROWTH, growth)
+        self._write(BUFFER_GROWTH, buffer_growth_table(buffers, self.study.config.statistics))
 
-    def _kept(
-        self,
-        parts: Parts,
-        number: int,
-        sweeps: Sequence[Sweep],
-        rows: pd.DataFrame,
-        targets: Mapping[Any, Target],
-        make: partial[pd.DataFrame],
-    ) -> pd.DataFrame:
+    def _bounded(self, sweep: Sweep, bounds: Kept, wanted: Callable[[str], bool]) -> Iterator[pd.DataFrame]:
+        """Yield the rows of a sweep on each architecture, by name, with wanted columns and those of theory."""
+        for name in sorted(self.jobs):
+            own = {"sweep": [sweep.name], "architecture": [name]}
+            rows = read_table(self._energies, ENERGIES, where=own, columns=wanted)[0]
+            if len(rows):
+                yield with_bounds(rows, pd.concat(bounds.parts(own, is_bound), ignore_index=True))
+
+    def _kept(self, parts: Parts, number: int, sweeps: Sequence[Sweep], make: partial[pd.DataFrame]) -> Kept:
         """Return what ``make`` makes of the rows of sweeps, kept by them; add it to ``parts``, by architecture."""
+        targets = make.keywords["targets"]
         inputs = [
             [(key, target.arch.as_dict(), target.costs.as_dict()) for key, target in targets.items()],
             [repr(replace(sweep, points=())) for sweep in sweeps],
             [(path, file_hash(Path(path))) for sweep in sweeps for _, path in sweep.published],
-            content_digest(rows.drop(columns="key", errors="ignore")),
+            content_digest(read_parts(self._energies, _of(sweeps), lambda name: name != "key")),
         ]
         name = f"{make.func.__name__}-{sweeps[0].name}"
         kept = Kept(self.folder / _PARTS, name, make.func.__module__, inputs)
-        table: pd.DataFrame = kept.made(lambda: pa.Table.from_pandas(make(), preserve_index=False)).to_pandas()
+        kept.made(lambda: _alike(make, read_parts(self._energies, _of(sweeps)), parts.layout))
         for place, architecture in enumerate(self.jobs):
-            again = partial(_of_architecture, kept, architecture)
-            parts.add((place, number), table[table["architecture"] == architecture], again)
-        return table
+            again = partial(kept.parts, {"architecture": [architecture]})
+            for table in again():
+                parts.add((place, number), table, again)
+        return kept
 
     def write_laws(self) -> None:
         """Write the law behind every point: exact energies in the layer's sizes, and the classes of mappings."""
@@ -151,8 +155,7 @@ class Derived:
         targets = {name: job.target.for_shape(CONV) for name, job in self.jobs.items()}
         parts = Parts(THEORY_CONV_ENERGY)
         for number, sweep in enumerate(self.study.tested):
-            rows = self.rows([sweep])
-            self._kept(parts, number, [sweep], rows, targets, partial(conv_energy_table, rows, targets, [sweep]))
+            self._kept(parts, number, [sweep], partial(conv_energy_table, targets=targets, sweeps=[sweep]))
         parts.write(self.folder / THEORY_CONV_ENERGY.file, self._provenance)
 
     def write_networks(self) -> None:
@@ -169,6 +172,20 @@ class Derived:
         write_table(self.folder / (name or layout.file), table, layout, self._provenance)
 
 
-def _of_architecture(kept: Kept, name: str) -> pd.DataFrame:
-    table: pd.DataFrame = kept.read().to_pandas()
-    return table[table["architecture"] == name]
+def _of(sweeps: Iterable[Sweep]) -> dict[str, list[str]]:
+    return {"sweep": [sweep.name for sweep in sweeps]}
+
+
+def _alike(
+    make: Callable[[pd.DataFrame], pd.DataFrame], parts: Iterable[pd.DataFrame], layout: Layout
+) -> Iterator[pa.Table]:
+    """Yield what is made of the parts of a table, in the types of a layout; one table at least."""
+    some = False
+    for rows in parts:
+        pieces = (make(rows.iloc[first : first + _FEW]) for first in range(0, len(rows), _FEW))
+        found = [typed_arrow(piece, layout) for piece in pieces if len(piece)]
+        if found:
+            some = True
+            yield pa.concat_tables(found)
+    if not some:
+        yield typed_arrow(make(rows.iloc[:0]), layout)

@@ -1,15 +1,15 @@
 """The sweeps of a study as the statistics want them described, and the tables that the statistics write."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 import pyarrow as pa
 
-from jouleloop.columns import Parts, content_digest, write_table
+from jouleloop.columns import Parts, write_table
 from jouleloop.files import write_text
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
@@ -18,9 +18,9 @@ from jouleloop.study.kept import Kept
 from jouleloop.workload.sweep import Sweep
 
 if TYPE_CHECKING:
-    from jouleloop.stats.analysis import Analysis, Tested
+    from jouleloop.stats.analysis import Analysis, RowsOf, Tested
 
-_ROWS = b"rows"
+_ROWS = "rows"
 _POINT = ["architecture", "sweep", "layer"]
 
 
@@ -84,7 +84,7 @@ def analyse(
 
 
 class SweepTests:
-    """The tests of sweeps, one sweep in memory at a time.
+    """The tests of sweeps, the rows of one sweep on one architecture in memory at a time.
 
     Parameters
     ----------
@@ -98,21 +98,28 @@ class SweepTests:
         self._found: dict[str, Tested] = {}
         self._residuals = Parts(RESIDUALS)
 
-    def add(self, sweep: Sweep, rows: pd.DataFrame) -> None:
-        """Test a sweep by its ``rows``, with the columns of `with_theory`."""
+    def add(self, sweep: Sweep, columns: pd.DataFrame, rows_of: "RowsOf", content: str) -> None:
+        """Test a sweep by its ``rows_of``, whose digest is ``content``; see `jouleloop.stats.analysis.tested_alone`."""
         description = describe(sweep)
-        content = content_digest(rows.drop(columns="key", errors="ignore"))
         inputs = [asdict(description), self._options.model_dump(mode="json"), content]
         kept = Kept(self._folder, f"growth-{sweep.name}", "jouleloop.stats.analysis", inputs)
+        further: dict[str, str] = {}
 
-        def make() -> pa.Table:
+        def make() -> Iterator[pa.Table]:
             from jouleloop.stats.analysis import tested_alone  # noqa: PLC0415 - as above
 
-            return _as_arrow(tested_alone(rows, description, self._options))
+            found: tuple[list[Any], list[Any], list[Any]] = ([], [], [])
+            for test in tested_alone(columns, rows_of, description, self._options):
+                for rows, more in zip(found, (test.verdicts, test.fits, test.left_out), strict=True):
+                    rows.extend(more)
+                if test.residuals is not None:
+                    yield pa.Table.from_pandas(test.residuals, preserve_index=False)
+            further[_ROWS] = json.dumps(found, default=lambda value: None if value is pd.NA else value.item())
 
-        tested = _tested(kept.made(make))
-        self._residuals.add(sweep.name, tested.residuals, lambda: _tested(kept.read()).residuals)
-        self._found[sweep.name] = replace(tested, residuals=pd.DataFrame())
+        kept.made(make, further)
+        self._found[sweep.name] = _tested(kept.further()[_ROWS])
+        for part in kept.parts():
+            self._residuals.add(sweep.name, part, kept.parts)
 
     def write(self, folder: Path, provenance: Mapping[str, Any] | None = None) -> None:
         """Write what `write_analysis` writes of all sweeps."""
@@ -123,20 +130,17 @@ class SweepTests:
         )
 
 
-def _as_arrow(tested: "Tested") -> pa.Table:
-    """Return the tests of a sweep as one table: residuals, and the rows of the others beside them."""
-    rows = [tested.verdicts, tested.fits, tested.left_out]
-    text = json.dumps(rows, default=lambda value: None if value is pd.NA else value.item())
-    table = pa.Table.from_pandas(tested.residuals, preserve_index=False)
-    return table.replace_schema_metadata({**(table.schema.metadata or {}), _ROWS: text.encode()})
-
-
-def _tested(table: pa.Table) -> "Tested":
+def _tested(text: str) -> "Tested":
     from jouleloop.stats.analysis import Tested  # noqa: PLC0415 - as above
 
-    verdicts, fits, left_out = json.loads((table.schema.metadata or {})[_ROWS])
+    verdicts, fits, left_out = json.loads(text)
     verdicts = [{key: pd.NA if value is None else value for key, value in row.items()} for row in verdicts]
-    return Tested(verdicts, fits, left_out, table.to_pandas())
+    return Tested(verdicts, fits, left_out)
+
+
+def is_bound(name: str) -> bool:
+    """Whether `with_theory` needs the column of that name of a table of bounds."""
+    return name in (*_POINT, "variant") or name.startswith("theory_")
 
 
 def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
@@ -144,7 +148,10 @@ def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
     if "variant" in theory.columns:  # sweeps that are tested have the architecture as its file has it
         theory = theory[theory["variant"].fillna("") == ""]
     columns = [name for name in theory.columns if str(name).startswith("theory_") and name not in energies.columns]
-    joined = energies.merge(theory[[*_POINT, *columns]], on=_POINT, how="left", validate="many_to_one")
+    placed = theory[_POINT].assign(place=range(len(theory)))
+    places = energies[_POINT].merge(placed, on=_POINT, how="left", validate="many_to_one")["place"]
+    found = theory[columns].reset_index(drop=True).reindex(pd.Index(places))
+    joined = energies.assign(**{str(name): found[name].array for name in columns})
     joined.attrs.update(energies.attrs)
     return joined
 

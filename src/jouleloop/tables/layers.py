@@ -54,10 +54,13 @@ class _Layers:
 
 
 def check_sweeps(sweeps: Iterable[Sweep]) -> None:
-    """Raise `InputError` where the variable or growth of any sweep is none, all faults together; networks have none."""
+    """Raise `InputError` where the variable or growth of any sweep is none, all faults together.
+
+    Networks have none, and growth over attributes of an architecture is not tested.
+    """
     faults: list[Fault] = []
     for sweep in sweeps:
-        if sweep.is_network:
+        if sweep.is_network or sweep.attributes:
             continue
         try:
             sizes = evaluate_variable(sweep.variable, _Layers(sweep))

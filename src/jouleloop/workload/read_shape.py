@@ -6,6 +6,7 @@ from typing import Any
 
 from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.files import is_whole
+from jouleloop.workload.named_shapes import NAMED_SHAPES, shape_named
 from jouleloop.workload.problem import DataSpace, ProblemShape, Term
 
 _SHAPE_KEYS = ("name", "dimensions", "coefficients", "data_spaces", "version")
@@ -20,9 +21,11 @@ def canonical_keys(value: Mapping[Any, Any]) -> dict[str, Any]:
 
 def shape_from(value: Any, where: str, faults: list[Fault]) -> ProblemShape | None:
     """Return the shape in loaded data, keys with dashes or underscores; None where it has faults, which are added."""
-    if value in ("cnn-layer", "cnn_layer"):
-        faults.append(Fault("shapes by name are not read; write the shape out", None, where, value))
-        return None
+    if isinstance(value, str):
+        named = shape_named(value)
+        if named is None:
+            faults.append(unknown(value, NAMED_SHAPES, "shape; write it out", field=where))
+        return named
     if not isinstance(value, Mapping):
         faults.append(Fault("must be a mapping", None, where, value))
         return None

@@ -9,6 +9,7 @@ from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.files import is_whole
 from jouleloop.workload.kinds import CONV
+from jouleloop.workload.named_shapes import CNN_LAYER
 from jouleloop.workload.problem import Problem, ProblemShape
 from jouleloop.workload.read_shape import shape_from
 
@@ -36,10 +37,15 @@ def problem_from(data: Any, *, name: str = "") -> Problem:
     if not isinstance(top, Mapping):
         raise InputError(Fault("is no problem file", allowed="a mapping under 'problem'"))
     faults: list[Fault] = []
-    shape = CONV if top.get("shape") is None else shape_from(top["shape"], "problem.shape", faults)
+    instance = top.get("instance")
+    if top.get("shape") is not None:
+        shape = shape_from(top["shape"], "problem.shape", faults)
+    else:
+        # Timeloop then takes its own shape, which has no M.
+        stated = top if instance is None else instance
+        shape = CNN_LAYER if isinstance(stated, Mapping) and "K" in stated and "M" not in stated else CONV
     raise_all(faults)
     assert shape is not None  # noqa: S101 - for the type checker: without faults there is a shape
-    instance = top.get("instance")
     if instance is None:
         instance = {key: value for key, value in top.items() if key not in ("shape", "version", "name")}
     if not isinstance(instance, Mapping):

@@ -5,7 +5,7 @@ import random
 
 import numpy as np
 
-from jouleloop.optimum.arrays import ACROSS, HALO, IDLE, OUTSIDE, PLACES, SIDE
+from jouleloop.optimum.arrays import ACROSS, HALO, IDLE, OUTSIDE, PLACES, REACH, SIDE
 from jouleloop.optimum.bounds import windows
 from jouleloop.optimum.words import find_reach
 
@@ -103,7 +103,7 @@ def test_distances_of_instances() -> None:
             np.array([drawn.randint(1, 4) for _ in "ab"]),
         )
         factors = [drawn.choice([1, 2, 3, 4]) for _ in range(2)]
-        reach = np.zeros((2, 1), np.int64)
+        reach = np.zeros((REACH, 1), np.int64)
         find_reach(coef, side, extent, np.array([[1, 1], factors]), 1, reach)
         steps = coef[0] * extent
         at = [int(np.dot(steps, i)) for i in itertools.product(*map(range, factors))]

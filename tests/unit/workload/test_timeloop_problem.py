@@ -47,6 +47,21 @@ def test_any_shape() -> None:
     assert [problem.tensor_words(space) for space in problem.data_spaces] == [20, 30, 24]
 
 
+@pytest.mark.parametrize("shape", [{}, {"shape": "cnn-layer"}, {"shape": "cnn_layer.yaml"}])
+def test_a_shape_that_timeloop_knows_by_name(shape: dict[str, str]) -> None:
+    sizes = {"R": 3, "S": 1, "P": 8, "Q": 4, "C": 5, "K": 7, "N": 2, "Wstride": 2}
+    problem = problem_from({"problem": {**shape, **sizes}})
+    assert problem.shape.dimensions == tuple("RSPQCKN")
+    assert [space.name for space in problem.data_spaces] == ["Weights", "Inputs", "Outputs"]
+    assert [problem.tensor_words(space) for space in problem.data_spaces] == [105, 2 * 5 * 17 * 4, 2 * 7 * 8 * 4]
+
+
+def test_other_names_of_shapes_are_refused() -> None:
+    assert problem_from({"problem": {"shape": "gemm-ABZ", "M": 2, "N": 3, "K": 4}}).macs == 24
+    with pytest.raises(InputError, match="unknown shape; write it out"):
+        problem_from({"problem": {"shape": "cnn-layer-depthwise", "M": 2}})
+
+
 def changed(**instance: Any) -> dict[str, Any]:
     data = to_timeloop_problem(CONV)
     data["problem"]["instance"].update(instance)

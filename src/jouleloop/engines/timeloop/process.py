@@ -9,6 +9,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextvars import copy_context
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
@@ -155,7 +156,9 @@ def _run(
     except OSError as error:
         return ProgramRun(None, False, 0.0, (error.strerror or str(error),))
     raised: list[BaseException] = []
-    reader = threading.Thread(target=_read, args=(process, kept, watch.on_line, raised), daemon=True)
+    reader = threading.Thread(
+        target=copy_context().run, args=(_read, process, kept, watch.on_line, raised), daemon=True
+    )
     reader.start()
     timed_out = False
     try:

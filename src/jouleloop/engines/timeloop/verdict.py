@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from jouleloop.engines.timeloop.process import ProgramRun
 from jouleloop.mapspace.constraints import Constraints
+from jouleloop.units import said
 
 _SIZE = re.compile(r"Mapspace Dimension \[\s*(\w+)\s*\] Size: (\d+)")
 _VALID = re.compile(r"\[\s*(\d+)\] INVALID (\d+) (\d+) (\d+)\s*")
@@ -42,7 +43,11 @@ class MapperProgress:
     """That mapping in Timeloop's one-line form."""
 
     def __str__(self) -> str:
-        best = "" if math.isnan(self.best_pj_per_compute) else f", best {self.best_pj_per_compute:.3f} pJ per operation"
+        best = (
+            ""
+            if math.isnan(self.best_pj_per_compute)
+            else said(f", best {self.best_pj_per_compute:.3f} pJ per operation")
+        )
         return f"{self.tried:,} mappings tried, {self.valid:,} valid{best}"
 
 

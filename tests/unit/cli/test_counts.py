@@ -1,0 +1,121 @@
+"""Under ``counts`` every command and all of the API say words; none says pJ."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+import jouleloop as jl
+from jouleloop.api.schema import ResultData
+from jouleloop.cli import main
+
+LAYER = ("--arch", "eyeriss", "--layer", "fc:16x16", "--energy", "counts")
+ENERGY = re.compile(r"\b[pnµm]?J\b|_pj\b|pj_per|\bjoules?\b")
+FILES = {
+    "few.yaml": {
+        "kind": "fc",
+        "layers": [{"C": size, "M": 16} for size in (16, 32, 48, 64)],
+        "variable": "C",
+        "expected": "linear",
+    },
+    "net.yaml": {"layers": [{"name": "first", "kind": "fc", "count": 2, "sizes": {"C": 32, "M": 16}}]},
+    "glb.yaml": {
+        "kind": "fc",
+        "layers": [{"C": 32, "M": 16}],
+        "architectures": ["eyeriss"],
+        "architecture": {"shared_glb.depth": {"start": 4096, "stop": 8192, "factor": 2}},
+        "variable": "shared_glb.depth",
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("counts")
+    for name, content in FILES.items():
+        (folder / name).write_text(yaml.safe_dump(content))
+    return folder
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("map", *LAYER, "--profile", "--certificate", "proof.json", "--write-mapping", "mapping.yaml"),
+        ("map", *LAYER, "--objective", "edp"),
+        ("map", *LAYER, "--json"),
+        ("evaluate", *LAYER, "--mapping", "mapping.yaml"),
+        ("evaluate", *LAYER, "--mapping", "mapping.yaml", "--json"),
+        ("check", "proof.json"),
+        ("check", "proof.json", "--json"),
+        ("sweep", "few.yaml", "--arch", "eyeriss", "--energy", "counts", "--output", "few"),
+        ("sweep", "glb.yaml", "--arch", "eyeriss", "--energy", "counts", "--output", "glb"),
+        ("network", "net.yaml", "--arch", "eyeriss", "--energy", "counts", "--output", "net"),
+        ("compare", "few/energies.parquet", "net/energies.parquet", "--on", "architecture,C"),
+        ("compare", "few/energies.csv", "net/energies.csv", "--on", "architecture,C", "--json"),
+        ("figures", "few", "--formats", "svg"),
+        ("report", "net"),
+    ],
+    ids=" ".join,
+)
+def test_a_command_says_words(
+    arguments: tuple[str, ...], folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("sys.argv", ["jouleloop", *arguments])
+    with pytest.raises(SystemExit) as ended:
+        main()
+    said = capsys.readouterr()
+    assert not ended.value.code or arguments[0] == "compare", said.err
+    assert said.out or said.err
+    assert not ENERGY.search(said.out + said.err)
+    if arguments[0] in ("map", "evaluate", "check") and "--json" not in arguments:
+        assert "words" in said.out
+    if arguments[0] in ("map", "evaluate") and "--json" in arguments:
+        data = json.loads(said.out)
+        ResultData.model_validate_json(said.out, strict=True)
+        assert data["evaluation"]["energy_access_words"] == 1504
+        assert "leakage_pj" not in data
+
+
+def test_what_commands_write_says_words(folder: Path) -> None:
+    written = [path for ending in ("csv", "yaml", "svg") for path in folder.rglob(f"*.{ending}")]
+    assert folder / "mapping.yaml" in written
+    assert any(path.name == "networks.csv" for path in written)
+    for path in written:
+        assert not ENERGY.search(path.read_text(encoding="utf-8")), path
+
+
+def test_the_api_says_words(folder: Path) -> None:
+    hardware = jl.Architecture.read("eyeriss", energy="counts")
+    found = jl.search(hardware, "fc:16x16")
+    assert found.unit == "words"
+    axes = found.plot()
+    tables = [
+        found.breakdown(),
+        hardware.energies(),
+        jl.sweep(folder / "few.yaml", hardware),
+        jl.laws(folder / "few.yaml", hardware),
+    ]
+    shown = [
+        repr(found),
+        found._repr_html_(),
+        axes.get_title(),
+        axes.get_xlabel(),
+        repr(jl.bounds(hardware, "fc:16x16")),
+    ]
+    assert all("words" in text for text in shown)
+    names = [str(name) for table in tables for name in table.columns]
+    assert "energy_access_words" in names
+    assert "total_access_words" in names
+    for text in (*shown, *names):
+        assert not ENERGY.search(text), text
+
+
+def test_energies_are_in_joules_elsewhere() -> None:
+    found = jl.search("eyeriss", "fc:16x16")
+    assert found.unit == "pJ"
+    assert "pJ" in repr(found)
+    assert "energy_pj" in found.breakdown()
+    assert found.as_dict()["evaluation"]["energy_pj"] == found.energy_pj
