@@ -225,7 +225,7 @@ class _Legalize(IRLegalization):
 
     def run_pass(self, state: Any) -> bool:
         """Note it in a function that counts references."""
-        return bool(state.targetctx.enable_nrt and super().run_pass(state))
+        return bool(state.targetctx.enable_nrt and super().run_pass(state))  # type: ignore[no-untyped-call]
 
 
 class _Models:

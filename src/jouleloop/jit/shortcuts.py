@@ -1,6 +1,7 @@
 """What numba does again and again while it compiles, done once or not at all: almost half the time of its Python."""
 
 import contextlib
+import inspect
 from collections.abc import Iterator
 from functools import cache, reduce
 from typing import Any
@@ -127,7 +128,7 @@ def shortcuts() -> list[tuple[Any, str, Any]]:
         (ir.Inst, "_rec_list_vars", _list_variables),
         (PostProcessor, "run", _process(PostProcessor.run)),
         (InlineClosureCallPass, "run", _close(InlineClosureCallPass.run)),
-        (utils, "pysignature", cache(utils.pysignature)),
+        (utils, "pysignature", cache(inspect.signature)),
         # Where numba was when it failed: see `_Compiler`, which asks again.
         (lowering, "new_error_context", lambda *_, **__: _SILENT),
         (typeinfer, "new_error_context", lambda *_, **__: _SILENT),
