@@ -18,7 +18,6 @@ from jouleloop.tables.layouts import ENERGIES
 from jouleloop.units import unit_of
 from jouleloop.workload.sweep import Sweep
 
-
 #: Columns that no figure shows: long texts, which take half of the memory of a table.
 _UNDRAWN = ("key", "mapping", "kept")
 
