@@ -238,16 +238,13 @@ def _resumed_pj(
 
 
 @njit
-def _sure_moves(coef: Ints, side: Ints, place: Ints, bounds: Ints, iterations: float) -> float:
-    """Iterations outside a tile that surely move a data space, were none of them to leave it in place.
-
-    Ranks that two open dimensions move may stand still by coincidence; those are not counted.
-    """
-    sure = iterations
+def _sure_share(coef: Ints, side: Ints, place: Ints, bounds: Ints, divisor: Ints) -> float:
+    """Share of the iterations outside a trailing run that surely move a data space (*trailing run*)."""
+    share = 1.0
     for d in range(place.shape[0]):
         if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1 and windows(coef, side, place, bounds, d)[0]:
-            sure /= place[d, OUTSIDE]
-    return sure
+            share = min(share, 1.0 - 1.0 / divisor[d, 1, VALUE])
+    return share
 
 
 @njit
@@ -584,7 +581,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                 if shares[v] == 1:
                     distinct[v] = boxes_of(coef[v], place[:, EXTENT], inside, level, axis) * edge[v, BEYOND]
                 moving_pj[v] = crossing_pj(rate, child, v, words * distinct[v], words)
-                sure[v] = full[v] * _sure_moves(coef[v], side[v], place, bounds, iterations)
+                sure[v] = words * _sure_share(coef[v], side[v], place, bounds, divisor)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
             ahead[level, 0] = further(enter, ahead, base, slots, axis, child, point, dims, 0, 0)
@@ -664,13 +661,13 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                         value += slide_pj[start[j]]
                     for i in range(idles):
                         v = idle[i]
-                        # Divided once, so that words stay whole numbers.
                         trailing = 1.0
                         for d in range(dims):
                             if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
-                        least_pj = crossing_pj(rate, child, v, words * distinct[v], words)
+                        asked, filled = math.floor(words * distinct[v]), math.floor(words)
+                        least_pj = crossing_pj(rate, child, v, asked, filled)
                         if resting and shares[v] == 1:
                             least_pj = _resumed_pj(
                                 coef[v],

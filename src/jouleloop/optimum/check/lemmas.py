@@ -354,14 +354,20 @@ class Bounds:
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
         shared = design.shared[v]
         if design.idle(v, j):
-            # Lemma *trailing run*: its steps read nothing; loops of a window that may cancel out count for none.
-            firm = [
-                n
-                for rank, n in zip(shared, outside, strict=True)
-                if rank is None or not self._may_cancel(level, v, tile, rank, outside)
-            ]
+            # Lemma *trailing run*: its steps read nothing. Outside, only the innermost loop of a window surely moves.
+            least = min(
+                (
+                    divisors(self.rest[d])[1]
+                    for d, rank in enumerate(shared)
+                    if rank is not None and outside[d] > 1 and self._may_cancel(level, v, tile, rank, outside)
+                ),
+                default=0,
+            )
             trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
-            return self.cross(level, v, Steps(full * math.prod(firm) // trailing, 0, 0), tile)
+            words = full * math.prod(outside) // trailing
+            if not least:
+                return self.cross(level, v, Steps(words, 0, 0), tile)
+            return self.cross(level, v, Steps(words * (least - 1), 0, 0), tile, least)
         rank = shared[j]
         if rank is None:
             return self.cross(level, v, Steps(full * math.prod(outside), 0, 0), tile)
