@@ -28,7 +28,6 @@ onerror:
 
 localrules:
     all,
-    energies_only,
 
 
 rule all:
@@ -36,11 +35,6 @@ rule all:
         PLAN.targets,
     message:
         "Everything is in results/"
-
-
-rule energies_only:
-    input:
-        "results/energies.parquet",
 
 
 include: "workflow/rules/map.smk"

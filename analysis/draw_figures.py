@@ -2,15 +2,11 @@
 
 from pathlib import Path
 
-from snakemake.script import Snakemake
-
+from jouleloop.study.job import logged
 from jouleloop.config.load import load_study
 from jouleloop.report.draw import draw_all
 from jouleloop.report.registry import FIGURES
 from jouleloop.report.run_tables import RunTables
-from jouleloop.study.runlog import logged
-
-snakemake: Snakemake = globals()["snakemake"]  # put there by Snakemake
 
 with logged(snakemake.log[0]):
     study = load_study(snakemake.config)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from jouleloop.study.job import LOG, logged
 from jouleloop.columns import read_table, write_table
-from jouleloop.study.runlog import LOG, logged
 from jouleloop.tables.layouts import PUBLISHED, PUBLISHED_PART, PUBLISHED_SUMMARY
 from jouleloop.tables.published import summarise_published
 

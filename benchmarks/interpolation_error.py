@@ -1,4 +1,4 @@
-"""Measure the error of interpolating SRAM energies in the CACTI grid, as two Markdown tables for docs/energy.md.
+"""Measure the error of interpolating SRAM energies and areas in the CACTI grid, as Markdown tables for docs/energy.md.
 
 Usage: python benchmarks/interpolation_error.py
 """
@@ -30,7 +30,11 @@ def between(grid: CactiGrid, file: Path) -> dict[str, list[float]]:
     return found
 
 
-def other_nodes(grid: CactiGrid) -> dict[str, list[float]]:
+#: Places of a grid point's numbers: energies of reads and writes, and the area.
+ENERGIES, AREA = (0, 1), (3,)
+
+
+def other_nodes(grid: CactiGrid, numbers: tuple[int, ...]) -> dict[str, list[float]]:
     """Errors of every grid point from the same memory at other nodes, its own left out."""
     found: dict[str, list[float]] = {}
     nodes = sorted({key[0] for key in grid.points})
@@ -39,14 +43,14 @@ def other_nodes(grid: CactiGrid) -> dict[str, list[float]]:
         for (node, banks, ports), plane in grid.points.items():
             if node != nm:
                 continue
-            for (depth, width), energies in plane.items():
+            for (depth, width), real in plane.items():
                 try:
-                    ours = rest.energy(depth, width, banks, ports, nm)
+                    found_there = rest.energy(depth, width, banks, ports, nm)
                 except OutsideGrid:
                     continue
-                pairs = zip((ours.read_pj, ours.write_pj), energies, strict=False)
+                ours = (found_there.read_pj, found_there.write_pj, found_there.idle_pj, found_there.area_um2)
                 rule = "finer than all" if nm == nodes[0] else "between two"
-                found.setdefault(f"{nm} nm, {rule}", []).extend(mine / real - 1 for mine, real in pairs)
+                found.setdefault(f"{nm} nm, {rule}", []).extend(ours[i] / real[i] - 1 for i in numbers)
     return found
 
 
@@ -57,13 +61,14 @@ def main() -> None:
     found = between(grid, ROOT / "tests/reference/cacti/between.csv")
     lines += [row(name, np.array(found[name])) for name in sorted(found)]
     lines.append(row("all", np.array([error for errors in found.values() for error in errors])))
-    lines += ["", "Grid points left out, from those at half and twice their depth or width:", "", head]
-    for nm in sorted({key[0] for key in grid.points}):
-        part = CactiGrid({key: plane for key, plane in grid.points.items() if key[0] == nm})
-        lines.append(row(f"{nm} nm", part.held_out_errors()))
-    lines.append(row("all", grid.held_out_errors()))
-    lines += ["", "Nodes left out, from the same memory at others:", "", head]
-    lines += [row(name, np.array(errors)) for name, errors in other_nodes(grid).items()]
+    for what, numbers in (("Energies", ENERGIES), ("Areas", AREA)):
+        lines += ["", f"{what} of grid points left out, from those at half and twice their depth or width:", "", head]
+        for nm in sorted({key[0] for key in grid.points}):
+            part = CactiGrid({key: plane for key, plane in grid.points.items() if key[0] == nm})
+            lines.append(row(f"{nm} nm", part.held_out_errors(numbers)))
+        lines.append(row("all", grid.held_out_errors(numbers)))
+        lines += ["", f"{what} at nodes left out, from the same memory at others:", "", head]
+        lines += [row(name, np.array(errors)) for name, errors in other_nodes(grid, numbers).items()]
     sys.stdout.write("\n".join(lines) + "\n")
 
 

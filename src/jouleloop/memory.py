@@ -6,8 +6,10 @@ refused at the start, that of a control group becomes one that allocations fail 
 is looked for before.
 """
 
+import atexit
 import contextlib
 import errno
+import gc
 import os
 from pathlib import Path
 
@@ -35,8 +37,21 @@ _NO_LIMIT = 2**60
 _FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
 
 
+#: So many new objects before Python looks for those that nothing refers to; 700 otherwise.
+_COLLECTED_AFTER = 50_000
+
+
 class MemoryLimitError(JouleloopError):
     """A limit on memory is too low for anything."""
+
+
+def collect_rarely() -> None:
+    """Let Python look rarely for objects that nothing refers to, and not at the end of the process.
+
+    What is imported, tables and figures stay: looking takes a fifth of a start, and at the end a third of a second.
+    """
+    gc.set_threshold(_COLLECTED_AFTER, 20, 20)
+    atexit.register(gc.freeze)
 
 
 def check() -> dict[str, int]:

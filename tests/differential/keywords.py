@@ -52,6 +52,23 @@ def draw_slow(seed: int, limit: int = 800) -> Case:
     return Case(**{**case.as_json(), "name": f"slow-{seed}", "arch": tree, "objective": objective})
 
 
+def draw_spread(seed: int, limit: int = 800) -> Case:
+    """Return a case of `draw_wired` some of whose networks distribute multicasts; in every third none takes energy."""
+    rng, case = random.Random(f"spread/{seed}"), draw_wired(2 * seed + 1, limit)
+    tree = json.loads(json.dumps(case.arch))
+    node = tree["architecture"]
+    while node:
+        for item in node.get("local") or []:
+            if "mac" not in item["class"]:
+                attributes = item.setdefault("attributes", {})
+                for key in _WIRES if seed % 3 == 0 else ():
+                    attributes.pop(key, None)
+                if rng.random() < 0.6:
+                    attributes["network-type"] = "M:N"
+        node = (node.get("subtree") or [None])[0]
+    return Case(**{**case.as_json(), "name": f"spread-{seed}", "arch": tree})
+
+
 def draw_named(seed: int, limit: int = 400, *, trees: bool = True) -> Case:
     """Return a case of another kind whose levels name networks that take energy, for both ways or one each.
 

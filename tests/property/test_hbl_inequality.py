@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from jouleloop.errors import AssumptionError
-from jouleloop.theory.loop_nest.hbl import hbl_exponents, satisfies
+from jouleloop.theory.loop_nest.hbl import hbl_exponents
 from jouleloop.theory.loop_nest.hbl_lattice import kernel, span
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.simplex import minimise
+from witnesses.rank_condition import satisfies
 
 coefficients = st.integers(-2, 2)
 

@@ -16,7 +16,7 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.polynomial import Polynomial, exponents
 from jouleloop.model.symbolic import symbolic_energies
-from jouleloop.stats.laws import LawBook, NestLaws, evaluate
+from jouleloop.stats.laws import NestLaws, evaluate
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
 from paths import ROOT
@@ -87,14 +87,13 @@ def test_every_law_of_a_random_nest_gives_the_nests_energy_exactly(
     arch, costs, problem, mapping = nest
     symbolic = symbolic_energies(problem, arch, costs, mapping)
     exact = sum((symbolic.energy_pj(*place) for place in symbolic.words), Fraction(0))
-    book = LawBook()
     values = [symbol.value for symbol in symbolic.symbols]
-    laws = NestLaws(symbolic, ("C", "M"), book)
+    laws = NestLaws(symbolic, ("C", "M"))
     stored = exact - laws.partial_pj(values)
     points = laws.laws(symbolic.symbols)
     assert points
     for point in points:
-        energy = book.laws[point.number].energy_terms(symbolic.levels, Fraction(costs.compute_pj))
+        energy = point.law.energy_terms(symbolic.levels, Fraction(costs.compute_pj))
         assert evaluate(energy.data_pj, problem.bound) == stored
         assert evaluate(energy.total_pj, problem.bound) == stored + Fraction(costs.compute_pj) * problem.macs
 

@@ -1,12 +1,27 @@
-# All that follows from the table of energies by one job: what it imports and reads serves tables, figures and the page.
+# What tables, figures and the page are made of, but for the results themselves.
+SOURCES = [
+    PLAN.sources.values(),
+    PLAN.variant_sources.values(),
+    PLAN.target_files(),
+]
+
+
+#: What says what was found: the table of energies, the layers, and what the run did.
+COLLECTED = [
+    table("energies"),
+    multiext("results/", "timings.csv", "summary.json", "energy_sources.csv"),
+    expand("results/layers/{sweep}.csv", sweep=PLAN.sources),
+]
+
+
+# All that follows from the results by one job: what it imports and reads serves tables, figures and the page.
 rule results:
     input:
-        PLAN.sources.values(),
-        PLAN.variant_sources.values(),
+        *SOURCES,
         [f"results/{layout.file}.parquet" for layout in PLAN.further],
-        "results/summary.json",
-        energies="results/energies.parquet",
+        chunks=PLAN.chunk_files + PLAN.variant_files,
     output:
+        COLLECTED,
         tables(PLAN.derived),
         [
             table(f"architecture/{name}", name, "architecture")
@@ -24,17 +39,43 @@ rule results:
         captions=PLAN.captions(PLAN.drawn(always=True)),
         page=PLAN.shown,
         statistics=PLAN.statistics,
+        sources=PLAN.source_digests,
     message:
-        "Testing growth, deriving laws, drawing figures"
+        "Writing tables, testing growth, deriving laws, drawing figures"
     script:
         "../../analysis/results.py"
+
+
+# The table of energies alone, for a study that is too large for what follows; it is made when it is asked for by name.
+rule energies_only:
+    input:
+        *SOURCES,
+        chunks=PLAN.chunk_files + PLAN.variant_files,
+    output:
+        COLLECTED,
+    log:
+        "results/logs/energies_only.log",
+    conda:
+        "../envs/jouleloop.yaml"
+    params:
+        tables=[],
+        captions=[],
+        page=[],
+        sources=PLAN.source_digests,
+    message:
+        "Writing the table of energies"
+    script:
+        "../../analysis/results.py"
+
+
+ruleorder: results > energies_only
 
 
 # Part of the run where `outputs: {search_noise: true}` asks for it, since it searches every layer a second time.
 rule search_noise:
     input:
-        "results/energies.parquet",
-        PLAN.sources.values(),
+        *SOURCES,
+        PLAN.chunk_files,
     output:
         table("search_noise"),
         multiext("results/search_noise_energies", ".parquet", ".csv"),

@@ -1,6 +1,7 @@
 import os
 from pathlib import Path
 
+from snakemake import persistence
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
@@ -18,9 +19,15 @@ def checked(make):
 
 # Before anything large is imported; jobs inherit what it sets.
 checked(memory.prepare)
+memory.collect_rarely()
 if workflow.is_main_process:
     signals.leave_when_told()
 signals.leave_interrupts_to_this()
+
+# Snakemake imports pandas to see whether a parameter is one of its tables, a sixth of its start; none is here.
+for _kept in vars(persistence).values():
+    if hasattr(_kept, "_serialize_param_pandas"):
+        _kept._serialize_param_pandas = _kept._serialize_param_builtin
 
 from jouleloop.study.lock import free_stale_locks
 from jouleloop.study.runlog import VERBOSE

@@ -56,32 +56,6 @@ rule map_variants:
         "../scripts/map_variants.py"
 
 
-rule energies:
-    input:
-        PLAN.sources.values(),
-        PLAN.target_files(),
-        PLAN.variant_sources.values(),
-        chunks=PLAN.chunk_files,
-        variants=PLAN.variant_files,
-    output:
-        table("energies"),
-        timings="results/timings.csv",
-        summary="results/summary.json",
-        sources="results/energy_sources.csv",
-        layers=expand("results/layers/{sweep}.csv", sweep=PLAN.sources),
-    log:
-        "results/logs/energies.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    params:
-        store="results/store",
-        sources=PLAN.source_digests,
-    message:
-        "Writing the table of energies"
-    script:
-        "../scripts/energies.py"
-
-
 # Published points, under the semantics and every set of constraints of the published runs.
 rule compare_published:
     input:

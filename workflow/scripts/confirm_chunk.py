@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from jouleloop.study.job import LOGS, current_run, logged
 from jouleloop.config.load import load_study
 from jouleloop.study.confirm import confirm_chunk
 from jouleloop.study.plan import chunk_layers, write_chunk
-from jouleloop.study.runlog import LOGS, current_run, logged
 from jouleloop.study.store import ResultStore
 
 with logged(snakemake.log[0]):

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from jouleloop.study.job import logged
 from jouleloop.config.load import load_study
 from jouleloop.files import write_text
 from jouleloop.report.crosscheck_page import crosscheck_page
-from jouleloop.study.runlog import logged
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.crosscheck import write_crosscheck
 

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from jouleloop.study.job import LOGS, current_run, logged
 from jouleloop.config.load import typed
 from jouleloop.config.model import Config
 from jouleloop.study.plan import chunk_layers, search_chunk, write_chunk
 from jouleloop.study.progress import chunk_progress, long_searches
-from jouleloop.study.runlog import LOGS, current_run, logged
 from jouleloop.study.store import ResultStore
 from jouleloop.validation import validate
 

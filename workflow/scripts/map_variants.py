@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
+from jouleloop.study.job import LOGS, current_run, logged
 from jouleloop.config.load import load_study
 from jouleloop.study.plan import search_variants, write_chunk
 from jouleloop.study.progress import chunk_progress, long_searches
-from jouleloop.study.runlog import LOGS, current_run, logged
 from jouleloop.study.store import ResultStore
 
 with logged(snakemake.log[0]):

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
+from jouleloop.study.job import logged
 from jouleloop.columns import write_table
 from jouleloop.config.load import Study, load_study
 from jouleloop.mapspace.read import SETS
 from jouleloop.study.plan import jobs_of
-from jouleloop.study.runlog import logged
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.layouts import PUBLISHED_PART
 from jouleloop.tables.published import compare_published

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from jouleloop.study.runlog import logged
+from jouleloop.study.job import logged
 from jouleloop.theory.exhibits import exhibits
 
 with logged(snakemake.log[0]):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from jouleloop.study.job import logged
 from jouleloop.config.load import load_study
 from jouleloop.study.plan import jobs_of
-from jouleloop.study.runlog import logged
 from jouleloop.study.specs import write_specs
 
 with logged(snakemake.log[0]):

@@ -102,12 +102,7 @@ _COUNTED = (
 _REFUSED = (
     Known(("addr-gen-energy",), refused="energy of address generation is not counted", harmless=(0,)),
     Known(("allow_overbooking",), refused="overbooking is not supported by the model", harmless=(False, 0)),
-    Known(("metadata_datawidth", "metadata_word_bits"), refused=_SPARSE, harmless=(0,)),
-    Known(("metadata_block_size",), refused=_SPARSE, harmless=(1,)),
-    Known(("concordant_compressed_tile_traversal",), refused=_SPARSE, harmless=(False, 0)),
     Known(("tile_partition_supported",), refused=_SPARSE, harmless=(False, 0)),
-    Known(("decompression_supported",), refused=_SPARSE, harmless=(False, 0)),
-    Known(("compression_supported",), refused=_SPARSE, harmless=(False, 0)),
     Known(("num-ports", "n_ports"), refused="Timeloop ends with an error", harmless=(1, 2)),
 )
 
@@ -126,6 +121,11 @@ _NEUTRAL = (
     Known(("cluster-area",)),
     Known(("metadata_storage_width",)),
     Known(("metadata_storage_depth",)),
+    Known(("metadata_datawidth", "metadata_word_bits")),
+    Known(("metadata_block_size",)),
+    Known(("concordant_compressed_tile_traversal",)),
+    Known(("decompression_supported",)),
+    Known(("compression_supported",)),
     Known(("energy",), (COMPUTE,)),
     Known(("area",), (COMPUTE,)),
 )

@@ -161,6 +161,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     read = _Reader(component, STORAGE)
     word_bits = read.whole(_WORD_BITS) or DEFAULT_WORD_BITS
     block, cluster = _block_and_cluster(read, word_bits)
+    _check_metadata(read)
     if component.is_dram and cluster != 1:
         read.fault("a DRAM cannot be clustered", "cluster_size", cluster, "1")
     capacity = _capacity_words(read, component, word_bits, block)
@@ -297,6 +298,14 @@ def _block_and_cluster(read: _Reader, word_bits: int) -> tuple[int, int]:
     else:
         block = width // cluster // word_bits
     return block, cluster
+
+
+def _check_metadata(read: _Reader) -> None:
+    """Add a fault where Timeloop ends although dense tensors have no metadata: its row must hold whole blocks."""
+    bits = read.whole(("metadata_datawidth", "metadata_word_bits"), 0) or 0
+    block, width = read.whole(("metadata_block_size",)) or 1, read.whole(("metadata_storage_width",), 0) or 0
+    if bits and width % (bits * block):
+        read.fault(f"is no multiple of {bits} bits times {block} words a block", "metadata_storage_width", width)
 
 
 def _capacity_words(read: _Reader, component: Component, word_bits: int, block: int) -> int | None:

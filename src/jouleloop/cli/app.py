@@ -2,7 +2,6 @@
 
 import atexit
 import contextlib
-import gc
 import importlib
 import os
 import signal
@@ -107,8 +106,6 @@ def root(
 
 def main() -> None:
     """Run the command line; a user's mistake is a message and an exit code, never a traceback."""
-    # Imports make many objects that stay; Python looks for those that do not after every 700, a tenth of a start.
-    gc.set_threshold(50_000, 20, 20)
     try:
         code = _run()
     except Exception as error:

@@ -14,7 +14,10 @@ from jouleloop.energy.scaling import bracket, sram_scale
 from jouleloop.errors import EnergyTableError, Fault
 from jouleloop.files import read_text
 
-_COLUMNS = ("depth", "width", "banks", "ports", "nm", "read_pJ", "write_pJ", "idle_pJ")
+_COLUMNS = ("depth", "width", "banks", "ports", "nm", "read_pJ", "write_pJ", "idle_pJ", "area_um2")
+
+#: Energies of a read, a write and an idle cycle [pJ], and the area [um2].
+_Numbers = tuple[float, float, float, float]
 
 
 class OutsideGrid(ValueError):  # noqa: N818 - says what happened
@@ -23,34 +26,35 @@ class OutsideGrid(ValueError):  # noqa: N818 - says what happened
 
 @dataclass(frozen=True)
 class SramEnergy:
-    """Energy of one read, one write and one idle cycle, in pJ."""
+    """Energy of one read, one write and one idle cycle, in pJ, and the area."""
 
     read_pj: float
     write_pj: float
     idle_pj: float
+    area_um2: float
     exact: bool
 
-    def times(self, factor: float) -> "SramEnergy":
-        """Return the energies times a factor."""
-        return SramEnergy(self.read_pj * factor, self.write_pj * factor, self.idle_pj * factor, exact=False)
+    def times(self, energy: float, area: float) -> "SramEnergy":
+        """Return the energies times a factor, and the area times another."""
+        scaled = (energy * self.read_pj, energy * self.write_pj, energy * self.idle_pj)
+        return SramEnergy(*scaled, area * self.area_um2, exact=False)
 
     def plus(self, other: "SramEnergy") -> "SramEnergy":
-        """Return the sums of the energies."""
-        return SramEnergy(
-            self.read_pj + other.read_pj, self.write_pj + other.write_pj, self.idle_pj + other.idle_pj, exact=False
-        )
+        """Return the sums of energies and areas."""
+        sums = (self.read_pj + other.read_pj, self.write_pj + other.write_pj, self.idle_pj + other.idle_pj)
+        return SramEnergy(*sums, self.area_um2 + other.area_um2, exact=False)
 
 
 @dataclass(frozen=True)
 class CactiGrid:
-    """Energies by (nm, banks, ports) and then by (depth [words], width [bits])."""
+    """Energies and area by (nm, banks, ports) and then by (depth [words], width [bits])."""
 
-    points: dict[tuple[int, int, int], dict[tuple[int, int], tuple[float, float, float]]]
+    points: dict[tuple[int, int, int], dict[tuple[int, int], _Numbers]]
 
     @classmethod
     def read(cls, folder: Path) -> "CactiGrid":
         """Return the grid of all ``sram_*.csv`` in a folder."""
-        points: dict[tuple[int, int, int], dict[tuple[int, int], tuple[float, float, float]]] = {}
+        points: dict[tuple[int, int, int], dict[tuple[int, int], _Numbers]] = {}
         files = sorted(folder.glob("sram_*.csv"))
         if not files:
             raise EnergyTableError(Fault("holds no CACTI grid", str(folder), allowed="files sram_<nm>.csv"))
@@ -61,16 +65,16 @@ class CactiGrid:
             for row in rows:
                 try:
                     depth, width, banks, ports, nm = (int(row[key]) for key in _COLUMNS[:5])
-                    energies = (float(row["read_pJ"]), float(row["write_pJ"]), float(row["idle_pJ"]))
+                    read, write, idle, area = (float(row[key]) for key in _COLUMNS[5:])
                 except (TypeError, ValueError) as error:
                     raise EnergyTableError(Fault(f"holds a bad row: {error}", str(file))) from error
-                points.setdefault((nm, banks, ports), {})[depth, width] = energies
+                points.setdefault((nm, banks, ports), {})[depth, width] = (read, write, idle, area)
         return cls(points)
 
     def energy(self, depth: int, width: int, banks: int, ports: int, nm: int) -> SramEnergy:
-        """Return the energies of one memory.
+        """Return the energies and the area of one memory.
 
-        Between grid points the logarithms of the energies are interpolated linearly in the logarithms of depth and
+        Between grid points the logarithms are interpolated linearly in the logarithms of depth and
         width. Banks that are no power of two are rounded up, as Accelergy's CACTI plug-in does. So are nodes between
         those of the grid, and finer ones, treated as there (`jouleloop.energy.scaling`).
 
@@ -78,12 +82,12 @@ class CactiGrid:
         """
         nodes = sorted({key[0] for key in self.points})
         if nm < nodes[0]:
-            return self._at(depth, width, banks, ports, nodes[0]).times(sram_scale(nodes[0], nm))
+            return self._at(depth, width, banks, ports, nodes[0]).times(sram_scale(nodes[0], nm), nm / nodes[0])
         if nm in nodes or nm > nodes[-1]:
             return self._at(depth, width, banks, ports, nm)
         low, high, share = bracket(nm, nodes)
         finer, coarser = (self._at(depth, width, banks, ports, node) for node in (low, high))
-        return finer.times(1 - share).plus(coarser.times(share))
+        return finer.times(1 - share, 1 - share).plus(coarser.times(share, share))
 
     def _at(self, depth: int, width: int, banks: int, ports: int, nm: int) -> SramEnergy:
         """Return the energies at a node of the grid; raise `OutsideGrid` where the memory is not within it."""
@@ -100,8 +104,8 @@ class CactiGrid:
             return SramEnergy(*plane[depth, width], exact=True)
         return SramEnergy(*_interpolate(plane, depth, width), exact=False)
 
-    def held_out_errors(self) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-        """Return the relative errors of reads and writes at grid points left out, from their neighbours.
+    def held_out_errors(self, numbers: Sequence[int] = (0, 1)) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
+        """Return the relative errors of reads and writes (or areas: 3) at grid points left out, from their neighbours.
 
         Each point is predicted from the points at half and twice its depth, and again for its width: over twice the
         distance that interpolation inside the grid ever has to bridge.
@@ -115,7 +119,7 @@ class CactiGrid:
                 ):
                     if low not in plane or high not in plane:
                         continue
-                    for action in (0, 1):
+                    for action in numbers:
                         predicted = math.sqrt(plane[low][action] * plane[high][action])
                         errors.append(predicted / energies[action] - 1)
         return np.array(errors)
@@ -129,9 +133,7 @@ def _bracket(values: Sequence[int], wanted: int, what: str) -> tuple[int, int]:
     return (wanted, wanted) if values[at] == wanted else (values[at - 1], values[at])
 
 
-def _interpolate(
-    plane: dict[tuple[int, int], tuple[float, float, float]], depth: int, width: int
-) -> tuple[float, float, float]:
+def _interpolate(plane: dict[tuple[int, int], _Numbers], depth: int, width: int) -> _Numbers:
     widths = _bracket(sorted({w for _, w in plane}), width, "width")
     common = set.intersection(*({d for d, w in plane if w == wanted} for wanted in widths))
     depths = _bracket(sorted(common), depth, "depth")
@@ -139,8 +141,8 @@ def _interpolate(
     for (low, high), wanted in ((depths, depth), (widths, width)):
         share = 0.0 if low == high else math.log(wanted / low) / math.log(high / low)
         weights.append(((low, 1 - share), (high, share)) if low != high else ((low, 1.0),))
-    logs = [0.0, 0.0, 0.0]
+    logs = [0.0, 0.0, 0.0, 0.0]
     for (d, weight_d), (w, weight_w) in itertools.product(*weights):
-        for action in range(3):
-            logs[action] += weight_d * weight_w * math.log(plane[d, w][action])
-    return math.exp(logs[0]), math.exp(logs[1]), math.exp(logs[2])
+        for number in range(4):
+            logs[number] += weight_d * weight_w * math.log(plane[d, w][number])
+    return math.exp(logs[0]), math.exp(logs[1]), math.exp(logs[2]), math.exp(logs[3])

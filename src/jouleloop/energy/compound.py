@@ -9,7 +9,7 @@ from typing import Any
 from jouleloop.arch.read import component_classes
 from jouleloop.arch.tree_v04 import AttributeNames, resolve
 from jouleloop.documents.load import load_document
-from jouleloop.energy.primitives import ACTIONS, DECIMALS, NoEstimate, Primitives
+from jouleloop.energy.primitives import ACTIONS, AREA, DECIMALS, NoEstimate, Primitives
 from jouleloop.errors import EnergyTableError, Fault, InputError, raise_all
 from jouleloop.expressions import ExpressionError, evaluate
 
@@ -69,6 +69,8 @@ class Library:
     ) -> float:
         """Return the energy of one action of a component in pJ, the most expensive of the action's arguments.
 
+        The action `AREA` gives the area of all its parts in um2.
+
         Raises `NoEstimate` where the class, one of its parts or an attribute is not known.
         """
         try:
@@ -92,6 +94,9 @@ class Library:
         definition = self.classes[klass]
         scope = _scope(klass, definition.get("attributes") or {}, attributes)
         found = next((a for a in definition.get("actions") or [] if a.get("name") == action), None)
+        if action == AREA:
+            listed = definition.get("subcomponents") or []
+            found = {"subcomponents": [{**part, "actions": [{"name": AREA}]} for part in listed]}
         if found is None:
             raise NoEstimate(f"class {klass} has no action {action}")
         largest = {key: _largest(value, scope) for key, value in (found.get("arguments") or {}).items()}
@@ -110,7 +115,12 @@ class Library:
             inherited = {key: scope[key] for key in handed_down if key in scope and key not in own}
             for step in use.get("actions") or []:
                 passed = _values(step.get("arguments") or {}, scope)
-                scale = _values({"scale": step.get("energy_scale", step.get("action_share", 1))}, scope)["scale"]
+                scaled = (
+                    use.get("area_scale", 1)
+                    if action == AREA
+                    else step.get("energy_scale", step.get("action_share", 1))
+                )
+                scale = _values({"scale": scaled}, scope)["scale"]
                 each = self._energy(
                     primitives, klass_of_part, {**inherited, **own}, str(step["name"]), passed, depth + 1
                 )

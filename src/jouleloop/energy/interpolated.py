@@ -10,7 +10,7 @@ from jouleloop.arch.attributes import canonical
 from jouleloop.energy.cacti import CactiGrid, SramEnergy
 from jouleloop.energy.compound import Library
 from jouleloop.energy.estimator import Estimate, Node, Refusal
-from jouleloop.energy.primitives import NoEstimate, Primitives
+from jouleloop.energy.primitives import AREA, NoEstimate, Primitives
 from jouleloop.energy.tables import known_attributes
 
 #: Actions of version 0.4 that are not estimated: updates are charged as writes, leakage is left out.
@@ -92,7 +92,15 @@ class InterpolatedEstimator:
         if not energies:
             return Refusal(f"class {node.klass} has no action that costs dynamic energy")
         how = "" if not noted.exact else " (CACTI grid point)" if all(noted.exact) else " (between CACTI grid points)"
-        return Estimate(energies, f"{self.name}: {node.klass}{how}")
+        return Estimate(energies, f"{self.name}: {node.klass}{how}", area_um2=self._area_um2(node, attributes))
+
+    def _area_um2(self, node: Node, attributes: Mapping[str, Any]) -> float | None:
+        """Return the area of one instance by the rules of its energies; None where a part has none."""
+        try:
+            scale = float(attributes.get("area_scale") or 1)
+            return scale * self.library.energy(self.primitives, node.klass, attributes, AREA)
+        except (NoEstimate, TypeError, ValueError):
+            return None
 
     def _attributes(self, node: Node) -> dict[str, Any]:
         """Return a component's attributes, sizes under both of their names where its class does not tell them apart."""

@@ -15,11 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.energy.cacti import CactiGrid, OutsideGrid
-from jouleloop.energy.scaling import covers, logic_scale
+from jouleloop.energy.scaling import covers, logic_area_scale, logic_scale
 from jouleloop.errors import EnergyTableError, Fault
 from jouleloop.files import is_whole, read_yaml
 
 DECIMALS = 5
+#: What may be asked for like an action: the area of one instance [um2], by the rules by which energies add up.
+AREA = "area"
 
 #: Attributes of each primitive class where an architecture gives none (Accelergy 0.3's primitive library).
 DEFAULTS: dict[str, dict[str, Any]] = {
@@ -89,6 +91,8 @@ _LIBRARY: dict[str, tuple[str, tuple[str, ...]]] = {
 _LIBRARY_NM = 45
 
 _PARTS = ("adder", "multiplier")
+#: What is known of a unit beside its area: the energy of an action, and of an idle cycle.
+_ACTIVE, _IDLE = "active", "idle"
 
 #: Attributes of version 0.4 that mean the same as one of version 0.3, where that is not given.
 _NAMES = {"n_rw_ports": "n_rdwr_ports", "width": "datawidth"}
@@ -102,14 +106,14 @@ class NoEstimate(ValueError):  # noqa: N818 - says what happened
 class _Unit:
     scale: str
     reference_bits: int
-    energies: tuple[tuple[float, float, float], ...]
+    numbers: Mapping[float, Mapping[str, float]]
+    """By latency [ns]: energy of an action and of an idle cycle [pJ], and the area [um2]."""
 
-    def energy(self, latency_ns: int, idle: bool, bits: float) -> float:
-        row = next((row for row in self.energies if row[0] == latency_ns), None)
-        if row is None:
+    def number(self, latency_ns: int, what: str, bits: float) -> float:
+        if latency_ns not in self.numbers:
             raise NoEstimate(f"no unit of {latency_ns} ns latency is characterised")
         power = {"none": 0, "bits": 1, "bits_squared": 2}[self.scale]
-        return row[2 if idle else 1] * (bits / self.reference_bits) ** power
+        return self.numbers[latency_ns][what] * (bits / self.reference_bits) ** power
 
 
 @dataclass(frozen=True)
@@ -130,7 +134,12 @@ class Primitives:
             top = data["aladdin"]
             units = {
                 str(name): _Unit(
-                    str(unit["scale"]), int(unit["reference_bits"]), tuple((a, b, c) for a, b, c in unit["energies"])
+                    str(unit["scale"]),
+                    int(unit["reference_bits"]),
+                    {
+                        ns: {_ACTIVE: active, _IDLE: idle, AREA: area}
+                        for (ns, active, idle), area in zip(unit["energies"], unit["areas_um2"], strict=True)
+                    },
                 )
                 for name, unit in top["units_of_hardware"].items()
             }
@@ -141,7 +150,7 @@ class Primitives:
         return cls(units, technologies, dram, CactiGrid.read(folder / "cacti"))
 
     def energy(self, klass: str, attributes: Mapping[str, Any], action: str, arguments: Mapping[str, Any]) -> float:
-        """Return the energy of one action in pJ.
+        """Return the energy of one action in pJ, or the area in um2 where that is asked for.
 
         Raises `NoEstimate` where class, technology, size or type are not known here.
         """
@@ -161,28 +170,31 @@ class Primitives:
             return self._sram(given, action, arguments, nm)
         if klass in _LIBRARY:
             return self._library(klass, stated, action, nm)
-        return round(self._scale(klass, given, nm) * self._aladdin(klass, given, action, arguments), DECIMALS)
+        return round(self._scale(klass, given, nm, action) * self._aladdin(klass, given, action, arguments), DECIMALS)
 
-    def _scale(self, klass: str, given: Mapping[str, Any], nm: int | None) -> float:
-        """Return what a unit costs at a node over what it costs where it was measured."""
+    def _scale(self, klass: str, given: Mapping[str, Any], nm: int | None, action: str) -> float:
+        """Return what a unit costs or takes at a node over the same where it was measured."""
         if nm in self.technology_nm:
             return 1.0
         if nm is None or not covers(nm):
             raise NoEstimate(f"{klass} at technology {given.get('technology')}, known are 7 to 130 nm")
-        return logic_scale(_LIBRARY_NM, nm)
+        return logic_area_scale(nm) if action == AREA else logic_scale(_LIBRARY_NM, nm)
 
     def _dram(self, given: Mapping[str, Any], action: str) -> float:
+        if action == AREA:
+            return 0.0  # of the chip
         kind = str(given.get("type"))
         if kind not in self.dram_pj_per_bit:
             raise NoEstimate(f"DRAM type {kind}, known are {', '.join(self.dram_pj_per_bit)}")
         return 0.0 if action == "idle" else round(self.dram_pj_per_bit[kind] * _number(given, "width"), DECIMALS)
 
     def _library(self, klass: str, stated: Mapping[str, Any], action: str, nm: int | None) -> float:
-        scale = self._scale(klass, stated, nm)
+        scale = self._scale(klass, stated, nm, action)
         if action == "write":
             return 0.0
         name, scaled = _LIBRARY[klass]
-        energy = scale * self.units[name].energy(1, False, self.units[name].reference_bits)
+        what = AREA if action == AREA else _ACTIVE
+        energy = scale * self.units[name].number(1, what, self.units[name].reference_bits)
         for key in scaled:
             width = {key: stated.get(key, stated.get(f"data{key}", DEFAULTS[klass][key]))}
             energy *= _number(width, key) / DEFAULTS[klass][key]
@@ -199,11 +211,14 @@ class Primitives:
             found = self.grid.energy(depth, width, banks, max(ports, 1), nm)
         except OutsideGrid as error:
             if depth <= 128 and width <= 32:
-                scale = self._scale("SRAM", given, nm)
+                scale = self._scale("SRAM", given, nm, action)
                 return round(scale * self._aladdin("regfile", given, action, arguments), DECIMALS)
             raise NoEstimate(f"SRAM with {error}") from error
         if action == "idle":
             return round(found.idle_pj, DECIMALS)
+        if action == AREA:
+            # Banks were rounded up to a power of two.
+            return round(found.area_um2 * banks / (1 << max(banks - 1, 0).bit_length()), DECIMALS)
         # Decoding the address is taken to cost 30 %, the cells 70 % of what an access costs above idling.
         whole = found.read_pj if action == "read" else found.write_pj
         address, data = float(arguments.get("address_delta", banks)), float(arguments.get("data_delta", 1))
@@ -212,10 +227,11 @@ class Primitives:
 
     def _aladdin(self, klass: str, given: Mapping[str, Any], action: str, arguments: Mapping[str, Any]) -> float:
         idle = action == "idle"
+        asked = action if action in (_IDLE, AREA) else _ACTIVE
         latency = _latency_ns(given.get("latency", _cycle_ns(given.get("global_cycle_seconds"))))
 
-        def unit(name: str, bits: float = 1, *, idling: bool = idle, ns: int = latency) -> float:
-            return self.units[name].energy(ns, idling, bits)
+        def unit(name: str, bits: float = 1, *, what: str = asked, ns: int = latency) -> float:
+            return self.units[name].number(ns, what, bits)
 
         match klass:
             case "reg":
@@ -224,15 +240,15 @@ class Primitives:
                 width, depth = _number(given, "width"), _number(given, "depth")
                 if depth == 0:
                     return 0.0
-                still = idle or arguments.get("data_delta", 1) == 0
-                parked = idle or arguments.get("address_delta", 1) == 0
+                data = _IDLE if arguments.get("data_delta", 1) == 0 else asked
+                address = _IDLE if arguments.get("address_delta", 1) == 0 else asked
                 bits = math.ceil(math.log2(depth))
-                return unit("reg", idling=still) * width + unit("comparator", bits, idling=parked, ns=5) * depth
+                return unit("reg", what=data) * width + unit("comparator", bits, what=address, ns=5) * depth
             case "FIFO":
                 depth = _number(given, "depth")
                 bits_exact = math.log2(depth) if depth else 0.0
-                data = unit("reg") * _number(given, "datawidth")
-                return data + unit("comparator", bits_exact, ns=5) if depth else 0.0
+                stored = unit("reg") * _number(given, "datawidth")
+                return stored + unit("comparator", bits_exact, ns=5) if depth else 0.0
             case "intadder":
                 return unit("adder", _number(given, "datawidth"))
             case "intmultiplier" | "fpmultiplier":
@@ -244,7 +260,7 @@ class Primitives:
                 whole = klass == "fpmac"
                 adder = self._float_unit("adder", given) if whole else ("adder", _number(parts["adder"], "datawidth"))
                 # The plug-in reuses and gates only integer multipliers.
-                inner = kind if klass == "intmac" else ("idle" if idle else "random")
+                inner = kind if klass == "intmac" or asked == AREA else ("idle" if idle else "random")
                 of_multiplier = given if whole else {**given, **parts["multiplier"]}
                 product = self._multiplier(klass.replace("mac", "multiplier"), of_multiplier, inner, latency)
                 return unit(adder[0], adder[1]) + product
@@ -256,7 +272,7 @@ class Primitives:
             case "counter":
                 return unit("counter", _number(given, "width"))
             case "bitwise":
-                return unit("bitwise")
+                return unit("bitwise") * (_number(given, "datawidth") if asked == AREA else 1)
             case "crossbar":
                 lanes = _number(given, "n_inputs") * _number(given, "n_outputs") / 4
                 return unit("crossbar", _number(given, "datawidth")) * lanes
@@ -271,7 +287,8 @@ class Primitives:
             name, bits = self._float_unit("multiplier", given)
         else:
             name, bits = "multiplier", _number(given, "datawidth")
-        energy = self.units[name].energy(latency, kind in ("idle", "gated"), bits)
+        what = AREA if kind == AREA else _IDLE if kind in ("idle", "gated") else _ACTIVE
+        energy = self.units[name].number(latency, what, bits)
         return 0.85 * energy if kind == "reused" else energy
 
 

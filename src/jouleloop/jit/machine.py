@@ -6,7 +6,7 @@ once more at every level. Here only what Python calls is a kernel; the rest is l
 
 import contextlib
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
@@ -19,12 +19,13 @@ from numba.core.compiler import Compiler, Flags, compile_extra
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.datamodel.packer import ArgPacker
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.typed_passes import AnnotateTypes, NopythonRewrites
+from numba.core.errors import NumbaError
+from numba.core.typed_passes import AnnotateTypes, IRLegalization, NopythonRewrites
 from numba.core.untyped_passes import WithLifting
 
 from jouleloop import jit
 from jouleloop.jit.records import mark, without_copies
-from jouleloop.jit.shortcuts import shortcuts
+from jouleloop.jit.shortcuts import replaced, shortcuts
 from jouleloop.jit.store import KernelCache, versions
 from jouleloop.memory import need
 
@@ -34,6 +35,8 @@ _COMPILING_BYTES = 300 * 10**6
 _COLLECTED_AFTER = 100_000
 #: What the frame has room for that all frames of the compiler stand behind [pointers].
 _FRAME_OBJECTS = 2**17
+#: How the names of the functions begin that Python calls, and that call a kernel.
+_FROM_PYTHON = "_ZN7cpython"
 
 
 class _Code(JITCodeLibrary):
@@ -44,6 +47,11 @@ class _Code(JITCodeLibrary):
     def add_ir_module(self, ir_module: Any) -> None:
         """Take over what was made of a function."""
         without_copies(ir_module)
+        for function in ir_module.functions:
+            if not function.is_declaration and function.name.startswith(_FROM_PYTHON):
+                # It reads what Python hands over, once a call: nothing to gain.
+                function.attributes.add("noinline")
+                function.attributes.add("optnone")
         super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
 
     def _optimize_functions(self, ll_module: Any) -> None:
@@ -120,38 +128,36 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         if codegen._library_class is _Part:  # noqa: SLF001
             return _compile_part(self, args, return_type)
         need(_COMPILING_BYTES)
-        library: Any = _Code(codegen, self.py_func.__qualname__)  # type: ignore[no-untyped-call]
-        library.enable_object_caching()
-        with _parts_only(codegen):
-            result = _with_room(lambda: _compile(self, args, return_type, library, no_cfunc_wrapper=True))
+        try:
+            result = self._compile_kernel(args, return_type, shortcuts())
+        except NumbaError:  # once more without: numba says where it stands
+            result = self._compile_kernel(args, return_type, [])
         if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
             raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
         for environment in result._find_referenced_environments():  # noqa: SLF001
             codegen.set_env(environment.env_name, environment)
         return result
 
+    def _compile_kernel(self, args: Any, return_type: Any, names: list[tuple[Any, str, Any]]) -> Any:
+        """Compile with other meanings of numba's names. All that numba compiles meanwhile is a part, its own too.
 
-@contextlib.contextmanager
-def _parts_only(codegen: Any) -> Iterator[None]:
-    """Let all that numba compiles meanwhile be a part, its own functions too; numba's lock is held, no other thread's.
-
-    Compiling makes millions of small objects that mostly stay: Python looks rarely for those that do not.
-    """
-    compiler: Any = _FunctionCompiler
-    dispatcher: Any = Dispatcher
-    compiling, adding, collecting = compiler._compile_core, dispatcher.add_overload, gc.get_threshold()  # noqa: SLF001
-    compiler._compile_core = _compile_part  # noqa: SLF001
-    dispatcher.add_overload = _add_part
-    codegen._library_class = _Part  # noqa: SLF001
-    gc.set_threshold(_COLLECTED_AFTER, *collecting[1:])
-    try:
-        with shortcuts():
-            yield
-    finally:
-        gc.set_threshold(*collecting)
-        codegen._library_class = JITCodeLibrary  # noqa: SLF001
-        dispatcher.add_overload = adding
-        compiler._compile_core = compiling  # noqa: SLF001
+        Compiling makes millions of small objects that mostly stay: Python looks rarely for those that do not.
+        """
+        codegen = self.targetdescr.target_context.codegen()
+        library: Any = _Code(codegen, self.py_func.__qualname__)  # type: ignore[no-untyped-call]
+        library.enable_object_caching()
+        parts_only: list[tuple[Any, str, Any]] = [
+            (_FunctionCompiler, "_compile_core", _compile_part),
+            (Dispatcher, "add_overload", _add_part),
+            (codegen, "_library_class", _Part),
+        ]
+        collecting = gc.get_threshold()
+        gc.set_threshold(_COLLECTED_AFTER, *collecting[1:])
+        try:
+            with replaced(parts_only + names):
+                return _with_room(lambda: _compile(self, args, return_type, library, no_cfunc_wrapper=True))
+        finally:
+            gc.set_threshold(*collecting)
 
 
 def _add_part(dispatcher: Any, result: Any) -> None:
@@ -201,10 +207,25 @@ class _Pipeline(Compiler):
     def define_pipelines(self) -> Any:
         """Return numba's pipeline with `_Borrow` in it, without what no kernel needs."""
         [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
-        passes.passes = [one for one in passes.passes if one[0] not in {WithLifting, NopythonRewrites}]
+        passes.passes = [
+            (_Legalize if step is IRLegalization else step, what)
+            for step, what in passes.passes
+            if step not in {WithLifting, NopythonRewrites}
+        ]
         passes.add_pass_after(_Borrow, AnnotateTypes)
         passes.finalize()
         return [passes]
+
+
+@register_pass(mutates_CFG=False, analysis_only=True)
+class _Legalize(IRLegalization):
+    """Notes where variables end, as numba does; where nothing is counted nobody asks."""
+
+    _name = "legalize"
+
+    def run_pass(self, state: Any) -> bool:
+        """Note it in a function that counts references."""
+        return bool(state.targetctx.enable_nrt and super().run_pass(state))  # type: ignore[no-untyped-call]
 
 
 class _Models:

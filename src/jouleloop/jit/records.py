@@ -35,7 +35,7 @@ class _Function:
     def __init__(self, function: Any) -> None:
         self.entry = function.entry_basic_block
         self.records = [one for one in function.args if _is_marked(one)]
-        self.users: dict[int, list[Any]] = defaultdict(list)
+        self.users: dict[int, dict[int, Any]] = defaultdict(dict)
         self.code = [one for block in function.blocks for one in block.instructions]
         self.places: dict[int, _Place | None] = {}
         self.fields: dict[tuple[int, tuple[int, ...], bool], Any] = {}
@@ -43,7 +43,7 @@ class _Function:
         self.gone: set[int] = set()
         for one in self.code:
             for value in _operands(one):
-                self.users[id(value)].append(one)
+                self.users[id(value)][id(one)] = one
 
     def run(self) -> None:
         """Rewrite the function."""
@@ -63,13 +63,13 @@ class _Function:
     def _hand_on(self, copy: Any) -> None:
         """Let a call take the address that the function was given, where the record was."""
         stores = self._stores(copy)
-        calls = [one for one in self.users[id(copy)] if isinstance(one, ir.CallInstr)]
+        calls = [one for one in self.users[id(copy)].values() if isinstance(one, ir.CallInstr)]
         if len(stores) != 1 or len(calls) != 1:
             return
         place = self._place(stores[0].operands[0])
         if place is not None:
             calls[0].replace_usage(copy, self._field(place, load=False))
-            self.users[id(copy)].remove(calls[0])
+            del self.users[id(copy)][id(calls[0])]
 
     def _read_field(self, value: Any) -> None:
         """Let all that use a field of an argument read it from there, but what counts references.
@@ -79,13 +79,13 @@ class _Function:
         place = self._place(value)
         if place is None:
             return
-        for user in list(self.users[id(value)]):
+        for user in list(self.users[id(value)].values()):
             counts = isinstance(user, ir.CallInstr) and user.callee.name.startswith("NRT_")
             if isinstance(user, ir.instructions.ExtractValue) or counts or id(user) in self.gone:
                 continue
             field = self._field(place, load=True)
             _replace(user, value, field)
-            self.users[id(value)] = [one for one in self.users[id(value)] if one is not user]
+            del self.users[id(value)][id(user)]
 
     def _place(self, value: Any) -> _Place | None:
         """Return where a value was handed over, None where it was not."""
@@ -106,7 +106,7 @@ class _Function:
         if not isinstance(address, ir.AllocaInstr) or _is_marked(address):
             return None
         # A variable that is assigned once: what is read of it is that, as no program reads a variable without a value.
-        users = self.users[id(address)]
+        users = self.users[id(address)].values()
         if any(not isinstance(one, ir.LoadInstr) and not _stores_to(one, address) for one in users):
             return None
         stores = self._stores(address)
@@ -114,7 +114,7 @@ class _Function:
 
     def _stores(self, address: Any) -> list[Any]:
         """Return what stores to a variable, but the empty values before and after its life; a zero is no such."""
-        found = [one for one in self.users[id(address)] if _stores_to(one, address)]
+        found = [one for one in self.users[id(address)].values() if _stores_to(one, address)]
         return [one for one in found if getattr(one.operands[0], "constant", one) is not None]
 
     def _field(self, place: _Place, *, load: bool) -> Any:
@@ -140,7 +140,7 @@ class _Function:
             one = waiting.pop()
             if id(one) in self.gone:
                 continue
-            users = self.users[id(one)]
+            users = list(self.users[id(one)].values())
             if isinstance(one, ir.AllocaInstr):
                 unused = all(_stores_to(user, one) for user in users)
             else:
@@ -149,7 +149,7 @@ class _Function:
                 for gone in (one, *users):
                     self.gone.add(id(gone))
                     for value in _operands(gone):
-                        self.users[id(value)] = [user for user in self.users[id(value)] if user is not gone]
+                        self.users[id(value)].pop(id(gone), None)
                         waiting.append(value)
 
 

@@ -1,12 +1,17 @@
-"""What numba does again and again while it compiles, done once: a third of the time that its Python takes."""
+"""What numba does again and again while it compiles, done once or not at all: almost half the time of its Python."""
 
 import contextlib
+import inspect
 from collections.abc import Iterator
+from functools import cache, reduce
 from typing import Any
 
-from numba.core import errors, event, ir, types
+from numba.core import byteflow, errors, event, ir, lowering, ssa, transforms, typeinfer, types, utils
+from numba.core.inline_closurecall import InlineClosureCallPass
+from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.extending import overload
 from numba.np import arrayobj
+from numba.stencils.stencil import StencilFunc
 
 
 def _wrong_size(given: Any, taken: Any) -> None:
@@ -57,22 +62,79 @@ def _list_variables(_instruction: Any, value: Any) -> list[Any]:
     return [one for part in value if type(part) not in _PLAIN for one in _list_variables(None, part)]
 
 
+class _Silent:
+    """Stands where numba notes what it does, for messages that nobody sees."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def debug(self, *_: object) -> None:
+        """Say nothing."""
+
+
+_SILENT = _Silent()
+
+
+def _process(run: Any) -> Any:
+    """Return ``run``, a step after each pass, that finds where variables live only for those that ask."""
+
+    def processed(self: Any, emit_dels: bool = False, extend_lifetimes: bool = False) -> None:
+        if emit_dels or self.func_ir.is_generator:
+            run(self, emit_dels, extend_lifetimes)
+            return
+        self.func_ir.blocks = transforms.canonicalize_cfg(self.func_ir.blocks)
+        self.func_ir.variable_lifetime = VariableLifetime(self.func_ir.blocks)
+        self.func_ir.generator_info = None
+
+    return processed
+
+
+def _close(run: Any) -> Any:
+    """Return ``run``, which takes in functions that a function defines, for those that define or fold any."""
+
+    def closed(self: Any) -> None:
+        if any(_may_close(one) for block in self.func_ir.blocks.values() for one in block.body):
+            run(self)
+
+    return closed
+
+
+def _may_close(statement: Any) -> bool:
+    value = getattr(statement, "value", None)
+    if isinstance(value, ir.Expr):
+        return value.op in {"make_function", "build_list"}
+    return isinstance(value, ir.Global | ir.FreeVar) and (value.value is reduce or isinstance(value.value, StencilFunc))
+
+
 @contextlib.contextmanager
-def shortcuts() -> Iterator[None]:
-    """Let numba take its shortcuts meanwhile; its lock is held."""
-    taken: list[tuple[Any, str, Any]] = [
+def replaced(names: list[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Let names of objects mean something else meanwhile; numba's lock is held. A name that is missing stays so."""
+    with contextlib.ExitStack() as stack:
+        for place, name, meaning in names:
+            if hasattr(place, name):
+                stack.callback(setattr, place, name, getattr(place, name))
+                setattr(place, name, meaning)
+        yield
+
+
+def shortcuts() -> list[tuple[Any, str, Any]]:
+    """Return what numba's names mean with its shortcuts."""
+    return [
         (arrayobj, "raise_with_shape_context", _wrong_size),
         (types.Function, "get_call_type", _remembering(types.Function.get_call_type)),
         (ir.Inst, "_rec_list_vars", _list_variables),
+        (PostProcessor, "run", _process(PostProcessor.run)),
+        (InlineClosureCallPass, "run", _close(InlineClosureCallPass.run)),
+        (utils, "pysignature", cache(inspect.signature)),
+        # Where numba was when it failed: see `_Compiler`, which asks again.
+        (lowering, "new_error_context", lambda *_, **__: _SILENT),
+        (typeinfer, "new_error_context", lambda *_, **__: _SILENT),
+        *((module, "_logger", _SILENT) for module in (byteflow, ssa, transforms)),
         # How long each step took: nobody asks.
         (event, "broadcast", lambda _: None),
         # Texts of errors that nobody sees, as another signature fits: not in colours.
         (type(errors.termcolor()), "_markup", lambda _, text, *__: text),
     ]
-    with contextlib.ExitStack() as stack:
-        for place, name, shortcut in taken:
-            if not hasattr(place, name):
-                continue
-            stack.callback(setattr, place, name, getattr(place, name))
-            setattr(place, name, shortcut)
-        yield

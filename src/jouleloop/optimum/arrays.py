@@ -43,7 +43,11 @@ IDLE, HALO, SIDE = range(3)
 #: at the fan-out of the level; words that an
 #: instance ever sees; shares of linked and of standing words that are counted as fills; whether two instances may hold
 #: one box.
-PARENT, DISTINCT, DISTINCT_LINKED, BEYOND, PARTITIONED, FILL_LINKED, FILL_STANDING, COINCIDE, EDGE = range(9)
+PARENT, DISTINCT, DISTINCT_LINKED, BEYOND, PARTITIONED, FILL_LINKED, FILL_STANDING, COINCIDE = range(8)
+#: And of the networks below a level: what they charge over all instances [pJ] for a word that the level is asked for,
+#: where the level inside keeps it and where not, at least; and how many instances of the level inside share what they
+#: hold, at most.
+FILLED_PJ, BYPASSED_PJ, SHARERS, EDGE = range(8, 12)
 #: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all. Where
 #: neighbours are known, words of steps that move are plain; what links serve of them is counted by boxes and instances.
 PLAIN, MOVED, STANDING, SPARED, SERVED, STEPS = range(6)
@@ -67,8 +71,8 @@ MOST_KEYS = 1024
 #: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that
 #: partition; words per vector of the level; energy over all its instances per vector filled beyond the last, the
 #: words that
-#: are not filled.
-ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, RATE = range(8)
+#: are not filled; what networks charge [pJ] for a word asked for, at least.
+ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, NET_PJ, RATE = range(9)
 #: Places of a dimension in a grid: what temporal loops must cover, number of divisors, weight of a divisor index in the
 #: lattice index, number of pairs, and kind: dimensions of one kind share a data space that they leave in place, -1 for
 #: those that move all; and whether every run counts as one that started with the whole, which saves states.
@@ -157,7 +161,7 @@ class Unrolled(NamedTuple):
     origin
         Outermost level whose unrolled dimensions may as well be unrolled at a level, see `Candidates`.
     edge
-        Shape (levels, data spaces, EDGE).
+        Shape (levels + 1, data spaces, EDGE).
     side
         Shape (data spaces, dimensions, SIDE).
     near
@@ -390,8 +394,10 @@ class Parts(NamedTuple):
     columns, column_counts
         By data space the choices of levels that keep it. A choice for all data spaces is one number, the sum of those
         of its columns: a bit for each level and data space, innermost level first and highest, set where not kept.
-    held
-        Words of whole data spaces.
+    charge
+        By data space the words of the whole, at place 0; then, where networks charge, by level and row of factors what
+        they do, at places `FILLED_PJ` and on less the first, see `jouleloop.optimum.charges`. Shape (data spaces,
+        1 + levels, rows, places).
     unrolling, choice
         By part.
     rank
@@ -415,7 +421,7 @@ class Parts(NamedTuple):
     runs: Ints
     columns: Ints
     column_counts: Ints
-    held: Floats
+    charge: Floats
     unrolling: Ints
     choice: Ints
     rank: Ints

@@ -316,7 +316,7 @@ def fill_bounds(case: Case, points: int, certain_pj: float) -> None:
         if child < case.keep.shape[0] - 1:
             left_pj[child + 1] = room_pj
         for v in range(case.keep.shape[1]):
-            if case.keep[child, v] and case.unrolled.edge[child, v, PARENT] >= 0.0:
+            if case.unrolled.edge[child, v, PARENT] >= 0.0:
                 room_pj -= compulsory_pj(case, child, v)
     grid = case.grid
     enter = case.tables.enter
@@ -400,12 +400,12 @@ def _place_tile(axis: Ints, divisor: Ints, inside: Ints, level: int, index: Ints
 
 
 @njit(inline="always")
-def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
-    """Write the words of a tile by data space that a level keeps; return their sum."""
+def _tile_words(coef: Ints, keep: Bools, crossed: Ints, place: Ints, full: Floats) -> float:
+    """Write the words of a tile by data space that a level keeps, or that crosses; return the sum of the former."""
     needed = 0.0
     for v in range(coef.shape[0]):
         full[v] = 0.0
-        if not keep[v]:
+        if not keep[v] and crossed[v] == 0:
             continue
         words = 1.0
         for r in range(coef.shape[1]):
@@ -413,7 +413,8 @@ def _tile_words(coef: Ints, keep: Bools, place: Ints, full: Floats) -> float:
             for d in range(coef.shape[2]):
                 length += coef[v, r, d] * (place[d, EXTENT] - 1)
             words *= length
-        needed += words
+        if keep[v]:
+            needed += words
         full[v] = words
     return needed
 
@@ -482,9 +483,9 @@ def _state_inside(axis: Ints, sole: Ints, pair_of: Ints, weight: Ints, index: In
 
 @njit
 def _passes_on(case: Case, child: int) -> bool:
-    """Whether a level keeps nothing, has no room to fill and no loop of its own."""
+    """Whether a level keeps nothing, has no room to fill, no loop of its own and no network outside that charges."""
     for v in range(case.keep.shape[1]):
-        if case.keep[child, v]:
+        if case.keep[child, v] or case.unrolled.edge[child, v, PARENT] >= 0.0:
             return False
     for d in range(case.slots.shape[1]):
         if case.slots[child, d, FIXED] != 1:
@@ -547,7 +548,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     crossed, shares = scratch.of_space[2], scratch.of_space[3]
     resting = case.layer.reuse[child, 0, RESTING]
     for v in range(spaces):
-        crossed[v] = 1 if kept[v] and edge[v, PARENT] >= 0.0 else 0
+        crossed[v] = 1 if edge[v, PARENT] >= 0.0 else 0
         shares[v] = 0
         for d in range(dims):
             if side[v, d, HALO] >= 0:
@@ -569,7 +570,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
         if not open_tile[point]:
             continue
         iterations = _place_tile(axis, divisor, inside, level, index, place)
-        needed = _tile_words(coef, kept, place, full)
+        needed = _tile_words(coef, kept, crossed, place, full)
         if needed > most_words or needed < least_words:
             open_tile[point] = False
             continue

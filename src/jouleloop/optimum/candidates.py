@@ -42,9 +42,9 @@ class _Merging:
         levels = len(space.temporal)
         #: Dimensions that share no rank.
         self.is_free = tuple(map(bool, np.all(side[..., HALO] < 0, axis=0)))
-        # Where a level does not reuse all or leaks, or networks take energy, it counts where a loop is unrolled.
+        # Where a level does not reuse all or leaks, or networks take energy or distribute, it counts what is unrolled.
         self.wired = wired
-        fixed = takes or leaks or any(space.reuse)
+        fixed = takes or leaks or any(space.reuse) or bool(space.arch.spreading)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])
@@ -191,6 +191,20 @@ class Candidates:
             for member in self.members[self.group[u] : last].tolist()
         ]
         return np.array(places, np.int64), not here[0]
+
+    @property
+    def arrangements(self) -> int:
+        """How many arrangements of spatial loops were asked for."""
+        return len(self._loops)
+
+    @property
+    def loops(self) -> tuple[Ints, Ints]:
+        """All arrangements that were asked for."""
+        return self.loops_after(np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS, 3), np.int64))
+
+    def arranged(self, level: int, n: int) -> tuple[int, int]:
+        """Return where all arrangements of some factors of a level are, the first and the one after the last."""
+        return self._arranged(level, n, any(f > 1 for f in self._own[level][n]))
 
     def _arranged(self, level: int, n: int, matter: bool) -> tuple[int, int]:
         key = (level, n, matter)

@@ -12,8 +12,10 @@ from jouleloop.optimum.arrays import (
     FILL_BLOCK,
     FILL_FREE,
     FILL_PJ,
+    NET_PJ,
     PARTITIONED,
     RATE,
+    SHARERS,
     Unrolled,
 )
 
@@ -42,7 +44,7 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -
     anew = filled - rate[child, v, FILL_FREE]
     if anew > 0.0:
         total += vectors(anew, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
-    return float(total)
+    return float(total + asked * rate[child, v, NET_PJ])
 
 
 @njit
@@ -52,13 +54,14 @@ def fill_rate(
     """Write what a crossing from ``parent`` into ``child`` (-1: the compute units) costs.
 
     A read-only word is read from the parent and written to the child. A written word updates the parent, and is read
-    back and filled from the second time on; before the first fills were elided, from the first time.
+    back and filled from the second time on; before the first fills were elided, from the first time. Instances that
+    share what they hold are asked for a part, and filled with one.
     """
     for place in range(RATE):
         rate[child, v, place] = 0.0
     rate[child, v, FILL_BLOCK] = 1.0
     sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
-    rate[child, v, ASK_BLOCK] = spec[parent, BLOCK_WORDS]
+    rate[child, v, ASK_BLOCK] = spec[parent, BLOCK_WORDS] * unrolled.edge[parent + 1, v, SHARERS]
     rate[child, v, ASK_FREE] = unrolled.edge[parent, v, PARTITIONED]
     if read_write:
         rate[child, v, ASK_PJ] = spec[parent, UPDATE_PJ] * sharing
@@ -67,7 +70,7 @@ def fill_rate(
         rate[child, v, ASK_PJ] = spec[parent, READ_PJ] * sharing
     if child >= 0:
         sharing = min(unrolled.instances[child], spec[child, CLUSTERS])
-        rate[child, v, FILL_BLOCK] = spec[child, BLOCK_WORDS]
+        rate[child, v, FILL_BLOCK] = spec[child, BLOCK_WORDS] * unrolled.edge[child + 1, v, SHARERS]
         rate[child, v, FILL_PJ] = spec[child, WRITE_PJ] * sharing
         if read_write and elided:
             rate[child, v, FILL_FREE] = unrolled.edge[child, v, PARTITIONED]

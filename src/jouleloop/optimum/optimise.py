@@ -45,6 +45,7 @@ from jouleloop.optimum.arrays import (
     new_found,
 )
 from jouleloop.optimum.candidates import Candidates
+from jouleloop.optimum.charges import find_charges
 from jouleloop.optimum.climb import climb
 from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch
 from jouleloop.optimum.prepare import find_sides
@@ -97,7 +98,7 @@ class Search:
         self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots[..., LEAST] > 1).any(axis=0))
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
-        whole = encode_layer(problem, space.reuse, rules)
+        whole = encode_layer(problem, space.reuse, rules, space.arch)
         self.layer = LayerArrays(
             np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims], whole.reuse
         )
@@ -107,6 +108,7 @@ class Search:
         self.side = np.ascontiguousarray(side[:, self.dims])
         energies = {"leaks": bool(self.spec[:, LEAK_PJ].any()), "takes": takes_energy(self.spec)}
         self.candidates = Candidates(space, self.dims, side, self._asked, **energies, wired=bool(is_wired(self.spec)))
+        self.charge = find_charges(space, self.spec, self.layer, self.side, self.candidates)
         self.levels = len(space.temporal)
 
     @cached_property
@@ -127,6 +129,7 @@ class Search:
             self.slots,
             self.side,
             self.candidates,
+            self.charge,
         )
         return Solver(*given, stopped)
 

@@ -13,13 +13,14 @@ import numpy as np
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
 from jouleloop.model.arrays import LEAK_PJ, Bools, Floats, Ints
-from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
+    BYPASSED_PJ,
     CANONICAL,
     COUNT_PARTS,
     CURRENT,
     DELAY,
     DELAY_POWER,
+    FILLED_PJ,
     PART_BOUND,
     PART_KEY,
     PART_VALUES,
@@ -27,6 +28,7 @@ from jouleloop.optimum.arrays import (
     PRODUCT,
     REST,
     RUN,
+    SHARERS,
     SKETCHED,
     SPREAD,
     TABLED,
@@ -47,15 +49,17 @@ MOST_PARTS = 12_000_000
 _MOST_BITS = 62
 
 
-def new_parts(candidates: Candidates, columns: Sequence[Bools], coef: Ints, bounds: Ints) -> Parts:
+def new_parts(candidates: Candidates, columns: Sequence[Bools], bounds: Ints, charge: Floats) -> Parts:
     """Return the parts of a search, none so far.
 
     Parameters
     ----------
     columns
         See `MapSpace.columns`.
-    coef, bounds
+    bounds
         Of the layer.
+    charge
+        See `jouleloop.optimum.charges.find_charges`.
 
     Raises
     ------
@@ -87,7 +91,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], coef: Ints, boun
         np.full((count, RUN), -1, np.int64),
         numbers,
         np.array([len(column) for column in columns], np.int64),
-        np.array([box_words(own, bounds) for own in coef], np.float64),
+        charge,
         np.empty(room, np.int64),
         np.empty(room, np.int64),
         np.zeros((room, spaces), np.int16),
@@ -128,6 +132,13 @@ def _open(case: Case, parts: Parts, u: int) -> float:
             macs *= factors[level, d]
         case.grid.axis[d, REST] = rest
     open_unrolling(case.layer, factors, case.unrolled)
+    charge, edge = parts.charge, case.unrolled.edge
+    for level in range(charge.shape[1] - 1):
+        n, instances = parts.ids[u, level], case.unrolled.instances[level]
+        for v in range(charge.shape[0]):
+            edge[level, v, FILLED_PJ] = charge[v, 1 + level, n, 0] * instances
+            edge[level, v, BYPASSED_PJ] = charge[v, 1 + level, n, 1] * instances
+            edge[level, v, SHARERS] = charge[v, 1 + level, n, 2]
     return float(macs)
 
 
@@ -202,10 +213,12 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                         level,
                         v,
                     )
+                    parts.pair_pj[child + 1, level] = 0.0
                     if child < 0:
                         parts.pair_pj[0, level] = crossing_pj(case.unrolled.rate, -1, v, words, 0.0)
-                    else:
-                        parts.pair_pj[child + 1, level] = compulsory_pj(case, child, v)
+                    for k in range(max(child, 0), level):
+                        if k == child or case.unrolled.edge[k + 1, v, BYPASSED_PJ] > 0.0:
+                            parts.pair_pj[child + 1, level] += compulsory_pj(case, k, v)
                 total_pj += parts.pair_pj[child + 1, level]
                 child = level
             parts.column_pj[v, c] = total_pj

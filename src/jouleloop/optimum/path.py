@@ -32,6 +32,7 @@ from jouleloop.optimum.arrays import (
     POINT,
     RADIX,
     REACH,
+    SHARERS,
     VALUE,
     WHOLE,
     Case,
@@ -230,7 +231,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
         traffic[k, 1] = path.traffic[level, k, 1]
     for v in range(case.keep.shape[1]):
         up = int(unrolled.edge[child, v, PARENT])
-        if not case.keep[child, v] or up < 0:
+        if up < 0:
             continue
         edge = unrolled.edge[child, v]
         place, known, distinct = 0, False, edge[DISTINCT]
@@ -251,13 +252,16 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
         asked = asked_words(words, edge, distinct, known, fan)
         filled = filled_words(words, edge, fan)
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)
+        if not case.keep[child, v]:
+            continue
+        up_share, share = 1.0 / unrolled.edge[up + 1, v, SHARERS], 1.0 / unrolled.edge[level, v, SHARERS]
         if case.layer.read_write[v]:
-            traffic[up, 1] += asked
-            traffic[up, 0] += max(0.0, asked - unrolled.edge[up, v, PARTITIONED])
-            traffic[child, 1] += max(0.0, filled - (edge[PARTITIONED] if elided else 0.0))
+            traffic[up, 1] += asked * up_share
+            traffic[up, 0] += max(0.0, asked - unrolled.edge[up, v, PARTITIONED]) * up_share
+            traffic[child, 1] += max(0.0, filled - (edge[PARTITIONED] if elided else 0.0)) * share
         else:
-            traffic[up, 0] += asked
-            traffic[child, 1] += filled
+            traffic[up, 0] += asked * up_share
+            traffic[child, 1] += filled * share
     return total_pj
 
 

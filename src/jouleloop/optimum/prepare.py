@@ -10,17 +10,24 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
+    ASK_BLOCK,
     BEYOND,
+    BYPASSED_PJ,
     COINCIDE,
     DISTINCT,
     DISTINCT_LINKED,
+    FILL_BLOCK,
     FILL_LINKED,
     FILL_STANDING,
+    FILLED_PJ,
     HALO,
     IDLE,
+    NET_PJ,
     PARENT,
     PARTITIONED,
+    RATE,
     REST,
+    SHARERS,
     SIDE,
     Unrolled,
 )
@@ -152,13 +159,31 @@ def connect(
 ) -> float:
     """Fill edge and rate between two levels that keep a data space, nothing in between keeping it.
 
+    So are those of levels in between whose networks charge.
+
     Returns the words that the compute units (``child`` -1) ask for, at least; see `prepare`.
     """
     fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, child, level)
+    coef, edge, rate = layer.coef[v], unrolled.edge, unrolled.rate
+    for inner in range(child, level):
+        outer = level if inner == child else inner + 1
+        if inner == child:
+            if edge[child + 1, v, FILLED_PJ] > 0.0:
+                beyond = _chain(coef, unrolled.side[v], unrolled.inside, rests, child + 2, level)
+                rate[child, v, NET_PJ] = edge[child + 1, v, FILLED_PJ] / beyond
+        elif edge[outer, v, BYPASSED_PJ] > 0.0:
+            # The network outside a level that keeps nothing charges for the tile that it would hold.
+            for place in range(RATE):
+                rate[inner, v, place] = 0.0
+            rate[inner, v, ASK_BLOCK] = rate[inner, v, FILL_BLOCK] = 1.0
+            rate[inner, v, NET_PJ] = edge[outer, v, BYPASSED_PJ]
+        else:
+            continue
+        if inner >= 0:
+            edge[inner, v, PARENT] = outer
+            _edge(coef, factors, rests, unrolled, v, inner, outer)
     if child < 0:
-        return _unit_words(layer.coef[v], factors, rests, steps, unrolled, v, level)
-    unrolled.edge[child, v, PARENT] = level
-    _edge(layer.coef[v], factors, rests, unrolled, v, child, level)
+        return _unit_words(coef, factors, rests, steps, unrolled, v, level)
     return 0.0
 
 
@@ -201,9 +226,10 @@ def prepare(
             words = connect(layer, spec, elided, factors, rests, steps, unrolled, child, level, v)
             if child < 0:
                 total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0)
-                traffic[level, 1 if layer.read_write[v] else 0] += words
+                share = 1.0 / unrolled.edge[level + 1, v, SHARERS]
+                traffic[level, 1 if layer.read_write[v] else 0] += words * share
                 if layer.read_write[v]:
-                    traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED])
+                    traffic[level, 0] += max(0.0, words - unrolled.edge[level, v, PARTITIONED]) * share
             child = level
     return total_pj
 

@@ -29,9 +29,6 @@ def check_reuse(space: MapSpace, side: Ints) -> None:
             text = "mappings are evaluated with rmw_first_update and no_coalesce, but no search is proven for them"
             faults.append(Fault(text, field=level, value=reuse.as_dict()))
         position = space.arch.levels[len(space.reuse) - 1 - k]
-        if position.network.spreads:
-            text = "mappings are evaluated with M:N networks, but no search is proven with them"
-            faults.append(Fault(text, field=level, value="M:N", allowed="network-type 1:1, 1:N"))
         ingress_pj = position.networks[-1].ingress_pj
         if ingress_pj and not position.reduces and space.spatial[k] is not None:
             text = "no search is proven for ingresses that cost energy below a fan-out of a level that cannot add"

@@ -64,6 +64,7 @@ from jouleloop.optimum.arrays import (
     REACH,
     ROOM,
     ROWS,
+    SHARERS,
     SKETCHED,
     STEPS,
     STOPPED,
@@ -130,7 +131,7 @@ def _holds(case: Case, parts: Parts) -> bool:
     words = 0.0
     for v in range(case.keep.shape[1]):
         if case.keep[top, v]:
-            words += parts.held[v]
+            words += parts.charge[v, 0, 0, 0]
     return bool(case.spec[top, MIN_WORDS] <= words <= case.spec[top, CAPACITY])
 
 
@@ -320,6 +321,8 @@ class Solver:
         See `MapSpace.columns`.
     side
         See `Unrolled.side`.
+    charge
+        See `jouleloop.optimum.charges.find_charges`.
     stopped
         Whether the search has to stop before it has begun. Some unrollings are sketched nevertheless.
     """
@@ -334,6 +337,7 @@ class Solver:
         slots: Ints,
         side: Ints,
         candidates: Candidates,
+        charge: Floats,
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         levels, spaces = columns[0].shape[1], len(columns)
@@ -345,12 +349,12 @@ class Solver:
         self.arrangements = Arrangements(
             np.zeros(0, np.int64), np.zeros((0, MAX_LOOPS, 3), np.int64), np.zeros((0, levels, 2), np.int64)
         )
-        self.parts = new_parts(candidates, columns, layer.coef, layer.bounds)
+        self.parts = new_parts(candidates, columns, layer.bounds, charge)
         unrolled = Unrolled(
             np.empty((levels, dims), np.int64),
             np.empty(levels),
             candidates.origin,
-            np.zeros((levels, spaces, EDGE)),
+            np.zeros((levels + 1, spaces, EDGE)) + (np.arange(EDGE) == SHARERS),
             side,
             np.zeros((levels, spaces, dims), np.int64),
             np.zeros((levels + 1, spaces, RATE)),

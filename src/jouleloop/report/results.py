@@ -1,4 +1,4 @@
-"""All that a run makes of its table of energies: further tables, figures and the page, by one process and its forks."""
+"""All that a run makes of its results: tables, figures and the page, by one process and its forks."""
 
 from collections.abc import Collection
 from importlib import import_module
@@ -8,6 +8,7 @@ from jouleloop.config.load import Study
 from jouleloop.report.registry import FIGURES
 from jouleloop.report.run_tables import RunTables
 from jouleloop.study.forked import run_forked
+from jouleloop.tables.collect import collect
 from jouleloop.tables.derived import Derived
 from jouleloop.units import energies_in
 
@@ -16,20 +17,32 @@ def write_results(
     study: Study,
     folder: Path,
     *,
-    tables: Collection[str],
-    figures: Collection[str],
-    page: Collection[str],
+    chunks: Collection[Path] | None = None,
+    tables: Collection[str] = (),
+    figures: Collection[str] = (),
+    page: Collection[str] = (),
     processes: int,
 ) -> None:
-    """Write tables, then figures and the page, beside the table of energies in ``folder``.
+    """Write the table of energies into ``folder``, then the tables that follow from it, then figures and the page.
 
     Raises `InputError` where a table is missing or cannot be made.
 
-    ``tables`` are files without ending, ``figures`` names of kinds of figures. ``page`` is what the page shows where it
-    is there; no page is written where it is empty. So many ``processes`` work at the same time.
+    Parameters
+    ----------
+    chunks
+        Notes of the chunks whose results are collected; where none are given, the table of energies is there already.
+    tables, figures
+        Files without ending, and names of kinds of figures.
+    page
+        What the page shows where it is there; no page is written where it is empty.
+    processes
+        So many work at the same time.
     """
-    # Each process reads what it needs; what draws is imported while they are at work.
-    drawing = "jouleloop.report.study_figures"
+
+    # Each process reads what it needs; what the next ones need is imported while they are at work.
+    def bring(*modules: str) -> None:
+        for module in modules:
+            import_module(f"jouleloop.{module}")
 
     def write_page() -> None:
         from jouleloop.report.html.page import write_report  # noqa: PLC0415 - imports matplotlib
@@ -38,10 +51,16 @@ def write_results(
         write_report(read_tables(folder, study.config.statistics, optional=page), folder / "report.html")
 
     with energies_in(study.unit):
-        run_forked(Derived(study, folder).tasks(tables), processes, lambda: import_module(drawing))
-        from jouleloop.report.draw import draw_all  # noqa: PLC0415 - as above
+        statistics = ["stats.analysis"] if study.tested and tables else []
+        drawing = ["report.study_figures"] if figures else []
+        if chunks is not None:
+            run_forked([lambda: collect(study, folder, chunks)], processes, lambda: bring(*statistics, *drawing))
+        if tables:
+            run_forked(Derived(study, folder).tasks(tables), processes, lambda: bring(*drawing))
+        if figures or page:
+            from jouleloop.report.draw import draw_all  # noqa: PLC0415 - imports matplotlib
 
-        run = RunTables(study, folder, list(study.config.architectures), tested=bool(study.tested))
-        kinds = [kind for kind in FIGURES if kind.name in figures]
-        beside = [write_page] if page else []
-        draw_all(kinds, run, folder / "figures", study.config.outputs.figure_formats, processes, beside)
+            run = RunTables(study, folder, list(study.config.architectures), tested=bool(study.tested))
+            kinds = [kind for kind in FIGURES if kind.name in figures]
+            beside = [write_page] if page else []
+            draw_all(kinds, run, folder / "figures", study.config.outputs.figure_formats, processes, beside)

@@ -15,7 +15,11 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from jouleloop.model.polynomial import Exact, Polynomial, exponents, ratio
 from jouleloop.model.symbolic import LevelCosts, Symbol, SymbolicEnergies
@@ -27,8 +31,14 @@ Terms = tuple[tuple[Monomial, Exact], ...]
 Place = tuple[str, str]
 
 COMPUTE: Place = ("", "")
+#: No number of a law.
+NONE = -1
+#: Laws of a nest that stay in memory.
+_KNOWN = 1024
 #: By size: the symbol that grows with it.
 Growing = Sequence[tuple[str, int]]
+
+IntArray = npt.NDArray[np.int64]
 
 _Powers = tuple[tuple[tuple[int, int], ...], Exact]
 
@@ -76,7 +86,8 @@ class LawPoint:
     """A law that a point obeys, and how it comes about."""
 
     number: int
-    """Of the law, in its `LawBook`."""
+    """Equal for equal laws: 64 bits of a hash."""
+    law: Law
     growing: tuple[tuple[str, int], ...]
     """By size: the symbol (a loop, or a stride) that grows with it."""
     ceilings: bool = False
@@ -88,21 +99,6 @@ def action_pj(levels: Mapping[str, LevelCosts], place: Place, compute_pj: Fracti
     if place == COMPUTE:
         return compute_pj, Fraction(0)
     return levels[place[0]].read_pj, levels[place[0]].write_pj
-
-
-class LawBook:
-    """Laws by number, each once."""
-
-    def __init__(self) -> None:
-        self.laws: list[Law] = []
-        self._numbers: dict[Law, int] = {}
-
-    def number(self, law: Law) -> int:
-        """Return the number of ``law``, entering it where it is new."""
-        if law not in self._numbers:
-            self._numbers[law] = len(self.laws)
-            self.laws.append(law)
-        return self._numbers[law]
 
 
 class _Sizes(dict[str, int]):
@@ -122,18 +118,15 @@ def evaluate(terms: Terms, sizes: Mapping[str, int]) -> Exact:
 class NestLaws:
     """All laws of the nests that one symbolic count holds for; computed once for equal loops."""
 
-    def __init__(self, symbolic: SymbolicEnergies, sizes: Sequence[str], book: LawBook) -> None:
+    def __init__(self, symbolic: SymbolicEnergies, sizes: Sequence[str]) -> None:
         """Take the polynomials apart.
 
         Parameters
         ----------
         sizes
             The dimensions and coefficients that laws are expressed in; all others are numbers.
-        book
-            Where laws are entered.
         """
         self.symbolic = symbolic
-        self.book = book
         symbols = symbolic.symbols
         values = [symbol.value for symbol in symbols]
         self.terms: list[tuple[Place, list[_Powers], list[_Powers]]] = []
@@ -153,7 +146,8 @@ class NestLaws:
         self._steps = _by_size(symbols, sizes, lambda name: name.partition("/")[0] if "/" in name else "")
         #: Whether laws are in the steps of tiles.
         self.ceilings = any("/" in symbol.dimension for symbol in symbols)
-        self._known: dict[tuple[object, ...], int] = {}
+        # Most laws hold for many points, but those of loops that do not grow with the layer hold for few: not all stay.
+        self._known = lru_cache(_KNOWN)(self._law)
 
     def energies_pj(self, values: Sequence[int]) -> dict[Place, float]:
         """Return the energies by level and data space on a nest of these loop bounds."""
@@ -197,10 +191,8 @@ class NestLaws:
             names = self._names(symbols, growing)
             if names is None:
                 continue
-            key = (*names.items(), *(0 if i in names else value for i, value in enumerate(values)))
-            if key not in self._known:
-                self._known[key] = self.book.number(self._law(values, names))
-            found.append(LawPoint(self._known[key], growing, self.ceilings))
+            stay = tuple(0 if i in names else value for i, value in enumerate(values))
+            found.append(LawPoint(*self._known(stay, tuple(names.items())), growing, self.ceilings))
         return found
 
     def _names(self, symbols: Sequence[Symbol], growing: Growing) -> dict[int, tuple[str, int]] | None:
@@ -225,8 +217,9 @@ class NestLaws:
                 return None
         return names
 
-    def _law(self, values: Sequence[int], names: Mapping[int, tuple[str, int]]) -> Law:
-        """Return the law where ``names`` stand for symbols, each over a number."""
+    def _law(self, values: Sequence[int], named: Iterable[tuple[int, tuple[str, int]]]) -> tuple[int, Law]:
+        """Return the number and the law where names stand for symbols, each over a number."""
+        names = dict(named)
 
         def substituted(terms: list[_Powers]) -> Terms:
             total: dict[Monomial, Exact] = {}
@@ -247,7 +240,9 @@ class NestLaws:
                 total[key] = total.get(key, 0) + coefficient * ratio(over, under)
             return _sorted(total)
 
-        return Law(tuple((place, substituted(reads), substituted(writes)) for place, reads, writes in self.terms))
+        law = Law(tuple((place, substituted(reads), substituted(writes)) for place, reads, writes in self.terms))
+        # Numbers are of little use as a hash: those of -1 and -2 are equal.
+        return hash(repr(law)), law
 
 
 def _by_size(symbols: Sequence[Symbol], sizes: Sequence[str], owner: Callable[[str], str]) -> dict[str, list[int]]:
@@ -259,25 +254,40 @@ def _tiled(size: str, tile: int | str) -> str:
     return size if int(tile) == 1 else f"{size}/{tile}"
 
 
-def fewest_laws(candidates: Sequence[Sequence[LawPoint]]) -> list[LawPoint | None]:
+def fewest_laws(points: IntArray, laws: IntArray, count: int) -> IntArray:
     """Choose one law for every point so that few laws hold for all of them (greedy cover).
 
     The law that most of the points without one obey is given to them, until all have one; of equally common laws the
-    one first met, so the result does not depend on anything but the order of the points. None for points without laws.
+    one first met, so the result does not depend on anything but the order of the points.
+
+    Parameters
+    ----------
+    points, laws
+        Pairs of a point and the number of a law that it obeys, each once, by rising point: shape (pairs,).
+    count
+        How many points there are.
+
+    Returns
+    -------
+    array
+        Number of each point's law, `NONE` where it obeys none: shape (count,).
     """
-    chosen: list[LawPoint | None] = [None] * len(candidates)
-    holders: dict[int, dict[int, LawPoint]] = {}
-    for point, laws in enumerate(candidates):
-        for entry in laws:
-            holders.setdefault(entry.number, {}).setdefault(point, entry)
-    counts = {number: len(points) for number, points in holders.items()}
-    while counts and max(counts.values()):
-        best = max(counts, key=lambda number: counts[number])
-        for point, entry in holders[best].items():
-            if chosen[point] is None:
-                chosen[point] = entry
-                for number in {other.number for other in candidates[point]}:
-                    counts[number] -= 1
+    numbers, first, law_of = np.unique(laws, return_index=True, return_inverse=True)
+    counts = np.bincount(law_of, minlength=len(numbers))
+    pairs_by_law = np.argsort(law_of, kind="stable")
+    of_law = np.concatenate([[0], np.cumsum(counts)])
+    of_point = np.searchsorted(points, np.arange(count + 1))
+    chosen = np.full(count, NONE, dtype=np.int64)
+    met = np.argsort(first, kind="stable")
+    while counts.any():
+        best = met[np.argmax(counts[met])]
+        own = points[pairs_by_law[of_law[best] : of_law[best + 1]]]
+        own = own[chosen[own] == NONE]
+        chosen[own] = numbers[best]
+        lengths = of_point[own + 1] - of_point[own]
+        ends = np.cumsum(lengths)
+        pairs = np.arange(lengths.sum()) + np.repeat(of_point[own] - (ends - lengths), lengths)
+        counts -= np.bincount(law_of[pairs], minlength=len(numbers))
     return chosen
 
 

@@ -7,7 +7,8 @@ from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
-from scipy import stats
+import pandas as pd
+from scipy import special
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.stats.expected import Growth, growth_named
@@ -104,8 +105,7 @@ def residual_structure(
     factorisations = [math.prod(factorisation_count(values[i], levels) for values in columns.values()) for i in rows]
     correlation = p_value = float("nan")
     if np.ptp(relative) > 0 and len(set(factorisations)) > 1 and residuals.size > 3:
-        result = stats.spearmanr(relative, factorisations)
-        correlation, p_value = float(result.statistic), float(result.pvalue)
+        correlation, p_value = rank_correlation(relative, factorisations)
     return ResidualStructure(
         np.asarray(relative, dtype=np.float64),
         np.array(divisors, dtype=np.int64),
@@ -113,6 +113,19 @@ def residual_structure(
         correlation,
         p_value,
     )
+
+
+def rank_correlation(x: npt.ArrayLike, y: npt.ArrayLike) -> tuple[float, float]:
+    """Return Spearman's rank correlation of two vectors that vary, and its two-sided p-value by Student's t.
+
+    As `scipy.stats.spearmanr`, without `scipy.stats`, which takes half a second to import.
+    """
+    ranks = [pd.Series(np.asarray(values, dtype=np.float64)).rank().to_numpy() for values in (x, y)]
+    found = np.asarray(np.corrcoef(np.column_stack(ranks), rowvar=False))[1, 0]
+    freedom = len(ranks[0]) - 2
+    with np.errstate(divide="ignore"):
+        t = found * np.sqrt((freedom / ((found + 1.0) * (1.0 - found))).clip(0))
+    return float(found), float(2 * special.stdtr(freedom, -np.abs(t)))
 
 
 @dataclass(frozen=True)

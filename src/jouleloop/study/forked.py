@@ -9,7 +9,9 @@ from multiprocessing import get_context
 _TASKS: list[Callable[[], object]] = []
 
 
-def run_forked(tasks: Sequence[Callable[[], object]], processes: int, meanwhile: Callable[[], object] = bool) -> None:
+def run_forked(
+    tasks: Sequence[Callable[[], object]], processes: int, meanwhile: Callable[[], object] | None = None
+) -> None:
     """Run ``tasks``, which leave files behind, ``processes`` of them at a time; the first ones first.
 
     Tables are to be read in the tasks, since Arrow has threads that a fork does not take along.
@@ -20,16 +22,16 @@ def run_forked(tasks: Sequence[Callable[[], object]], processes: int, meanwhile:
         Is called here when the processes have begun: imports of what comes next, for instance.
     """
     _TASKS[:] = tasks
-    if processes > 1 and len(tasks) > 1 and sys.platform == "linux":
+    if processes > 1 and (len(tasks) > 1 or meanwhile) and sys.platform == "linux":
         with ProcessPoolExecutor(min(processes, len(tasks)), get_context("fork")) as pool:
             running = [pool.submit(_run, number) for number in range(len(tasks))]
-            meanwhile()
+            if meanwhile:
+                meanwhile()
             for one in running:
                 one.result()
     else:
         for task in tasks:
             task()
-        meanwhile()
 
 
 def _run(number: int) -> None:

@@ -1,7 +1,6 @@
 """What a run leaves under ``results/logs``: the log of every job, and what each job cost in time and memory."""
 
 import contextlib
-import gc
 import json
 import logging
 import os
@@ -79,9 +78,6 @@ def logged(path: str | Path | None) -> Iterator[None]:
 
     SIGTERM counts as an interrupt: a search stores what it has found. What the job cost is noted beside the log.
     """
-    # Imports, tables and figures make many objects that stay; Python looks for those that do not after every 700, which
-    # takes a tenth of the time.
-    gc.set_threshold(50_000, 20, 20)
     # What the process needed before is mostly the time its imports took.
     start = time.process_time()
     started = time.monotonic() - start

@@ -12,9 +12,9 @@ from jouleloop.files import read_sealed_json, replacing
 from jouleloop.study.compute import Job
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.provenance import provenance
-from jouleloop.study.runlog import Usage, current_run, usages
+from jouleloop.study.runlog import LOGS, Usage, current_run, usages
 from jouleloop.study.store import ResultStore
-from jouleloop.study.summary import SLOWEST, RunSummary, Searches, searches_of, summarise
+from jouleloop.study.summary import SLOWEST, RunSummary, Searches, searches_of, summarise, write_summary
 from jouleloop.tables.energies import energies_table, energy_batches, layer_batches, sources_table
 from jouleloop.tables.layouts import ENERGIES, ENERGY_SOURCES, LAYERS, NETWORKS, TIMINGS
 from jouleloop.tables.network_bound import with_theory
@@ -23,6 +23,17 @@ from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.sweep import Sweep
 
 LOG = logging.getLogger("jouleloop")
+
+
+def collect(study: Study, folder: Path, chunks: Iterable[Path]) -> None:
+    """Write what is said of the results of a run, from the store in ``folder``, beside it.
+
+    Layers, energies and timings, and the summary of the run, from the notes of its finished ``chunks``.
+    """
+    for sweep in study.sweeps:
+        write_layers(sweep, folder / f"layers/{sweep.name}.csv")
+    table, timings = write_energies(study, ResultStore(folder / "store"), folder)
+    write_summary(folder / "summary.json", study_summary(table, timings, chunks, LOGS))
 
 
 def write_energies(

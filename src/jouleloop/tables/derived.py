@@ -1,5 +1,6 @@
 """The tables that follow from the table of energies: bounds, tests of growth, laws, networks, variants."""
 
+import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -12,6 +13,7 @@ import pyarrow as pa
 from jouleloop.columns import Parts, content_digest, read_parts, read_table, typed_arrow, write_table
 from jouleloop.config.load import Study
 from jouleloop.layouts import Layout
+from jouleloop.parquet import Where
 from jouleloop.stats.columns import VERDICTS
 from jouleloop.study.kept import Kept
 from jouleloop.study.plan import jobs_of
@@ -20,7 +22,7 @@ from jouleloop.tables.buffer_growth import buffer_growth_table
 from jouleloop.tables.conv_energy import conv_energy_table
 from jouleloop.tables.growth import SweepTests, is_bound
 from jouleloop.tables.growth import with_theory as with_bounds
-from jouleloop.tables.laws import law_tables
+from jouleloop.tables.laws import LawsFound, is_used
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
     ENERGIES,
@@ -79,6 +81,22 @@ class Derived:
         """Return the rows of the table of energies that belong to ``sweeps``."""
         return read_table(self._energies, ENERGIES, where=_of(sweeps))[0]
 
+    def _parts(self, where: Where, columns: Callable[[str], bool] | None = None) -> Iterator[pd.DataFrame]:
+        """Yield rows of the table of energies in parts, one at least."""
+        if self._few is None:
+            yield from read_parts(self._energies, where, columns)
+            return
+        rows = self._few
+        for name, values in where.items():
+            rows = rows[rows[name].isin(values)]
+        yield rows[[name for name in rows.columns if columns is None or columns(name)]].reset_index(drop=True)
+
+    @cached_property
+    def _few(self) -> pd.DataFrame | None:
+        """The whole table of energies, if it is no more than a part."""
+        parts = list(itertools.islice(read_parts(self._energies), 2))
+        return parts[0] if len(parts) == 1 else None
+
     @property
     def _energies(self) -> Path:
         return self.folder / f"{ENERGIES.file}.parquet"
@@ -122,7 +140,7 @@ class Derived:
         """Yield the rows of a sweep on each architecture, by name, with wanted columns and those of theory."""
         for name in sorted(self.jobs):
             own = {"sweep": [sweep.name], "architecture": [name]}
-            rows = read_table(self._energies, ENERGIES, where=own, columns=wanted)[0]
+            rows = pd.concat(self._parts(own, wanted), ignore_index=True)
             if len(rows):
                 yield with_bounds(rows, pd.concat(bounds.parts(own, is_bound), ignore_index=True))
 
@@ -133,11 +151,11 @@ class Derived:
             [(key, target.arch.as_dict(), target.costs.as_dict()) for key, target in targets.items()],
             [repr(replace(sweep, points=())) for sweep in sweeps],
             [(path, file_hash(Path(path))) for sweep in sweeps for _, path in sweep.published],
-            content_digest(read_parts(self._energies, _of(sweeps), lambda name: name != "key")),
+            content_digest(self._parts(_of(sweeps), lambda name: name != "key")),
         ]
         name = f"{make.func.__name__}-{sweeps[0].name}"
         kept = Kept(self.folder / _PARTS, name, make.func.__module__, inputs)
-        kept.made(lambda: _alike(make, read_parts(self._energies, _of(sweeps)), parts.layout))
+        kept.made(lambda: _alike(make, self._parts(_of(sweeps)), parts.layout))
         for place, architecture in enumerate(self.jobs):
             again = partial(kept.parts, {"architecture": [architecture]})
             for table in again():
@@ -146,9 +164,16 @@ class Derived:
 
     def write_laws(self) -> None:
         """Write the law behind every point: exact energies in the layer's sizes, and the classes of mappings."""
-        tables = law_tables(self.rows(self.study.tested), self.jobs, self.study.tested)
-        for layout, table in ((LAWS, tables.laws), (LAW_POINTS, tables.points), (LAW_TERMS, tables.terms)):
-            self._write(layout, table)
+        found = LawsFound(self.jobs, self.study.tested, self._on_architecture)
+        points = Parts(LAW_POINTS)
+        for number, (head, again) in enumerate(found.points()):
+            points.add(number, head, again)
+        points.write(self.folder / LAW_POINTS.file, self._provenance)
+        self._write(LAWS, found.laws())
+        self._write(LAW_TERMS, found.terms())
+
+    def _on_architecture(self, architecture: str, sweep: Sweep) -> Iterator[pd.DataFrame]:
+        return self._parts(_of([sweep]) | {"architecture": [architecture]}, is_used)
 
     def write_conv_energy(self) -> None:
         """Write measured DRAM words of the convolutions beside the theory of their energy, a sweep at a time."""

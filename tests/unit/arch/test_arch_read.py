@@ -150,7 +150,7 @@ def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
         (("depth: 8", "depth: dept * 2"), "unknown name 'dept'"),
         (("depth: 8", "depth: depth * 2"), "defined by itself"),
         (("width: 8, datawidth: 8", "width: 9, datawidth: 8"), "no multiple"),
-        (("width: 8, datawidth: 8", "width: 8, datawidth: 8, metadata_datawidth: 4"), "not supported"),
+        (("width: 8, datawidth: 8", "width: 8, datawidth: 8, tile_partition_supported: true"), "not supported"),
         (("!Component {name: buffer", "!Pipelined {name: buffer"), "!Pipelined is not supported"),
         (("!Component {name: buffer", "!Python {name: buffer"), "could not determine a constructor"),
         (("!Component {name: buffer", "!!python/object:os.system {name: buffer"), "could not determine"),

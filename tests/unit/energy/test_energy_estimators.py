@@ -81,7 +81,7 @@ def test_grid_points_are_exact_and_between_is_monotone(interpolated: Interpolate
     assert len(grid.points) == 4 * 6 * 2
     for (depth, width), energies in plane.items():
         found = grid.energy(depth, width, 1, 1, 45)
-        assert (found.read_pj, found.write_pj, found.idle_pj) == energies
+        assert (found.read_pj, found.write_pj, found.idle_pj, found.area_um2) == energies
         assert found.exact
     low, middle, high = (grid.energy(d, 64, 1, 1, 45).read_pj for d in (1024, 1448, 2048))
     # 1448 is next to the geometric mean of its neighbours.

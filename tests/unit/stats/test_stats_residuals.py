@@ -5,10 +5,17 @@ from math import prod
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from jouleloop.errors import InputError
 from jouleloop.stats.growth import fit_growth
-from jouleloop.stats.residuals import divisor_count, factorisation_count, lower_envelope, residual_structure
+from jouleloop.stats.residuals import (
+    divisor_count,
+    factorisation_count,
+    lower_envelope,
+    rank_correlation,
+    residual_structure,
+)
 
 
 @pytest.mark.parametrize("number", [*range(1, 40), 128, 360, 997])
@@ -26,6 +33,16 @@ def test_only_positive_numbers_are_factorised() -> None:
             divisor_count(number)
     with pytest.raises(InputError, match="level"):
         factorisation_count(3, 0)
+
+
+@pytest.mark.parametrize("n", [4, 7, 60])
+@pytest.mark.parametrize("decimals", [0, 2, 9])
+def test_rank_correlations_are_those_of_scipy(n: int, decimals: int) -> None:
+    draw = np.random.default_rng(n + decimals)
+    x, y = np.round(3 * draw.normal(size=n), decimals), draw.integers(1, 9, size=n)
+    expected = stats.spearmanr(x, y)
+    assert rank_correlation(x, y) == (expected.statistic, expected.pvalue)
+    assert rank_correlation(y, -y) == tuple(stats.spearmanr(y, -y))
 
 
 def test_energy_that_falls_with_divisors_is_seen() -> None:

@@ -1,6 +1,7 @@
 """The integer blocking that moves the fewest words among all that fit in fast memory, by exhaustive search."""
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +16,8 @@ from jouleloop.theory.layers import ConvLayer
 Ints = NDArray[np.int64]
 Sides = tuple[int, int, int]
 """Outputs, quotients and residues of a tile of a spatial axis."""
+_LOOPS = {INPUT: ("batch", "in_channels"), FILTER: ("in_channels", "out_channels"), OUTPUT: ("batch", "out_channels")}
+"""The loops beside those of the window that an array depends on."""
 
 
 def useful_sides(length: int) -> tuple[int, ...]:
@@ -82,14 +85,14 @@ class _SpatialGrid:
         limit = getattr(layer, solved)
         winner: tuple[int, int, int, int] | None = None
         for side in useful_sides(getattr(layer, outer)):
-            fixed, slope = self._memory_line(kept, side)
+            fixed, slope = self._memory_line(outer, side, solved)
             room = self.memory - fixed
             fits = room >= slope
             if not np.any(fits):
                 continue
             index = np.flatnonzero(fits)
             largest = np.minimum(room[index] // slope[index], limit)
-            words = self._words(kept, index, side, largest)
+            words = self._words(kept, index, {outer: side, solved: largest})
             at = int(np.argmin(words))
             found = (int(words[at]), side, int(largest[at]), int(index[at]))
             winner = found if winner is None else min(winner, found)
@@ -106,34 +109,27 @@ class _SpatialGrid:
         )
         return blocked_volume(layer, self.precisions, blocking, kept)
 
-    def _memory_line(self, kept: str, side: int) -> tuple[Ints, Ints]:
+    def _memory_line(self, outer: str, side: int, solved: str) -> tuple[Ints, Ints]:
         """Return block words as fixed + slope × (the solved side), for the outer side given."""
-        inputs = self.price[INPUT] * self.pairs.input_side
-        filters = self.price[FILTER] * self.pairs.filter_side
-        outputs = self.price[OUTPUT] * self.pairs.output_side
-        if kept == INPUT:
-            return filters * side, inputs * side + outputs
-        if kept == FILTER:
-            return outputs * side, inputs + filters * side
-        return filters * side, inputs + outputs * side
+        cells = {INPUT: self.pairs.input_side, FILTER: self.pairs.filter_side, OUTPUT: self.pairs.output_side}
+        words = {
+            array: self.price[array] * cells[array] * (side if outer in loops else 1) for array, loops in _LOOPS.items()
+        }
+        fixed, *slope = sorted(ARRAYS, key=lambda array: solved in _LOOPS[array])
+        return words[fixed], words[slope[0]] + words[slope[1]]
 
-    def _words(self, kept: str, index: NDArray[np.intp], side: int, solved: Ints) -> Ints:
+    def _words(self, kept: str, index: NDArray[np.intp], sides: Mapping[str, int | Ints]) -> Ints:
         layer, price = self.layer, self.price
+        images, reductions, channels = (
+            -(-getattr(layer, loop) // sides.get(loop, 1)) * tiles
+            for loop, tiles in (
+                ("batch", self.pairs.output_tiles[index]),
+                ("in_channels", self.pairs.tap_tiles[index]),
+                ("out_channels", 1),
+            )
+        )
+        visits = {INPUT: channels, FILTER: images, OUTPUT: reductions} | {kept: 1}
         inputs = price[INPUT] * layer.batch * layer.in_channels * self.pairs.input_total[index]
-        filters = price[FILTER] * layer.filter_elements
-        outputs = price[OUTPUT] * layer.output_elements
-        images, taps = self.pairs.output_tiles[index], self.pairs.tap_tiles[index]
-        result: Ints
-        if kept == INPUT:
-            image_tiles = -(-layer.batch // solved) * images
-            reductions = -(-layer.in_channels // side) * taps
-            result = inputs + filters * image_tiles + outputs * (2 * reductions - 1)
-        elif kept == FILTER:
-            channel_tiles = -(-layer.out_channels // side)
-            reductions = -(-layer.in_channels // solved) * taps
-            result = inputs * channel_tiles + filters + outputs * (2 * reductions - 1)
-        else:
-            channel_tiles = -(-layer.out_channels // side)
-            image_tiles = -(-layer.batch // solved) * images
-            result = inputs * channel_tiles + filters * image_tiles + outputs
+        outputs = price[OUTPUT] * layer.output_elements * (2 * visits[OUTPUT] - 1)
+        result: Ints = inputs * visits[INPUT] + price[FILTER] * layer.filter_elements * visits[FILTER] + outputs
         return result

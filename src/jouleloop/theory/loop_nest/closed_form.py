@@ -93,25 +93,41 @@ def closed_form(nest: LoopNest) -> ClosedForm:
     return ClosedForm(nest, tuple(pieces))
 
 
-def theorem_2(nest: LoopNest, scale: Scale) -> tuple[Form, tuple[int, ...]]:
+def theorem_2(nest: LoopNest, scale: Scale, *, as_displayed: bool = False) -> tuple[Form, tuple[int, ...]]:
     """Return k̂ of Theorem 2 by its 2^d formula, and the set 𝒬 of loops that reaches it.
 
     For every 𝒬 ⊆ [d] the best of all ŝ >= 0 that satisfy the HBL constraints of the loops outside 𝒬, as the theorem
-    itself allows. (The displayed formula for k̂ takes for ŝ_𝒬 only the solution of the HBL LP: see
-    `theorem_2_as_displayed`.) Loops of equal support share a constraint, so subsets of supports are enough.
+    itself allows. Loops of equal support share a constraint, so subsets of supports are enough.
+
+    ``as_displayed``: by the formula displayed below the theorem, where ŝ_𝒬 is *the* solution of the HBL LP without rows
+    𝒬; where that LP has several solutions the best is taken. Still an upper bound on the tile, but not always the
+    least: it may exceed the LP (5.5)–(5.6), which a tile attains (see the errata).
 
     Source: 004 Theorem 2.
     """
-    return _over_subsets(nest, scale, only_hbl_solutions=False)
-
-
-def theorem_2_as_displayed(nest: LoopNest, scale: Scale) -> tuple[Form, tuple[int, ...]]:
-    """Return k̂ by the formula displayed below Theorem 2, where ŝ_𝒬 is *the* solution of the HBL LP without rows 𝒬.
-
-    Where that LP has several solutions the best is taken. Still an upper bound on the tile, but not always the least:
-    it may exceed the LP (5.5)–(5.6), which a tile attains (see the errata).
-    """
-    return _over_subsets(nest, scale, only_hbl_solutions=True)
+    table = _vertices(nest)
+    covered = table.zeta == 0
+    totals = table.weights.sum(axis=1)
+    candidates: dict[tuple[int, ...], tuple[int, ...]] = {}
+    groups = len(table.groups)
+    logs = np.array([sum(scale.values[loop + 1] for loop in group) for group in table.groups])
+    values = totals + table.zeta @ logs
+    for small in itertools.product((False, True), repeat=groups):
+        outside = [group for group in range(groups) if not small[group]]
+        feasible = np.flatnonzero(covered[:, outside].all(axis=1))
+        if as_displayed:
+            feasible = feasible[totals[feasible] == totals[feasible].min()]
+        near = feasible[values[feasible] <= values[feasible].min() + _MARGIN * table.common]
+        subset = tuple(loop for group in range(groups) if small[group] for loop in table.groups[group])
+        for index in near:
+            candidates.setdefault((int(totals[index]), *(int(z) for z in table.zeta[index])), subset)
+    best: Form = ()
+    chosen: tuple[int, ...] = ()
+    for numbers, subset in candidates.items():
+        form = _spread(numbers, table, len(nest.loops))
+        if not best or scale.less(form, best):
+            best, chosen = form, subset
+    return best, chosen
 
 
 def pieces_beyond_display(form: ClosedForm) -> tuple[Piece, ...]:
@@ -259,32 +275,6 @@ def _is_least_somewhere(term: IntArray, others: IntArray) -> bool:
         method="highs",
     )
     return answer.fun is not None and bool(-answer.fun > _MARGIN)
-
-
-def _over_subsets(nest: LoopNest, scale: Scale, *, only_hbl_solutions: bool) -> tuple[Form, tuple[int, ...]]:
-    table = _vertices(nest)
-    covered = table.zeta == 0
-    totals = table.weights.sum(axis=1)
-    candidates: dict[tuple[int, ...], tuple[int, ...]] = {}
-    groups = len(table.groups)
-    logs = np.array([sum(scale.values[loop + 1] for loop in group) for group in table.groups])
-    values = totals + table.zeta @ logs
-    for small in itertools.product((False, True), repeat=groups):
-        outside = [group for group in range(groups) if not small[group]]
-        feasible = np.flatnonzero(covered[:, outside].all(axis=1))
-        if only_hbl_solutions:
-            feasible = feasible[totals[feasible] == totals[feasible].min()]
-        near = feasible[values[feasible] <= values[feasible].min() + _MARGIN * table.common]
-        subset = tuple(loop for group in range(groups) if small[group] for loop in table.groups[group])
-        for index in near:
-            candidates.setdefault((int(totals[index]), *(int(z) for z in table.zeta[index])), subset)
-    best: Form = ()
-    chosen: tuple[int, ...] = ()
-    for numbers, subset in candidates.items():
-        form = _spread(numbers, table, len(nest.loops))
-        if not best or scale.less(form, best):
-            best, chosen = form, subset
-    return best, chosen
 
 
 def _spread(numbers: Sequence[int], table: VertexTable, loops: int) -> Form:

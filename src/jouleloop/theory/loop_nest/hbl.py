@@ -156,14 +156,6 @@ def _constraint(nest: LoopNest, name: str, subgroup: Subspace) -> RankConstraint
     return RankConstraint(name, subgroup, subgroup.rank, ranks)
 
 
-def satisfies(nest: LoopNest, exponents: Mapping[str, Fraction], subgroup: Subspace) -> bool:
-    """Whether rank(H) <= Σ_j s_j rank(φ_j(H)) for one subgroup H."""
-    total = sum(
-        (exponents[name] * subgroup.image_rank(matrix) for name, matrix in nest.arrays.items()), start=Fraction()
-    )
-    return subgroup.rank <= total
-
-
 def _by_first_axis(kernels: Sequence[Subspace], axes: Sequence[int]) -> list[Subspace]:
     """Order the kernels so that subgroups along early loops come first, as the table of 001 §3.1 does."""
 

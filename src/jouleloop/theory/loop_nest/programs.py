@@ -82,7 +82,7 @@ def tile_at(nest: LoopNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSo
     duals = tableau.duals()
     weights, zeta = duals[:arrays], duals[arrays:]
     _certify(nest, weights, zeta)
-    exponent = dual_objective(weights, zeta)
+    exponent = (sum(weights, start=Fraction(0)), *zeta)  # 004 eq. (5.5)
     sides = tableau.solution()
     total = constant(0, loops)
     for side in sides:
@@ -91,11 +91,6 @@ def tile_at(nest: LoopNest, scale: Scale, *, bases: int = _FACE_BASES) -> TileSo
         raise ArithmeticError("LP (5.1) and its dual (5.5)–(5.6) disagree")
     family, complete = _optimal_face(tableau, bases)
     return TileSolution(scale, exponent, sides, weights, zeta, family, complete)
-
-
-def dual_objective(weights: tuple[Fraction, ...], zeta: tuple[Fraction, ...]) -> Form:
-    """Return Σ s_j + Σ β_i ζ_i as a form (004 eq. 5.5)."""
-    return (sum(weights, start=Fraction(0)), *zeta)
 
 
 def _cache_rows(nest: LoopNest) -> list[list[int]]:

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 from jouleloop.theory.loop_nest.bounds import analyse, monomial, nest_bounds
-from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2, theorem_2_as_displayed
+from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2
 from jouleloop.theory.loop_nest.nest import from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile, tile_at
 from jouleloop.theory.loop_nest.read import from_einsum
@@ -124,7 +124,7 @@ def test_the_displayed_formula_of_theorem_2_can_miss_the_optimum() -> None:
     scale = Scale(exponents=(HALF,) * 6)
     assert scale.value(tile_at(nest, scale).exponent) == 9 / 4
     assert scale.value(theorem_2(nest, scale)[0]) == 9 / 4
-    assert scale.value(theorem_2_as_displayed(nest, scale)[0]) == 5 / 2
+    assert scale.value(theorem_2(nest, scale, as_displayed=True)[0]) == 5 / 2
     (piece,) = pieces_beyond_display(closed_form(nest))
     assert piece.array_weights == (HALF, HALF, HALF, 0)
     weights = dict(zip(nest.loops, piece.loop_weights, strict=True))

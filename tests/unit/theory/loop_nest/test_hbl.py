@@ -7,12 +7,13 @@ import pytest
 
 from jouleloop.errors import AssumptionError, InputError
 from jouleloop.theory.loop_nest.commands import parse_values
-from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents, satisfies
+from jouleloop.theory.loop_nest.hbl import LATTICE_LIMIT, HblResult, hbl_exponents
 from jouleloop.theory.loop_nest.hbl_certify import RankProof, certify
 from jouleloop.theory.loop_nest.hbl_lattice import Subspace, coordinate_subspace, generate_lattice, kernel, span, whole
 from jouleloop.theory.loop_nest.nest import LoopNest
 from jouleloop.theory.loop_nest.read import nest_from_data, parse_nest, read_loop_nest
 from jouleloop.theory.simplex import minimise
+from witnesses.rank_condition import satisfies
 
 HALF = Fraction(1, 2)
 INDICES = ["i1", "i2", "i3", "i4", "i5", "i6", "i7"]
