@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from differential.draw import draw_case
+from differential.later import draw_later
 from differential.native import load
 from jouleloop.api.project import load_target
 from jouleloop.engines.protocol import Target
@@ -108,11 +109,11 @@ def test_the_four_designs_are_proven(name: str, objective: str) -> None:
     proven(data)
 
 
-@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+@pytest.mark.parametrize("kind", ["general", "windows", "arrays", "later"])
 def test_optima_of_random_designs_are_proven(kind: str) -> None:
     checked = 0
     for seed in range(1000, 1025):
-        case = draw_case(seed, kind)
+        case = draw_later(seed) if kind == "later" else draw_case(seed, kind)
         try:
             problem, target = load(case)
             space = build_mapspace(problem, target.arch, target.constraints)
