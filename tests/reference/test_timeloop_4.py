@@ -1,6 +1,5 @@
 """Evaluations by Timeloop 4 of random designs, layers and mappings, field by field; see timeloop_4/README.md."""
 
-import json
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,12 +18,7 @@ from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop.inputs import energy_tables
 from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
-from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
-from jouleloop.optimum.certificate import certify
-from jouleloop.optimum.check.form import check_form, digest_of
-from jouleloop.optimum.check.verify import Refused, verify
-from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE
@@ -144,19 +138,3 @@ def test_its_optima_are_not_those_of_3_0_3() -> None:
         before = run_search(replace(case, semantics="timeloop-3.0.3"))
         lower += before.status == "ok" and real.energy_pj < before.energy_pj * (1 - 1e-9)
     assert lower > 3
-
-
-def test_a_certificate_is_verified_by_its_rules() -> None:
-    _, arch, costs, _ = exercise()
-    given = Constraints("none", LIMITS)
-    product = parse_layer("fc:16x32").problem()
-    space = build_mapspace(product, arch, given)
-    found = search_mapspace(space, costs, semantics="timeloop-4")
-    assert found.optimal
-    data = json.loads(json.dumps(certify(space, given, costs, found, "timeloop-4")))
-    assert verify(check_form(data)).parts == len(data["parts"])
-    # By the rules of 3.0.3 the same claim is none.
-    data["semantics"] = "timeloop-3.0.3"
-    data["digest"] = digest_of(data)
-    with pytest.raises(Refused, match="costs"):
-        verify(check_form(data))
