@@ -103,6 +103,8 @@ def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | 
         if part.num_rows:
             none = False
             yield part.select(wanted).cast(empty.schema)
+        # Arrow keeps what parts before took, in pieces that do not suit.
+        pa.default_memory_pool().release_unused()
     if none:
         yield empty
 
