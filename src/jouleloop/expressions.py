@@ -136,9 +136,6 @@ class Language:
 #: All there is: the language of attributes.
 FULL = Language(_BINARY, _UNARY, functions=_FUNCTIONS, constants=_CONSTANTS, structured=True)
 
-#: Names of the functions that expressions may call.
-FUNCTIONS = tuple(sorted(_FUNCTIONS))
-
 
 def is_expression(text: str) -> bool:
     """Whether ``text`` is an expression in form; its names may still be unknown."""
@@ -158,7 +155,7 @@ def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any], languag
     ----------
     text
         Python-like expression: numbers, strings, ``+ - * / // % **``, comparisons, ``a if b else c``, subscripts,
-        ``node.attributes["key"]`` and calls of `FUNCTIONS`.
+        ``node.attributes["key"]`` and calls of `_FUNCTIONS`.
     names
         Value by name; a function raises `UnknownName` for a name it does not know.
     language

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from jouleloop.errors import Fault, InputError
@@ -98,10 +97,14 @@ def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | 
     for batch in file.iter_batches(PART_ROWS, found, list(dict.fromkeys([*wanted, *where])), use_threads=False):
         part = pa.Table.from_batches([batch])
         for name, values in tested.items():
-            part = part.filter(pc.is_in(part[name].cast(pa.string()), values))
+            from pyarrow.compute import is_in  # noqa: PLC0415 - slow to import, and searches filter nothing
+
+            part = part.filter(is_in(part[name].cast(pa.string()), values))
         if part.num_rows:
             none = False
             yield part.select(wanted).cast(empty.schema)
+        # Arrow keeps what parts before took, in pieces that do not suit.
+        pa.default_memory_pool().release_unused()
     if none:
         yield empty
 

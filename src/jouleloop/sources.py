@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -15,26 +15,31 @@ PACKAGE = Path(__file__).parent
 
 def code_of(text: str) -> str:
     """Return the code in ``text`` without its comments, docstrings and layout: equal where Python does the same."""
-    return _code(ast.parse(text))
+    return _shape(ast.parse(text))
 
 
-def _code(tree: ast.Module) -> str:
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            # A string that stands by itself does nothing, wherever it stands.
-            node.body = [line for line in node.body if not _is_text(line)] or [ast.Pass()]
-    return _shape(tree)
+#: What has a body in which a string may stand by itself.
+_WITH_TEXT = frozenset({ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef})
 
 
 def _shape(value: object) -> str:
-    """Return a syntax tree as text that every Python writes alike: fields that are empty are left out."""
-    if isinstance(value, ast.AST):
-        fields = [(name, getattr(value, name, None)) for name in value._fields]
-        shown = ",".join(f"{name}={_shape(part)}" for name, part in fields if part is not None and part != [])
-        return f"{type(value).__name__}({shown})"
-    if isinstance(value, list):
-        return f"[{','.join(map(_shape, value))}]"
-    return repr(value)
+    """Return a syntax tree as text that every Python writes alike: fields that are empty are left out.
+
+    A string that stands by itself does nothing, wherever it stands.
+    """
+    kind = type(value)
+    if kind is list:
+        return f"[{','.join(map(_shape, value))}]"  # type: ignore[call-overload]
+    if not isinstance(value, ast.AST):
+        return repr(value)
+    shown = []
+    for name in value._fields:
+        part = getattr(value, name, None)
+        if name == "body" and kind in _WITH_TEXT:
+            part = [line for line in part or [] if not _is_text(line)] or [ast.Pass()]
+        if part is not None and part != []:
+            shown.append(f"{name}={_shape(part)}")
+    return f"{kind.__name__}({','.join(shown)})"
 
 
 def _is_text(line: ast.stmt) -> bool:
@@ -95,7 +100,7 @@ def _parsed(path: Path) -> tuple[str, dict[str, frozenset[str]]]:
     """Return the code of a module, and the names it takes from each module that it imports."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found: dict[str, frozenset[str]] = {}
-    for node in ast.walk(tree):
+    for node in _statements(tree):
         if isinstance(node, ast.ImportFrom) and node.module:
             wanted = [(f"{node.module}.{alias.name}", alias.name) for alias in node.names]
         elif isinstance(node, ast.Import):
@@ -104,7 +109,16 @@ def _parsed(path: Path) -> tuple[str, dict[str, frozenset[str]]]:
             continue
         for name, taken in wanted:
             found[name] = found.get(name, frozenset()) | {taken}
-    return _code(tree), found
+    return _shape(tree), found
+
+
+def _statements(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements, and what else holds some; expressions, which are most of a tree, are passed over."""
+    for name in ("body", "orelse", "finalbody", "handlers", "cases"):
+        part = getattr(tree, name, None)
+        for node in part if isinstance(part, list) else ():
+            yield node
+            yield from _statements(node)
 
 
 def with_imports(

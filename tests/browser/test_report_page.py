@@ -70,6 +70,13 @@ def test_the_same_tables_give_the_same_bytes(run: Any) -> None:
     assert len(run.report.read_bytes()) < MOST_BYTES
 
 
+def test_tables_that_are_read_in_parts_give_the_same_page(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = page_of(run.folder)
+    monkeypatch.setattr("jouleloop.parquet.PART_ROWS", 5)
+    assert read_tables(run.folder, OPTIONS, root=run.folder.parent).charted
+    assert page_of(run.folder) == whole
+
+
 def test_nothing_is_loaded_and_links_are_relative(run: Any) -> None:
     page = run.report.read_text()
     own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)

@@ -40,10 +40,6 @@ class Loops(NamedTuple):
     table: Ints
     start: Ints
 
-    def between(self, first: int, last: int, kind: int) -> list[int]:
-        """Return the places of loops of a kind."""
-        return [k for k in range(first, last) if self.table[k, KIND] == kind]
-
 
 def flat_loops(bounds: Ints, nest: NestArrays) -> Loops:
     """Return the loops of a nest."""

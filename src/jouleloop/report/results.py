@@ -1,6 +1,7 @@
 """All that a run makes of its results: tables, figures and the page, by one process and its forks."""
 
 from collections.abc import Collection
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -53,10 +54,12 @@ def write_results(
     with energies_in(study.unit):
         statistics = ["stats.analysis"] if study.tested and tables else []
         drawing = ["report.study_figures"] if figures else []
+        derived = Derived(study, folder)
         if chunks is not None:
-            run_forked([lambda: collect(study, folder, chunks)], processes, lambda: bring(*statistics, *drawing))
+            collection = partial(collect, study, derived.jobs, folder, chunks)
+            run_forked([collection], processes, lambda: bring(*statistics, *drawing))
         if tables:
-            run_forked(Derived(study, folder).tasks(tables), processes, lambda: bring(*drawing))
+            run_forked(derived.tasks(tables), processes, lambda: bring(*drawing))
         if figures or page:
             from jouleloop.report.draw import draw_all  # noqa: PLC0415 - imports matplotlib
 

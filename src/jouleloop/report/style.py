@@ -246,8 +246,9 @@ def save_figure(
     if wrong:
         raise InputError(Fault("unknown figure format", value=wrong[0], allowed=", ".join(FORMATS)))
     caption = said(figure.caption)
-    for text in figure.figure.findobj(Text):
-        text.set_text(said(text.get_text()))
+    if energy_unit() != PJ:
+        for text in figure.figure.findobj(Text):
+            text.set_text(said(text.get_text()))
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Software": None, "Title": figure.name, "Description": caption, "Comment": shown or None},
         "svg": {

@@ -133,6 +133,7 @@ def tested_alone(
         names |= set(energies["sweep"].unique())
         _described(columns, names, [sweep])
         yield from tested_sweep(energies, sweep, responses, options)
+        del energies  # before the next are read
     _described(columns, names, [sweep])
 
 

@@ -20,7 +20,7 @@ TABLE_VERSION = 1
 IDENTIFIERS = ("architecture", "sweep", "layer", "status", "reason", "engine", "energy_table")
 _SPACES = ("weights", "inputs", "outputs")
 _DRAM = "dram_words_"
-_SETTINGS = ("objective", "semantics", "constraints")
+SETTINGS = ("objective", "semantics", "constraints")
 _NOT_LEVELS = {"total_pj", "data_pj", "compute_pj"}
 
 
@@ -103,7 +103,7 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
             )
         )
     # A variant has energies of its own, as an architecture has.
-    said = ["engine", "energy_table", *(name for name in _SETTINGS if name in table.columns)]
+    said = ["engine", "energy_table", *(name for name in SETTINGS if name in table.columns)]
     table = table.assign(variant=table["variant"].fillna("") if "variant" in table else "")
     table = table[[*_MACHINE, *said]].drop_duplicates()
     if not options.allow_mixed:
@@ -122,7 +122,7 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
 def _mixed_settings(table: pd.DataFrame) -> list[Fault]:
     """Return a fault for every setting that differs within the rows of one fit: they would be pooled."""
     faults = []
-    for setting in (name for name in _SETTINGS if name in table.columns):
+    for setting in (name for name in SETTINGS if name in table.columns):
         for (architecture, _, engine, _), rows in table.groupby([*_MACHINE, "engine", "energy_table"], sort=True):
             values = sorted(rows[setting].dropna().astype(str).unique())
             if len(values) > 1:
@@ -163,7 +163,7 @@ def chosen(table: pd.DataFrame, mask: Any) -> pd.DataFrame:
 
 def used_columns(table: pd.DataFrame, variable: str, responses: Sequence[Response]) -> set[str]:
     """Return the columns of an energies table that tests of these responses over a variable need."""
-    found = {*IDENTIFIERS, *_SETTINGS, "table_version", "variant", "total_pj", "data_pj", *DIMENSIONS}
+    found = {*IDENTIFIERS, *SETTINGS, "table_version", "variant", "total_pj", "data_pj", *DIMENSIONS}
     found |= {column for response in responses for column in response.columns}
     found |= {name for name in map(str, table.columns) if name.startswith("theory_")}
     return found | set(re.findall(r"\w+", variable))

@@ -25,19 +25,19 @@ from jouleloop.workload.sweep import Sweep
 LOG = logging.getLogger("jouleloop")
 
 
-def collect(study: Study, folder: Path, chunks: Iterable[Path]) -> None:
+def collect(study: Study, jobs: Mapping[str, Job], folder: Path, chunks: Iterable[Path]) -> None:
     """Write what is said of the results of a run, from the store in ``folder``, beside it.
 
     Layers, energies and timings, and the summary of the run, from the notes of its finished ``chunks``.
     """
     for sweep in study.sweeps:
         write_layers(sweep, folder / f"layers/{sweep.name}.csv")
-    table, timings = write_energies(study, ResultStore(folder / "store"), folder)
+    table, timings = write_energies(study, ResultStore(folder / "store"), folder, jobs=jobs)
     write_summary(folder / "summary.json", study_summary(table, timings, chunks, LOGS))
 
 
 def write_energies(
-    study: Study, store: ResultStore, folder: Path, *, root: Path = Path()
+    study: Study, store: ResultStore, folder: Path, *, root: Path = Path(), jobs: Mapping[str, Job] | None = None
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Write energies, ``timings.csv`` and ``energy_sources.csv`` into ``folder``, part by part: they may be large.
 
@@ -46,7 +46,7 @@ def write_energies(
     tuple
         What a summary is made of: architecture and status of every row, and of each part the slowest searches.
     """
-    jobs = jobs_of(study, root)
+    jobs = jobs or jobs_of(study, root)
     with energies_in(_unit_of(jobs)):
         return _write_energies(jobs, (*study.sweeps, *study.architecture_sweeps), store, folder)
 

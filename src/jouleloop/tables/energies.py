@@ -29,13 +29,8 @@ _BATCH = 2000
 Own = Mapping[ProblemShape, Sequence[str]]
 
 
-def layer_table(sweep: Sweep) -> pd.DataFrame:
-    """Return the layers of ``sweep`` as a table."""
-    return pd.concat(layer_batches(sweep), ignore_index=True)
-
-
 def layer_batches(sweep: Sweep) -> Iterator[pd.DataFrame]:
-    """Yield the same a few rows at a time, each with all columns in the same types."""
+    """Yield the layers of ``sweep`` as a table, a few rows at a time, each with all columns in the same types."""
     lacking = {name for row in _each_kind_of_row(sweep) for name in set(_layer_columns(sweep.points)) - row.keys()}
     columns = ["sweep", "layer", *_layer_columns(sweep.points)]
     for _, table in _taken(zip(sweep.points, layer_rows(sweep), strict=True)):

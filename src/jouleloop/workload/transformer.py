@@ -59,8 +59,7 @@ class Product:
     after: str = ""
 
 
-#: Products whose sizes do not depend on the context, and those of attention proper.
-PROJECTIONS = ("query", "key_value", "output", "up", "down")
+#: Products whose sizes depend on the context: those of attention proper.
 ATTENTION = ("scores", "weighted_values")
 
 

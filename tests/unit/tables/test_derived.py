@@ -84,3 +84,22 @@ def test_an_edited_sweep_is_made_anew_and_no_other(tmp_path: Path, monkeypatch: 
         path.unlink()
     edited.write_growth()
     assert kept == {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in TABLES}
+
+
+def test_tables_made_in_parts_are_those_made_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = made(tmp_path, study_of(tmp_path, ["b", "a"]), monkeypatch)
+    names = (*TABLES, "residuals", "fits", "laws", "law_points", "law_terms")
+
+    def written() -> dict[str, bytes]:
+        for path in (tmp_path / "results").glob("parts/*"):
+            path.unlink()
+        again = Derived(found.study, found.folder)
+        again.write_growth()
+        again.write_laws()
+        return {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in names}
+
+    whole = written()
+    monkeypatch.setattr("jouleloop.parquet.PART_ROWS", 3)
+    monkeypatch.setattr("jouleloop.tables.derived._FEW", 2)
+    monkeypatch.setattr("jouleloop.tables.laws._FEW", 2)
+    assert written() == whole

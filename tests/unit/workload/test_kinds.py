@@ -3,13 +3,14 @@
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 import yaml
 
 from jouleloop.errors import InputError
 from jouleloop.study.chunks import chunk_digest, read_layers, write_layers
 from jouleloop.study.keys import result_key
-from jouleloop.tables.energies import layer_table
+from jouleloop.tables.energies import layer_batches
 from jouleloop.tables.layouts import ENERGIES
 from jouleloop.workload.kinds import kind_named, kinds
 from jouleloop.workload.layer import CONV, GROUPED_CONV, Layer
@@ -104,7 +105,7 @@ def test_a_shape_of_ones_own_in_a_sweep_and_a_network(tmp_path: Path) -> None:
     again = read_layers(tmp_path / "chunk.txt")
     assert chunk_digest(again) == chunk_digest([layer.renamed("") for layer in layers])
     assert [layer.problem().shape for layer in again] == [layer.problem().shape for layer in layers]
-    table = layer_table(found)
+    table = pd.concat(layer_batches(found))
     assert list(table.columns) == ["sweep", "layer", "kind", "I", "J", "K", "L", "step", "macs", "count"]
     network = {
         "layers": [
@@ -113,7 +114,7 @@ def test_a_shape_of_ones_own_in_a_sweep_and_a_network(tmp_path: Path) -> None:
         ]
     }
     (tmp_path / "n.yaml").write_text(yaml.safe_dump(network))
-    mixed = layer_table(load_network(tmp_path / "n.yaml"))
+    mixed = pd.concat(layer_batches(load_network(tmp_path / "n.yaml")))
     assert mixed["L"].tolist()[0] == 2
     assert mixed["L"].isna().tolist() == [False, True]
     assert mixed["C"].isna().tolist() == [True, False]

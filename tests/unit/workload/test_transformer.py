@@ -11,7 +11,7 @@ from jouleloop.errors import InputError
 from jouleloop.tables.layers import check_sweeps
 from jouleloop.tables.transformers import has_parts
 from jouleloop.workload.sweep import Sweep, load_network, load_sweeps
-from jouleloop.workload.transformer import ATTENTION, PROJECTIONS, Transformer, products
+from jouleloop.workload.transformer import ATTENTION, Transformer, products
 from paths import ROOT
 
 #: Multiply-accumulates in 10^9: of a block 12 d² n + 2 n² d for the plain ones, by hand; convolutions as published.
@@ -46,7 +46,7 @@ def test_heads_that_share_keys_are_columns_of_one_product() -> None:
     assert made["scores"].sizes == {"H": 2, "M": 5, "N": 12, "K": 2}
     assert made["weighted_values"].sizes == {"H": 2, "M": 2, "N": 12, "K": 5}
     assert made["key_value"].sizes == {"M": 4, "N": 3, "K": 16}
-    assert set(made) == {*PROJECTIONS, *ATTENTION}
+    assert set(made) == {"query", "key_value", "output", "up", "down", *ATTENTION}
 
 
 def test_one_sweep_for_each_product() -> None:

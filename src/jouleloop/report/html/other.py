@@ -65,7 +65,7 @@ def comparison_table(tables: "ReportTables") -> PlainTable | None:
     rows = []
     for _, verdict in tables.verdicts[tables.verdicts["response"].isin(ENERGY)].iterrows():
         sweep, architecture, response = (str(verdict[name]) for name in ("sweep", "architecture", "response"))
-        here = tables.energies[(tables.energies["sweep"] == sweep) & (tables.energies["architecture"] == architecture)]
+        here = tables.every[(tables.every["sweep"] == sweep) & (tables.every["architecture"] == architecture)]
         here = here[here["status"] == "ok"].drop_duplicates("layer")
         there = other.rows(sweep, architecture, here["layer"])
         if response not in here.columns or response not in there.columns:

@@ -76,7 +76,7 @@ def report_page(tables: ReportTables, output: Path, limits: Limits | None = None
     Raises `EngineError` where the charting library is not installed; `InputError` where even a page with few points is
     too large.
     """
-    with energies_in(unit_of(tables.energies["energy_table"].dropna())):
+    with energies_in(unit_of(tables.every["energy_table"].dropna())):
         return _report_page(tables, output, limits or Limits())
 
 
@@ -115,7 +115,7 @@ def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict
     totals, networks = network_tables(tables.networks)
     network_layers = network_layer_table(tables.networks)
     sweeps = list(dict.fromkeys(str(name) for name in tables.verdicts["sweep"]))
-    tested = tables.verdicts if sweeps else tables.energies
+    tested = tables.verdicts if sweeps else tables.every
     architectures = list(dict.fromkeys(str(name) for name in tested["architecture"]))
     responses = tables.verdicts.drop_duplicates("response")[["response", "response_label"]]
     return {

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from jouleloop.report.html.charted import GROUP, MOST_POINTS, even, select
 from jouleloop.report.html.mappings import loops_of, stored_accesses
 from jouleloop.report.html.numbers import compact
 from jouleloop.report.html.sources import ReportTables
@@ -15,7 +16,6 @@ from jouleloop.stats.expected import growth_named
 from jouleloop.stats.table import ALL_RESPONSES, Response, find_responses
 from jouleloop.tables.published import read_published
 
-_GROUP = ["sweep", "architecture", "engine", "energy_table"]
 _LINE_POINTS = 80
 
 
@@ -23,7 +23,7 @@ _LINE_POINTS = 80
 class Limits:
     """How much is embedded, so that the page stays small."""
 
-    points: int = 20_000
+    points: int = MOST_POINTS
     """Points of all sweeps together; beyond, every sweep and architecture shows evenly spaced sizes."""
     accesses: int = 3_000
     """Points with tile sizes and accesses."""
@@ -50,7 +50,7 @@ class ChartData:
 def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
     """Return the points of all tested sweeps in the order of the verdicts."""
     responses = _responses(tables)
-    groups = [_Group(key, tables) for key in tables.verdicts[_GROUP].drop_duplicates().itertuples(index=False)]
+    groups = [_Group(key, tables) for key in tables.verdicts[GROUP].drop_duplicates().itertuples(index=False)]
     total = sum(len(group.points) for group in groups)
     share = min(1.0, limits.points / total) if total else 1.0
     for group in groups:
@@ -76,7 +76,8 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
         "sweeps": list(sweeps.values()),
         "accesses": listed,
     }
-    return ChartData(data, total, charted, len(positions))
+    tested = tables.charted.total if tables.charted else total
+    return ChartData(data, tested, charted, len(positions))
 
 
 def _responses(tables: ReportTables) -> dict[str, Response]:
@@ -103,25 +104,25 @@ class _Group:
             "" if pd.isna(part) else str(part) for part in key
         )
         self.tables = tables
-        self.verdicts = _select(tables.verdicts, key)
-        self.fits = _select(tables.fits, key)
-        residuals = _select(tables.residuals, key)
+        self.verdicts = select(tables.verdicts, key)
+        self.fits = select(tables.fits, key)
+        residuals = select(tables.residuals, key)
         # All responses of a layer have its size; the first is the one whose best layers are marked.
         self.points = residuals.drop_duplicates("layer").sort_values(["variable", "layer"], kind="stable")
         energies = tables.energies[tables.energies["status"] == "ok"]
-        rows = _select(energies, key)
+        rows = select(energies, key)
         indices = pd.Series(rows.index, index=rows["layer"])
         self.rows = rows.loc[indices.loc[self.points["layer"]]]
 
     def thin(self, share: float) -> None:
         """Keep evenly spaced points only."""
         if share < 1:
-            kept = _even(len(self.points), max(50, int(share * len(self.points))))
+            kept = even(len(self.points), max(50, int(share * len(self.points))))
             self.points, self.rows = self.points.iloc[kept], self.rows.iloc[kept]
 
     def spread(self, share: float) -> pd.Index:
         """Return the rows of evenly spaced points, the first and the last among them."""
-        return self.rows.index[_even(len(self.rows), max(20, int(share * len(self.rows))))]
+        return self.rows.index[even(len(self.rows), max(20, int(share * len(self.rows))))]
 
     def as_json(self, responses: Mapping[str, Response], accesses: Mapping[int, int]) -> dict[str, Any]:
         """Return the group as plain data."""
@@ -237,16 +238,3 @@ def _regressors(growth: str, x: Any) -> list[int | float | None] | None:
     """Return what the fit is a polynomial in, or None where it is the variable itself."""
     values = growth_named(growth).regressors(x)
     return None if np.array_equal(values, x) else compact(values, 12)
-
-
-def _select(table: pd.DataFrame, key: Any) -> pd.DataFrame:
-    match = np.ones(len(table), dtype=bool)
-    for name, value in zip(_GROUP, key, strict=True):
-        match &= (table[name].fillna("") == ("" if pd.isna(value) else value)).to_numpy()
-    return table[match]
-
-
-def _even(length: int, wanted: int) -> list[int]:
-    if wanted >= length:
-        return list(range(length))
-    return sorted({int(i) for i in np.linspace(0, length - 1, wanted).round()})

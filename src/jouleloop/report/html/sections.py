@@ -16,19 +16,22 @@ _MOST_ROWS = 500
 
 def left_out_table(tables: ReportTables) -> tuple[dict[str, int], PlainTable | None]:
     """Return how many rows have each status, and the rows that no test could use, by name."""
-    statuses = {str(name): int(count) for name, count in tables.energies["status"].value_counts().sort_index().items()}
-    failed = tables.energies[tables.energies["status"] != "ok"][["sweep", "architecture", "layer", "status", "reason"]]
+    statuses = {str(name): int(count) for name, count in tables.every["status"].value_counts().sort_index().items()}
+    failed = tables.every[tables.every["status"] != "ok"][["sweep", "architecture", "layer", "status", "reason"]]
     missing = tables.left_out[tables.left_out["response"] != "all"]
-    rows = [tuple(text(value) for value in (*row[:3], "all", *row[3:])) for row in failed.itertuples(index=False)]
+    count = len(failed) + len(missing)
+    shown = failed.head(_MOST_ROWS).itertuples(index=False)
+    rows = [tuple(text(value) for value in (*row[:3], "all", *row[3:])) for row in shown]
     columns = ["sweep", "architecture", "layer", "response", "status", "reason"]
-    rows += [tuple(text(value) for value in row) for row in missing[columns].itertuples(index=False)]
+    more = missing[columns].head(_MOST_ROWS - len(rows)).itertuples(index=False)
+    rows += [tuple(text(value) for value in row) for row in more]
     if not rows:
         return statuses, None
-    note = f"The first {_MOST_ROWS} of {len(rows)} rows; all are in left_out.csv." if len(rows) > _MOST_ROWS else ""
+    note = f"The first {_MOST_ROWS} of {count} rows; all are in left_out.csv." if count > _MOST_ROWS else ""
     return statuses, PlainTable(
-        f"Which layers have no energy, and why? {len(rows)} rows in no test.",
+        f"Which layers have no energy, and why? {count} rows in no test.",
         ("Sweep", "Architecture", "Layer", "Response", "Status", "Reason"),
-        tuple(rows[:_MOST_ROWS]),
+        tuple(rows),
         note,
     )
 
@@ -81,7 +84,7 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
 
 def savings_section(tables: ReportTables) -> PlainTable | None:
     """Return what imperfect factors save, a row a sweep or network and architecture that has rows of both kinds."""
-    table = savings_table(tables.energies, factor_pairs(tables.provenance.get("architectures", {})))
+    table = savings_table(tables.every, factor_pairs(tables.provenance.get("architectures", {})))
     shares = ("saved_mean", "saved_most", "saved_total", "saved_bound")
     rows = tuple(
         (

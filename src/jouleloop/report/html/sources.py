@@ -1,18 +1,20 @@
 """What the HTML report is made of: the tables of a finished run, read and checked against each other."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from jouleloop.columns import read_table
+from jouleloop.columns import read_parts, read_table
 from jouleloop.config.load import load_all
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_json
 from jouleloop.layouts import Layout
+from jouleloop.report.html.charted import GROUP, OF_ALL, Charted, charted_points, select
 from jouleloop.report.html.other import OtherRun, read_other
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
@@ -29,7 +31,6 @@ SUMMARY = "summary.json"
 OPTIONAL = (*(layout.file for layout in FURTHER), SUMMARY)
 """What the report shows where it is there: tables by name, and the summary of the run."""
 
-_GROUP = ["sweep", "architecture", "engine", "energy_table"]
 _POINT = ["architecture", "sweep", "layer"]
 _DIRECT = ("data_pj", "total_pj")
 
@@ -39,13 +40,16 @@ class ReportTables:
     """The tables of one run."""
 
     energies: pd.DataFrame
+    """The charted points: all, or of a large run evenly spaced ones."""
+    every: pd.DataFrame
+    """All points; of a large run few columns."""
     provenance: Mapping[str, Any]
     """Of ``energies.parquet``."""
     verdicts: pd.DataFrame
     fits: pd.DataFrame
     residuals: pd.DataFrame
     left_out: pd.DataFrame
-    """The statistics of the same table."""
+    """The statistics of the same table; residuals those of the charted points."""
     sweeps: Mapping[str, Sweep]
     """Layer files that the provenance names and that have not changed since, by the name of the sweep."""
     networks: pd.DataFrame | None = None
@@ -56,6 +60,8 @@ class ReportTables:
     """Further tables; None where the run has not made them."""
     summary: Mapping[str, Any] | None = None
     """What ``summary.json`` says of the run; None without."""
+    charted: Charted | None = None
+    """Which points are charted, where not all are."""
     store: Path | None = None
     """Folder of the results with accesses and tile sizes; None where there is none."""
     other: OtherRun | None = None
@@ -85,30 +91,53 @@ def read_tables(
     `OPTIONAL` to read where they exist, ``against`` is the folder of another run to compare with.
     """
     source = folder / f"{ENERGIES.file}.parquet"
-    energies, provenance = read_table(source, ENERGIES)
+    provenance = read_table(source, ENERGIES, where={"sweep": []})[1]
+    present = [layout for layout in ANALYSIS if _file(folder, layout)]
+    further = {layout: _file(folder, layout) for layout in FURTHER if layout.file in optional}
+    files = [source, *further.values(), *(_file(folder, layout) for layout in present)]
+    large = not again and len(present) == len(ANALYSIS) and is_large(path for path in files if path)
+    every = read_table(source, ENERGIES, columns=OF_ALL.__contains__ if large else None)[0]
     try:
-        check_table(energies, options)
+        check_table(every, options)
     except InputError as error:
         raise error.at(source) from error
+    bounds = further.pop(THEORY_RATIO, None)
+    if bounds and not large:
+        every = _with_bounds(every, _read(bounds, THEORY_RATIO), bounds)
     sweeps, notes = sweeps_of(provenance, root)
-    further = {layout.file: _file(folder, layout) for layout in FURTHER if layout.file in optional}
-    read = {layout.file: _read(further[layout.file], layout) for layout in FURTHER if further.get(layout.file)}
-    energies = _with_bounds(energies, read.pop(THEORY_RATIO.file, None), folder / THEORY_RATIO.file)
-    present = [layout for layout in ANALYSIS if _file(folder, layout)]
-    names = {str(name) for name in energies["sweep"].unique()}
+    names = {str(name) for name in every["sweep"].unique()}
+    charted = None
     if names <= {name for name, sweep in sweeps.items() if sweep.is_network}:
         # Nothing tests the growth of networks; what lies here is of another study.
         present = []
         analysis = {layout.file: pd.DataFrame(columns=[one.name for one in layout.columns]) for layout in ANALYSIS}
     elif again or not present:
-        with energies_in(unit_of(energies["energy_table"].dropna())):
-            analysis = _analysed(energies, sweeps, options, source)
+        with energies_in(unit_of(every["energy_table"].dropna())):
+            analysis = _analysed(every, sweeps, options, source)
     elif len(present) < len(ANALYSIS):
         lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
         raise_all([Fault("no such file: has the run finished?", path) for path in lacking])
     if not again and present:
-        analysis = {layout.file: _read(_file(folder, layout), layout) for layout in ANALYSIS}
-        _check_analysis(analysis, energies, folder)
+        analysis = {layout.file: _read(_file(folder, layout), layout) for layout in ANALYSIS if layout != RESIDUALS}
+        residuals = _file(folder, RESIDUALS)
+        if large and residuals:
+            first = analysis[VERDICTS.file].drop_duplicates(GROUP)[[*GROUP, "response"]].fillna("")
+            tests = {tuple(group): str(response) for *group, response in first.itertuples(index=False)}
+            charted = charted_points(residuals, tests)
+            analysis[RESIDUALS.file] = charted.rows(residuals, {"response": set(first["response"])})
+            _check_analysis(analysis, read_parts(residuals, {"response": _DIRECT}), every, folder)
+        else:
+            analysis[RESIDUALS.file] = _read(residuals, RESIDUALS)
+            _check_analysis(analysis, [analysis[RESIDUALS.file]], every, folder)
+
+    energies = charted.rows(source) if charted else every
+    if bounds and charted:
+        energies = _with_bounds(energies, charted.rows(bounds), bounds)
+    read = {
+        layout.file: charted.rows(path) if charted and layout == LAW_POINTS else _read(path, layout)
+        for layout, path in further.items()
+        if path
+    }
     summary = read_json(folder / SUMMARY) if SUMMARY in optional and (folder / SUMMARY).is_file() else None
     if summary is not None and not isinstance(summary, dict):
         raise InputError(Fault("not a summary of a run: an object is wanted", str(folder / SUMMARY)))
@@ -117,7 +146,9 @@ def read_tables(
     shown += [f"{name}.csv" if name != SUMMARY else name for name in OPTIONAL if name in optional]
     return ReportTables(
         energies,
+        every,
         provenance,
+        charted=charted,
         sweeps=sweeps,
         summary=summary,
         store=store if store.is_dir() else None,
@@ -141,10 +172,8 @@ def _read(path: Path | None, layout: Layout) -> pd.DataFrame:
     return read_table(path, layout)[0]
 
 
-def _with_bounds(energies: pd.DataFrame, bounds: pd.DataFrame | None, source: Path) -> pd.DataFrame:
+def _with_bounds(energies: pd.DataFrame, bounds: pd.DataFrame, source: Path) -> pd.DataFrame:
     """Return ``energies`` with the ``theory_…`` columns of a table of bounds, empty where it has no such point."""
-    if bounds is None:
-        return energies
     raise_all([Fault(f"column {name!r} is missing", str(source)) for name in _POINT if name not in bounds.columns])
     columns = [name for name in bounds.columns if str(name).startswith("theory_") and name not in energies.columns]
     unique = bounds[[*_POINT, *columns]].drop_duplicates(_POINT)
@@ -184,13 +213,15 @@ def _analysed(
     return {layout.file: getattr(found, layout.file) for layout in ANALYSIS}
 
 
-def _check_analysis(analysis: Mapping[str, pd.DataFrame], energies: pd.DataFrame, folder: Path) -> None:
-    """Raise `InputError` unless the statistics were made from ``energies``."""
+def _check_analysis(
+    analysis: Mapping[str, pd.DataFrame], residuals: Iterable[pd.DataFrame], energies: pd.DataFrame, folder: Path
+) -> None:
+    """Raise `InputError` unless the statistics, with parts of their ``residuals``, were made from ``energies``."""
     wanted = {
-        "verdicts": {*_GROUP, "response", "response_label", "unit", "expected", "n", "verdict", "reason"},
-        "fits": {*_GROUP, "response", "expected", "c1"},
-        "residuals": {*_GROUP, "response", "layer", "variable", "measured", "on_lower_envelope"},
-        "left_out": {*_GROUP, "response", "layer", "status", "reason"},
+        "verdicts": {*GROUP, "response", "response_label", "unit", "expected", "n", "verdict", "reason"},
+        "fits": {*GROUP, "response", "expected", "c1"},
+        "residuals": {*GROUP, "response", "layer", "variable", "measured", "on_lower_envelope"},
+        "left_out": {*GROUP, "response", "layer", "status", "reason"},
     }
     faults = [
         Fault(f"column {column!r} is missing: a table of an older version? Run again", str(folder / name))
@@ -213,12 +244,25 @@ def _check_analysis(analysis: Mapping[str, pd.DataFrame], energies: pd.DataFrame
     if not tested <= {str(name) for name in energies["sweep"].unique()}:
         raise InputError(other)
     ok = energies[energies["status"] == "ok"]
-    for response in _DIRECT:
-        # Residuals hold ten significant digits.
-        measured = analysis["residuals"].query("response == @response")
-        both = measured.merge(ok, on=[*_GROUP, "layer"], how="left")
-        if not np.allclose(both["measured"], both[response], rtol=1e-8, atol=0, equal_nan=True):
+    counted = dict.fromkeys(_DIRECT, 0)
+    of: list[Any] = []
+    for part in residuals:
+        for key, rows in part[part["response"].isin(_DIRECT)].groupby([*GROUP, "response"], sort=False):
+            *group, response = map(str, key)
+            if of != group:
+                of = group
+                own = select(ok, of).drop_duplicates("layer").set_index("layer")
+            measured = own[response].reindex(rows["layer"])
+            # Residuals hold ten significant digits.
+            if not np.allclose(rows["measured"], measured, rtol=1e-8, atol=0, equal_nan=True):
+                raise InputError(other)
+            counted[response] += len(rows)
+    for response, count in counted.items():
+        if count and count != int(ok[ok["sweep"].isin(tested)][response].notna().sum()):
             raise InputError(other)
-        values = ok[ok["sweep"].isin(tested)][response]
-        if len(measured) and len(measured) != int(values.notna().sum()):
-            raise InputError(other)
+
+
+def is_large(paths: Iterable[Path]) -> bool:
+    """Whether the first of these tables has more rows than are charted, and all are of a kind that is read in parts."""
+    first, *others = paths
+    return all(path.suffix == ".parquet" for path in others) and len(list(islice(read_parts(first), 2))) > 1

@@ -1,7 +1,6 @@
 """The blocking linear program of 001 §3.2: nine variables, six constraints, and the integer block it rounds to."""
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -40,30 +39,8 @@ def constraint_matrix() -> tuple[tuple[int, ...], ...]:
     return tuple(tuple(int(name in product) for name in VARIABLES) for product in _PRODUCTS)
 
 
-@dataclass(frozen=True)
-class BlockingLp:
-    """The optimum of the linear program in x = log_M B."""
-
-    sides: dict[str, float]
-    """The real block sides M^x by variable."""
-    updates: float
-    """Updates per block, the product of the sides: what the program maximises."""
-    objective: float
-    dual_objective: float
-    """Optimal Σ x and the value of the dual solution; their difference is ``gap``."""
-    multipliers: tuple[float, ...]
-    """Dual of the six memory constraints."""
-    rounded: Blocking
-    """The sides rounded down to whole numbers, a block that fits."""
-
-    @property
-    def gap(self) -> float:
-        """Absolute duality gap; zero up to rounding."""
-        return abs(self.objective - self.dual_objective)
-
-
-def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: float | Fraction | str) -> BlockingLp:
-    """Solve the program: maximise Σ x under A x <= b, 0 <= x <= log_M of the loop bounds.
+def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: float | Fraction | str) -> Blocking:
+    """Return the optimum, rounded down: maximise Σ x, x = log_M B, under A x <= b and 0 <= x <= log_M of the bounds.
 
     b is 1 − log_M p_T for the output and filter blocks and 1 − log_M 4 p_T for each of the four terms of
     (b_wO + b_wF')(b_hO + b_hF'). Filter sides are at most w_F/σ_w and σ_w (001: "an expression of the filter size and
@@ -86,11 +63,9 @@ def solve_blocking_lp(layer: ConvLayer, precisions: Precisions, memory: float | 
     solution = linprog(
         -np.ones(len(VARIABLES)), A_ub=matrix, b_ub=rights, bounds=[(0, upper) for upper in uppers], method="highs"
     )
-    if not solution.success or solution.x is None or solution.fun is None:
+    if not solution.success or solution.x is None:
         raise EngineError(f"the linear program solver stopped: {solution.message}")
-    multipliers = tuple(float(-value) for value in solution.ineqlin.marginals)
-    dual = float(np.dot(multipliers, rights) - np.dot(solution.upper.marginals, uppers))
-    sides = {name: float(size) ** float(x) for name, x in zip(VARIABLES, solution.x, strict=True)}
     # A side that is a whole number but for rounding must not lose one.
-    whole = {name: max(1, min(math.floor(side * (1 + 1e-9)), getattr(limits, name))) for name, side in sides.items()}
-    return BlockingLp(sides, math.prod(sides.values()), float(-solution.fun), dual, multipliers, Blocking(**whole))
+    sides = (math.floor(float(size) ** float(x) * (1 + 1e-9)) for x in solution.x)
+    whole = {name: max(1, min(side, getattr(limits, name))) for name, side in zip(VARIABLES, sides, strict=True)}
+    return Blocking(**whole)

@@ -91,4 +91,4 @@ def draw_steps(run: ConvExecution, columns: int = DRAWN_STEPS) -> str:
 def _volume(layer: ConvLayer, precisions: Precisions, memory: str, schedule: ConvSchedule) -> BlockedVolume:
     if schedule is ConvSchedule.BEST:
         return best_blocking(layer, precisions, memory)
-    return best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory).rounded)
+    return best_order(layer, precisions, solve_blocking_lp(layer, precisions, memory))

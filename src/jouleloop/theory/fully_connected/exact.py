@@ -36,8 +36,6 @@ class ExactMinimum:
     """The dataflow in closed form that costs ``upper``, or None where ``path`` does."""
     path: tuple[tuple[int, int], ...] | None = None
     """A schedule found by search, as (vertex read, vertex overwritten or −1)."""
-    expanded: int = 0
-    """States expanded by the search."""
 
     def schedule(self) -> Schedule:
         """Return a schedule that costs ``upper``: the one searched for, or the closed-form dataflow executed."""
@@ -91,6 +89,6 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
     found = search(n, m, beta, flow.accesses - 1, most_states=most_states, relaxations=relaxations)
     lower = max(lower, found.lower)
     if found.cost is not None:
-        return ExactMinimum(layer, found.cost, found.cost, "search", None, found.path, found.expanded)
+        return ExactMinimum(layer, found.cost, found.cost, "search", None, found.path)
     method = "search" if found.complete else "undecided"
-    return ExactMinimum(layer, lower, flow.accesses, method, flow, None, found.expanded)
+    return ExactMinimum(layer, lower, flow.accesses, method, flow)

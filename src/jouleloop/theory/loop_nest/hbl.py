@@ -43,8 +43,6 @@ class HblResult:
     """Exponents that minimise Σ s_j, with everything that proves them."""
 
     nest: LoopNest
-    families: tuple[tuple[str, ...], ...]
-    """The independent families of loop indices."""
     constraints: tuple[RankConstraint, ...]
     """Every rank constraint, repeated ones included."""
     exponents: Mapping[str, Fraction]
@@ -140,7 +138,6 @@ def hbl_exponents(nest: LoopNest, *, lattice_limit: int = LATTICE_LIMIT) -> HblR
         optimum, balanced, ranges = _solve(constraints, len(nest.arrays))
     return HblResult(
         nest,
-        tuple(tuple(nest.loops[axis] for axis in axes) for axes in groups),
         tuple(constraints),
         dict(zip(nest.arrays, balanced, strict=True)),
         dict(zip(nest.arrays, ranges, strict=True)),

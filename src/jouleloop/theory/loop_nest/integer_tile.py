@@ -43,8 +43,6 @@ class IntegerTile:
     """The condition it meets."""
     optimal: bool
     """Whether it is proven that no integer tile that fits has more points."""
-    evaluations: int
-    """Work of branch and bound, in evaluated sides."""
 
     @property
     def volume(self) -> int:
@@ -95,11 +93,11 @@ def integer_tile(
         )
         search.offer(_shrunk(nest, sides, cache_words, fit))
     if not _reaches(form.least(solution.scale).form, math.prod(search.best) + 1, cache_words, nest.bounds):
-        return IntegerTile(search.best, nest.footprints_words(search.best), fit, optimal=True, evaluations=0)
+        return IntegerTile(search.best, nest.footprints_words(search.best), fit, optimal=True)
     search.run()
     footprints = nest.footprints_words(search.best)
     proven = search.complete and search.evaluations <= budget
-    return IntegerTile(search.best, footprints, fit, proven, search.evaluations)
+    return IntegerTile(search.best, footprints, fit, proven)
 
 
 def _reaches(form: Form, volume: int, cache_words: int, bounds: tuple[int, ...]) -> bool:

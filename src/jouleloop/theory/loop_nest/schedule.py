@@ -23,7 +23,6 @@ class TiledSchedule:
     sides: tuple[int, ...]
     order: tuple[int, ...]
     transfers_words: int
-    candidates: int
 
 
 def schedule_words(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> int:
@@ -57,7 +56,7 @@ def best_schedule(nest: LoopNest, cache_words: int) -> TiledSchedule:
         words = _words(nest, tiles, order)
         index = int(words.argmin())
         if best is None or words[index] < best.transfers_words:
-            best = TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index]), count)
+            best = TiledSchedule(tuple(int(side) for side in tiles[index]), order, int(words[index]))
     if best is None:
         raise ArithmeticError("no order of the loops")
     return best
