@@ -117,6 +117,7 @@ class Design:
             spatial = self._slot(named, canonical=free and min(fan_x, fan_y) == 1)
         # Tiling level 0 is canonical: the innermost temporal loops, or the fan-out below them where there is one.
         temporal = self._slot(given.get("temporal", {}), canonical=index == 0 and not fans_out)
+        read, write, update, leak = (int(energy / self.unit_pj) for energy in energies_of(level))
         return Level(
             level["name"],
             level["capacity_words"],
@@ -125,7 +126,10 @@ class Design:
             level["clusters"],
             fan_x,
             fan_y,
-            *(int(energy / self.unit_pj) for energy in energies_of(level)),
+            read,
+            write,
+            update,
+            leak,
             temporal,
             spatial,
         )
