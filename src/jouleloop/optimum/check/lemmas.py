@@ -33,7 +33,9 @@ class Merging:
         self.empty = [
             k
             for k, level in enumerate(design.levels[:last])
-            if all(f == 1 for f in level.temporal.fixed) and not any(any(keep[k]) for keep in design.keeps)
+            if all(f == 1 for f in level.temporal.fixed)
+            and not any(any(keep[k]) for keep in design.keeps)
+            and not any(one.leak for one in design.levels)
         ]
         #: By level, the outermost level that its factors are moved to.
         self.origin = list(range(last + 1))
@@ -140,7 +142,7 @@ class Bounds:
         level = self.design.levels[parent]
         sharing = min(self.instances[parent], level.clusters)
         written = self.design.written[v]
-        total = -(-asked // level.block) * (level.write if written else level.read) * sharing
+        total = -(-asked // level.block) * (level.update if written else level.read) * sharing
         if written:
             again = max(0, asked - self.partition(parent, v))
             total += -(-again // level.block) * level.read * sharing
@@ -154,6 +156,8 @@ class Bounds:
     def units(self) -> int:
         """Energy of all operations and of what the compute units ask for, at least."""
         total = self.design.compute * math.prod(self.design.bounds)
+        # Lemma *leakage*: a cycle a step, at least.
+        total += sum(level.leak * n for level, n in zip(self.design.levels, self.instances, strict=True)) * self.steps
         for v in range(len(self.design.spaces)):
             parent = self.parent(-1, v)
             if parent is None:
@@ -186,7 +190,7 @@ class Bounds:
         plain, moved, standing = full, 0, 0
         behind = [0] * len(sides)
         first: list[int] | None = None
-        part = 0
+        part, waits = 0, False
         calls = math.prod(bound for _, bound, _ in loops)
         for d, bound, step in reversed(loops):
             calls //= bound
@@ -194,10 +198,14 @@ class Bounds:
             moves = [rank.get(d, 0) * step for rank in design.ranks[v]]
             need = [move - back for move, back in zip(moves, behind, strict=True)]
             behind = [back + move for back, move in zip(behind, moves, strict=True)]
+            if design.resting and not any(need):
+                # A step that stands is none; those of the innermost loops let nothing be handed on.
+                waits = waits or first is None
+                continue
             if first is None:
                 first = need
                 part = _new_words(full, sides, need)
-            near = all(_is_distance(n, *apart) for n, apart in zip(need, distances, strict=True))
+            near = not waits and all(_is_distance(n, *apart) for n, apart in zip(need, distances, strict=True))
             if need == first:
                 plain, moved = (plain, moved + number * part) if near else (plain + number * part, moved)
             elif part < full or not near:
@@ -364,6 +372,14 @@ class Bounds:
                 default=0,
             )
             trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
+            slides = [
+                self._sliding(level, v, tile, (d, rank), full, outside, 0, trailing)
+                for d, rank in enumerate(shared)
+                if rank is not None and outside[d] > 1 and design.resting
+            ]
+            # Lemma *windows that rest*: any loop over a shared rank may be the innermost that moves.
+            if slides:
+                return min(slides)
             words = full * math.prod(outside) // trailing
             if not least:
                 return self.cross(level, v, Steps(words, 0, 0), tile)
@@ -374,9 +390,20 @@ class Bounds:
         return self._sliding(level, v, tile, (j, rank), full, outside, start[j])
 
     def _sliding(
-        self, level: int, v: int, tile: Factors, slide: tuple[int, int], full: int, outside: list[int], start: int
+        self,
+        level: int,
+        v: int,
+        tile: Factors,
+        slide: tuple[int, int],
+        full: int,
+        outside: list[int],
+        start: int,
+        trailing: int = 0,
     ) -> int:
-        """Lemmas *sliding window* and *steps unlike the innermost*: what steps fetch at least, links served."""
+        """Lemmas *sliding window* and *steps unlike the innermost*: what steps fetch at least, links served.
+
+        ``trailing``: iterations of the loops further in, which move nothing; then no link serves a step.
+        """
         design = self.design
         extent = self.extent(level, tile)
         j, rank = slide
@@ -388,8 +415,10 @@ class Bounds:
         others = [d for d in along if d != j and outside[d] > 1]
         cancel = bool(others) and self._may_cancel(level, v, tile, rank, outside)
         far, grid = self.distances(level, v, rank, extent)
+        if trailing:
+            far = grid = 0
         linked = _is_distance(step, far, grid)
-        total = math.prod(outside)
+        total = math.prod(outside) // max(1, trailing)
         most = {d: design.bounds[d] // (tile[d] * self.inside[level][d]) - 1 for d in along}
         if step < length:
             alike: Sequence[int] = others
@@ -406,13 +435,15 @@ class Bounds:
                 rounds = -(-rounds * (beyond + 1) // 2) if stays else rounds * beyond
             new = (total - rounds) * (full // length * step)
             steps = Steps(rounds * full, new, 0) if linked else Steps(rounds * full + new, 0, 0)
-            return self.cross(level, v, steps, tile)
+            return self.cross(level, v, steps, tile, 2 if cancel and design.resting else 1)
         words = total * full
-        if not cancel and not _meet([(span[d], most[d]) for d in (j, *others)], far, grid):
+        if not cancel and (trailing or not _meet([(span[d], most[d]) for d in (j, *others)], far, grid)):
             return self.cross(level, v, Steps(words, 0, 0), tile)
         # Counted as often as the innermost loop's least bound: of its steps, all but one, the move is known.
         least = divisors(self.rest[j])[1]
         plain, moved = (0, words * (least - 1)) if linked else (words * (least - 1), 0)
+        if cancel and design.resting:
+            return self.cross(level, v, Steps(plain, moved, 0), tile, least)
         if cancel and self.coincide(level, v):
             return self.cross(level, v, Steps(plain, moved, words), tile, least)
         if cancel and not self.unrolled_ranks(level, v):
