@@ -38,10 +38,14 @@ def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table], further: Mapp
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
     first = next(tables)
+    schema, tables = first.schema, itertools.chain([first], tables)
+    del first  # one part at a time
     with replacing(path) as temporary:
-        with pq.ParquetWriter(temporary, first.schema, compression="zstd", write_page_checksum=True) as writer:
-            for part in itertools.chain([first], tables):
-                writer.write_table(part.cast(first.schema))
+        with pq.ParquetWriter(temporary, schema, compression="zstd", write_page_checksum=True) as writer:
+            for part in tables:
+                writer.write_table(part.cast(schema))
+                del part
+                pa.default_memory_pool().release_unused()
             writer.add_key_value_metadata({**(further or {}), _KEY: (_MARK + _OPEN).decode()})
         with temporary.open("r+b") as stream:
             place = _place(stream)
@@ -103,6 +107,8 @@ def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | 
         if part.num_rows:
             none = False
             yield part.select(wanted).cast(empty.schema)
+        # Arrow keeps what parts before took, in pieces that do not suit.
+        pa.default_memory_pool().release_unused()
     if none:
         yield empty
 

@@ -3,6 +3,7 @@
 import itertools
 import json
 import random
+from collections.abc import Iterator
 from typing import Any
 
 from differential.case import Case, components, fanouts
@@ -37,17 +38,22 @@ def draw_wired(seed: int, limit: int = 800) -> Case:
         node = node["subtree"][0]
 
 
+def _stores(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    """Yield every component that stores, from the outermost inward."""
+    node = tree["architecture"]
+    while node:
+        yield from (item for item in node.get("local") or [] if "mac" not in item["class"])
+        node = (node.get("subtree") or [None])[0]
+
+
 def draw_slow(seed: int, limit: int = 800) -> Case:
     """Return a case of `draw_wired` whose networks take cycles, too, which mappings mostly are to take few of."""
     rng, case = random.Random(f"slow/{seed}"), draw_wired(2 * seed + 1, limit)
     tree = json.loads(json.dumps(case.arch))
-    node = tree["architecture"]
-    while node:
-        for item in node.get("local") or []:
-            for key in ("network_fill_latency", "network_drain_latency") if "mac" not in item["class"] else ():
-                if rng.random() < 0.6:
-                    item.setdefault("attributes", {})[key] = rng.choice((0, 3, 40, 1000))
-        node = (node.get("subtree") or [None])[0]
+    for item in _stores(tree):
+        for key in ("network_fill_latency", "network_drain_latency"):
+            if rng.random() < 0.6:
+                item.setdefault("attributes", {})[key] = rng.choice((0, 3, 40, 1000))
     objective = rng.choice(("energy", "delay", "edp", "edp"))
     return Case(**{**case.as_json(), "name": f"slow-{seed}", "arch": tree, "objective": objective})
 
@@ -56,16 +62,12 @@ def draw_spread(seed: int, limit: int = 800) -> Case:
     """Return a case of `draw_wired` some of whose networks distribute multicasts; in every third none takes energy."""
     rng, case = random.Random(f"spread/{seed}"), draw_wired(2 * seed + 1, limit)
     tree = json.loads(json.dumps(case.arch))
-    node = tree["architecture"]
-    while node:
-        for item in node.get("local") or []:
-            if "mac" not in item["class"]:
-                attributes = item.setdefault("attributes", {})
-                for key in _WIRES if seed % 3 == 0 else ():
-                    attributes.pop(key, None)
-                if rng.random() < 0.6:
-                    attributes["network-type"] = "M:N"
-        node = (node.get("subtree") or [None])[0]
+    for item in _stores(tree):
+        attributes = item.setdefault("attributes", {})
+        for key in _WIRES if seed % 3 == 0 else ():
+            attributes.pop(key, None)
+        if rng.random() < 0.6:
+            attributes["network-type"] = "M:N"
     return Case(**{**case.as_json(), "name": f"spread-{seed}", "arch": tree})
 
 

@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 
 from differential.draw import draw_case
+from differential.later import draw_later
 from differential.native import load
 from jouleloop.api.project import load_target
 from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.files import write_json
 from jouleloop.mapspace.space import build_mapspace
+from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.certificate import certify
 from jouleloop.optimum.check.form import check_form, digest_of
 from jouleloop.optimum.check.verify import Refused, Verdict, verify
@@ -108,11 +110,11 @@ def test_the_four_designs_are_proven(name: str, objective: str) -> None:
     proven(data)
 
 
-@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+@pytest.mark.parametrize("kind", ["general", "windows", "arrays", "later"])
 def test_optima_of_random_designs_are_proven(kind: str) -> None:
     checked = 0
     for seed in range(1000, 1025):
-        case = draw_case(seed, kind)
+        case = draw_later(seed) if kind == "later" else draw_case(seed, kind)
         try:
             problem, target = load(case)
             space = build_mapspace(problem, target.arch, target.constraints)
@@ -125,6 +127,29 @@ def test_optima_of_random_designs_are_proven(kind: str) -> None:
         proven(data)
         checked += 1
     assert checked > 5
+
+
+def test_a_claim_by_the_rules_of_another_version_is_refused() -> None:
+    """Of cases whose windows rest, one costs more by the rules of 3.0.3."""
+    for seed in range(1001, 1101, 2):
+        problem, target = load(draw_later(seed, 200))
+        if target.semantics != "timeloop-4" or any(entry.later_pj for entry in target.costs.levels):
+            continue
+        space = build_mapspace(problem, target.arch, target.constraints)
+        result = search_mapspace(space, target.costs, semantics="timeloop-4")
+        if result.mapping is None or result.evaluation is None:
+            continue
+        before = evaluate_mapping(problem, target.arch, target.costs, result.mapping, "timeloop-3.0.3")
+        if before.energy_pj == pytest.approx(result.evaluation.energy_pj, rel=1e-6):
+            continue
+        data = json.loads(json.dumps(certify(space, target.constraints, target.costs, result, "timeloop-4")))
+        proven(data)
+        data["semantics"] = "timeloop-3.0.3"
+        data["digest"] = digest_of(data)
+        with pytest.raises(Refused, match="costs"):
+            proven(data)
+        return
+    pytest.fail("no case")
 
 
 @cache

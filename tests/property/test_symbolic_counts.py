@@ -15,6 +15,7 @@ from jouleloop.mapping.compact import parse_compact
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.polynomial import Polynomial, exponents
+from jouleloop.model.semantics import RULES
 from jouleloop.model.symbolic import symbolic_energies
 from jouleloop.stats.laws import NestLaws, evaluate
 from jouleloop.workload.layer import CONV
@@ -72,7 +73,7 @@ def agree(arch: Architecture, costs: EnergyCosts, problem: Problem, mapping: Map
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
-@given(nests("CMRSPQ"), st.sampled_from(["timeloop-3.0.3", "timeloop-2023-04"]))
+@given(nests("CMRSPQ"), st.sampled_from(list(RULES)))
 def test_energies_of_random_convolution_nests_are_the_kernels(
     nest: tuple[Architecture, EnergyCosts, Problem, Mapping], semantics: str
 ) -> None:

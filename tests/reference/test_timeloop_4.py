@@ -16,13 +16,9 @@ from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop.inputs import energy_tables
-from jouleloop.errors import MappingError
 from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
-from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
-from jouleloop.optimum.certificate import certify
-from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE
@@ -142,14 +138,3 @@ def test_its_optima_are_not_those_of_3_0_3() -> None:
         before = run_search(replace(case, semantics="timeloop-3.0.3"))
         lower += before.status == "ok" and real.energy_pj < before.energy_pj * (1 - 1e-9)
     assert lower > 3
-
-
-def test_no_certificate_is_written_for_it() -> None:
-    _, arch, costs, _ = exercise()
-    given = Constraints("none", LIMITS)
-    product = parse_layer("fc:16x32").problem()
-    space = build_mapspace(product, arch, given)
-    found = search_mapspace(space, costs, semantics="timeloop-4")
-    assert found.optimal
-    with pytest.raises(MappingError, match="without certificates"):
-        certify(space, given, costs, found, "timeloop-4")

@@ -92,7 +92,8 @@ def architecture_from(
         raise InputError(Fault(f"has no architecture; it holds {found}", "", close, allowed="architecture"))
     told = data.get("globals")
     functions = told.get("expression_custom_functions") if isinstance(told, Mapping) else None
-    if functions:
+    # What the front end wrote has their values.
+    if functions and not data.get("dumped_by_timeloop_front_end"):
         # All else that is wrong may follow from it.
         text = "expressions call functions of Python files, and a design may bring no code of its own"
         raise InputError(Fault(text, None, "globals.expression_custom_functions", functions, "none"))

@@ -1,5 +1,6 @@
 """The small languages inside Timeloop's directives: factors, permutations and lists of data spaces."""
 
+import logging
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -9,7 +10,8 @@ from jouleloop.errors import Fault, unknown
 from jouleloop.files import is_whole
 
 _FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*?)\s*(<=|>=|==|=|<|>)?\s*(-?\d+)(?:,(\d+))?\s*")
-
+_SIGNED = re.compile(r"\s*[A-Za-z]\w*\s*(<=|>=|=)?\s*-\d+\s*")
+_LOG = logging.getLogger("jouleloop.mapping")
 
 #: Types of directives that the front end of v0.4 alone knows.
 _FRONT_END_TYPES = ("dataspace",)
@@ -75,7 +77,9 @@ def parse_factors(
             faults.append(Fault("only a mapping states residual ends", field=where, value=text))
             continue
         for part in re.split(r",(?!\s*\d)|(?<=\d)\s+(?=[A-Za-z])", text.strip()):
-            if part.strip():
+            if not residuals and _SIGNED.fullmatch(part):
+                _LOG.warning("%s: %s passed over, as by Timeloop, whose factors have no sign", where, part.strip())
+            elif part.strip():
                 _add(part, result, dimensions, where, faults)
     for dimension in set(result.at_most) & set(result.at_least):
         if result.at_least[dimension] > result.at_most[dimension]:

@@ -16,6 +16,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluate import first_fills_elided
 from jouleloop.model.polynomial import Polynomial
+from jouleloop.model.semantics import rules_of
 from jouleloop.model.symbolic_accesses import collapse_flows
 from jouleloop.model.symbolic_residual import residual_transfers
 from jouleloop.model.symbolic_transfers import ONE, Level, Loop, Projection, product, transfers
@@ -44,7 +45,8 @@ class LevelCosts:
     """Clusters of instances, each of which makes one access for all its instances."""
     read_pj: Fraction
     write_pj: Fraction
-    """Energy of a vector access."""
+    update_pj: Fraction
+    """Energy of a vector read, filled and updated."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +66,9 @@ class SymbolicEnergies:
     def energy_pj(self, level: str, space: str) -> Fraction:
         """Return the energy of one data space at one level: accesses are whole vectors."""
         costs = self.levels[level]
-        reads, *writes = (-(-words.value // costs.block_words) for words in self.words[level, space])
-        return (reads * costs.read_pj + sum(writes) * costs.write_pj) * costs.clusters.value
+        reads, fills, updates = (-(-words.value // costs.block_words) for words in self.words[level, space])
+        each_pj = reads * costs.read_pj + fills * costs.write_pj + updates * costs.update_pj
+        return each_pj * costs.clusters.value
 
 
 def symbolic_energies(
@@ -85,6 +88,9 @@ def symbolic_energies(
     sizes
         Dimensions and coefficients that are symbols, all others being numbers; None is all.
     """
+    rules = rules_of(semantics)
+    if mapping.imperfect:
+        first_fills_elided(semantics)  # the rules of Timeloop 4 are known for loops that run to their ends alone
     symbols = _Symbols(sizes)
     coefficients, levels = _nest(problem, arch, mapping, symbols)
     bounds, passes = _passes(problem, mapping, symbols) if mapping.imperfect else ([], [])
@@ -99,10 +105,10 @@ def symbolic_energies(
         units = product([loop.bound for level in levels for loop in level.spatial])
         operations = (counted[0][1] * units).rounded(math.floor)
     else:
-        flows = [transfers(coef, levels, dims) for coef in coefs]
+        flows = [transfers(coef, levels, dims, resting=rules.rests_keep_stride) for coef in coefs]
     fanout = [product([loop.bound for loop in level.spatial]) for level in levels]
     instances = [product(fanout[index + 1 :]) for index in range(len(levels))]
-    elided = first_fills_elided(semantics)
+    elided = rules.first_fills_elided
     words: dict[tuple[str, str], tuple[Polynomial, Polynomial, Polynomial]] = {}
     for space, own, flow in zip(problem.data_spaces, kept, flows, strict=True):
         accesses = collapse_flows(flow, own, fanout, instances, read_write=space.read_write, elided=elided)
@@ -114,8 +120,8 @@ def symbolic_energies(
     for level, utilized in zip(reversed(arch.levels), instances, strict=True):
         most = max(1, level.instances // level.cluster_size)
         clusters = utilized if utilized.value <= most else Polynomial.constant(most)
-        entry = by_name[level.name]
-        priced[level.name] = LevelCosts(level.block_words, clusters, Fraction(entry.read_pj), Fraction(entry.write_pj))
+        each_pj = by_name[level.name].charged_pj(later=rules.later_actions)
+        priced[level.name] = LevelCosts(level.block_words, clusters, *map(Fraction, each_pj))
     return SymbolicEnergies(tuple(symbols.known), words, priced, operations)
 
 

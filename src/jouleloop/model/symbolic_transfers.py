@@ -52,8 +52,11 @@ def box_sides(coef: Projection, extent: Box) -> Box:
     return sides
 
 
-def transfers(coef: Projection, levels: list[Level], dims: int) -> list[Flow]:
-    """Return what one data space moves below each level: tile, sibling box, groups of transfers, links."""
+def transfers(coef: Projection, levels: list[Level], dims: int, *, resting: bool = False) -> list[Flow]:
+    """Return what one data space moves below each level: tile, sibling box, groups of transfers, links.
+
+    ``resting``: a step that moves nothing is none, as in Timeloop 4.
+    """
     extent = [ONE] * dims
     inner: list[Box] = []
     steps: list[tuple[list[Loop], list[Loop]]] = []
@@ -76,7 +79,8 @@ def transfers(coef: Projection, levels: list[Level], dims: int) -> list[Flow]:
     for index, level in enumerate(levels):
         outer = [loop for _, temporal in steps[index:] for loop in temporal]
         spatial = steps[index][0]
-        flow = _Boundary(coef, inner[index], outer, spatial, level, stateless=index == 0).flow()
+        stands = resting and index > 0
+        flow = _Boundary(coef, inner[index], outer, spatial, level, stateless=index == 0, resting=stands).flow()
         flow.tile, flow.sibling = boxes[index]
         flows.append(flow)
     return flows
@@ -94,10 +98,16 @@ class _Boundary:
         level: Level,
         *,
         stateless: bool,
+        resting: bool,
     ) -> None:
         self.coef, self.outer, self.spatial, self.level, self.stateless = coef, outer, spatial, level, stateless
         self.side = box_sides(coef, inner)
         self.moves = [self._move(j) for j in range(len(outer))]
+        #: Whether the innermost loops move nothing and so count for none; and which steps are none.
+        self.waits = resting and bool(outer) and not _moves(self.moves[0])
+        while resting and self.outer and not _moves(self.moves[0]):
+            self.outer, self.moves = self.outer[1:], self.moves[1:]
+        self.rests = [resting and not _moves(move) for move in self.moves]
         self.part, self.part_at, self.part_words = self._part()
 
     def _move(self, j: int) -> Box:
@@ -134,6 +144,7 @@ class _Boundary:
         for loop in reversed(self.outer):
             later.insert(0, later[0] * loop.bound)
         calls = [(loop.bound - 1) * later[j + 1] for j, loop in enumerate(self.outer)]
+        calls = [ZERO if rest else own for own, rest in zip(calls, self.rests, strict=True)]
         matches = [
             not self.stateless and all(a.value == b.value for a, b in zip(move, self.moves[0], strict=True))
             for move in self.moves
@@ -148,6 +159,9 @@ class _Boundary:
             return flow
         offsets = self._offsets()
         plain_whole, plain_part = ONE, ZERO
+        if any(self.rests):
+            # Steps of loop 0 after one that fetched nothing.
+            plain_part = (self.outer[0].bound - 1) * (later[1] - whole - matched)
         for j, loop in enumerate(self.outer):
             # Loop 0 advances after a whole box, or after a part; the others always after a part.
             variants = [(calls[j], not self.stateless and not matches[j], self.stateless)]
@@ -204,7 +218,7 @@ class _Boundary:
         before = self.side if before_whole else self.part
         if any(a.value != b.value for a, b in zip(now, before, strict=True)):
             return frozenset()
-        if not before_whole and not self.part_words.value:
+        if self.waits or (not before_whole and not self.part_words.value):
             return frozenset()
         need = tuple(
             int(
@@ -215,6 +229,11 @@ class _Boundary:
             for r, move in enumerate(self.moves[j])
         )
         return handed_on(offsets, offsets, need, self.level.columns, self.level.rows)
+
+
+def _moves(move: Box) -> bool:
+    """Whether a step moves a box."""
+    return any(rank.value for rank in move)
 
 
 def handed_on(

@@ -39,20 +39,20 @@ FIXED, MOST, LEAST, RANK, SLOT = range(5)
 #: another dimension of bound above 1, or -1.
 IDLE, HALO, SIDE = range(3)
 #: Places of the boundary between a level that keeps a data space and the next such level outside: that level or -1;
-#: words asked of it per word into the level without links, and per word of steps that links may serve; words that an
+#: words asked of it per word into the level without links, per word of steps that links may serve, and per word asked
+#: at the fan-out of the level; words that an
 #: instance ever sees; shares of linked and of standing words that are counted as fills; whether two instances may hold
 #: one box.
-PARENT, DISTINCT, DISTINCT_LINKED, PARTITIONED, FILL_LINKED, FILL_STANDING, COINCIDE = range(7)
+PARENT, DISTINCT, DISTINCT_LINKED, BEYOND, PARTITIONED, FILL_LINKED, FILL_STANDING, COINCIDE = range(8)
 #: And of the networks below a level: what they charge over all instances [pJ] for a word that the level is asked for,
 #: where the level inside keeps it and where not, at least; and how many instances of the level inside share what they
 #: hold, at most.
-FILLED_PJ, BYPASSED_PJ, SHARERS, EDGE = range(7, 11)
+FILLED_PJ, BYPASSED_PJ, SHARERS, EDGE = range(8, 12)
 #: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all. Where
 #: neighbours are known, words of steps that move are plain; what links serve of them is counted by boxes and instances.
 PLAIN, MOVED, STANDING, SPARED, SERVED, STEPS = range(6)
-#: Places of what is known of tiles of one shape below a fan-out: whether it is; instances below; distinct boxes, and
-#: those along the widest dimensions alone.
-KNOWN, INSTANCES_BELOW, BOXES, WIDEST, FAN = range(5)
+#: Places of what is known of tiles of one shape below a fan-out: whether it is; instances below; distinct boxes.
+KNOWN, INSTANCES_BELOW, BOXES, FAN = range(4)
 #: Places of how far instances are apart along a rank: the most; what divides all distances (0: not unrolled); its
 #: weight in the number of a distance. And of what links serve at most at a distance.
 FARTHEST, QUANTUM, WEIGHT, REACH = range(4)
@@ -216,7 +216,7 @@ class Scratch(NamedTuple):
     place
         Shape (dimensions, PLACES).
     of_space, pj_of
-        Numbers and energies by data space, shapes (4, data spaces) and (3, data spaces).
+        Numbers and energies by data space, shapes (4, data spaces).
     slide_pj
         Energy of windows by start of the run, shape (2, divisors).
     nowhere
@@ -472,7 +472,7 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
         np.empty((2, dims), np.int64),
         np.empty((dims, PLACES), np.int64),
         np.empty((4, spaces), np.int64),
-        np.empty((3, spaces)),
+        np.empty((4, spaces)),
         np.empty((2, divisors)),
         np.zeros(dims, np.int64),
         np.empty(points, np.bool_),

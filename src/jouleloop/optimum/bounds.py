@@ -15,6 +15,7 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, RESTING, Bools, Floats, Ints
 from jouleloop.optimum.arrays import (
     ACROSS,
+    BEYOND,
     COINCIDE,
     COUNT,
     DISTINCT,
@@ -42,33 +43,42 @@ from jouleloop.optimum.closure import close
 from jouleloop.optimum.costs import crossing_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
 from jouleloop.optimum.sketch import compulsory_pj
-from jouleloop.optimum.words import common
+from jouleloop.optimum.words import boxes_of, common
 
 
 @njit
-def windows(coef: Ints, side: Ints, place: Ints, bounds: Ints, j: int) -> tuple[bool, bool]:
+def windows(
+    coef: Ints, side: Ints, place: Ints, bounds: Ints, j: int, far: int = 0, grid: int = 0
+) -> tuple[bool, bool, bool]:
     """What loops outside a tile over the rank of ``j`` do to it together, the innermost of all being over ``j``.
 
-    Returns whether they may leave it in place (*windows that cannot stand*), and whether a step of a loop over another
-    dimension, or of one over ``j`` outside such a loop, may move like the innermost (*steps unlike the innermost*).
-    What one dimension moves is nothing or at least what all tiles below its innermost loop span, and at most what is
-    left of its bound beside that.
+    Returns whether they may leave it in place (*windows that cannot stand*); whether a step of a loop over another
+    dimension, or of one over ``j`` outside such a loop, may move like the innermost (*steps unlike the innermost*); and
+    whether a step may move it by a multiple of ``grid`` no further than ``far`` (*moves within reach*).
+    What one dimension moves is a multiple of what all tiles below its innermost loop span, and at most what is left of
+    its bound beside that.
     """
     rank = side[j, HALO]
-    others = 0
-    apart = unlike = False
+    step, most = coef[rank, j] * place[j, ACROSS], bounds[j] // place[j, ACROSS] - 1
+    others, other, other_most = 0, 1, 0
     for d in range(side.shape[0]):
-        if d == j or side[d, HALO] != rank or place[d, OUTSIDE] == 1:
-            continue
-        others += 1
-        near = coef[rank, j] * place[j, ACROSS]
-        far = coef[rank, d] * (bounds[d] - place[d, ACROSS])
-        other_near = coef[rank, d] * place[d, ACROSS]
-        other_far = coef[rank, j] * (bounds[j] - place[j, ACROSS])
-        positive = coef[rank, j] > 0 and coef[rank, d] > 0
-        apart = positive and (near > far or other_near > other_far)
-        unlike = positive and (near > far or other_near > other_far + near)
-    return others > 1 or (others == 1 and not apart), others > 1 or (others == 1 and not unlike)
+        if d != j and side[d, HALO] == rank and place[d, OUTSIDE] > 1:
+            others += 1
+            other, other_most = coef[rank, d] * place[d, ACROSS], bounds[d] // place[d, ACROSS] - 1
+    if others > 1:
+        return True, True, True
+    quantum = common(step, other)
+    alone = others == 0 or step // quantum > other_most
+    reaches = False
+    # The fewer multiples are tried.
+    one, two, most_one, most_two = step, other, most, other_most
+    if most > other_most:
+        one, two, most_one, most_two = other, step, other_most, most
+    for move in range(max(grid, 1), far + 1, max(grid, 1)):
+        for k in range(-most_one, most_one + 1):
+            left = abs(move - k * one)
+            reaches = reaches or (left % two == 0 and left <= most_two * two)
+    return not alone and other // quantum <= most, not alone and other // quantum <= most + 1, reaches
 
 
 @njit
@@ -77,6 +87,7 @@ def _slide(
     side: Ints,
     near: Ints,
     edge: Floats,
+    distinct: float,
     rate: Floats,
     child: int,
     v: int,
@@ -97,6 +108,8 @@ def _slide(
     ----------
     coef, side, near, edge
         Of the data space ``v``; ``near`` at the level outside the boundary.
+    distinct
+        Words asked per word into the level without links, for this tile.
     full
         Words of the tile.
     place
@@ -115,7 +128,7 @@ def _slide(
     rank = side[j, HALO]
     length = 1
     along = 1.0
-    far = quantum = grid = 0
+    far = grid = 0
     idle = near_any = False
     for d in range(coef.shape[1]):
         length += coef[rank, d] * (place[d, EXTENT] - 1)
@@ -128,29 +141,28 @@ def _slide(
             far += coef[rank, d] * (place[d, ACROSS] - place[d, EXTENT])
             if place[d, ACROSS] > place[d, EXTENT]:
                 grid = common(grid, coef[rank, d] * place[d, EXTENT])
-            if place[d, OUTSIDE] > 1:
-                quantum = common(quantum, coef[rank, d] * place[d, ACROSS])
     step = coef[rank, j] * place[j, ACROSS]
-    cancel, alike = windows(coef, side, place, bounds, j)
+    cancel, alike, reaches = windows(coef, side, place, bounds, j, far if step >= length else 0, grid)
     reached = 0 < step <= far and step % grid == 0
     # What part of the words comes in by steps that no link serves, that links may serve, that stand.
     plain, moved, standing = 1.0, 0.0, 0.0
-    if step >= length and (cancel or (far > 0 and quantum // common(quantum, grid) * grid <= far)):
-        # At least every second step is one of the innermost loop, whose move is known.
-        plain, moved = (0.0, 0.5) if reached else (0.5, 0.0)
+    if step >= length and (cancel or reaches):
+        # Of the innermost loop's steps, no less than its least bound allows, the move is known.
+        others = 1.0 / divisor[j, 1, VALUE]
+        plain, moved = (0.0, 1.0 - others) if reached else (1.0 - others, 0.0)
         if cancel and (resting or edge[COINCIDE] != 0.0):
-            standing = 0.5
+            standing = others
         elif cancel and not near_any:
-            plain += 0.5
+            plain += others
         else:
-            moved += 0.5
+            moved += others
     part = 0.5 if cancel and resting else 1.0
     for start in range(first, axis[j, COUNT]):
         if divisor[j, start, VALUE] % place[j, TILE_SIZE] != 0:
             continue
         if step >= length:
             words = full * iterations
-            asked = words * (plain * edge[DISTINCT] + moved * edge[DISTINCT_LINKED])
+            asked = words * (plain * distinct + moved * edge[DISTINCT_LINKED])
             filled = words * (plain + moved * edge[FILL_LINKED])
             if not resting:
                 filled += words * standing * edge[FILL_STANDING]
@@ -163,7 +175,7 @@ def _slide(
                 # Beyond the run at most those that have no loop inside but over the dimension and idle ones.
                 whole *= 0.5 * (beyond + 1) if idle else beyond
             words = full / length * step * (iterations - whole)
-            asked = part * (full * whole * edge[DISTINCT] + words * edge[DISTINCT_LINKED if reached else DISTINCT])
+            asked = part * (full * whole * distinct + words * (edge[DISTINCT_LINKED] if reached else distinct))
             filled = part * (full * whole + words * (edge[FILL_LINKED] if reached else 1.0))
         if cancel or reached or moved > 0.0:
             asked = math.floor(asked)
@@ -176,6 +188,7 @@ def _resumed_pj(
     coef: Ints,
     side: Ints,
     edge: Floats,
+    distinct: float,
     rate: Floats,
     child: int,
     v: int,
@@ -204,6 +217,7 @@ def _resumed_pj(
                 side,
                 scratch.nowhere,
                 edge,
+                distinct,
                 rate,
                 child,
                 v,
@@ -224,16 +238,13 @@ def _resumed_pj(
 
 
 @njit
-def _sure_moves(coef: Ints, side: Ints, place: Ints, bounds: Ints, iterations: float) -> float:
-    """Iterations outside a tile that surely move a data space, were none of them to leave it in place.
-
-    Ranks that two open dimensions move may stand still by coincidence; those are not counted.
-    """
-    sure = iterations
+def _sure_share(coef: Ints, side: Ints, place: Ints, bounds: Ints, divisor: Ints) -> float:
+    """Share of the iterations outside a trailing run that surely move a data space (*trailing run*)."""
+    share = 1.0
     for d in range(place.shape[0]):
         if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1 and windows(coef, side, place, bounds, d)[0]:
-            sure /= place[d, OUTSIDE]
-    return sure
+            share = min(share, 1.0 - 1.0 / divisor[d, 1, VALUE])
+    return share
 
 
 @njit
@@ -532,7 +543,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     scratch = case.scratch
     open_tile, left, place, slide_pj = scratch.open_tile, scratch.left, scratch.place, scratch.slide_pj[0]
     index, start = scratch.tile[0], scratch.tile[1]
-    full, moving_pj, sure = scratch.pj_of[0], scratch.pj_of[1], scratch.pj_of[2]
+    full, moving_pj, sure, distinct = scratch.pj_of[0], scratch.pj_of[1], scratch.pj_of[2], scratch.pj_of[3]
     idle, slid = scratch.of_space[0], scratch.of_space[1]
     crossed, shares = scratch.of_space[2], scratch.of_space[3]
     resting = case.layer.reuse[child, 0, RESTING]
@@ -567,8 +578,11 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
         for v in range(spaces):
             if crossed[v] == 1:
                 words = full[v] * iterations
-                moving_pj[v] = crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
-                sure[v] = full[v] * _sure_moves(coef[v], side[v], place, bounds, iterations)
+                distinct[v] = edge[v, DISTINCT]
+                if shares[v] == 1:
+                    distinct[v] = boxes_of(coef[v], place[:, EXTENT], inside, level, axis) * edge[v, BEYOND]
+                moving_pj[v] = crossing_pj(rate, child, v, words * distinct[v], words)
+                sure[v] = words * _sure_share(coef[v], side[v], place, bounds, divisor)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
             ahead[level, 0] = further(enter, ahead, base, slots, axis, child, point, dims, 0, 0)
@@ -612,6 +626,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                         side[v],
                         near[v],
                         edge[v],
+                        distinct[v],
                         rate,
                         child,
                         v,
@@ -647,18 +662,19 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                         value += slide_pj[start[j]]
                     for i in range(idles):
                         v = idle[i]
-                        # Divided once, so that words stay whole numbers.
                         trailing = 1.0
                         for d in range(dims):
                             if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
-                        least_pj = crossing_pj(rate, child, v, words * edge[v, DISTINCT], words)
+                        asked, filled = math.floor(words * distinct[v]), math.floor(words)
+                        least_pj = crossing_pj(rate, child, v, asked, filled)
                         if resting and shares[v] == 1:
                             least_pj = _resumed_pj(
                                 coef[v],
                                 side[v],
                                 edge[v],
+                                distinct[v],
                                 rate,
                                 child,
                                 v,

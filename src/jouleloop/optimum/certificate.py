@@ -12,11 +12,11 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import MapSpace
-from jouleloop.model.arrays import CAPACITY, CLUSTERS, MIN_WORDS, Floats
+from jouleloop.model.arrays import CAPACITY, CLUSTERS, LEAK_PJ, MIN_WORDS, READ_PJ, UPDATE_PJ, WRITE_PJ, Floats
 from jouleloop.model.encode import encode_hardware
-from jouleloop.model.evaluate import first_fills_elided
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
+from jouleloop.model.semantics import Rules, rules_of
 from jouleloop.optimum.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -66,8 +66,8 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
-    if any(space.reuse) or space.min_parallelism or costs.wired(space.arch):
-        text = "certificates know no level that does not reuse all, no least parallelism, no energy of networks"
+    if any(space.reuse) or space.min_parallelism or costs.wired(space.arch) or space.arch.spreading:
+        text = "certificates know no level that does not reuse all, no least parallelism, no energy of networks, no M:N"
         raise InputError(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
         )
@@ -147,11 +147,12 @@ def _claim(about: dict[str, Any], result: SearchResult) -> dict[str, Any]:
 
 def subject(space: MapSpace, constraints: Constraints, costs: EnergyCosts, semantics: str) -> dict[str, Any]:
     """Return what a certificate is about: layer, hardware, energies, constraints and counting rules."""
+    rules = rules_of(semantics)
     return {
         "semantics": semantics,
-        "first_fills_elided": first_fills_elided(semantics),
+        "first_fills_elided": rules.first_fills_elided,
         "problem": _problem(space),
-        "architecture": _architecture(space, costs),
+        "architecture": _architecture(space, costs, rules),
         "constraints": _constraints(constraints),
     }
 
@@ -248,10 +249,9 @@ def _problem(space: MapSpace) -> dict[str, Any]:
     }
 
 
-def _architecture(space: MapSpace, costs: EnergyCosts) -> dict[str, Any]:
+def _architecture(space: MapSpace, costs: EnergyCosts, rules: Rules) -> dict[str, Any]:
     arch = space.arch
-    spec = encode_hardware(arch, costs)[::-1]
-    energies = {entry.level: entry for entry in costs.levels}
+    spec = encode_hardware(arch, costs, rules, [data.name for data in space.problem.data_spaces])[::-1]
     return {
         "name": arch.name,
         "compute_pj": costs.compute_pj,
@@ -263,8 +263,9 @@ def _architecture(space: MapSpace, costs: EnergyCosts) -> dict[str, Any]:
                 "block_words": level.block_words,
                 "clusters": int(row[CLUSTERS]),
                 "fanout": list(fanout),
-                "read_pj": energies[level.name].read_pj,
-                "write_pj": energies[level.name].write_pj,
+                "read_pj": float(row[READ_PJ]),
+                "write_pj": float(row[WRITE_PJ]),
+                **({"update_pj": float(row[UPDATE_PJ]), "leak_pj": float(row[LEAK_PJ])} if rules.later_actions else {}),
                 "read_bandwidth_words": level.read_bandwidth_words,
                 "write_bandwidth_words": level.write_bandwidth_words,
                 "shared_bandwidth_words": level.shared_bandwidth_words,

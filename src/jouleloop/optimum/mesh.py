@@ -26,7 +26,6 @@ from jouleloop.optimum.arrays import (
     SERVED_INSTANCES,
     WAYS,
     WEIGHT,
-    WIDEST,
     Arrangements,
     Case,
     Mesh,
@@ -75,7 +74,7 @@ def find_neighbours(case: Case, path: Path, factors: Ints, arrangements: Arrange
             for d in range(extent.shape[0]):
                 case.mesh.unit[level, v, place, d] = unit_of(coef, side, extent, inside, level, reach, d)
             fan = case.mesh.fan[level, v, place]
-            codes = _lay_out(coef, side, factors[level], reach, fan)
+            codes = _lay_out(side, factors[level], reach, fan)
             fan[KNOWN] = 0
             if few and max(distances, instances, codes) <= case.mesh.pairs.shape[0]:
                 _count(case, arrangements, run, level, v, place, reach, distances, codes)
@@ -83,23 +82,17 @@ def find_neighbours(case: Case, path: Path, factors: Ints, arrangements: Arrange
 
 
 @njit
-def _lay_out(coef: Ints, side: Ints, factors: Ints, reach: Ints, fan: Ints) -> int:
-    """Write how many instances there are, and boxes along the widest dimensions; return how many boxes at most."""
-    instances = boxes = widest = 1
+def _lay_out(side: Ints, factors: Ints, reach: Ints, fan: Ints) -> int:
+    """Write how many instances there are; return how many boxes at most."""
+    instances = boxes = 1
     for d in range(factors.shape[0]):
         instances *= factors[d]
         if side[d, IDLE] == 0 and side[d, HALO] < 0:
             boxes *= factors[d]
-            widest *= factors[d]
-    for r in range(coef.shape[0]):
-        most = 1
-        for d in range(factors.shape[0]):
-            if side[d, HALO] == r:
-                most = max(most, factors[d])
-        widest *= most
-        if most > 1:
+    for r in range(reach.shape[1]):
+        if reach[QUANTUM, r] > 0:
             boxes *= reach[FARTHEST, r] // reach[QUANTUM, r] + 1
-    fan[INSTANCES_BELOW], fan[WIDEST] = instances, widest
+    fan[INSTANCES_BELOW] = instances
     return int(boxes)
 
 

@@ -20,7 +20,9 @@ from jouleloop.optimum.arrays import (
     ASKED,
     ASKED_LEVEL,
     ASKED_POINT,
+    BEYOND,
     COUNT,
+    DISTINCT,
     KIND,
     KNOWN,
     LOOPS,
@@ -41,6 +43,7 @@ from jouleloop.optimum.costs import crossing_pj
 from jouleloop.optimum.lattice import digit, digit_of, index_of
 from jouleloop.optimum.words import (
     asked_words,
+    boxes_of,
     count_steps,
     filled_words,
     find_reach,
@@ -231,13 +234,14 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
         if up < 0:
             continue
         edge = unrolled.edge[child, v]
-        place, known = 0, False
+        place, known, distinct = 0, False, edge[DISTINCT]
         coef = case.layer.coef[v]
         if path.shares[v] == 0:
             words[:] = 0.0
             words[PLAIN] = words_of_plain_ranks(coef, float(box_words(coef, extent)), path.loops, total)
         else:
             side, unit = unrolled.side[v], mesh.unit[level, v]
+            distinct = boxes_of(coef, extent, unrolled.inside, level, case.grid.axis) * edge[BEYOND]
             if find_reach(coef, side, extent, unrolled.inside, level, reach) > 1 and mesh.ask[ASKED] == 1:
                 place, known = shape_of(coef, side, extent, unrolled.inside, level, reach, unit)
                 known = known and mesh.fan[level, v, place, KNOWN] == 1
@@ -245,7 +249,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
             count_steps(coef, extent, reach, path.loops, total, resting, at, move, known, served, words)
             settle(words, edge)
         fan = mesh.fan[level, v, place]
-        asked = asked_words(words, edge, known, fan)
+        asked = asked_words(words, edge, distinct, known, fan)
         filled = filled_words(words, edge, fan)
         total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)
         if not case.keep[child, v]:

@@ -11,6 +11,7 @@ from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
     ASK_BLOCK,
+    BEYOND,
     BYPASSED_PJ,
     COINCIDE,
     DISTINCT,
@@ -31,6 +32,7 @@ from jouleloop.optimum.arrays import (
     Unrolled,
 )
 from jouleloop.optimum.costs import crossing_pj, fill_rate
+from jouleloop.optimum.words import offsets_of
 
 
 def find_sides(coef: Ints, bounds: Ints) -> Ints:
@@ -56,36 +58,30 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
 
 
 @njit
-def _spread(coef: Ints, side: Ints, factors: Ints) -> tuple[float, float, float]:
+def _spread(coef: Ints, side: Ints, inside: Ints, rests: Ints, level: int) -> tuple[float, float, float]:
     """Distinct boxes among the instances of one fan-out; of those, what moving links cannot serve; and their share.
 
-    All at least. Along a rank that several dimensions move, the widest of them alone gives distinct offsets. The
-    instances at the far end of such a rank have no neighbour there.
+    All at least, whatever the tiles. The instances at the far end of a shared rank have no neighbour there.
 
     Parameters
     ----------
     coef, side
         Of one data space, by dimension.
-    factors
-        Spatial factors of one level, by dimension.
+    inside, rests
+        See `offsets_of`.
     """
     distinct = 1.0
     widest = 1
     most = 1
     for r in range(coef.shape[0]):
-        rank_widest = 1
-        rank_all = 1
-        shared = False
+        offsets = offsets_of(coef[r], inside[level], inside, level, rests, False)
+        distinct *= offsets
+        spread = 1
         for d in range(coef.shape[1]):
-            if coef[r, d] != 0:
-                rank_widest = max(rank_widest, factors[d])
-                rank_all *= factors[d]
-                if side[d, HALO] >= 0:
-                    shared = True
-        distinct *= rank_widest
-        if shared:
-            widest = max(widest, rank_widest)
-            most = max(most, rank_all)
+            if side[d, HALO] == r:
+                spread *= inside[level, d] // (inside[level - 1, d] if level > 0 else 1)
+                widest = max(widest, offsets)
+        most = max(most, spread)
     return distinct, distinct / widest, 1.0 / most
 
 
@@ -173,7 +169,7 @@ def connect(
         outer = level if inner == child else inner + 1
         if inner == child:
             if edge[child + 1, v, FILLED_PJ] > 0.0:
-                beyond = _chain(coef, unrolled.side[v], factors, child + 2, level)
+                beyond = _chain(coef, unrolled.side[v], unrolled.inside, rests, child + 2, level)
                 rate[child, v, NET_PJ] = edge[child + 1, v, FILLED_PJ] / beyond
         elif edge[outer, v, BYPASSED_PJ] > 0.0:
             # The network outside a level that keeps nothing charges for the tile that it would hold.
@@ -185,7 +181,7 @@ def connect(
             continue
         if inner >= 0:
             edge[inner, v, PARENT] = outer
-            _edge(coef, factors, unrolled, v, inner, outer)
+            _edge(coef, factors, rests, unrolled, v, inner, outer)
     if child < 0:
         return _unit_words(coef, factors, rests, steps, unrolled, v, level)
     return 0.0
@@ -239,11 +235,11 @@ def prepare(
 
 
 @njit
-def _chain(coef: Ints, side: Ints, factors: Ints, first: int, last: int) -> float:
+def _chain(coef: Ints, side: Ints, inside: Ints, rests: Ints, first: int, last: int) -> float:
     """Words asked of level ``last`` per word asked of ``first - 1``, across bypassed levels, at least."""
     product = 1.0
     for level in range(first, last + 1):
-        product *= _spread(coef, side, factors[level])[0]
+        product *= _spread(coef, side, inside, rests, level)[0]
     return product
 
 
@@ -263,19 +259,20 @@ def _unit_words(coef: Ints, factors: Ints, rests: Ints, steps: float, unrolled: 
         for d in range(side.shape[0]):
             if side[d, IDLE] == 0 and side[d, HALO] < 0:
                 words *= rests[d, REST]
-    return words * _chain(coef, side, factors, 0, level)
+    return words * _chain(coef, side, unrolled.inside, rests, 0, level)
 
 
 @njit
-def _edge(coef: Ints, factors: Ints, unrolled: Unrolled, v: int, child: int, level: int) -> None:
+def _edge(coef: Ints, factors: Ints, rests: Ints, unrolled: Unrolled, v: int, child: int, level: int) -> None:
     """Fill `Unrolled.edge` of one boundary: ``level`` is the next level outside ``child`` that keeps the data space."""
     edge = unrolled.edge[child, v]
     side = unrolled.side[v]
-    distinct, linked, share = _spread(coef, side, factors[child + 1])
-    beyond = _chain(coef, side, factors, child + 2, level)
+    distinct, linked, share = _spread(coef, side, unrolled.inside, rests, child + 1)
+    beyond = _chain(coef, side, unrolled.inside, rests, child + 2, level)
     apart = 1.0 / unrolled.instances[child + 1]
     edge[DISTINCT] = distinct * beyond
     edge[DISTINCT_LINKED] = linked * beyond
+    edge[BEYOND] = beyond
     edge[FILL_LINKED] = share + (1.0 - share) * apart
     edge[FILL_STANDING] = apart
     edge[COINCIDE] = 1.0 if _coincide(side, factors, child + 1, unrolled.origin[child + 1]) else 0.0

@@ -10,9 +10,9 @@ import math
 from jouleloop.jit import njit
 from jouleloop.model.arrays import BOUND, DIM, STEP, Floats, Ints
 from jouleloop.optimum.arrays import (
+    BEYOND,
     BOXES,
     COINCIDE,
-    DISTINCT,
     DISTINCT_LINKED,
     FARTHEST,
     FILL_LINKED,
@@ -22,6 +22,7 @@ from jouleloop.optimum.arrays import (
     MOVED,
     PLAIN,
     QUANTUM,
+    REST,
     SERVED,
     SERVED_BOXES,
     SERVED_INSTANCES,
@@ -29,7 +30,6 @@ from jouleloop.optimum.arrays import (
     SPARED,
     STANDING,
     WEIGHT,
-    WIDEST,
 )
 
 
@@ -39,6 +39,67 @@ def common(a: int, b: int) -> int:
     while b != 0:
         a, b = b, a % b
     return a
+
+
+@njit
+def _most_lost(m: int, n: int, a: int, b: int, most_a: int, most_b: int) -> int:
+    """Of the sums of one of m multiples of ``a`` and one of n of ``b``, how many are the same as others, at most.
+
+    Both may be multiplied by a divisor of what they may be at most.
+    """
+    lost = 0
+    for x in range(1, n):
+        for y in range(1, m):
+            # Steps as x to y: then sums are the same y of the first and x of the second apart.
+            if (m - y) * (n - x) > lost and common(x, y) == 1:
+                one, other = x * b, y * a
+                both = common(one, other)
+                if most_a % (one // both) == 0 and most_b % (other // both) == 0:
+                    lost = (m - y) * (n - x)
+    return lost
+
+
+@njit
+def offsets_of(coef: Ints, extent: Ints, inside: Ints, level: int, rests: Ints, known: bool) -> int:
+    """Distinct offsets along a rank among the instances below a level, at least (*distinct boxes*).
+
+    Parameters
+    ----------
+    coef
+        Of the rank, by dimension.
+    extent
+        Indices of one instance's tile by dimension, if it is known; else any that divides ``rests`` counts.
+    inside
+        See `Unrolled.inside`.
+    rests
+        What temporal loops must cover, by dimension: places `REST` of `Grid.axis`.
+    """
+    widest = first = second = 1
+    a = b = count = 0
+    for d in range(coef.shape[0]):
+        factor = inside[level, d] // (inside[level - 1, d] if level > 0 else 1)
+        if coef[d] != 0 and factor > 1:
+            widest, count = max(widest, factor), count + 1
+            a, b, first, second = b, d, second, factor
+    if count != 2:
+        return int(widest)
+    one, other = abs(coef[a]), abs(coef[b])
+    if known:
+        one, other = one * extent[a], other * extent[b]
+        both = common(one, other)
+        return int(first * second - max(0, first - other // both) * max(0, second - one // both))
+    if level > 0:
+        one, other = one * inside[level - 1, a], other * inside[level - 1, b]
+    return int(first * second - _most_lost(first, second, one, other, rests[a, REST], rests[b, REST]))
+
+
+@njit
+def boxes_of(coef: Ints, extent: Ints, inside: Ints, level: int, rests: Ints) -> float:
+    """Distinct boxes among the instances below a level whose tiles have these extents, at least."""
+    boxes = 1.0
+    for r in range(coef.shape[0]):
+        boxes *= offsets_of(coef[r], extent, inside, level, rests, True)
+    return boxes
 
 
 @njit
@@ -259,14 +320,15 @@ def settle(words: Floats, edge: Floats) -> None:
 
 
 @njit
-def asked_words(words: Floats, edge: Floats, known: bool, fan: Ints) -> float:
+def asked_words(words: Floats, edge: Floats, distinct: float, known: bool, fan: Ints) -> float:
     """Words that the next kept level outside is asked for, at least.
 
-    ``edge`` is the boundary's of `Unrolled.edge`, ``fan`` that of `Mesh.fan`, where it is known.
+    ``edge`` is the boundary's of `Unrolled.edge`, ``distinct`` its `DISTINCT` for this tile, ``fan`` that of
+    `Mesh.fan`, where it is known.
     """
     if known:
-        return float((words[PLAIN] * fan[BOXES] - words[SPARED]) * (edge[DISTINCT] / fan[WIDEST]))
-    return float(words[PLAIN] * edge[DISTINCT] + words[MOVED] * edge[DISTINCT_LINKED])
+        return float((words[PLAIN] * fan[BOXES] - words[SPARED]) * edge[BEYOND])
+    return float(words[PLAIN] * distinct + words[MOVED] * edge[DISTINCT_LINKED])
 
 
 @njit

@@ -18,6 +18,9 @@ from jouleloop.tables.layouts import ENERGIES
 from jouleloop.units import unit_of
 from jouleloop.workload.sweep import Sweep
 
+#: Columns that no figure shows: long texts, which take half of the memory of a table.
+_UNDRAWN = ("key", "mapping", "kept")
+
 
 class _Read(NamedTuple):
     """Tests of growth as their tables have them."""
@@ -57,7 +60,9 @@ class RunTables:
         if layout.file not in self._tables:
             of = next((name for name in ("sweep", "network") if layout.column(name)), None)
             where = {of: names} if of else None
-            self._tables[layout.file], _ = read_table(self._path(layout), layout, where=where)
+            self._tables[layout.file], _ = read_table(
+                self._path(layout), layout, where=where, columns=lambda name: name not in _UNDRAWN
+            )
         return self._tables[layout.file]
 
     @cached_property
@@ -80,8 +85,8 @@ class RunTables:
         return self.table(ENERGIES, *sweeps)
 
     def content(self, layout: Layout, sweep: str) -> str:
-        """Return a digest of the rows of a table that belong to a sweep or network, without the keys of results."""
-        return content_digest([self.table(layout, sweep).drop(columns="key", errors="ignore")])
+        """Return a digest of the rows of a table that belong to a sweep or network, as far as figures show them."""
+        return content_digest([self.table(layout, sweep)])
 
     def analysis(self, *sweeps: str) -> Tests:
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""

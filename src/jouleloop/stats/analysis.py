@@ -133,6 +133,7 @@ def tested_alone(
         names |= set(energies["sweep"].unique())
         _described(columns, names, [sweep])
         yield from tested_sweep(energies, sweep, responses, options)
+        del energies  # before the next are read
     _described(columns, names, [sweep])
 
 
@@ -174,9 +175,16 @@ def tested_sweep(
                 | envelope_row(envelope)
                 | theory_row(case)
             )
-            residuals = _finished(residual_rows(case, test, structure, envelope.indices if envelope else ()))
             key = (group.sweep, group.architecture, group.engine, group.energy_table, case.response.name)
-            yield Tested([verdict], [fit_row(case, test)], missing, residuals, {key: test})
+            best = envelope.indices if envelope else ()
+            # Not held while the next is tested: they may be large.
+            yield Tested(
+                [verdict],
+                [fit_row(case, test)],
+                missing,
+                _finished(residual_rows(case, test, structure, best)),
+                {key: test},
+            )
 
 
 _OMITTED = ["sweep", "architecture", "engine", "energy_table", "response", "layer", "status", "reason"]

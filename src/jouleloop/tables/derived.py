@@ -142,7 +142,9 @@ class Derived:
             own = {"sweep": [sweep.name], "architecture": [name]}
             rows = pd.concat(self._parts(own, wanted), ignore_index=True)
             if len(rows):
-                yield with_bounds(rows, pd.concat(bounds.parts(own, is_bound), ignore_index=True))
+                rows = with_bounds(rows, pd.concat(bounds.parts(own, is_bound), ignore_index=True))
+                yield rows
+            del rows  # before the next are read
 
     def _kept(self, parts: Parts, number: int, sweeps: Sequence[Sweep], make: partial[pd.DataFrame]) -> Kept:
         """Return what ``make`` makes of the rows of sweeps, kept by them; add it to ``parts``, by architecture."""

@@ -114,6 +114,7 @@ class SweepTests:
                     rows.extend(more)
                 if test.residuals is not None:
                     yield pa.Table.from_pandas(test.residuals, preserve_index=False)
+                del test  # before the next is made
             further[_ROWS] = json.dumps(found, default=lambda value: None if value is pd.NA else value.item())
 
         kept.made(make, further)

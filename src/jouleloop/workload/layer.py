@@ -14,7 +14,7 @@ from jouleloop.workload.problem import MAX_PRODUCT, MAX_SIZE, Problem
 __all__ = ["CONV", "GROUPED_CONV", "Layer"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Layer:
     """One layer of a network, all sizes as integers."""
 

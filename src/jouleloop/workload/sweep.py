@@ -41,7 +41,7 @@ _MOST_FAULTS = 20
 _MOST_DRAWS = 1000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class SweepPoint:
     """One layer of a sweep or network."""
 

@@ -239,6 +239,7 @@ def test_front_end_output_and_merge_keys(tmp_path: Path) -> None:
     arch = read(
         """
 dumped_by_timeloop_front_end: true
+globals: {expression_custom_functions: [f.py]}
 architecture:
   version: '0.4'
   subtree:

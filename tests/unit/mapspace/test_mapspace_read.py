@@ -174,6 +174,13 @@ def test_a_spatial_factor_above_the_dimension_is_ignored(simba: Architecture) ->
     assert slot.fixed[CONV.dimensions.index("M")] == FREE
 
 
+def test_a_factor_with_a_sign_is_passed_over(simba: Architecture, caplog: pytest.LogCaptureFixture) -> None:
+    targets = [{"target": "GlobalBuffer", "type": "temporal", "factors": ["C=-1", "M<=-2", "P=3"]}]
+    loops = build_constraints(targets, simba, CONV, name="x").level("GlobalBuffer").temporal
+    assert (loops.factors, loops.max_factors) == ({"P": 3}, {})
+    assert "C=-1 passed over, as by Timeloop" in caplog.text
+
+
 def test_spatial_factors_beyond_a_fan_out_leave_no_mapping(simba: Architecture) -> None:
     target = {**GB, "type": "spatial", "factors": "C=8 M=4"}
     constraints = build_constraints([*KEEPS, target], simba, CONV, name="one")

@@ -5,9 +5,9 @@ import random
 
 import numpy as np
 
-from jouleloop.optimum.arrays import ACROSS, HALO, IDLE, OUTSIDE, PLACES, REACH, SIDE
+from jouleloop.optimum.arrays import ACROSS, AXIS_PLACES, HALO, IDLE, OUTSIDE, PLACES, REACH, REST, SIDE
 from jouleloop.optimum.bounds import windows
-from jouleloop.optimum.words import find_reach
+from jouleloop.optimum.words import find_reach, offsets_of
 
 Window = tuple[list[tuple[int, int, int]], np.ndarray, np.ndarray, np.ndarray]
 
@@ -90,6 +90,50 @@ def test_steps_past_the_other_dimension_move_otherwise() -> None:
             held += past < len(loops)
     assert held > 200
     assert matched > 100
+
+
+def test_no_move_is_within_reach() -> None:
+    """Where the lemma says so, no step moves the rank by a multiple of a distance within reach."""
+    drawn = random.Random(8)
+    side = side_of_one_rank()
+    held = reached = 0
+    for _ in range(3000):
+        window = drawn_window(drawn)
+        loops, place, bounds, coef = window
+        grid = drawn.randint(1, 12)
+        far = grid * drawn.randint(1, 4)
+        found = any(0 < abs(move) <= far and move % grid == 0 for _, move in moves(window))
+        if windows(coef, side, place, bounds, loops[0][0], far, grid)[2]:
+            reached += found
+        else:
+            assert not found, (loops, bounds, coef, far, grid)
+            held += 1
+    assert held > 200
+    assert reached > 200
+
+
+def test_distinct_offsets() -> None:
+    """Exact for tiles of given sizes, the least for tiles of any; of three dimensions no more than that."""
+    drawn = random.Random(9)
+    overlapping = 0
+    for _ in range(400):
+        dims = drawn.choice([1, 2, 2, 2, 3])
+        coef, inner = (np.array([drawn.randint(1, 4) for _ in range(dims)]) for _ in "ab")
+        factors = np.array([drawn.randint(1, 5) for _ in range(dims)])
+        rests = np.ones((dims, AXIS_PLACES), np.int64)
+        rests[:, REST] = [drawn.choice([1, 2, 3, 4, 6]) for _ in range(dims)]
+        inside = np.array([inner, inner * factors])
+        counts = []
+        for tile in itertools.product(*([n for n in range(1, r + 1) if r % n == 0] for r in rests[:, REST])):
+            extent = inner * np.array(tile)
+            exact = len({int(np.dot(coef * extent, i)) for i in itertools.product(*map(range, factors))})
+            counts.append(exact)
+            found = offsets_of(coef, extent, inside, 1, rests, True)
+            assert found == exact if (factors > 1).sum() < 3 else found <= exact
+        least = offsets_of(coef, inner, inside, 1, rests, False)
+        assert least == min(counts) if (factors > 1).sum() < 3 else least <= min(counts)
+        overlapping += max(factors) < least < np.prod(factors)
+    assert overlapping > 20
 
 
 def test_distances_of_instances() -> None:

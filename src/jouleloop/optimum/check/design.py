@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from jouleloop.model.semantics import RULES
+
 Factors = tuple[int, ...]
 #: What is stored where, by level and data space.
 Keep = tuple[tuple[bool, ...], ...]
@@ -57,8 +59,16 @@ class Level:
     fan_y: int
     read: int
     write: int
+    update: int
+    leak: int
     temporal: Slot
     spatial: Slot | None
+
+
+def energies_of(level: dict[str, Any]) -> tuple[Fraction, ...]:
+    """Energies [pJ] of a level: a read, a fill, an update, and what an instance leaks in a cycle."""
+    write_pj = level["write_pj"]
+    return tuple(map(Fraction, (level["read_pj"], write_pj, level.get("update_pj", write_pj), level.get("leak_pj", 0))))
 
 
 class Design:
@@ -81,9 +91,12 @@ class Design:
             [{self.dims.index(d): c for d, c in rank.items()} for rank in space["ranks"]]
             for space in problem["data_spaces"]
         ]
-        self.elided: bool = data["first_fills_elided"]
+        rules = RULES[data["semantics"]]
+        self.elided: bool = rules.first_fills_elided
+        #: Whether steps that move nothing are none (Timeloop 4).
+        self.resting: bool = rules.rests_keep_stride
         levels = data["architecture"]["levels"][::-1]
-        energies = [Fraction(level[key]) for level in levels for key in ("read_pj", "write_pj")]
+        energies = [energy for level in levels for energy in energies_of(level)]
         compute = Fraction(data["architecture"]["compute_pj"])
         #: All energies are whole multiples of this: sums stay exact.
         self.unit_pj = Fraction(1, math.lcm(compute.denominator, *(energy.denominator for energy in energies)))
@@ -104,6 +117,7 @@ class Design:
             spatial = self._slot(named, canonical=free and min(fan_x, fan_y) == 1)
         # Tiling level 0 is canonical: the innermost temporal loops, or the fan-out below them where there is one.
         temporal = self._slot(given.get("temporal", {}), canonical=index == 0 and not fans_out)
+        read, write, update, leak = (int(energy / self.unit_pj) for energy in energies_of(level))
         return Level(
             level["name"],
             level["capacity_words"],
@@ -112,8 +126,10 @@ class Design:
             level["clusters"],
             fan_x,
             fan_y,
-            int(Fraction(level["read_pj"]) / self.unit_pj),
-            int(Fraction(level["write_pj"]) / self.unit_pj),
+            read,
+            write,
+            update,
+            leak,
             temporal,
             spatial,
         )

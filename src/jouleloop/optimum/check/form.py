@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.model.semantics import RULES
 
 Count = Annotated[int, Field(ge=1, le=2**53)]
 Size = Annotated[int, Field(ge=0, le=2**53)]
@@ -41,6 +42,8 @@ class _Level(_Strict):
     fanout: Annotated[list[Count], Field(min_length=2, max_length=2)]
     read_pj: Energy
     write_pj: Energy
+    update_pj: Energy | None = None
+    leak_pj: Energy = 0.0
     read_bandwidth_words: Rate | None
     write_bandwidth_words: Rate | None
     shared_bandwidth_words: Rate | None
@@ -127,6 +130,12 @@ def check_form(data: Any) -> dict[str, Any]:
         raise InputError(Fault("was changed after it was written", field="digest", value=certificate["digest"]))
     if certificate["objective"] not in OBJECTIVES:
         raise InputError(unknown(certificate["objective"], OBJECTIVES, "objective", field="objective"))
+    rules = RULES.get(certificate["semantics"])
+    if rules is None or rules.first_fills_elided != certificate["first_fills_elided"]:
+        allowed = ", ".join(RULES)
+        raise InputError(
+            Fault("no rules of that name count so", field="semantics", value=data["semantics"], allowed=allowed)
+        )
     _check_names(certificate)
     return certificate
 

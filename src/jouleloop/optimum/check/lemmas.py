@@ -1,11 +1,12 @@
 """The lemmas of `docs/search.md` in exact integers: what a boundary costs at least, and all that lies further in."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import NamedTuple
 
+from jouleloop.mapspace.division import divisors
 from jouleloop.optimum.check.design import Design, Factors
 
 #: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
@@ -32,7 +33,9 @@ class Merging:
         self.empty = [
             k
             for k, level in enumerate(design.levels[:last])
-            if all(f == 1 for f in level.temporal.fixed) and not any(any(keep[k]) for keep in design.keeps)
+            if all(f == 1 for f in level.temporal.fixed)
+            and not any(any(keep[k]) for keep in design.keeps)
+            and not any(one.leak for one in design.levels)
         ]
         #: By level, the outermost level that its factors are moved to.
         self.origin = list(range(last + 1))
@@ -87,13 +90,27 @@ class Bounds:
         """The next level outside that keeps a data space."""
         return next((k for k in range(child + 1, len(self.keep)) if self.keep[k][v]), None)
 
-    def widest(self, k: int, v: int) -> list[int]:
-        """By rank, distinct offsets at least among the instances below a level: its widest dimension alone has them."""
-        return [max((self.factors[k][d] for d in rank), default=1) for rank in self.design.ranks[v]]
+    def offsets(self, k: int, v: int, extent: Factors | None = None) -> list[int]:
+        """By rank, distinct offsets at least among the instances below a level (lemma *distinct boxes*).
+
+        Their tiles have these extents, or any.
+        """
+        return [self._offsets(k, rank, extent) for rank in self.design.ranks[v]]
+
+    def _offsets(self, k: int, rank: Mapping[int, int], extent: Factors | None) -> int:
+        wide = [d for d in rank if self.factors[k][d] > 1]
+        if len(wide) != 2:
+            return max((self.factors[k][d] for d in wide), default=1)
+        inside = self.inside[k - 1] if k else (1,) * len(self.rest)
+        sizes = [divisors(self.rest[d]) if extent is None else (extent[d] // inside[d],) for d in wide]
+        (m, a), (n, b) = ((self.factors[k][d], abs(rank[d]) * inside[d]) for d in wide)
+        # Only what both steps are to each other matters.
+        steps = {(a * i // math.gcd(a * i, b * j), b * j // math.gcd(a * i, b * j)) for i in sizes[0] for j in sizes[1]}
+        return min(_sums(m, n, *step) for step in steps)
 
     def chain(self, first: int, last: int, v: int) -> int:
         """Words asked of level ``last`` per word asked inside ``first``, across levels that bypass (lemma *bypass*)."""
-        return math.prod(math.prod(self.widest(k, v)) for k in range(first, last + 1))
+        return math.prod(math.prod(self.offsets(k, v)) for k in range(first, last + 1))
 
     def unrolled_ranks(self, k: int, v: int) -> list[int]:
         """The shared ranks that are unrolled at a level."""
@@ -125,7 +142,7 @@ class Bounds:
         level = self.design.levels[parent]
         sharing = min(self.instances[parent], level.clusters)
         written = self.design.written[v]
-        total = -(-asked // level.block) * (level.write if written else level.read) * sharing
+        total = -(-asked // level.block) * (level.update if written else level.read) * sharing
         if written:
             again = max(0, asked - self.partition(parent, v))
             total += -(-again // level.block) * level.read * sharing
@@ -139,6 +156,8 @@ class Bounds:
     def units(self) -> int:
         """Energy of all operations and of what the compute units ask for, at least."""
         total = self.design.compute * math.prod(self.design.bounds)
+        # Lemma *leakage*: a cycle a step, at least.
+        total += sum(level.leak * n for level, n in zip(self.design.levels, self.instances, strict=True)) * self.steps
         for v in range(len(self.design.spaces)):
             parent = self.parent(-1, v)
             if parent is None:
@@ -171,7 +190,7 @@ class Bounds:
         plain, moved, standing = full, 0, 0
         behind = [0] * len(sides)
         first: list[int] | None = None
-        part = 0
+        part, waits = 0, False
         calls = math.prod(bound for _, bound, _ in loops)
         for d, bound, step in reversed(loops):
             calls //= bound
@@ -179,10 +198,14 @@ class Bounds:
             moves = [rank.get(d, 0) * step for rank in design.ranks[v]]
             need = [move - back for move, back in zip(moves, behind, strict=True)]
             behind = [back + move for back, move in zip(behind, moves, strict=True)]
+            if design.resting and not any(need):
+                # A step that stands is none; those of the innermost loops let nothing be handed on.
+                waits = waits or first is None
+                continue
             if first is None:
                 first = need
                 part = _new_words(full, sides, need)
-            near = all(_is_distance(n, *apart) for n, apart in zip(need, distances, strict=True))
+            near = not waits and all(_is_distance(n, *apart) for n, apart in zip(need, distances, strict=True))
             if need == first:
                 plain, moved = (plain, moved + number * part) if near else (plain + number * part, moved)
             elif part < full or not near:
@@ -207,31 +230,31 @@ class Bounds:
         ]
         return sum(step * most for step, most in spread), math.gcd(*(step for step, _ in spread))
 
-    def cross(self, level: int, v: int, words: Steps, halves: int = 1) -> int:
-        """Energy of what crosses the boundary below ``level`` for one data space, at least.
+    def cross(self, level: int, v: int, words: Steps, tile: Factors, times: int = 1) -> int:
+        """Energy of what crosses the boundary below ``level`` for one data space, at least; words count so many times.
 
-        ``halves`` 2: the words are counted twice.
+        ``tile`` is the one inside.
         """
         child = level - 1
         parent = self.parent(child, v)
         if parent is None:
             return 0
-        widest = self.widest(level, v)
+        boxes = math.prod(self.offsets(level, v, self.extent(level, tile)))
         beyond = self.chain(level + 1, parent, v)
-        asked = words.plain * math.prod(widest) * beyond + words.moved * self._ends(level, v) * beyond
+        asked = words.plain * boxes * beyond + words.moved * self._ends(level, v) * beyond
         apart = Fraction(1, self.instances[level])
         share = self._share(level, v)
         filled: Fraction = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
-        filled /= halves
+        filled /= times
         if words.moved or words.standing:
             filled *= 1 - DOUBLES
-        return self.price(child, v, asked // halves, math.floor(filled))
+        return self.price(child, v, asked // times, math.floor(filled))
 
     def _ends(self, level: int, v: int) -> int:
         """Distinct boxes that moving links cannot serve, at least: those at the far end of a shared rank."""
-        widest = self.widest(level, v)
+        offsets = self.offsets(level, v)
         ranks = {r for r in self.design.shared[v] if r is not None}
-        return math.prod(widest) // max((widest[r] for r in ranks), default=1)
+        return math.prod(offsets) // max((offsets[r] for r in ranks), default=1)
 
     def _share(self, level: int, v: int) -> Fraction:
         """Share of the instances that moving links cannot serve, at least."""
@@ -241,7 +264,7 @@ class Bounds:
 
     def certain(self, level: int, tile: Factors, loops: Sequence[Loop]) -> int:
         """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
-        return sum(self.cross(level, v, self.count(level, v, tile, loops)) for v in self.crossed(level))
+        return sum(self.cross(level, v, self.count(level, v, tile, loops), tile) for v in self.crossed(level))
 
     def once(self) -> int:
         """Energy of all boundaries, at least: every word that an instance needs comes in once (*every word once*)."""
@@ -253,7 +276,7 @@ class Bounds:
                 )
                 linked = bool(self.unrolled_ranks(level, v))
                 parent = self.parent(level - 1, v)
-                served = self._ends(level, v) if linked else math.prod(self.widest(level, v))
+                served = self._ends(level, v) if linked else math.prod(self.offsets(level, v))
                 asked = words * served * self.chain(level + 1, parent or 0, v)
                 share = self._share(level, v) if linked else Fraction(1)
                 filled: Fraction = words * (share + (1 - share) * Fraction(1, self.instances[level]))
@@ -339,23 +362,48 @@ class Bounds:
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
         shared = design.shared[v]
         if design.idle(v, j):
-            # Lemma *trailing run*: its steps read nothing; loops of a window that may cancel out count for none.
-            firm = [
-                n
-                for rank, n in zip(shared, outside, strict=True)
-                if rank is None or not self._may_cancel(level, v, tile, rank, outside)
-            ]
+            # Lemma *trailing run*: its steps read nothing. Outside, only the innermost loop of a window surely moves.
+            least = min(
+                (
+                    divisors(self.rest[d])[1]
+                    for d, rank in enumerate(shared)
+                    if rank is not None and outside[d] > 1 and self._may_cancel(level, v, tile, rank, outside)
+                ),
+                default=0,
+            )
             trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
-            return self.cross(level, v, Steps(full * math.prod(firm) // trailing, 0, 0))
+            slides = [
+                self._sliding(level, v, tile, (d, rank), full, outside, 0, trailing)
+                for d, rank in enumerate(shared)
+                if rank is not None and outside[d] > 1 and design.resting
+            ]
+            # Lemma *windows that rest*: any loop over a shared rank may be the innermost that moves.
+            if slides:
+                return min(slides)
+            words = full * math.prod(outside) // trailing
+            if not least:
+                return self.cross(level, v, Steps(words, 0, 0), tile)
+            return self.cross(level, v, Steps(words * (least - 1), 0, 0), tile, least)
         rank = shared[j]
         if rank is None:
-            return self.cross(level, v, Steps(full * math.prod(outside), 0, 0))
+            return self.cross(level, v, Steps(full * math.prod(outside), 0, 0), tile)
         return self._sliding(level, v, tile, (j, rank), full, outside, start[j])
 
     def _sliding(
-        self, level: int, v: int, tile: Factors, slide: tuple[int, int], full: int, outside: list[int], start: int
+        self,
+        level: int,
+        v: int,
+        tile: Factors,
+        slide: tuple[int, int],
+        full: int,
+        outside: list[int],
+        start: int,
+        trailing: int = 0,
     ) -> int:
-        """Lemmas *sliding window* and *steps unlike the innermost*: what steps fetch at least, links served."""
+        """Lemmas *sliding window* and *steps unlike the innermost*: what steps fetch at least, links served.
+
+        ``trailing``: iterations of the loops further in, which move nothing; then no link serves a step.
+        """
         design = self.design
         extent = self.extent(level, tile)
         j, rank = slide
@@ -367,14 +415,18 @@ class Bounds:
         others = [d for d in along if d != j and outside[d] > 1]
         cancel = bool(others) and self._may_cancel(level, v, tile, rank, outside)
         far, grid = self.distances(level, v, rank, extent)
+        if trailing:
+            far = grid = 0
         linked = _is_distance(step, far, grid)
-        total = math.prod(outside)
+        total = math.prod(outside) // max(1, trailing)
+        most = {d: design.bounds[d] // (tile[d] * self.inside[level][d]) - 1 for d in along}
         if step < length:
-            alike = others
+            alike: Sequence[int] = others
             if len(others) == 1:
+                # Whether a step over the other dimension, or past one, may move like the innermost.
                 e = others[0]
-                left = {d: coef[d] * design.bounds[d] - span[d] for d in (e, j)}
-                alike = [] if step > left[e] or span[e] > left[j] + step else others
+                moves = (span[e] * i for i in range(1, most[e] + 1))
+                alike = [move for move in moves if move % step == 0 and move <= step * (most[j] + 1)]
             rounds = total // math.prod(outside[d] for d in (along if alike else [j]))
             beyond = outside[j] * tile[j] // start if start else 1
             if not alike and beyond > 1:
@@ -382,34 +434,48 @@ class Bounds:
                 stays = any(n > 1 and design.idle(v, d) for d, n in enumerate(outside))
                 rounds = -(-rounds * (beyond + 1) // 2) if stays else rounds * beyond
             new = (total - rounds) * (full // length * step)
-            return self.cross(level, v, Steps(rounds * full, new, 0) if linked else Steps(rounds * full + new, 0, 0))
+            steps = Steps(rounds * full, new, 0) if linked else Steps(rounds * full + new, 0, 0)
+            return self.cross(level, v, steps, tile, 2 if cancel and design.resting else 1)
         words = total * full
-        quantum = math.gcd(*(span[d] for d in along if outside[d] > 1))
-        if not cancel and (not grid or math.lcm(quantum, grid) > far):
-            return self.cross(level, v, Steps(words, 0, 0))
-        # Counted twice: at least every second step is one of the innermost loop, whose move is known.
-        plain, moved = (0, words) if linked else (words, 0)
+        if not cancel and (trailing or not _meet([(span[d], most[d]) for d in (j, *others)], far, grid)):
+            return self.cross(level, v, Steps(words, 0, 0), tile)
+        # Counted as often as the innermost loop's least bound: of its steps, all but one, the move is known.
+        least = divisors(self.rest[j])[1]
+        plain, moved = (0, words * (least - 1)) if linked else (words * (least - 1), 0)
+        if cancel and design.resting:
+            return self.cross(level, v, Steps(plain, moved, 0), tile, least)
         if cancel and self.coincide(level, v):
-            return self.cross(level, v, Steps(plain, moved, words), halves=2)
+            return self.cross(level, v, Steps(plain, moved, words), tile, least)
         if cancel and not self.unrolled_ranks(level, v):
-            return self.cross(level, v, Steps(plain + words, moved, 0), halves=2)
-        return self.cross(level, v, Steps(plain, moved + words, 0), halves=2)
+            return self.cross(level, v, Steps(plain + words, moved, 0), tile, least)
+        return self.cross(level, v, Steps(plain, moved + words, 0), tile, least)
 
     def _may_cancel(self, level: int, v: int, tile: Factors, rank: int, outside: list[int]) -> bool:
         """Whether the loops outside over a rank may leave it in place together (*windows that cannot stand*)."""
         design = self.design
         coef = design.ranks[v][rank]
         moving = [d for d in coef if design.shared[v][d] == rank and outside[d] > 1]
-        if len(moving) != 2 or any(coef[d] <= 0 for d in moving):
+        if len(moving) != 2:
             return len(moving) > 1
-        near, far = zip(
-            *(
-                (coef[d] * span, coef[d] * (design.bounds[d] - span))
-                for d, span in ((d, tile[d] * self.inside[level][d]) for d in moving)
-            ),
-            strict=True,
+        spans = [tile[d] * self.inside[level][d] for d in moving]
+        steps = [abs(coef[d]) * span for d, span in zip(moving, spans, strict=True)]
+        return all(
+            math.lcm(*steps) // step < design.bounds[d] // span
+            for d, step, span in zip(moving, steps, spans, strict=True)
         )
-        return not (near[0] > far[1] or near[1] > far[0])
+
+
+def _meet(steps: Sequence[tuple[int, int]], far: int, grid: int) -> bool:
+    """Whether multiples of one or two steps may add up to a distance; of each at most so many, in either direction."""
+    (step, most), (other, other_most) = (*steps, (1, 0))[:2]
+    moves = (step * k + other * i for k in range(most + 1) for i in range(-other_most, other_most + 1))
+    return grid > 0 and any(move and _is_distance(move, far, grid) for move in moves)
+
+
+@cache
+def _sums(m: int, n: int, a: int, b: int) -> int:
+    """How many sums one of m multiples of a number and one of n of another have."""
+    return len({a * i + b * k for i in range(m) for k in range(n)})
 
 
 def _is_distance(move: int, most: int, divisor: int) -> bool:

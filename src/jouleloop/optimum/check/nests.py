@@ -7,9 +7,8 @@ from typing import Any
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.model.semantics import FIRST_FILLS_ELIDED
 from jouleloop.model.symbolic import SymbolicEnergies, symbolic_energies
-from jouleloop.optimum.check.design import Design, Factors, Keep, Order
+from jouleloop.optimum.check.design import Design, Factors, Keep, Order, energies_of
 from jouleloop.optimum.check.lemmas import Loop
 from jouleloop.workload.problem import DataSpace, Problem, ProblemShape, Term
 
@@ -25,12 +24,20 @@ class Nests:
         self.arch = _architecture(levels)
         self.costs = EnergyCosts(
             "certificate",
-            tuple(LevelEnergy(level["name"], level["read_pj"], level["write_pj"], "certificate") for level in levels),
+            tuple(
+                LevelEnergy(
+                    level["name"],
+                    level["read_pj"],
+                    level["write_pj"],
+                    "certificate",
+                    later_pj=tuple(map(float, energies_of(level)[:3])),
+                )
+                for level in levels
+            ),
             data["architecture"]["compute_pj"],
             "certificate",
         )
-        elided = data["first_fills_elided"]
-        self.semantics = next(name for name, value in FIRST_FILLS_ELIDED.items() if value == elided)
+        self.semantics = data["semantics"]
 
     def evaluate(self, mapping: Mapping) -> tuple[Fraction, int] | None:
         """Return energy [pJ] and cycles of a nest; None where overlapping outputs make it no mapping."""
@@ -40,7 +47,16 @@ class Nests:
         total = Fraction(self.costs.compute_pj) * math.prod(self.design.bounds)
         for level, space in counts.words:
             total += counts.energy_pj(level, space)
-        return total, self._cycles(counts, mapping)
+        cycles = self._cycles(counts, mapping)
+        return total + self._leaked_pj(mapping, cycles), cycles
+
+    def _leaked_pj(self, mapping: Mapping, cycles: int) -> Fraction:
+        """Energy [pJ] that all utilized instances leak (Timeloop ``buffer.cpp``, ``ComputeLeaksPerCycle``)."""
+        total, instances = Fraction(0), 1
+        for level, placed in zip(self.design.levels[::-1], mapping.levels, strict=True):
+            total += level.leak * self.design.unit_pj * instances * cycles
+            instances *= math.prod(bound for _, bound, _ in placed.spatial)
+        return total
 
     def _cycles(self, counts: SymbolicEnergies, mapping: Mapping) -> int:
         """Cycles of the slowest level (Timeloop ``buffer.cpp``, ``ComputePerformance``), in its own arithmetic."""

@@ -25,33 +25,20 @@ from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.printing import print_bounds
 
 Memory = Annotated[str, typer.Option(help="Fast memory M, or memory per processor, in words of 32 bits.")]
-Layer = Annotated[str | None, typer.Option(help="A layer such as resnet50/conv2_x; options override it.")]
-Batch = Annotated[int | None, typer.Option(help="Images N.")]
-InChannels = Annotated[int | None, typer.Option(help="Input channels c_I.")]
-OutChannels = Annotated[int | None, typer.Option(help="Output channels c_O.")]
-OutWidth = Annotated[int | None, typer.Option(help="Output width w_O in elements.")]
-OutHeight = Annotated[int | None, typer.Option(help="Output height h_O in elements.")]
-FilterWidth = Annotated[int | None, typer.Option(help="Filter width w_F in elements.")]
-FilterHeight = Annotated[int | None, typer.Option(help="Filter height h_F in elements.")]
-StrideWidth = Annotated[int | None, typer.Option(help="Stride σ_w in elements (1 if not given).")]
-StrideHeight = Annotated[int | None, typer.Option(help="Stride σ_h in elements (1 if not given).")]
-PrecisionInput = Annotated[str, typer.Option(help="Words per input element p_I, such as 1 or 1/4.")]
-PrecisionFilter = Annotated[str, typer.Option(help="Words per filter element p_F, such as 1 or 1/4.")]
-PrecisionOutput = Annotated[str, typer.Option(help="Words per output element p_O, such as 1 or 1/4.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list.")]
 
 
 def layer_of(
-    layer: Layer = None,
-    batch: Batch = None,
-    in_channels: InChannels = None,
-    out_channels: OutChannels = None,
-    out_width: OutWidth = None,
-    out_height: OutHeight = None,
-    filter_width: FilterWidth = None,
-    filter_height: FilterHeight = None,
-    stride_width: StrideWidth = None,
-    stride_height: StrideHeight = None,
+    layer: Annotated[str | None, typer.Option(help="A layer such as resnet50/conv2_x; options override it.")] = None,
+    batch: Annotated[int | None, typer.Option(help="Images N.")] = None,
+    in_channels: Annotated[int | None, typer.Option(help="Input channels c_I.")] = None,
+    out_channels: Annotated[int | None, typer.Option(help="Output channels c_O.")] = None,
+    out_width: Annotated[int | None, typer.Option(help="Output width w_O in elements.")] = None,
+    out_height: Annotated[int | None, typer.Option(help="Output height h_O in elements.")] = None,
+    filter_width: Annotated[int | None, typer.Option(help="Filter width w_F in elements.")] = None,
+    filter_height: Annotated[int | None, typer.Option(help="Filter height h_F in elements.")] = None,
+    stride_width: Annotated[int | None, typer.Option(help="Stride σ_w in elements (1 if not given).")] = None,
+    stride_height: Annotated[int | None, typer.Option(help="Stride σ_h in elements (1 if not given).")] = None,
 ) -> ConvLayer:
     """Return the layer that the options describe."""
     sizes = {
@@ -69,9 +56,9 @@ def layer_of(
 
 
 def precisions_of(
-    precision_input: PrecisionInput = "1",
-    precision_filter: PrecisionFilter = "1",
-    precision_output: PrecisionOutput = "1",
+    precision_input: Annotated[str, typer.Option(help="Words per input element p_I, such as 1 or 1/4.")] = "1",
+    precision_filter: Annotated[str, typer.Option(help="Words per filter element p_F, such as 1 or 1/4.")] = "1",
+    precision_output: Annotated[str, typer.Option(help="Words per output element p_O, such as 1 or 1/4.")] = "1",
 ) -> Precisions:
     """Return the words an element of each array takes."""
     return Precisions.parse(precision_input, precision_filter, precision_output)
@@ -121,37 +108,32 @@ def print_conv_run(
         )
 
 
-Channels = Annotated[int, typer.Option(help="C, input feature maps.")]
-Outputs = Annotated[int, typer.Option(help="M, output feature maps.")]
-KernelHeight = Annotated[int, typer.Option("--kernel", help="R, height of the kernel in words; also its width S.")]
-KernelWidth = Annotated[int | None, typer.Option(help="S, width of the kernel in words, where it differs.")]
-OutputHeight = Annotated[int, typer.Option("--output-size", help="P, height of an output map in words; also Q.")]
-OutputWidth = Annotated[int | None, typer.Option(help="Q, width of an output map in words, where it differs.")]
 Stride = Annotated[int, typer.Option(help="Stride on both axes, in words.")]
-InputHeight = Annotated[
-    int | None,
-    typer.Option(
-        "--input-size", help="H, height in words of an input map in DRAM, also W; all the windows reach if not."
-    ),
-]
-InputWidth = Annotated[int | None, typer.Option(help="W, width in words of an input map in DRAM, where it differs.")]
-Bias = Annotated[bool, typer.Option(help="Whether every output map has a bias word in DRAM.")]
 BufferWords = Annotated[
     int | None, typer.Option(help="β, capacity of Buffer in words; just enough for one map if not.")
 ]
 
 
 def shape_of(
-    channels: Channels,
-    outputs: Outputs,
-    kernel_height: KernelHeight,
-    output_height: OutputHeight,
-    kernel_width: KernelWidth = None,
-    output_width: OutputWidth = None,
+    channels: Annotated[int, typer.Option(help="C, input feature maps.")],
+    outputs: Annotated[int, typer.Option(help="M, output feature maps.")],
+    kernel_height: Annotated[int, typer.Option("--kernel", help="R, height of the kernel in words; also its width S.")],
+    output_height: Annotated[int, typer.Option("--output-size", help="P, height of an output map in words; also Q.")],
+    kernel_width: Annotated[int | None, typer.Option(help="S, width of the kernel in words, where it differs.")] = None,
+    output_width: Annotated[
+        int | None, typer.Option(help="Q, width of an output map in words, where it differs.")
+    ] = None,
     stride: Stride = 1,
-    input_height: InputHeight = None,
-    input_width: InputWidth = None,
-    bias: Bias = True,
+    input_height: Annotated[
+        int | None,
+        typer.Option(
+            "--input-size", help="H, height in words of an input map in DRAM, also W; all the windows reach if not."
+        ),
+    ] = None,
+    input_width: Annotated[
+        int | None, typer.Option(help="W, width in words of an input map in DRAM, where it differs.")
+    ] = None,
+    bias: Annotated[bool, typer.Option(help="Whether every output map has a bias word in DRAM.")] = True,
 ) -> ConvLayer:
     """Return the layer that the options describe; a width that is not given equals its height."""
     for option, value in (("--input-size", input_height), ("--input-width", input_width)):

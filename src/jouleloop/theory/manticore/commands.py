@@ -23,15 +23,6 @@ from jouleloop.theory.printing import print_bounds
 
 Precision = Literal["single", "double"]
 
-InputWidth = Annotated[int, typer.Option(help="W_I, width and height of the input volume in words.")]
-InputDepth = Annotated[int, typer.Option(help="D_I, depth of the input volume in slices.")]
-OutputDepth = Annotated[int, typer.Option(help="D_O, depth of the output volume in slices.")]
-FilterWidth = Annotated[
-    int | None, typer.Option("--filter", help="F, width of the filter of a convolution in words; Algorithms 1-3.")
-]
-Stride = Annotated[int, typer.Option(help="S, stride of the filter in words.")]
-Padding = Annotated[int, typer.Option(help="P, zeros on each side of each spatial axis in words.")]
-Batch = Annotated[int | None, typer.Option(help="B, batch size of a fully-connected layer in inputs; Algorithms 4-5.")]
 Stack = Annotated[
     int | None, typer.Option(help="Δ_O, output depth slices in a stack; the largest that fits by default.")
 ]
@@ -39,13 +30,17 @@ Words = Annotated[Precision, typer.Option("--precision", help="Word of 4 bytes (
 
 
 def build_layer(
-    input_width: InputWidth,
-    input_depth: InputDepth,
-    output_depth: OutputDepth,
-    filter_width: FilterWidth = None,
-    stride: Stride = 1,
-    padding: Padding = 0,
-    batch: Batch = None,
+    input_width: Annotated[int, typer.Option(help="W_I, width and height of the input volume in words.")],
+    input_depth: Annotated[int, typer.Option(help="D_I, depth of the input volume in slices.")],
+    output_depth: Annotated[int, typer.Option(help="D_O, depth of the output volume in slices.")],
+    filter_width: Annotated[
+        int | None, typer.Option("--filter", help="F, width of the filter of a convolution in words; Algorithms 1-3.")
+    ] = None,
+    stride: Annotated[int, typer.Option(help="S, stride of the filter in words.")] = 1,
+    padding: Annotated[int, typer.Option(help="P, zeros on each side of each spatial axis in words.")] = 0,
+    batch: Annotated[
+        int | None, typer.Option(help="B, batch size of a fully-connected layer in inputs; Algorithms 4-5.")
+    ] = None,
 ) -> ConvLayer:
     """Return the layer that the options describe: a convolution with ``--filter``, else fully connected.
 
