@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import cache, reduce
 from typing import Any
 
+from llvmlite import ir as llvm
 from numba.core import byteflow, errors, event, ir, lowering, ssa, transforms, typeinfer, types, utils
 from numba.core.inline_closurecall import InlineClosureCallPass
 from numba.core.postproc import PostProcessor, VariableLifetime
@@ -60,6 +61,21 @@ def _list_variables(_instruction: Any, value: Any) -> list[Any]:
     elif not isinstance(value, list | tuple):
         return []
     return [one for part in value if type(part) not in _PLAIN for one in _list_variables(None, part)]
+
+
+def _pointing(point: Any) -> Any:
+    """Return ``point``, the type of addresses of a type, that makes it, and its text, once for a type."""
+
+    def pointed(self: Any, addrspace: int = 0) -> Any:
+        if addrspace:
+            return point(self, addrspace)
+        try:
+            return self._jouleloop_pointer
+        except AttributeError:
+            self._jouleloop_pointer = point(self)
+            return self._jouleloop_pointer
+
+    return pointed
 
 
 class _Silent:
@@ -126,6 +142,7 @@ def shortcuts() -> list[tuple[Any, str, Any]]:
         (arrayobj, "raise_with_shape_context", _wrong_size),
         (types.Function, "get_call_type", _remembering(types.Function.get_call_type)),
         (ir.Inst, "_rec_list_vars", _list_variables),
+        (llvm.Type, "as_pointer", _pointing(llvm.Type.as_pointer)),
         (PostProcessor, "run", _process(PostProcessor.run)),
         (InlineClosureCallPass, "run", _close(InlineClosureCallPass.run)),
         (utils, "pysignature", cache(inspect.signature)),
