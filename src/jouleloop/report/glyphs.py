@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cache, partial
-from importlib import metadata
+from importlib import import_module, metadata
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -35,8 +35,8 @@ class _Cut:
 def cut_fonts_once() -> None:
     """Let Matplotlib's PDFs take fonts that were cut before, and leave out tables that fontTools takes long over."""
     from fontTools.subset import Options  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
-    from matplotlib.backends import _backend_pdf_ps as backend  # noqa: PLC0415 - as above
 
+    backend: Any = import_module("matplotlib.backends._backend_pdf_ps")
     dropped = getattr(Options, "_drop_tables_default", [])
     dropped += [table for table in _DROPPED if table not in dropped]
     # Before 3.11 Matplotlib tells glyphs apart by characters, and cuts each time.

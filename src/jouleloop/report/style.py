@@ -297,15 +297,11 @@ def _fix_labels(figure: Figure) -> None:
 def _fix_ticks(figure: Figure) -> None:
     """Leave ticks as they are now: each format would look for their places and measure their labels again."""
     for panel in figure.axes:
-        for axis in (panel.xaxis, panel.yaxis):
-            ticks = axis._update_ticks()  # type: ignore[attr-defined]  # noqa: SLF001 - nothing public keeps ticks
-            axis._update_ticks = partial(list, ticks)  # type: ignore[attr-defined]  # noqa: SLF001
+        axes: tuple[Any, ...] = (panel.xaxis, panel.yaxis)
+        for axis in axes:
+            axis._update_ticks = partial(list, axis._update_ticks())  # noqa: SLF001 - nothing public keeps them
             if not axis.offsetText.get_text():  # which alone stands where the labels leave room
-                axis._get_ticklabel_bboxes = _no_boxes  # type: ignore[attr-defined]  # noqa: SLF001
-
-
-def _no_boxes(*_: object) -> tuple[list[object], list[object]]:
-    return [], []
+                axis._get_ticklabel_bboxes = lambda *_: ([], [])  # noqa: SLF001
 
 
 def hatches(spaces: Iterable[str]) -> dict[str, str]:
