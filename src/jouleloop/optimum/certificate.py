@@ -78,7 +78,8 @@ def certify(
     if constraints.factors == "imperfect":
         check_early(space.problem, objective.name)
         return _claim(about, result)
-    search = Search(space, costs, semantics)
+    # A certificate names every unrolling.
+    search = Search(space, costs, semantics, mirrored=False)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)
     parts: list[dict[str, Any]] = []
