@@ -80,7 +80,8 @@ def certify(
     if early:
         check_early(space.problem, objective.name)
         return _claim(about, result)
-    search = Search(space, costs, semantics)
+    # A certificate names every unrolling.
+    search = Search(space, costs, semantics, mirrored=False)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)
     parts: list[dict[str, Any]] = []

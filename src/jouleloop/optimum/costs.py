@@ -39,7 +39,7 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -
     """
     total = vectors(asked, rate[child, v, ASK_BLOCK]) * rate[child, v, ASK_PJ]
     again = asked - rate[child, v, ASK_FREE]
-    if again > 0.0:
+    if again > 0.0 and rate[child, v, AGAIN_PJ] > 0.0:
         total += vectors(again, rate[child, v, ASK_BLOCK]) * rate[child, v, AGAIN_PJ]
     anew = filled - rate[child, v, FILL_FREE]
     if anew > 0.0:
