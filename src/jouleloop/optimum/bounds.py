@@ -563,16 +563,24 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
             enter[base[level, j] : base[level, j] + weight[axis[j, KIND], dims]] = np.inf
     stay = child > 0 and passable(slots, child)
     any_left = False
+    too_large = -2
     point = first_tile(sole, axis, index)
     for n in range(weight[-1, dims]):
         if n > 0:
             point = next_tile(sole, axis, index, point)
+        if index[0] > 0 and point == too_large + 1:
+            # Its first dimension has more indices than that of the last, nothing else changed.
+            too_large = point
+            open_tile[point] = False
+            continue
         if not open_tile[point]:
             continue
         iterations = _place_tile(axis, divisor, inside, level, index, place)
         needed = _tile_words(coef, kept, crossed, place, full)
         if needed > most_words or needed < least_words:
             open_tile[point] = False
+            if needed > most_words:
+                too_large = point
             continue
         passes[level, point] = True
         for v in range(spaces):
