@@ -66,7 +66,8 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
-    if any(space.reuse) or space.min_parallelism or costs.wired(space.arch) or space.arch.spreading:
+    scaled = any(level.bandwidth_scale for level in space.arch.levels)
+    if any(space.reuse) or space.min_parallelism or costs.wired(space.arch) or space.arch.spreading or scaled:
         text = "certificates know no level that does not reuse all, no least parallelism, no energy of networks, no M:N"
         raise InputError(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
