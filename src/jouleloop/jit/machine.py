@@ -19,11 +19,18 @@ from numba.core.compiler import Compiler, Flags, compile_extra
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.datamodel.packer import ArgPacker
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.errors import NumbaError
-from numba.core.typed_passes import AnnotateTypes, IRLegalization, NopythonRewrites
+from numba.core.lowering import Lower
+from numba.core.typed_passes import (
+    AnnotateTypes,
+    IRLegalization,
+    NativeLowering,
+    NopythonRewrites,
+    NopythonTypeInference,
+)
 from numba.core.untyped_passes import WithLifting
 
 from jouleloop import jit
+from jouleloop.jit.lowering import ArrayByItems, Lowering
 from jouleloop.jit.records import mark, without_copies
 from jouleloop.jit.shortcuts import replaced, shortcuts
 from jouleloop.jit.store import KernelCache, versions
@@ -130,8 +137,10 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         need(_COMPILING_BYTES)
         try:
             result = self._compile_kernel(args, return_type, shortcuts())
-        except NumbaError:  # once more without: numba says where it stands
-            result = self._compile_kernel(args, return_type, [])
+        except MemoryError:
+            raise
+        except Exception:  # once more as numba does it: it says where it stands
+            result = self._compile_kernel(args, return_type, [(Lowering, "lowering_class", Lower)])
         if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
             raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
         for environment in result._find_referenced_environments():  # noqa: SLF001
@@ -202,17 +211,18 @@ class _Pipeline(Compiler):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)  # type: ignore[no-untyped-call]
         target = self.state.targetctx
-        self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target.data_model_manager)))
+        self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target)))
 
     def define_pipelines(self) -> Any:
         """Return numba's pipeline with `_Borrow` in it, without what no kernel needs."""
         [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
+        own = {IRLegalization: _Legalize, NativeLowering: Lowering}
         passes.passes = [
-            (_Legalize if step is IRLegalization else step, what)
+            (own.get(step, step), what)
             for step, what in passes.passes
-            if step not in {WithLifting, NopythonRewrites}
+            if step not in {WithLifting, NopythonRewrites, AnnotateTypes}
         ]
-        passes.add_pass_after(_Borrow, AnnotateTypes)
+        passes.add_pass_after(_Borrow, NopythonTypeInference)
         passes.finalize()
         return [passes]
 
@@ -229,17 +239,19 @@ class _Legalize(IRLegalization):
 
 
 class _Models:
-    """How values of numba's types are handed to a function: a named tuple by its address.
+    """How values of numba's types are handed to a function: a named tuple by its address, an array by its items.
 
     numba hands over each of its numbers, 250 for the arrays of a search: most of the code it makes were such calls.
     """
 
-    def __init__(self, models: Any) -> None:
-        self._models = models
+    def __init__(self, context: Any) -> None:
+        self._context = context
 
     def lookup(self, kind: Any) -> Any:
         """Return the model of a type."""
-        model = self._models.lookup(kind)
+        if isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim:
+            return ArrayByItems(self._context, kind)
+        model = self._context.data_model_manager.lookup(kind)
         return _ByAddress(model) if isinstance(kind, types.BaseNamedTuple) else model
 
 
@@ -315,8 +327,8 @@ class _Pair(NamedTuple):
     factor: Any
 
 
-def _part(pair: _Pair, i: int) -> float:
-    return float(pair.row[i] * pair.factor[0])
+def _part(pair: _Pair, factor: Any, i: int) -> float:
+    return float(pair.row[i] * factor[-1])
 
 
 def check() -> None:
@@ -332,10 +344,11 @@ def check() -> None:
     def total(pair: _Pair, count: int) -> float:
         found = 0.0
         for i in range(count):
-            found += max(part(pair, i), 0.5)
+            pair.factor[0, 1] = 2.0
+            found += max(part(pair, pair.factor[0], i), 0.5)
         return found
 
-    pair = _Pair(np.array([1.0, 2.0, 0.25]), np.array([2.0]))
+    pair = _Pair(np.array([1.0, 2.0, 0.25]), np.zeros((1, 2)))
     if make(total, {}, kept=False)(pair, 3) != 6.5:
         raise ValueError("a small kernel computes something else")
     with contextlib.suppress(OSError):

@@ -32,7 +32,7 @@ from jouleloop.memory import need
 _LOADING_BYTES = 100 * 10**6
 _DIGEST_BYTES = hashlib.sha256().digest_size
 #: Of the files: raised where what is in them changes.
-_FORMAT = 3
+_FORMAT = 4
 
 
 def versions() -> tuple[str | int, ...]:

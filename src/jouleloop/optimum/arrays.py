@@ -156,6 +156,8 @@ class Unrolled(NamedTuple):
 
     Attributes
     ----------
+    factors
+        Spatial factors, shape (levels, dimensions).
     inside
         Unrolled indices inside each level, its own fan-out included, shape (levels, dimensions).
     instances
@@ -172,6 +174,7 @@ class Unrolled(NamedTuple):
         Shape (levels + 1, data spaces, RATE); the last row is for the compute units.
     """
 
+    factors: Ints
     inside: Ints
     instances: Floats
     origin: Ints
@@ -415,9 +418,9 @@ class Parts(NamedTuple):
         The parts that wait, as a binary heap.
     stand
         Shape (PASS,).
-    factors, pair_pj, column_pj, order
-        Work space for one unrolling: its factors by level and dimension; energy between two levels; energy by data
-        space and column, and the columns sorted by it.
+    pair_pj, column_pj, order
+        Work space for one unrolling: energy between two levels; energy by data space and column, and the columns sorted
+        by it.
     """
 
     row: Ints
@@ -435,7 +438,6 @@ class Parts(NamedTuple):
     stage: Ints
     heap: Ints
     stand: Ints
-    factors: Ints
     pair_pj: Floats
     column_pj: Floats
     order: Ints

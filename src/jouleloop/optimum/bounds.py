@@ -531,7 +531,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     slots = case.slots
     coef = case.layer.coef
     bounds = case.layer.bounds
-    inside = case.unrolled.inside
+    inside, factors = case.unrolled.inside, case.unrolled.factors[level]
     side = case.unrolled.side
     rate = case.unrolled.rate
     near = case.unrolled.near[level]
@@ -577,12 +577,12 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
         passes[level, point] = True
         for v in range(spaces):
             if crossed[v] == 1:
-                words = full[v] * iterations
+                words = sure[v] = full[v] * iterations
                 distinct[v] = edge[v, DISTINCT]
                 if shares[v] == 1:
-                    distinct[v] = boxes_of(coef[v], place[:, EXTENT], inside, level, axis) * edge[v, BEYOND]
+                    sure[v] *= _sure_share(coef[v], side[v], place, bounds, divisor)
+                    distinct[v] = boxes_of(coef[v], place[:, EXTENT], factors, axis) * edge[v, BEYOND]
                 moving_pj[v] = crossing_pj(rate, child, v, words * distinct[v], words)
-                sure[v] = words * _sure_share(coef[v], side[v], place, bounds, divisor)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
             ahead[level, 0] = further(enter, ahead, base, slots, axis, child, point, dims, 0, 0)
@@ -667,7 +667,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                             if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
-                        asked, filled = math.floor(words * distinct[v]), math.floor(words)
+                        asked, filled = float(math.floor(words * distinct[v])), float(math.floor(words))
                         least_pj = crossing_pj(rate, child, v, asked, filled)
                         if resting and shares[v] == 1:
                             least_pj = _resumed_pj(

@@ -13,7 +13,6 @@ from jouleloop.model.arrays import (
     BOUND,
     CAPACITY,
     DIM,
-    MIN_WORDS,
     NO_COALESCE,
     SPATIAL,
     TEMPORAL,
@@ -207,7 +206,7 @@ def _holds_passed(case: Case, keep: Bools, work: WorkArrays) -> bool:
             if keep[level, v]:
                 words += work.access[level, v, TILE]
                 passed = passed or not case.keep[level, v]
-        if passed and (words > case.spec[level, CAPACITY] or words < case.spec[level, MIN_WORDS]):
+        if passed and words > case.spec[level, CAPACITY]:
             return False
     return True
 

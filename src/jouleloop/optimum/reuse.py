@@ -5,14 +5,15 @@ import numpy as np
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.arrays import Bools, Ints
+from jouleloop.model.semantics import Rules
 from jouleloop.optimum.arrays import HALO
 
 
-def check_reuse(space: MapSpace, side: Ints) -> None:
+def check_reuse(space: MapSpace, side: Ints, rules: Rules) -> None:
     """Refuse what levels do not reuse where a mapping could cost less than its bound.
 
-    Raises `InputError` where ingresses may be counted below 0, or neighbours could hand on the whole windows that a
-    level without temporal reuse fetches in every step.
+    Raises `InputError` where a version does not know a rule, ingresses may be counted below 0, or neighbours could hand
+    on the whole windows that a level without temporal reuse fetches in every step.
 
     Parameters
     ----------
@@ -24,6 +25,9 @@ def check_reuse(space: MapSpace, side: Ints) -> None:
     windows = {data.name for data, has in zip(space.problem.data_spaces, slides, strict=True) if has}
     for k, reuse in enumerate(space.reuse):
         level = space.arch.level_names[len(space.reuse) - 1 - k]
+        if reuse.later and not rules.later_keywords:
+            text = "rmw_first_update and no_coalesce are known by Timeloop 4 alone"
+            faults.append(Fault(text, None, level, reuse.as_dict(), "semantics timeloop-4"))
         position = space.arch.levels[len(space.reuse) - 1 - k]
         ingress_pj = position.networks[-1].ingress_pj
         if ingress_pj and not position.reduces and space.spatial[k] is not None:
@@ -56,10 +60,13 @@ def bypass_passed(space: MapSpace) -> tuple[Bools, tuple[Bools, ...]]:
         for k, reuse in enumerate(space.reuse):
             if name in reuse.no_coalesce and column[:, k].any():
                 passed[k, v] = True
+                level = space.arch.levels[len(space.reuse) - 1 - k]
+                if level.min_utilization:
+                    text = "no search is proven where words pass through a level that has to hold some"
+                    faults.append(Fault(text, None, level.name, level.min_utilization, "min_utilization 0"))
                 if not column[:, k].all():
                     text = "no search is proven where words pass through a level or bypass it"
-                    level = space.arch.level_names[len(space.reuse) - 1 - k]
-                    faults.append(Fault(text, None, level, name, "keep or bypass in the constraints"))
+                    faults.append(Fault(text, None, level.name, name, "keep or bypass in the constraints"))
         rest = column & ~passed[:, v]
         columns.append(rest[rest.any(axis=1)])
         if not len(columns[-1]):

@@ -6,7 +6,6 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
-import matplotlib as mpl
 import pandas as pd
 
 from jouleloop.columns import write_table
@@ -17,6 +16,7 @@ from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import FORMATS, save_figure
 from jouleloop.study.forked import run_forked
 from jouleloop.study.keys import code_digest, digest
+from jouleloop.study.provenance import versions
 from jouleloop.tables.layouts import VARIANTS
 from jouleloop.tables.variants import variants_table
 from jouleloop.units import energies_in, unit_of
@@ -61,7 +61,7 @@ def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:
             [run.content(layout, sweep.name) for sweep in sweeps for layout in kind.needs],
             [repr(replace(sweep, points=())) for sweep in sweeps],
             run.study.config.statistics.model_dump(mode="json") if tested else None,
-            *(code_digest("jouleloop.report.study_figures"), mpl.__version__),
+            *(code_digest("jouleloop.report.study_figures"), versions()),
         ]
     )[:32]
 

@@ -5,7 +5,7 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from matplotlib.transforms import ScaledTranslation
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
+from jouleloop.report.glyphs import cut_fonts_once
 from jouleloop.stats.regression import FloatArray
 from jouleloop.units import PJ, energy_unit, said
 
@@ -272,6 +273,7 @@ def save_figure(
             engine.execute(figure.figure)
             figure.figure.set_layout_engine("none")
             _fix_labels(figure.figure)
+            _fix_ticks(figure.figure)
         for name in formats:
             path = folder / f"{figure.name}.{name}"
             with replacing(path) as temporary:
@@ -292,6 +294,16 @@ def _fix_labels(figure: Figure) -> None:
             axis.set_label_coords(place[0], place[1], transform=panel.transAxes + beside)
 
 
+def _fix_ticks(figure: Figure) -> None:
+    """Leave ticks as they are now: each format would look for their places and measure their labels again."""
+    for panel in figure.axes:
+        axes: tuple[Any, ...] = (panel.xaxis, panel.yaxis)
+        for axis in axes:
+            axis._update_ticks = partial(list, axis._update_ticks())  # noqa: SLF001 - nothing public keeps them
+            if not axis.offsetText.get_text():  # which alone stands where the labels leave room
+                axis._get_ticklabel_bboxes = lambda *_: ([], [])  # noqa: SLF001
+
+
 def hatches(spaces: Iterable[str]) -> dict[str, str]:
     """Return a hatch for each data space; lines only, since a hatch of dots makes an SVG of megabytes."""
     return {space: _HATCHES[index % len(_HATCHES)] for index, space in enumerate(spaces)}
@@ -307,19 +319,7 @@ def _write(figure: Figure, path: Path, name: str, metadata: dict[str, Any]) -> N
         elif name == "svg":
             FigureCanvasSVG(figure).print_svg(path, metadata=metadata)  # type: ignore[no-untyped-call]
         else:
-            _embed_glyphs_only()
+            cut_fonts_once()
             FigureCanvasPdf(figure).print_pdf(path, metadata=metadata)  # type: ignore[no-untyped-call]
     finally:
         figure.dpi = dpi
-
-
-@cache
-def _embed_glyphs_only() -> None:
-    """Leave the tables for setting text out of embedded fonts: a PDF says itself where a glyph stands.
-
-    fontTools reads and rewrites them otherwise for every file, for longer than all else in it takes.
-    """
-    from fontTools.subset import Options  # type: ignore[import-untyped]  # noqa: PLC0415 - slow to import
-
-    dropped = getattr(Options, "_drop_tables_default", [])
-    dropped += [table for table in ("GDEF", "GPOS", "GSUB") if table not in dropped]
