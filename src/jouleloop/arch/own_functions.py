@@ -11,6 +11,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.expressions import FULL, ExpressionError, Function, Language, evaluate
 from jouleloop.files import read_text
 
+_FIELD = "globals.expression_custom_functions"
 #: Calls of a design's own functions while it is read.
 MAX_CALLS = 10_000
 
@@ -29,8 +30,11 @@ def read_functions(paths: Iterable[Path]) -> dict[str, Function]:
     for path in paths:
         try:
             tree = ast.parse(read_text(path))
+        except InputError as error:
+            said = [Fault(fault.message, None, _FIELD, str(path)) for fault in error.faults]
+            raise InputError(said) from error
         except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-            raise InputError(Fault(f"is no file with Python functions: {error}", str(path))) from error
+            raise InputError(Fault("is no file with Python functions", None, _FIELD, str(path))) from error
         for node in tree.body:
             if isinstance(node, ast.FunctionDef):
                 found[node.name] = Function(node.name, _call_of(node, path.name, found, calls))

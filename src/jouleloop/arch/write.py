@@ -89,6 +89,7 @@ def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[s
     for key, value, neutral in (
         ("cluster_size", node.cluster_size, 1),
         ("multiple_buffering", node.multiple_buffering, 1),
+        ("per_dataspace_bandwidth_consumption_scale", dict(node.bandwidth_scale), {}),
         ("min_utilization", node.min_utilization, 0),
     ):
         if value != neutral:
