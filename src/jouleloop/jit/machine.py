@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from llvmlite.binding import PassBuilder, PipelineTuningOptions
+from llvmlite.binding import Linkage, PassBuilder, PipelineTuningOptions
 from numba.core import cgutils, ir, types
 from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.compiler import Compiler, Flags, compile_extra
@@ -61,30 +61,26 @@ class _Code(JITCodeLibrary):
                 function.attributes.add("optnone")
         super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
 
+    def finalize(self) -> None:
+        """Link what the function calls, and what that calls, once."""
+        found: dict[Any, None] = {}
+        _list_parts(self._linking_libraries, found, set())
+        # LLVM takes a function in where it is called already: so callers stand before what they call.
+        self._linking_libraries[:] = reversed(found)
+        super().finalize()  # type: ignore[no-untyped-call]
+
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Make each function small before it is linked; numba takes as long for those that stand elsewhere."""
+        """Leave each function as it is until it is linked."""
         ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
-        for function in ll_module.functions:
-            if not function.is_declaration:
-                builder = self._builder(1)
-                self._run(builder.getFunctionPassManager(), function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Optimise all functions together."""
-        builder = self._builder(3)
-        self._run(builder.getModulePassManager(), self._final_module, builder)
-
-    def _builder(self, level: int) -> Any:
-        """Return what optimises at a level; loops are short, so none is repeated in its code."""
-        options = PipelineTuningOptions(speed_level=level)
-        options.loop_unrolling = False
-        options.loop_vectorization = True
-        return PassBuilder(self._codegen._tm, options)  # noqa: SLF001
-
-    @staticmethod
-    def _run(passes: Any, code: Any, builder: Any) -> None:
+        """Optimise all functions together; loops are short, so none is repeated in its code, by vectors neither."""
+        options = PipelineTuningOptions(speed_level=3)
+        options.loop_unrolling = options.loop_vectorization = False
+        builder = PassBuilder(self._codegen._tm, options)  # noqa: SLF001
+        passes = builder.getModulePassManager()
         passes.add_refprune_pass(_parse_refprune_flags())
-        passes.run(code, builder)
+        passes.run(self._final_module, builder)
 
 
 class _Part(_Code):
@@ -93,12 +89,22 @@ class _Part(_Code):
     is_kept = False
 
     def finalize(self) -> None:
-        """Link what the function calls."""
-        for library in dict.fromkeys(self._linking_libraries):
-            if hasattr(library, "_reload_init"):  # as the base class does, since version 0.63 of numba
-                self._reload_init.update(library._reload_init)  # noqa: SLF001
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001
+        """Let kernels link it: none of them needs another name for it."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "linkonce_odr"
+        self._shared_module = self._final_module
         self._finalized = True
+
+
+def _list_parts(libraries: list[Any], found: dict[Any, None], seen: set[Any]) -> None:
+    """Note libraries behind all that they link."""
+    for library in libraries:
+        if library not in seen:
+            seen.add(library)
+            if isinstance(library, _Part):
+                _list_parts(library._linking_libraries, found, seen)  # noqa: SLF001
+            found[library] = None
 
 
 class _FromPython:
