@@ -71,7 +71,9 @@ def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[s
     }
     result: dict[str, Attribute] = {"datawidth": node.word_bits}
     if isinstance(node, ComputeLevel):
-        return {**result, **rest}
+        if node.bandwidth_scale:
+        result["per_dataspace_bandwidth_consumption_scale"] = dict(node.bandwidth_scale)
+    return {**result, **rest}
     result["block_size"] = node.block_words
     result["width"] = node.word_bits * node.block_words * node.cluster_size
     if node.capacity_words is None:
@@ -89,7 +91,6 @@ def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[s
     for key, value, neutral in (
         ("cluster_size", node.cluster_size, 1),
         ("multiple_buffering", node.multiple_buffering, 1),
-        ("per_dataspace_bandwidth_consumption_scale", dict(node.bandwidth_scale), {}),
         ("min_utilization", node.min_utilization, 0),
     ):
         if value != neutral:
