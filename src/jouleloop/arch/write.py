@@ -63,7 +63,7 @@ def _component(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[st
     return item
 
 
-def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[str, Attribute]:
+def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[str, Any]:
     rest = {
         key if with_mesh else key.replace("-", "_"): value
         for key, value in node.attributes.items()
@@ -71,9 +71,7 @@ def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[s
     }
     result: dict[str, Attribute] = {"datawidth": node.word_bits}
     if isinstance(node, ComputeLevel):
-        if node.bandwidth_scale:
-        result["per_dataspace_bandwidth_consumption_scale"] = dict(node.bandwidth_scale)
-    return {**result, **rest}
+        return {**result, **rest}
     result["block_size"] = node.block_words
     result["width"] = node.word_bits * node.block_words * node.cluster_size
     if node.capacity_words is None:
@@ -97,7 +95,8 @@ def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[s
             # Timeloop 3.0.x reads these with hyphens only, the front end and later versions with underscores.
             spellings = (key, key.replace("_", "-")) if with_mesh else (key,)
             result |= dict.fromkeys(spellings, _short(value))
-    return {**result, **rest}
+    scaled = {"per_dataspace_bandwidth_consumption_scale": dict(node.bandwidth_scale)} if node.bandwidth_scale else {}
+    return {**result, **rest, **scaled}
 
 
 def _short(value: float) -> int | float:
