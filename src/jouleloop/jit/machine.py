@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from llvmlite.binding import PassBuilder, PipelineTuningOptions
+from llvmlite.binding import Linkage, PassBuilder, PipelineTuningOptions
 from numba.core import cgutils, ir, types
 from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.compiler import Compiler, Flags, compile_extra
@@ -61,30 +61,26 @@ class _Code(JITCodeLibrary):
                 function.attributes.add("optnone")
         super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
 
+    def finalize(self) -> None:
+        """Link what the function calls, and what that calls, once."""
+        found: dict[Any, None] = {}
+        _list_parts(self._linking_libraries, found, set())
+        # LLVM takes a function in where it is called already: so callers stand before what they call.
+        self._linking_libraries[:] = reversed(found)
+        super().finalize()  # type: ignore[no-untyped-call]
+
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Make each function small before it is linked; numba takes as long for those that stand elsewhere."""
+        """Leave each function as it is until it is linked."""
         ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
-        for function in ll_module.functions:
-            if not function.is_declaration:
-                builder = self._builder(1)
-                self._run(builder.getFunctionPassManager(), function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Optimise all functions together."""
-        builder = self._builder(3)
-        self._run(builder.getModulePassManager(), self._final_module, builder)
-
-    def _builder(self, level: int) -> Any:
-        """Return what optimises at a level; loops are short, so none is repeated in its code."""
-        options = PipelineTuningOptions(speed_level=level)
-        options.loop_unrolling = False
-        options.loop_vectorization = True
-        return PassBuilder(self._codegen._tm, options)  # noqa: SLF001
-
-    @staticmethod
-    def _run(passes: Any, code: Any, builder: Any) -> None:
+        """Optimise all functions together; loops are short, so none is repeated in its code, by vectors neither."""
+        options = PipelineTuningOptions(speed_level=3)
+        options.loop_unrolling = options.loop_vectorization = False
+        builder = PassBuilder(self._codegen._tm, options)  # noqa: SLF001
+        passes = builder.getModulePassManager()
         passes.add_refprune_pass(_parse_refprune_flags())
-        passes.run(code, builder)
+        passes.run(self._final_module, builder)
 
 
 class _Part(_Code):
@@ -93,12 +89,22 @@ class _Part(_Code):
     is_kept = False
 
     def finalize(self) -> None:
-        """Link what the function calls."""
-        for library in dict.fromkeys(self._linking_libraries):
-            if hasattr(library, "_reload_init"):  # as the base class does, since version 0.63 of numba
-                self._reload_init.update(library._reload_init)  # noqa: SLF001
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001
+        """Let kernels link it: none of them needs another name for it."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "linkonce_odr"
+        self._shared_module = self._final_module
         self._finalized = True
+
+
+def _list_parts(libraries: list[Any], found: dict[Any, None], seen: set[Any]) -> None:
+    """Note libraries behind all that they link."""
+    for library in libraries:
+        if library not in seen:
+            seen.add(library)
+            if isinstance(library, _Part):
+                _list_parts(library._linking_libraries, found, seen)  # noqa: SLF001
+            found[library] = None
 
 
 class _FromPython:
@@ -327,8 +333,31 @@ class _Pair(NamedTuple):
     factor: Any
 
 
-def _part(pair: _Pair, factor: Any, i: int) -> float:
-    return float(pair.row[i] * factor[-1])
+def _part(pair: _Pair, factor: Any, i: int, share: int) -> float:
+    """Read items by numbers of either sign; fail with a share of nothing."""
+    return float(pair.row[i] * factor[-1]) + 6 // share
+
+
+def _whole(part: Callable[..., float]) -> Callable[..., float]:
+    """Return a function with one of each that is written in our own way: loops, branches, items, rows, calls."""
+
+    def whole(pair: _Pair, count: int, share: int) -> float:
+        found, last = 0.0, 0
+        for i in range(count):
+            pair.factor[0, 1] = 2.0
+            found += max(part(pair, pair.factor[0], i, share), 0.5)
+            for j in range(i - count, -1, 2):
+                pair.factor[1, j] += found
+                if pair.factor[-1, 0] > last:
+                    last = j
+            for k in range(count - 1, i, -1):
+                row = pair.factor[k - 1]
+                row[k - count] -= last
+                found += row[0] * row.shape[0]
+        pair.factor[0][:] = last
+        return found + last + float(pair.factor.sum())
+
+    return whole
 
 
 def check() -> None:
@@ -339,18 +368,14 @@ def check() -> None:
     note = jit.folder() / f".checked-{'-'.join(map(str, versions()))}"
     if note.exists():
         return
-    part = make(_part, {}, kept=False)
-
-    def total(pair: _Pair, count: int) -> float:
-        found = 0.0
-        for i in range(count):
-            pair.factor[0, 1] = 2.0
-            found += max(part(pair, pair.factor[0], i), 0.5)
-        return found
-
-    pair = _Pair(np.array([1.0, 2.0, 0.25]), np.zeros((1, 2)))
-    if make(total, {}, kept=False)(pair, 3) != 6.5:
+    kernel = make(_whole(make(_part, {}, kept=False)), {}, kept=False)
+    pairs = [_Pair(np.array([1.0, 2.0, 0.25]), np.ones((3, 3))) for _ in range(2)]
+    computed, expected = kernel(pairs[0], 3, 2), _whole(_part)(pairs[1], 3, 2)
+    if computed != expected or (pairs[0].factor != pairs[1].factor).any():
         raise ValueError("a small kernel computes something else")
+    with contextlib.suppress(ZeroDivisionError):
+        kernel(pairs[0], 3, 0)
+        raise ValueError("a small kernel does not say what fails")
     with contextlib.suppress(OSError):
         note.touch()
 

@@ -31,6 +31,7 @@ from jouleloop.optimum.arrays import (
     MOST,
     OUTSIDE,
     PARENT,
+    RADIX,
     REST,
     TILE_SIZE,
     VALUE,
@@ -542,6 +543,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     kept = case.keep[child]
     scratch = case.scratch
     open_tile, left, place, slide_pj = scratch.open_tile, scratch.left, scratch.place, scratch.slide_pj[0]
+    roomless = scratch.roomless
     index, start = scratch.tile[0], scratch.tile[1]
     full, moving_pj, sure, distinct = scratch.pj_of[0], scratch.pj_of[1], scratch.pj_of[2], scratch.pj_of[3]
     idle, slid = scratch.of_space[0], scratch.of_space[1]
@@ -567,12 +569,21 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     for n in range(weight[-1, dims]):
         if n > 0:
             point = next_tile(sole, axis, index, point)
+        roomless[point] = False
+        for d in range(dims):
+            # A tile that has no room stands in this one.
+            if index[d] > 0 and sole[d] < 0 and roomless[point - axis[d, RADIX]]:
+                roomless[point] = True
+                break
+        if roomless[point]:
+            open_tile[point] = False
         if not open_tile[point]:
             continue
         iterations = _place_tile(axis, divisor, inside, level, index, place)
         needed = _tile_words(coef, kept, crossed, place, full)
         if needed > most_words or needed < least_words:
             open_tile[point] = False
+            roomless[point] = needed > most_words
             continue
         passes[level, point] = True
         for v in range(spaces):

@@ -5,7 +5,7 @@ import math
 import re
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
@@ -24,6 +24,7 @@ from jouleloop.stats.laws import (
     Law,
     LawPoint,
     NestLaws,
+    Place,
     Terms,
     action_pj,
     evaluate,
@@ -38,6 +39,7 @@ from jouleloop.stats.laws_words import (
     structure_text,
 )
 from jouleloop.study.compute import Job
+from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
 
@@ -53,6 +55,8 @@ _NO_POINTS = pd.DataFrame(columns=_POINT_COLUMNS)
 #: Texts of the table of energies that laws do not follow from.
 _UNUSED = ("key", "reason", "engine", "energy_table", "estimator", "objective", "semantics", "constraints", "stopped")
 _TERM_COLUMNS = ["architecture", "law", "level", "data_space", "action", "monomial", "accesses", "coefficient_pj"]
+#: What is told of a point besides its energies.
+_TOLD = ("layer", "mapping", "kept")
 #: Points that are as rows at a time, and points of a group that are not worked out a second time.
 _FEW = 2000
 
@@ -84,14 +88,28 @@ def is_used(name: str) -> bool:
     return name not in _UNUSED
 
 
-class _Point(NamedTuple):
+class _Row(NamedTuple):
+    """A row of the table of energies, and the nest that it tells of."""
+
     sweep: Sweep
     row: dict[str, Any]
     problem: Problem
+    mapping: NestMapping
     symbols: tuple[Symbol, ...]
+
+
+class _Point(NamedTuple):
+    """A row with its laws."""
+
+    row: _Row
     nest: NestLaws | None
-    laws: list[LawPoint]
+    laws: Iterable[LawPoint]
+    """Read once, where they are not a list."""
     partial_pj: float
+
+    def law(self, number: int) -> LawPoint | None:
+        """Return the law of that number, if it is one of them."""
+        return next((law for law in self.laws if law.number == number), None)
 
 
 def law_tables(energies: pd.DataFrame, jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> LawTables:
@@ -178,7 +196,7 @@ class _Group:
     """The laws of the sweeps of one architecture that are in the same sizes.
 
     Points are looked at twice: to find the laws that each obeys, and, when those that hold for most are known, to write
-    them down. Between, only the numbers of their laws are in memory.
+    them down. Between, numbers are in memory: of each point its nest, what it costs beyond a law, and its laws.
     """
 
     def __init__(
@@ -190,14 +208,24 @@ class _Group:
         self.nests: dict[str, list[NestLaws]] = defaultdict(list)
         self._first: list[_Point] = []
         self._levels: dict[str, LevelCosts] = {}
-        points, laws = array("q"), array("q")
+        #: What points have in common, and which of it is each one's; the laws of others are looked for again.
+        self._shared: dict[int, NestLaws] = {}
+        self._nest_of, self._partial_pj = array("q"), array("d")
+        points, laws = array("i"), array("q")
         count = 0
-        for count, point in enumerate(self._points(), 1):
+        for count, row in enumerate(self._rows(), 1):
+            point = self._point(row)
+            found = list(point.laws)
             if count <= _FEW:
-                self._first.append(point)
+                self._first.append(point._replace(laws=found))
             if point.nest:
                 self._levels |= point.nest.symbolic.levels
-            for number in dict.fromkeys(law.number for law in point.laws):
+            shared = self._is_shared(row) and point.nest is not None
+            if point.nest and shared:
+                self._shared[id(point.nest)] = point.nest
+            self._nest_of.append(id(point.nest) if shared else NONE)
+            self._partial_pj.append(point.partial_pj)
+            for number in dict.fromkeys(law.number for law in found):
                 points.append(count - 1)
                 laws.append(number)
         self._chosen = fewest_laws(np.asarray(points), np.asarray(laws), count)
@@ -208,30 +236,45 @@ class _Group:
         self._obeying: dict[int, dict[str, _Obeying]] = {number: {} for number in self._names}
         self._energies: dict[int, EnergyLaw] = {}
         most = order[0] if order else None
-        self._common = None if most is None else self._energy(self._point_at(int(at[most])), int(numbers[most]))
+        self._common = None if most is None else self._energy(self._point_at(int(at[most])).law(int(numbers[most])))
 
-    def _rows(self) -> Iterator[tuple[Sweep, dict[str, Any], Problem]]:
+    def _rows(self) -> Iterator[_Row]:
+        arch = self.job.target.arch
         for sweep in self.sweeps:
-            layers = {point.layer.label: point.layer for point in sweep.points}
+            layers = _layers(sweep)
+            next(layers)
             for rows in _usable(self.rows(self.architecture, sweep)):
-                variable = evaluate_variable(sweep.variable, rows)
-                for row in rows.assign(variable=variable).to_dict(orient="records"):
-                    yield sweep, {str(k): v for k, v in row.items()}, layers[row["layer"]].problem()
+                named = [name for name in rows.columns if name in _TOLD or str(name).endswith("_pj")]
+                told = rows[named].assign(variable=evaluate_variable(sweep.variable, rows))
+                for values in zip(*(told[name].to_numpy(object) for name in told.columns), strict=True):
+                    row = dict(zip(map(str, told.columns), values, strict=True))
+                    mapping = parse_compact(str(row["mapping"]), parse_kept(str(row["kept"])))
+                    problem = layers.send(row["layer"]).problem()
+                    symbols = nest_symbols(problem, arch, mapping, early=bool(mapping.imperfect))
+                    yield _Row(sweep, row, problem, mapping, symbols)
 
-    def _points(self) -> Iterator[_Point]:
-        return itertools.starmap(self._point, self._rows())
+    def _is_shared(self, row: _Row) -> bool:
+        """Whether the laws of a point are those of its nest."""
+        return not row.mapping.imperfect and self.job.target.factors != "imperfect"
 
     def _point_at(self, position: int) -> _Point:
         if position < len(self._first):
             return self._first[position]
-        return self._point(*next(itertools.islice(self._rows(), position, None)))
+        return self._again(position, next(itertools.islice(self._rows(), position, None)))
 
-    def _energy(self, point: _Point, number: int) -> EnergyLaw:
-        """Return a law of a point in pJ."""
-        if number not in self._energies:
-            law = next(entry.law for entry in point.laws if entry.number == number)
-            self._energies[number] = law.energy_terms(self._levels, Fraction(self.job.target.costs.compute_pj))
-        return self._energies[number]
+    def _again(self, position: int, row: _Row) -> _Point:
+        """Return a point that was looked at before."""
+        nest = self._shared.get(self._nest_of[position])
+        return _Point(row, nest, nest.laws(row.symbols), self._partial_pj[position]) if nest else self._point(row)
+
+    def _energy(self, entry: LawPoint | None) -> EnergyLaw | None:
+        """Return a law in pJ."""
+        if entry is None:
+            return None
+        if entry.number not in self._energies:
+            compute_pj = Fraction(self.job.target.costs.compute_pj)
+            self._energies[entry.number] = entry.law.energy_terms(self._levels, compute_pj)
+        return self._energies[entry.number]
 
     def head(self) -> pd.DataFrame:
         """Return a row of a point, for the types of its columns."""
@@ -239,19 +282,19 @@ class _Group:
 
     def write(self) -> Iterator[pd.DataFrame]:
         """Yield the rows of points in parts, and count what obeys each law."""
-        further = itertools.islice(self._rows(), len(self._first), None) if len(self._chosen) > _FEW else ()
-        points = itertools.chain(self._first, itertools.starmap(self._point, further))
-        numbered = zip(self._chosen.tolist(), points, strict=True)
-        while part := list(itertools.islice(numbered, _FEW)):
-            yield pd.DataFrame([self._noted(number, point) for number, point in part])
+        further = itertools.islice(enumerate(self._rows()), len(self._first), None) if len(self._chosen) > _FEW else ()
+        points = itertools.chain(self._first, itertools.starmap(self._again, further))
+        numbered = zip(self._chosen, points, strict=True)
+        while part := [self._noted(int(number), point) for number, point in itertools.islice(numbered, _FEW)]:
+            yield pd.DataFrame(part)
 
     def _noted(self, number: int, point: _Point) -> dict[str, Any]:
         """Count a point for its law, and return its row."""
-        entry = next((law for law in point.laws if law.number == number), None)
+        entry = point.law(number)
         if entry is not None:
-            obeying = self._obeying[number].setdefault(point.sweep.name, _Obeying(point, entry))
-            structure = structure_text(point.row["mapping"], point.symbols, entry, self.fc)
-            obeying.add(structure, [self._size(point, size) for size in self.sizes])
+            mapping, symbols = point.row.row["mapping"], point.row.symbols
+            obeying = self._obeying[number].setdefault(point.row.sweep.name, _Obeying(point.row, entry))
+            obeying.add(structure_text(mapping, symbols, entry, self.fc), [self._size(point, s) for s in self.sizes])
         return self._point_row(point, entry)
 
     def law_rows(self) -> Iterator[dict[str, Any]]:
@@ -263,25 +306,26 @@ class _Group:
         for number, own in self._obeying.items():
             yield from self._terms(number, next(iter(own.values())).entry.law)
 
-    def _point(self, sweep: Sweep, row: dict[str, Any], problem: Problem) -> _Point:
-        mapping = parse_compact(str(row["mapping"]), parse_kept(str(row["kept"])))
-        target = self.job.target.for_shape(problem.shape)
-        symbols = nest_symbols(problem, target.arch, mapping, early=bool(mapping.imperfect))
-        values = [symbol.value for symbol in symbols]
+    def _point(self, row: _Row) -> _Point:
+        values = [symbol.value for symbol in row.symbols]
         # Counts of loops that end early hold for one nest, so numbers do; its laws are those of long nests.
-        early = bool(mapping.imperfect)
-        skeleton = f"{re.sub(r'[0-9,]+', '', str(row['mapping']))} {problem.shape.name}"
+        early = bool(row.mapping.imperfect)
+        skeleton = f"{re.sub(r'[0-9,]+', '', str(row.row['mapping']))} {row.problem.shape.name}"
         known = [] if early else self.nests[skeleton]
-        nest = next((one for one in known if _reproduced(one, values, row, _SAME)), None)
-        if nest is None:
-            nest = self._counted(problem, mapping, () if early else self.sizes)
+        for nest in known:
+            energies, partial = nest.energies_pj(values)
+            if _reproduced(energies, row.row, _SAME):
+                break
+        else:
+            nest = self._counted(row.problem, row.mapping, () if early else self.sizes)
             known.append(nest)
-            if not _reproduced(nest, values, row, _REPRODUCED):
-                return _Point(sweep, row, problem, symbols, None, [], math.nan)
-        laws = [] if early else nest.laws(symbols)
+            energies, partial = nest.energies_pj(values)
+            if not _reproduced(energies, row.row, _REPRODUCED):
+                return _Point(row, None, [], math.nan)
+        laws = [] if early else nest.laws(row.symbols)
         if self.job.target.factors == "imperfect":
-            laws += self._laws_of_long_nests(problem, mapping, nest, values)
-        return _Point(sweep, row, problem, symbols, nest, laws, float(nest.partial_pj(values)))
+            laws = itertools.chain(laws, self._laws_of_long_nests(row.problem, row.mapping, nest, values))
+        return _Point(row, nest, laws, float(partial))
 
     def _counted(self, problem: Problem, mapping: NestMapping, sizes: Sequence[str]) -> NestLaws:
         target = self.job.target.for_shape(problem.shape)
@@ -290,8 +334,8 @@ class _Group:
 
     def _laws_of_long_nests(
         self, problem: Problem, mapping: NestMapping, nest: NestLaws, values: Sequence[int]
-    ) -> list[LawPoint]:
-        """Return the laws of the first nest of the same loops, all long, whose counts give those of this one."""
+    ) -> Iterator[LawPoint]:
+        """Yield the laws of the first nest of the same loops, all long, whose counts give those of this one."""
         arch = self.job.target.arch
         for long in long_nests(problem, mapping, self.sizes):
             key = str(long)
@@ -299,11 +343,11 @@ class _Group:
                 self.nests[key].append(self._counted(*long, self.sizes))
             symbols = nest_symbols(problem, arch, mapping, early=bool(long[1].imperfect))
             if self.nests[key][0].agrees(nest, [symbol.value for symbol in symbols], values):
-                return self.nests[key][0].laws(symbols)
-        return []
+                yield from self.nests[key][0].laws(symbols)
+                return
 
     def _law_row(self, number: int, obeying: "_Obeying") -> dict[str, Any]:
-        point, entry = obeying.point, obeying.entry
+        point, entry = obeying.row, obeying.entry
         energy = self._energies[number]
         return {
             "architecture": self.architecture,
@@ -350,42 +394,45 @@ class _Group:
                     }
 
     def _point_row(self, point: _Point, entry: LawPoint | None) -> dict[str, Any]:
-        row = point.row
-        sizes = {**point.problem.bound, **point.problem.coefficient}
-
-        def value(terms: Terms) -> float:
-            return float(evaluate(terms, sizes)) + point.partial_pj
-
-        law = self._energy(point, entry.number) if entry else None
-        total_pj = value(law.total_pj) if law else math.nan
+        row = point.row.row
+        sizes = {**point.row.problem.bound, **point.row.problem.coefficient}
+        law = self._energy(entry)
+        data_pj = total_pj = common_pj = math.nan
+        if law:
+            data, compute = evaluate(law.data_pj, sizes), evaluate(law.compute_pj, sizes)
+            data_pj, total_pj = float(data) + point.partial_pj, float(data + compute) + point.partial_pj
+        if self._common:
+            own = self._common is law
+            common_pj = data_pj if own else float(evaluate(self._common.data_pj, sizes)) + point.partial_pj
         return {
             "architecture": self.architecture,
-            "sweep": point.sweep.name,
+            "sweep": point.row.sweep.name,
             "layer": row["layer"],
             "variable": row["variable"],
             **{f"{name}_size": sizes.get(name, 1) for name in self.sizes},
             "law": self._names[entry.number] if entry else "",
-            "growing": growing_text(row["mapping"], point.symbols, entry.growing, fc=self.fc) if entry else "",
+            "growing": growing_text(row["mapping"], point.row.symbols, entry.growing, fc=self.fc) if entry else "",
             "data_pj": row["data_pj"],
-            "law_data_pj": value(law.data_pj) if law else math.nan,
+            "law_data_pj": data_pj,
             "total_pj": row["total_pj"],
             "law_total_pj": total_pj,
             "partial_vectors_pj": point.partial_pj,
             "relative_error": abs(total_pj / row["total_pj"] - 1),
             "common_law": next(iter(self._names.values()), ""),
-            "common_law_data_pj": value(self._common.data_pj) if self._common else math.nan,
+            "common_law_data_pj": common_pj,
         }
 
     @staticmethod
     def _size(point: _Point, name: str) -> int:
-        return {**point.problem.bound, **point.problem.coefficient}.get(name, 1)
+        problem = point.row.problem
+        return {**problem.bound, **problem.coefficient}.get(name, 1)
 
 
 class _Obeying:
     """The points of a sweep that obey a law: the first of them, how many, their structures and sizes."""
 
-    def __init__(self, point: _Point, entry: LawPoint) -> None:
-        self.point, self.entry = point, entry
+    def __init__(self, row: _Row, entry: LawPoint) -> None:
+        self.row, self.entry = row, entry
         self.points = 0
         self.structures: set[str] = set()
         self.least: list[int] = []
@@ -399,11 +446,23 @@ class _Obeying:
         self.most = list(map(max, self.most or sizes, sizes))
 
 
-def _reproduced(nest: NestLaws, values: Sequence[int], row: Mapping[str, Any], tolerance: float) -> bool:
+def _reproduced(energies_pj: Mapping[Place, float], row: Mapping[str, Any], tolerance: float) -> bool:
     return all(
         abs(energy - row[f"{level}_{space.lower()}_pj"]) <= tolerance * energy
-        for (level, space), energy in nest.energies_pj(values).items()
+        for (level, space), energy in energies_pj.items()
     )
+
+
+def _layers(sweep: Sweep) -> Generator[Layer, str]:
+    """Yield the layer of the name that is sent, found at once where they are sent in order; first, any one."""
+    label = yield sweep.points[0].layer
+    for layer in (point.layer for point in sweep.points):
+        name = layer.label
+        while name == label:
+            label = yield layer
+    by_label = {point.layer.label: point.layer for point in sweep.points}
+    while True:
+        label = yield by_label[label]
 
 
 def _ordered(table: pd.DataFrame) -> pd.DataFrame:
