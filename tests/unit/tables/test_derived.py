@@ -101,5 +101,5 @@ def test_tables_made_in_parts_are_those_made_at_once(tmp_path: Path, monkeypatch
     whole = written()
     monkeypatch.setattr("jouleloop.parquet.PART_ROWS", 3)
     monkeypatch.setattr("jouleloop.tables.derived._FEW", 2)
-    monkeypatch.setattr("jouleloop.tables.laws._FEW", 2)
+    monkeypatch.setattr("jouleloop.tables.laws_points.FEW", 2)
     assert written() == whole
