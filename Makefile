@@ -17,9 +17,11 @@ unexport PYTHONDONTWRITEBYTECODE
 RELEASE := .venv-release
 CORES ?= all
 
-# What needs system packages, a browser, Slurm, other Pythons or much time. These tests wait for each other in groups.
+# What needs system packages, a browser, Slurm, other Pythons or much time.
 LONG := slow or workflow or browser
-PYTEST := $(BIN)/python -m pytest -n 2 --dist loadgroup
+# Tests of one file share what they set up and wait for each other; long ones come first in the order of the folders.
+SPREAD := -n 2 --dist loadfile --no-loadscope-reorder
+PYTEST := $(BIN)/python -m pytest $(SPREAD)
 
 .PHONY: all test test-all test-faults test-lowest test-newest lint docs lock licences release clean
 
@@ -43,7 +45,7 @@ test-lowest: $(VENV)/installed-dev
 	$(BIN)/python tests/lowest.py > .venv-lowest/lowest.txt
 	.venv-lowest/bin/python $(PIP) -c .venv-lowest/lowest.txt -e '.[dev]'
 	PYTHONWARNINGS=ignore PATH="$(CURDIR)/.venv-lowest/bin:$$PATH" JOULELOOP_NO_INSTALL=1 .venv-lowest/bin/python \
-		-m pytest -n 2 --dist loadgroup -W default --disable-warnings -m "not ($(LONG))"
+		-m pytest $(SPREAD) -W default --disable-warnings -m "not ($(LONG))"
 	PATH="$(abspath $(BIN)):$$PATH" JOULELOOP_PYTHON_LOWEST="$(CURDIR)/.venv-lowest/bin/python" \
 		$(BIN)/python -m pytest tests/workflow/test_python_versions.py -k lowest
 

@@ -7,7 +7,6 @@ made longer: legal, counted exactly, and of many laws, but not searched. Each st
 """
 
 import argparse
-import gc
 import json
 import resource
 import subprocess
@@ -37,6 +36,8 @@ ROOT = Path(__file__).resolve().parents[1]
 #: Stages in order, results stored at once, outputs of a layer, and the size that memory is extrapolated to.
 STAGES = ("store", "plan", "table", "growth", "laws", "figures", "page")
 _SEGMENT, _OUTPUTS, _MANY = 2500, 250, 10**6
+#: A process with this script as a job begins.
+_JOB = f"import runpy, jouleloop.study.job; runpy.run_path({__file__!r}, run_name='__main__')"
 #: What tiles of inputs and outputs are multiples of, and how many of it at most; the rest of a size is an outer loop.
 _TILES = {"C": (4, 8), "M": (4, 4)}
 
@@ -102,7 +103,6 @@ def fill(study: Study, store: ResultStore) -> None:
 
 def stage(name: str, folder: Path, points: int, sweeps: int) -> None:
     """Run one stage in this process, and print what it took."""
-    gc.set_threshold(50_000, 20, 20)  # as jobs do
     config = configured(folder, points, sweeps)
     store, results = ResultStore(folder / "store"), folder / "results"
     if name == "plan":
@@ -145,7 +145,7 @@ def main() -> None:
             return
         size = ["--points", str(points), "--sweeps", str(arguments.sweeps)]
         for name in arguments.stages:
-            command = [sys.executable, __file__, str(folder.parent), *size, "--stage", name]
+            command = [sys.executable, "-c", _JOB, str(folder.parent), *size, "--stage", name]
             output = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
             found.setdefault(name, []).append(json.loads(output.splitlines()[-1]))
             print(f"{points:>9,} points, {name:<8} {found[name][-1]}", flush=True)

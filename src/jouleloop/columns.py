@@ -169,7 +169,8 @@ def read_table(
     """
     if path.suffix == ".parquet":
         arrow = pa.concat_tables(_arrow_parts(path, where, columns))
-        return _as_pandas(arrow, path), _provenance(arrow)
+        provenance = _provenance(arrow)
+        return _as_pandas(arrow, path), provenance
     if path.suffix != ".csv":
         raise InputError(Fault("not a table of results", str(path), allowed="a file that ends in .parquet or .csv"))
     return _read_csv(path, layout), {}
@@ -191,9 +192,10 @@ def _arrow_parts(path: Path, where: Where | None, columns: Callable[[str], bool]
 
 
 def _as_pandas(arrow: pa.Table, path: Path) -> pd.DataFrame:
+    """Return a table in memory once: ``arrow`` is empty thereafter."""
     try:
         version = (arrow.schema.metadata or {}).get(_VERSION, b"").decode()
-        table: pd.DataFrame = renamed_table(arrow.to_pandas(), read)
+        table: pd.DataFrame = renamed_table(arrow.to_pandas(self_destruct=True), read)
     except Exception as error:  # a table that this package did not write may say anything of its columns
         raise InputError(Fault(f"not a table of results: {error}", str(path))) from error
     if version:

@@ -34,7 +34,8 @@ _EVENT_FILES = ("memory.events", "memory.oom_control")
 #: A limit that is none, as control groups of version 1 state it, is near 2^63.
 _NO_LIMIT = 2**60
 #: What takes address space by the number of cores or in advance, and how it takes less.
-_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "ARROW_DEFAULT_MEMORY_POOL": "system", "MALLOC_ARENA_MAX": "2"}
+_POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
+_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"} | dict([_POOL])
 
 
 #: So many new objects before Python looks for those that nothing refers to; 700 otherwise.
@@ -45,13 +46,16 @@ class MemoryLimitError(JouleloopError):
     """A limit on memory is too low for anything."""
 
 
-def collect_rarely() -> None:
-    """Let Python look rarely for objects that nothing refers to, and not at the end of the process.
+def tune() -> None:
+    """Let this process hold memory as its work wants it; to be called before pandas is imported.
 
-    What is imported, tables and figures stay: looking takes a fifth of a start, and at the end a third of a second.
+    Python looks rarely for objects that nothing refers to, and not at the end of the process: what is imported, tables
+    and figures stay, and looking takes a fifth of a start, and at the end a third of a second. Arrow gives back what a
+    part of a table took; its own pools keep that.
     """
     gc.set_threshold(_COLLECTED_AFTER, 20, 20)
     atexit.register(gc.freeze)
+    os.environ.setdefault(*_POOL)
 
 
 def check() -> dict[str, int]:

@@ -106,7 +106,9 @@ def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | 
             part = part.filter(is_in(part[name].cast(pa.string()), values))
         if part.num_rows:
             none = False
-            yield part.select(wanted).cast(empty.schema)
+            rows = [part.select(wanted).cast(empty.schema)]
+            del part, batch  # it is for the caller to let them go
+            yield rows.pop()
         # Arrow keeps what parts before took, in pieces that do not suit.
         pa.default_memory_pool().release_unused()
     if none:

@@ -76,6 +76,7 @@ def asked_by_signals(stop: Callable[[], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
+    main = threading.get_ident()
     before = {number: signal.getsignal(number) for number in _SIGNALS[:2]}
 
     def ask(number: int, frame: FrameType | None) -> None:
@@ -83,7 +84,8 @@ def asked_by_signals(stop: Callable[[], None]) -> Iterator[None]:
         _Told.number, _Told.at = number, time.monotonic()
         stop()
         restore()
-        _later(_ASKED_SECONDS, lambda: _thread.interrupt_main(signal.Signals(number)) if _Asked.now == turn else None)
+        # Sent to the thread itself, so that a call that waits ends as well.
+        _later(_ASKED_SECONDS, lambda: signal.pthread_kill(main, number) if _Asked.now == turn else None)
 
     def restore() -> None:
         for number, handler in before.items():

@@ -16,7 +16,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
+pytestmark = pytest.mark.browser
 
 SCREENSHOTS = ROOT / "results" / "screenshots"
 HOSTILE = "<img src=x onerror=\"document.title='run'\"></script><b>&amp;"

@@ -77,8 +77,7 @@ def look_at(search: Search, u: int, level: int, target: list[int], extent: np.nd
     point = int(np.dot(target, solver.case.grid.axis[:, RADIX]))
     asked = bool(asks(solver.case, solver.path, level, point, extent))
     if asked:
-        run, factors = solver.parts.runs[u], solver.parts.factors
-        find_neighbours(solver.case, solver.path, factors, solver.arrangements, run)
+        find_neighbours(solver.case, solver.path, solver.arrangements, solver.parts.runs[u])
         assert not asks(solver.case, solver.path, level, point, extent)
     return asked
 
@@ -104,9 +103,9 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
     """Compare moves that lead from one instance to another, tiles of these extents below the level."""
     solver = search.solver
     case, coef = solver.case, solver.case.layer.coef[v]
-    reach, side, inside = np.zeros((REACH, len(coef)), np.int64), case.unrolled.side[v], case.unrolled.inside
-    distances = find_reach(coef, side, extent, inside, level, reach)
-    place = shape_of(coef, side, extent, inside, level, reach, case.mesh.unit[level, v])[0] if distances > 1 else 0
+    reach, side, factors = np.zeros((REACH, len(coef)), np.int64), case.unrolled.side[v], case.unrolled.factors[level]
+    distances = find_reach(coef, side, extent, factors, reach)
+    place = shape_of(coef, side, extent, factors, reach, case.mesh.unit[level, v])[0] if distances > 1 else 0
     fan, served = case.mesh.fan[level, v, place], case.mesh.served[level, v, place]
     if distances == 1 or not fan[KNOWN]:
         return 0
@@ -119,7 +118,7 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
             columns, rows = (max(n, int(case.spec[level, f])) for n, f in zip(along, (FANOUT_X, FANOUT_Y), strict=True))
             loops[:, 2] = extent[loops[:, DIM]]
             offsets, codes = np.zeros((instances, len(coef)), np.int64), np.zeros(instances, np.int64)
-            most = (coef * (extent * (inside[level] // inside[level - 1] - 1))).sum(axis=1)
+            most = (coef * (extent * (factors - 1))).sum(axis=1)
             fill_offsets(coef, loops, len(loops), offsets, codes, most)
             assert len(set(codes.tolist())) == fan[BOXES]
             for _ in range(6):

@@ -113,6 +113,7 @@ def certificate_of(design: str, layer: Layer, semantics: str = "timeloop-3.0.3")
     return check_form(json.loads(json.dumps(written)))
 
 
+@pytest.mark.slow
 def test_the_verifier_proves_the_least_where_windows_slide() -> None:
     compared = 0
     for seed in range(1000, 1025):

@@ -45,10 +45,9 @@ def ordered_factors(bound: int, limits: list[tuple[int, int, int]]) -> list[tupl
 
 
 def orders(slot: Slot, dims: list[int]) -> list[tuple[int, ...]]:
-    """All admissible orders of some dimensions, innermost first."""
-    return [
-        p for p in itertools.permutations(dims) if all(slot.rank[a] <= slot.rank[b] for a, b in itertools.pairwise(p))
-    ]
+    """All admissible orders of some dimensions, innermost first: those of one rank stand together, in any order."""
+    runs = [[d for d in dims if slot.rank[d] == rank] for rank in sorted({slot.rank[d] for d in dims})]
+    return [tuple(itertools.chain(*parts)) for parts in itertools.product(*map(itertools.permutations, runs))]
 
 
 def temporal_options(slot: Slot, factors: tuple[int, ...], innermost: bool) -> list[tuple[Loop, ...]]:

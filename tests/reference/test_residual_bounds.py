@@ -53,8 +53,16 @@ def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace 
     return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, (Reuse(),) * len(temporal))
 
 
-@pytest.mark.parametrize("wide", [False, True], ids=["one", "all of as many passes"])
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    ("path", "wide"),
+    [
+        pytest.param(
+            path, wide, id=f"{path.name}-{words}", marks=[pytest.mark.slow] if wide and "wind" in path.name else []
+        )
+        for path in FILES
+        for wide, words in ((False, "one"), (True, "all of as many passes"))
+    ],
+)
 def test_no_bound_is_above_what_timeloop_counts(path: Path, wide: bool) -> None:
     compared, wrong, shares = 0, [], []
     for record in read_records(path):

@@ -113,6 +113,7 @@ def test_a_search_that_does_not_heed_is_interrupted() -> None:
                 with signals.asked_by_signals(lambda: print("asked", flush=True)):
                     os.kill(os.getpid(), signal.SIGTERM)
                     time.sleep(60)
+                    print("waited", flush=True)
             except signals.Ended:
                 print("interrupted", flush=True)
         raise SystemExit(signals.exit_code())

@@ -12,7 +12,7 @@ import pytest
 from paths import ROOT
 from waiting import LIMIT_S
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+pytestmark = pytest.mark.slow
 
 
 def run(*command: str | Path, folder: Path) -> "subprocess.CompletedProcess[str]":

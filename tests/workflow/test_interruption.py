@@ -15,7 +15,7 @@ import pytest
 
 from waiting import installed, until
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 Make = Callable[..., Any]
 

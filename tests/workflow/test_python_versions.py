@@ -15,7 +15,7 @@ import pytest
 from jouleloop.parquet import read_sealed
 from waiting import LIMIT_S
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 VERSIONS = ("3.11", "3.12", "3.13")
 #: What `jouleloop sweep` and the statistics import.

@@ -76,7 +76,6 @@ class Run:
 
 @pytest.mark.workflow
 @pytest.mark.slow
-@pytest.mark.xdist_group("workflow")
 def test_edits_search_what_they_change(tmp_path: Path) -> None:
     study = Study(tmp_path / "study")
     study.sweep("grid", GRID)
@@ -119,7 +118,6 @@ def test_edits_search_what_they_change(tmp_path: Path) -> None:
 
 @pytest.mark.workflow
 @pytest.mark.slow
-@pytest.mark.xdist_group("workflow")
 def test_three_hundred_random_layers(tmp_path: Path) -> None:
     study = Study(tmp_path / "study")
     for name, count in (("scale_fc", 220), ("scale_conv", 80)):

@@ -17,7 +17,7 @@ import pytest
 from paths import ROOT
 from waiting import LIMIT_S, until
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 #: The plug-in and what it needs beyond this project's dependencies (extra "slurm" in pyproject.toml).
 _PLUGINS = (

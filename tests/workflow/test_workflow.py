@@ -25,7 +25,7 @@ expected: linear
 #: What may differ between two runs.
 VARIES = ("timings.csv", "summary.json", "report.html", "logs", "store", "map", "chunks")
 
-pytestmark = [pytest.mark.workflow, pytest.mark.slow, pytest.mark.xdist_group("workflow")]
+pytestmark = [pytest.mark.workflow, pytest.mark.slow]
 
 
 def project(folder: Path, **changes: object) -> Path:

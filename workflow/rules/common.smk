@@ -19,7 +19,7 @@ def checked(make):
 
 # Before anything large is imported; jobs inherit what it sets.
 checked(memory.prepare)
-memory.collect_rarely()
+memory.tune()
 if workflow.is_main_process:
     signals.leave_when_told()
 signals.leave_interrupts_to_this()

@@ -5,7 +5,7 @@ from jouleloop import memory, signals
 
 def main() -> None:
     """Run the command line; a signal ends it without a traceback from here on."""
-    memory.collect_rarely()
+    memory.tune()
     with signals.ended_by_signals():
         from jouleloop.cli.app import main as run  # noqa: PLC0415 - what it imports may be interrupted by now
 

@@ -12,18 +12,25 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from llvmlite.binding import PassBuilder, PipelineTuningOptions
+from llvmlite.binding import Linkage, PassBuilder, PipelineTuningOptions
 from numba.core import cgutils, ir, types
 from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.compiler import Compiler, Flags, compile_extra
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.datamodel.packer import ArgPacker
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.errors import NumbaError
-from numba.core.typed_passes import AnnotateTypes, IRLegalization, NopythonRewrites
+from numba.core.lowering import Lower
+from numba.core.typed_passes import (
+    AnnotateTypes,
+    IRLegalization,
+    NativeLowering,
+    NopythonRewrites,
+    NopythonTypeInference,
+)
 from numba.core.untyped_passes import WithLifting
 
 from jouleloop import jit
+from jouleloop.jit.lowering import ArrayByItems, Lowering
 from jouleloop.jit.records import mark, without_copies
 from jouleloop.jit.shortcuts import replaced, shortcuts
 from jouleloop.jit.store import KernelCache, versions
@@ -54,30 +61,26 @@ class _Code(JITCodeLibrary):
                 function.attributes.add("optnone")
         super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
 
+    def finalize(self) -> None:
+        """Link what the function calls, and what that calls, once."""
+        found: dict[Any, None] = {}
+        _list_parts(self._linking_libraries, found, set())
+        # LLVM takes a function in where it is called already: so callers stand before what they call.
+        self._linking_libraries[:] = reversed(found)
+        super().finalize()  # type: ignore[no-untyped-call]
+
     def _optimize_functions(self, ll_module: Any) -> None:
-        """Make each function small before it is linked; numba takes as long for those that stand elsewhere."""
+        """Leave each function as it is until it is linked."""
         ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
-        for function in ll_module.functions:
-            if not function.is_declaration:
-                builder = self._builder(1)
-                self._run(builder.getFunctionPassManager(), function, builder)
 
     def _optimize_final_module(self) -> None:
-        """Optimise all functions together."""
-        builder = self._builder(3)
-        self._run(builder.getModulePassManager(), self._final_module, builder)
-
-    def _builder(self, level: int) -> Any:
-        """Return what optimises at a level; loops are short, so none is repeated in its code."""
-        options = PipelineTuningOptions(speed_level=level)
-        options.loop_unrolling = False
-        options.loop_vectorization = True
-        return PassBuilder(self._codegen._tm, options)  # noqa: SLF001
-
-    @staticmethod
-    def _run(passes: Any, code: Any, builder: Any) -> None:
+        """Optimise all functions together; loops are short, so none is repeated in its code, by vectors neither."""
+        options = PipelineTuningOptions(speed_level=3)
+        options.loop_unrolling = options.loop_vectorization = False
+        builder = PassBuilder(self._codegen._tm, options)  # noqa: SLF001
+        passes = builder.getModulePassManager()
         passes.add_refprune_pass(_parse_refprune_flags())
-        passes.run(code, builder)
+        passes.run(self._final_module, builder)
 
 
 class _Part(_Code):
@@ -86,12 +89,22 @@ class _Part(_Code):
     is_kept = False
 
     def finalize(self) -> None:
-        """Link what the function calls."""
-        for library in dict.fromkeys(self._linking_libraries):
-            if hasattr(library, "_reload_init"):  # as the base class does, since version 0.63 of numba
-                self._reload_init.update(library._reload_init)  # noqa: SLF001
-            self._final_module.link_in(library._get_module_for_linking(), preserve=True)  # noqa: SLF001
+        """Let kernels link it: none of them needs another name for it."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "linkonce_odr"
+        self._shared_module = self._final_module
         self._finalized = True
+
+
+def _list_parts(libraries: list[Any], found: dict[Any, None], seen: set[Any]) -> None:
+    """Note libraries behind all that they link."""
+    for library in libraries:
+        if library not in seen:
+            seen.add(library)
+            if isinstance(library, _Part):
+                _list_parts(library._linking_libraries, found, seen)  # noqa: SLF001
+            found[library] = None
 
 
 class _FromPython:
@@ -130,8 +143,10 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         need(_COMPILING_BYTES)
         try:
             result = self._compile_kernel(args, return_type, shortcuts())
-        except NumbaError:  # once more without: numba says where it stands
-            result = self._compile_kernel(args, return_type, [])
+        except MemoryError:
+            raise
+        except Exception:  # once more as numba does it: it says where it stands
+            result = self._compile_kernel(args, return_type, [(Lowering, "lowering_class", Lower)])
         if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
             raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
         for environment in result._find_referenced_environments():  # noqa: SLF001
@@ -202,17 +217,18 @@ class _Pipeline(Compiler):
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)  # type: ignore[no-untyped-call]
         target = self.state.targetctx
-        self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target.data_model_manager)))
+        self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target)))
 
     def define_pipelines(self) -> Any:
         """Return numba's pipeline with `_Borrow` in it, without what no kernel needs."""
         [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
+        own = {IRLegalization: _Legalize, NativeLowering: Lowering}
         passes.passes = [
-            (_Legalize if step is IRLegalization else step, what)
+            (own.get(step, step), what)
             for step, what in passes.passes
-            if step not in {WithLifting, NopythonRewrites}
+            if step not in {WithLifting, NopythonRewrites, AnnotateTypes}
         ]
-        passes.add_pass_after(_Borrow, AnnotateTypes)
+        passes.add_pass_after(_Borrow, NopythonTypeInference)
         passes.finalize()
         return [passes]
 
@@ -229,17 +245,19 @@ class _Legalize(IRLegalization):
 
 
 class _Models:
-    """How values of numba's types are handed to a function: a named tuple by its address.
+    """How values of numba's types are handed to a function: a named tuple by its address, an array by its items.
 
     numba hands over each of its numbers, 250 for the arrays of a search: most of the code it makes were such calls.
     """
 
-    def __init__(self, models: Any) -> None:
-        self._models = models
+    def __init__(self, context: Any) -> None:
+        self._context = context
 
     def lookup(self, kind: Any) -> Any:
         """Return the model of a type."""
-        model = self._models.lookup(kind)
+        if isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim:
+            return ArrayByItems(self._context, kind)
+        model = self._context.data_model_manager.lookup(kind)
         return _ByAddress(model) if isinstance(kind, types.BaseNamedTuple) else model
 
 
@@ -315,8 +333,8 @@ class _Pair(NamedTuple):
     factor: Any
 
 
-def _part(pair: _Pair, i: int) -> float:
-    return float(pair.row[i] * pair.factor[0])
+def _part(pair: _Pair, factor: Any, i: int) -> float:
+    return float(pair.row[i] * factor[-1])
 
 
 def check() -> None:
@@ -332,10 +350,11 @@ def check() -> None:
     def total(pair: _Pair, count: int) -> float:
         found = 0.0
         for i in range(count):
-            found += max(part(pair, i), 0.5)
+            pair.factor[0, 1] = 2.0
+            found += max(part(pair, pair.factor[0], i), 0.5)
         return found
 
-    pair = _Pair(np.array([1.0, 2.0, 0.25]), np.array([2.0]))
+    pair = _Pair(np.array([1.0, 2.0, 0.25]), np.zeros((1, 2)))
     if make(total, {}, kept=False)(pair, 3) != 6.5:
         raise ValueError("a small kernel computes something else")
     with contextlib.suppress(OSError):

@@ -11,6 +11,8 @@ from typing import Any
 from llvmlite import ir
 
 _INDEX = ir.IntType(32)
+#: Kinds of instructions that nothing but their value comes of.
+_PURE = (ir.LoadInstr, ir.GEPInstr, ir.instructions.ExtractValue, ir.instructions.InsertValue)
 #: Where a value was handed over: the argument, and the fields that lead from it to the value.
 _Place = tuple[Any, tuple[int, ...]]
 
@@ -144,7 +146,7 @@ class _Function:
             if isinstance(one, ir.AllocaInstr):
                 unused = all(_stores_to(user, one) for user in users)
             else:
-                unused = not users and isinstance(one, ir.LoadInstr | ir.GEPInstr | ir.instructions.ExtractValue)
+                unused = not users and isinstance(one, _PURE)
             if unused:
                 for gone in (one, *users):
                     self.gone.add(id(gone))

@@ -8,11 +8,14 @@ from typing import Any
 
 from llvmlite import ir as llvm
 from numba.core import byteflow, errors, event, ir, lowering, ssa, transforms, typeinfer, types, utils
+from numba.core.callconv import CPUCallConv
 from numba.core.inline_closurecall import InlineClosureCallPass
 from numba.core.postproc import PostProcessor, VariableLifetime
 from numba.extending import overload
 from numba.np import arrayobj
 from numba.stencils.stencil import StencilFunc
+
+from jouleloop.jit.lowering import calling, handing_on
 
 
 def _wrong_size(given: Any, taken: Any) -> None:
@@ -145,6 +148,8 @@ def shortcuts() -> list[tuple[Any, str, Any]]:
         (llvm.Type, "as_pointer", _pointing(llvm.Type.as_pointer)),
         (PostProcessor, "run", _process(PostProcessor.run)),
         (InlineClosureCallPass, "run", _close(InlineClosureCallPass.run)),
+        (CPUCallConv, "call_function", calling(CPUCallConv.call_function)),
+        (CPUCallConv, "return_status_propagate", handing_on(CPUCallConv.return_status_propagate)),
         (utils, "pysignature", cache(inspect.signature)),
         # Where numba was when it failed: see `_Compiler`, which asks again.
         (lowering, "new_error_context", lambda *_, **__: _SILENT),

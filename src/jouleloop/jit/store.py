@@ -32,7 +32,7 @@ from jouleloop.memory import need
 _LOADING_BYTES = 100 * 10**6
 _DIGEST_BYTES = hashlib.sha256().digest_size
 #: Of the files: raised where what is in them changes.
-_FORMAT = 3
+_FORMAT = 4
 
 
 def versions() -> tuple[str | int, ...]:
@@ -69,7 +69,7 @@ class KernelCache:
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Store what was compiled, whole or not at all; where there is no room for it, the next process compiles."""
-        if result.library.has_dynamic_globals or not result.library.is_kept:
+        if not result.library.is_kept or result.library.has_dynamic_globals:
             return
         content = dumps(_stored(result))
         path = self._path(signature, result.codegen)

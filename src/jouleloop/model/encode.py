@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import fields
+from functools import lru_cache
 
 import numpy as np
 
@@ -76,8 +77,14 @@ def encode_hardware(
 ) -> Floats:
     """Return the specification of every level, shape (levels, SPEC); energies are matched to levels by name.
 
-    ``spaces`` names the data spaces; where a table charges networks, what each pays follows in every row.
+    ``spaces`` names the data spaces; where a table charges networks, what each pays follows in every row. Layers of a
+    sweep share the array: it is only read.
     """
+    return _hardware(arch, costs, rules, tuple(spaces))
+
+
+@lru_cache(maxsize=16)
+def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tuple[str, ...]) -> Floats:
     spec = np.zeros((len(arch.levels), SPEC))
     by_name = {entry.level: entry for entry in costs.levels}
     charged = [table.name for table in costs.networks]

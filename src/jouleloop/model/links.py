@@ -21,7 +21,10 @@ from jouleloop.model.arrays import (
 
 @njit
 def add_group(groups: Floats, record: Ints, multicast: float, scatter: float, words: float) -> None:
-    """Add transfers to the group of the same multicast and scatter factors, or as a new one."""
+    """Add transfers to the group of the same multicast and scatter factors, or as a new one.
+
+    Groups ascend by both, as in Timeloop's map (``AccessStatMatrix``): the order of sums can decide a rounding.
+    """
     for g in range(record[GROUPS]):
         if groups[g, MULTICAST] == multicast and groups[g, SCATTER] == scatter:
             groups[g, WORDS] += words
@@ -29,12 +32,19 @@ def add_group(groups: Floats, record: Ints, multicast: float, scatter: float, wo
     g = record[GROUPS]
     if g >= groups.shape[0]:
         raise ValueError("too many transfer groups")
+    record[GROUPS] = g + 1
+    while g > 0 and (
+        groups[g - 1, MULTICAST] > multicast
+        or (groups[g - 1, MULTICAST] == multicast and groups[g - 1, SCATTER] > scatter)
+    ):
+        for place in range(groups.shape[1]):
+            groups[g, place] = groups[g - 1, place]
+        g -= 1
     groups[g, MULTICAST] = multicast
     groups[g, SCATTER] = scatter
     groups[g, WORDS] = words
     groups[g, HOPS] = 0.0
     groups[g, UNICAST_HOPS] = 0.0
-    record[GROUPS] = g + 1
 
 
 @njit

@@ -8,7 +8,7 @@ tests compare the two.
 
 import math
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 
 from jouleloop.arch.architecture import Architecture
@@ -17,7 +17,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluate import first_fills_elided
 from jouleloop.model.polynomial import Polynomial
 from jouleloop.model.semantics import rules_of
-from jouleloop.model.symbolic_accesses import collapse_flows
+from jouleloop.model.symbolic_accesses import Flow, collapse_flows
 from jouleloop.model.symbolic_residual import residual_transfers
 from jouleloop.model.symbolic_transfers import ONE, Level, Loop, Projection, product, transfers
 from jouleloop.workload.problem import Problem
@@ -62,6 +62,14 @@ class SymbolicEnergies:
     """By level: words of a vector access, clusters of instances that access together, and energies."""
     operations: Polynomial
     """Multiply-accumulates."""
+    flows: dict[tuple[str, str], Flow] = field(default_factory=dict)
+    """By level and data space: what passes below it."""
+    instances: dict[str, Polynomial] = field(default_factory=dict)
+    """By level: utilized instances."""
+    meshes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """By level: columns and rows of the mesh below."""
+    sound: bool = True
+    """Whether networks of type M:N take what is sent; where not, Timeloop ends."""
 
     def energy_pj(self, level: str, space: str) -> Fraction:
         """Return the energy of one data space at one level: accesses are whole vectors."""
@@ -109,10 +117,16 @@ def symbolic_energies(
     fanout = [product([loop.bound for loop in level.spatial]) for level in levels]
     instances = [product(fanout[index + 1 :]) for index in range(len(levels))]
     elided = rules.first_fills_elided
+    spreads = [level.network.spreads for level in reversed(arch.levels)]
     words: dict[tuple[str, str], tuple[Polynomial, Polynomial, Polynomial]] = {}
+    below: dict[tuple[str, str], Flow] = {}
+    sound = True
     for space, own, flow in zip(problem.data_spaces, kept, flows, strict=True):
-        accesses = collapse_flows(flow, own, fanout, instances, read_write=space.read_write, elided=elided)
-        for level, stored, counts in zip(reversed(arch.levels), own, accesses, strict=True):
+        written = space.read_write
+        accesses = collapse_flows(flow, own, fanout, instances, read_write=written, elided=elided, spreads=spreads)
+        sound = sound and accesses is not None
+        for level, stored, one, counts in zip(reversed(arch.levels), own, flow, accesses or (), strict=False):
+            below[level.name, space.name] = one
             if stored:
                 words[level.name, space.name] = (counts.reads, counts.fills, counts.updates)
     by_name = {entry.level: entry for entry in costs.levels}
@@ -122,7 +136,10 @@ def symbolic_energies(
         clusters = utilized if utilized.value <= most else Polynomial.constant(most)
         each_pj = by_name[level.name].charged_pj(later=rules.later_actions)
         priced[level.name] = LevelCosts(level.block_words, clusters, *map(Fraction, each_pj))
-    return SymbolicEnergies(tuple(symbols.known), words, priced, operations)
+    names = [level.name for level in reversed(arch.levels)]
+    used = dict(zip(names, instances, strict=True))
+    meshes = {name: (level.columns, level.rows) for name, level in zip(names, levels, strict=True)}
+    return SymbolicEnergies(tuple(symbols.known), words, priced, operations, below, used, meshes, sound)
 
 
 class _Symbols:

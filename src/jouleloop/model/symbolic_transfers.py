@@ -178,6 +178,8 @@ class _Boundary:
                 if linked and len(left) < len(set(offsets)):
                     flow.links = flow.links + (words * number).times(len(linked))
                     flow.record(left, words * number)
+                    chosen = [None if i in linked else offset for i, offset in enumerate(offsets)]
+                    flow.sent.append((chosen, words * number))
                 elif now_whole:
                     plain_whole = plain_whole + number
                 else:
@@ -189,6 +191,7 @@ class _Boundary:
 
     def _broadcast(self, flow: Flow, offsets: list[tuple[int, ...]], words: Polynomial) -> None:
         """Add transfers that no neighbour serves: each distinct box once, to all instances that need it."""
+        flow.sent.append(([*offsets], words))
         relevant = [loop for loop in self.spatial if any(loop.dim in rank for rank in self.coef)]
         shared = any(
             a.dim in rank and b.dim in rank and a.dim != b.dim for rank in self.coef for a in relevant for b in relevant

@@ -154,6 +154,8 @@ class Unrolled(NamedTuple):
 
     Attributes
     ----------
+    factors
+        Spatial factors, shape (levels, dimensions).
     inside
         Unrolled indices inside each level, its own fan-out included, shape (levels, dimensions).
     instances
@@ -170,6 +172,7 @@ class Unrolled(NamedTuple):
         Shape (levels + 1, data spaces, RATE); the last row is for the compute units.
     """
 
+    factors: Ints
     inside: Ints
     instances: Floats
     origin: Ints
@@ -223,6 +226,8 @@ class Scratch(NamedTuple):
         Of no dimension: zeros, shape (dimensions,).
     open_tile
         Whether anything fits inside a tile: most are too large for the inner levels, and nothing is priced there.
+    roomless
+        Whether a tile is too large for the level inside the boundary at hand.
     left
         By dimension: whether anything is left where the innermost loop outside a boundary is over it.
     left_pj
@@ -238,6 +243,7 @@ class Scratch(NamedTuple):
     slide_pj: Floats
     nowhere: Ints
     open_tile: Bools
+    roomless: Bools
     left: Bools
     left_pj: Floats
     line: Ints
@@ -410,9 +416,9 @@ class Parts(NamedTuple):
         The parts that wait, as a binary heap.
     stand
         Shape (PASS,).
-    factors, pair_pj, column_pj, order
-        Work space for one unrolling: its factors by level and dimension; energy between two levels; energy by data
-        space and column, and the columns sorted by it.
+    pair_pj, column_pj, order
+        Work space for one unrolling: energy between two levels; energy by data space and column, and the columns sorted
+        by it.
     """
 
     row: Ints
@@ -429,7 +435,6 @@ class Parts(NamedTuple):
     stage: Ints
     heap: Ints
     stand: Ints
-    factors: Ints
     pair_pj: Floats
     column_pj: Floats
     order: Ints
@@ -475,6 +480,7 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
         np.empty((4, spaces)),
         np.empty((2, divisors)),
         np.zeros(dims, np.int64),
+        np.empty(points, np.bool_),
         np.empty(points, np.bool_),
         np.empty(dims, np.bool_),
         np.empty(levels),

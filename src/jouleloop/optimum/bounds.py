@@ -31,6 +31,7 @@ from jouleloop.optimum.arrays import (
     MOST,
     OUTSIDE,
     PARENT,
+    RADIX,
     REST,
     TILE_SIZE,
     VALUE,
@@ -531,7 +532,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     slots = case.slots
     coef = case.layer.coef
     bounds = case.layer.bounds
-    inside = case.unrolled.inside
+    inside, factors = case.unrolled.inside, case.unrolled.factors[level]
     side = case.unrolled.side
     rate = case.unrolled.rate
     near = case.unrolled.near[level]
@@ -542,6 +543,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     kept = case.keep[child]
     scratch = case.scratch
     open_tile, left, place, slide_pj = scratch.open_tile, scratch.left, scratch.place, scratch.slide_pj[0]
+    roomless = scratch.roomless
     index, start = scratch.tile[0], scratch.tile[1]
     full, moving_pj, sure, distinct = scratch.pj_of[0], scratch.pj_of[1], scratch.pj_of[2], scratch.pj_of[3]
     idle, slid = scratch.of_space[0], scratch.of_space[1]
@@ -567,22 +569,31 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     for n in range(weight[-1, dims]):
         if n > 0:
             point = next_tile(sole, axis, index, point)
+        roomless[point] = False
+        for d in range(dims):
+            # A tile that has no room stands in this one.
+            if index[d] > 0 and sole[d] < 0 and roomless[point - axis[d, RADIX]]:
+                roomless[point] = True
+                break
+        if roomless[point]:
+            open_tile[point] = False
         if not open_tile[point]:
             continue
         iterations = _place_tile(axis, divisor, inside, level, index, place)
         needed = _tile_words(coef, kept, crossed, place, full)
         if needed > most_words or needed < least_words:
             open_tile[point] = False
+            roomless[point] = needed > most_words
             continue
         passes[level, point] = True
         for v in range(spaces):
             if crossed[v] == 1:
-                words = full[v] * iterations
+                words = sure[v] = full[v] * iterations
                 distinct[v] = edge[v, DISTINCT]
                 if shares[v] == 1:
-                    distinct[v] = boxes_of(coef[v], place[:, EXTENT], inside, level, axis) * edge[v, BEYOND]
+                    sure[v] *= _sure_share(coef[v], side[v], place, bounds, divisor)
+                    distinct[v] = boxes_of(coef[v], place[:, EXTENT], factors, axis) * edge[v, BEYOND]
                 moving_pj[v] = crossing_pj(rate, child, v, words * distinct[v], words)
-                sure[v] = words * _sure_share(coef[v], side[v], place, bounds, divisor)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
             ahead[level, 0] = further(enter, ahead, base, slots, axis, child, point, dims, 0, 0)
@@ -667,7 +678,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                             if side[v, d, IDLE] == 1 and axis[d, KIND] == kind:
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
-                        asked, filled = math.floor(words * distinct[v]), math.floor(words)
+                        asked, filled = float(math.floor(words * distinct[v])), float(math.floor(words))
                         least_pj = crossing_pj(rate, child, v, asked, filled)
                         if resting and shares[v] == 1:
                             least_pj = _resumed_pj(

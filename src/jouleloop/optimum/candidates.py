@@ -5,7 +5,7 @@ spatial loops are made when it is searched. `docs/search.md` states the lemmas: 
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from operator import floordiv
 
@@ -15,6 +15,7 @@ from jouleloop.mapspace.space import MapSpace, Slot
 from jouleloop.mapspace.spatial import Arrangement, Factors, arrangements_of, fitting_choices
 from jouleloop.model.arrays import DIM, MAX_LOOPS, Ints
 from jouleloop.optimum.arrays import HALO, IDLE
+from jouleloop.optimum.mirror import Mirror, firsts
 
 #: Most unrollings that are listed; a space of more is searched in part.
 MOST_UNROLLINGS = 4_000_000
@@ -109,12 +110,20 @@ class Candidates:
         rank stand at the outermost level where they may be.
     origin
         By level, the outermost level whose factors merging may have taken from there.
+    mirrored
+        How many unrollings were left out as mirror images of others.
     whole
         Whether these are all: there are not too many, and the listing was not stopped.
     """
 
     def __init__(
-        self, space: MapSpace, kept_dims: Ints, side: Ints, stopped: Callable[[], bool], **takes: bool
+        self,
+        space: MapSpace,
+        kept_dims: Ints,
+        side: Ints,
+        stopped: Callable[[], bool],
+        mirrors: Sequence[Mirror] = (),
+        **takes: bool,
     ) -> None:
         self.space = space
         self.dims = kept_dims
@@ -132,6 +141,9 @@ class Candidates:
         self.group_end = self.group + 1
         if self.merging.empty:
             self._merge()
+            # What stands for several has an image where all of them have.
+            mirrors = [mirror for mirror in mirrors if not mirror.turned.any()]
+        self.mirrored = self._leave_out(mirrors) if self.whole else 0
         self._tables: dict[tuple[int, int, bool], tuple[int, int]] = {}
         self._loops: list[Arrangement] = []
 
@@ -178,6 +190,13 @@ class Candidates:
         self.group_end = np.cumsum(np.bincount(group, minlength=len(order)))
         self.group = np.concatenate([[0], self.group_end[:-1]])
         self.ids, self.rows = ids[first[order]], rows
+
+    def _leave_out(self, mirrors: Sequence[Mirror]) -> int:
+        """Leave out unrollings that are mirror images of earlier ones; return how many."""
+        splits = [slot is not None and slot.split is not None for slot in self.space.spatial]
+        kept = firsts(self.rows, self.ids, mirrors, splits)
+        self.ids, self.group, self.group_end = self.ids[kept], self.group[kept], self.group_end[kept]
+        return int((~kept).sum())
 
     def arrange(self, u: int) -> tuple[Ints, bool]:
         """Return where the arrangements of an unrolling are, by member and level, and whether one order is enough.

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from jouleloop.arch.architecture import MESH, MULTICAST, TREE, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapspace.constraints import Constraints
@@ -66,8 +67,9 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
-    if any(space.reuse) or space.min_parallelism or costs.wired(space.arch) or space.arch.spreading:
-        text = "certificates know no level that does not reuse all, no least parallelism, no energy of networks, no M:N"
+    early = constraints.factors == "imperfect"
+    if any(space.reuse) or space.min_parallelism or (early and (costs.wired(space.arch) or space.arch.spreading)):
+        text = "certificates know no level that does not reuse all, and no least parallelism"
         raise InputError(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
         )
@@ -75,10 +77,11 @@ def certify(
         text = "certificates know no latencies of networks where cycles count"
         raise InputError(Fault(text, constraints.name, "objective", objective.name, "energy"))
     about = subject(space, constraints, costs, semantics)
-    if constraints.factors == "imperfect":
+    if early:
         check_early(space.problem, objective.name)
         return _claim(about, result)
-    search = Search(space, costs, semantics)
+    # A certificate names every unrolling.
+    search = Search(space, costs, semantics, mirrored=False)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)
     parts: list[dict[str, Any]] = []
@@ -251,7 +254,8 @@ def _problem(space: MapSpace) -> dict[str, Any]:
 
 def _architecture(space: MapSpace, costs: EnergyCosts, rules: Rules) -> dict[str, Any]:
     arch = space.arch
-    spec = encode_hardware(arch, costs, rules, [data.name for data in space.problem.data_spaces])[::-1]
+    spaces = [data.name for data in space.problem.data_spaces]
+    spec = encode_hardware(arch, costs, rules, spaces)[::-1]
     return {
         "name": arch.name,
         "compute_pj": costs.compute_pj,
@@ -269,10 +273,37 @@ def _architecture(space: MapSpace, costs: EnergyCosts, rules: Rules) -> dict[str
                 "read_bandwidth_words": level.read_bandwidth_words,
                 "write_bandwidth_words": level.write_bandwidth_words,
                 "shared_bandwidth_words": level.shared_bandwidth_words,
+                **_networks(level, costs, spaces),
             }
             for level, row, fanout in zip(arch.levels, spec, arch.fanout, strict=True)
         ],
     }
+
+
+def _networks(level: StorageLevel, costs: EnergyCosts, spaces: list[str]) -> dict[str, Any]:
+    """Return the networks of a level that take energy, and whether it distributes; nothing where neither."""
+    tables = {table.name: table for table in costs.networks}
+    found = []
+    for network in level.networks:
+        if not network.takes and network.name not in tables:
+            continue
+        charges = {}
+        for space in spaces if network.name in tables else ():
+            _, *pairs = tables[network.name].encoded(network, space)
+            charges[space] = [pairs[at : at + 2] for at in range(0, len(pairs), 2)]
+        found.append(
+            {
+                "kind": {MESH: "mesh", TREE: "tree", MULTICAST: "table"}[network.kind],
+                "back": level.back is None or network is level.back,
+                "hop_pj": network.hop_pj,
+                "router_pj": network.router_pj,
+                "ingress_pj": network.ingress_pj,
+                "adder_pj": network.adder_pj,
+                "charges": charges,
+            }
+        )
+    wired = {"networks": found, "adds": level.reduces} if found else {}
+    return wired | ({"spreads": True} if level.network.spreads else {})
 
 
 def _constraints(constraints: Constraints) -> dict[str, Any]:

@@ -39,12 +39,18 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -
     """
     total = vectors(asked, rate[child, v, ASK_BLOCK]) * rate[child, v, ASK_PJ]
     again = asked - rate[child, v, ASK_FREE]
-    if again > 0.0:
+    if again > 0.0 and rate[child, v, AGAIN_PJ] > 0.0:
         total += vectors(again, rate[child, v, ASK_BLOCK]) * rate[child, v, AGAIN_PJ]
     anew = filled - rate[child, v, FILL_FREE]
     if anew > 0.0:
         total += vectors(anew, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
     return float(total + asked * rate[child, v, NET_PJ])
+
+
+@njit(inline="always")
+def _rounded(sharers: float) -> float:
+    """Half a word of each of so many instances that share what they hold."""
+    return sharers / 2 if sharers > 1.0 else 0.0
 
 
 @njit
@@ -55,14 +61,15 @@ def fill_rate(
 
     A read-only word is read from the parent and written to the child. A written word updates the parent, and is read
     back and filled from the second time on; before the first fills were elided, from the first time. Instances that
-    share what they hold are asked for a part, and filled with one.
+    share what they hold are asked for a part, and filled with one; what is left of that beyond a partition is rounded,
+    by half a word at most.
     """
     for place in range(RATE):
         rate[child, v, place] = 0.0
     rate[child, v, FILL_BLOCK] = 1.0
     sharing = min(unrolled.instances[parent], spec[parent, CLUSTERS])
     rate[child, v, ASK_BLOCK] = spec[parent, BLOCK_WORDS] * unrolled.edge[parent + 1, v, SHARERS]
-    rate[child, v, ASK_FREE] = unrolled.edge[parent, v, PARTITIONED]
+    rate[child, v, ASK_FREE] = unrolled.edge[parent, v, PARTITIONED] + _rounded(unrolled.edge[parent + 1, v, SHARERS])
     if read_write:
         rate[child, v, ASK_PJ] = spec[parent, UPDATE_PJ] * sharing
         rate[child, v, AGAIN_PJ] = spec[parent, READ_PJ] * sharing
@@ -74,3 +81,4 @@ def fill_rate(
         rate[child, v, FILL_PJ] = spec[child, WRITE_PJ] * sharing
         if read_write and elided:
             rate[child, v, FILL_FREE] = unrolled.edge[child, v, PARTITIONED]
+            rate[child, v, FILL_FREE] += _rounded(unrolled.edge[child + 1, v, SHARERS])

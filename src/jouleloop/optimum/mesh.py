@@ -47,11 +47,8 @@ def forget_neighbours(mesh: Mesh) -> None:
 
 
 @njit
-def find_neighbours(case: Case, path: Path, factors: Ints, arrangements: Arrangements, run: Ints) -> None:
-    """Find what is asked of the neighbours under the unrolling at hand, its arrangements being listed.
-
-    ``factors`` are its spatial factors, shape (levels, dimensions).
-    """
+def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Ints) -> None:
+    """Find what is asked of the neighbours under the unrolling at hand, its arrangements being listed."""
     ask, extent, origin = case.mesh.ask, case.scratch.line[0], case.unrolled.origin
     level = ask[ASKED_LEVEL]
     ask[ASKED_LEVEL] = 0
@@ -61,20 +58,21 @@ def find_neighbours(case: Case, path: Path, factors: Ints, arrangements: Arrange
     for k in range(level):
         merged = merged or origin[k] >= level
     instances, choices = 1, 0
-    for d in range(factors.shape[1]):
-        instances *= factors[level, d]
+    factors = case.unrolled.factors[level]
+    for d in range(factors.shape[0]):
+        instances *= factors[d]
     for member in range(run[FIRST], run[LAST]):
         choices += arrangements.members[member, level, 1] - arrangements.members[member, level, 0]
     few = not merged and choices * instances <= _MOST_INSTANCES
     for v in range(case.layer.coef.shape[0]):
-        coef, side, inside, reach = case.layer.coef[v], case.unrolled.side[v], case.unrolled.inside, path.rank[:REACH]
-        distances = find_reach(coef, side, extent, inside, level, reach)
+        coef, side, reach = case.layer.coef[v], case.unrolled.side[v], path.rank[:REACH]
+        distances = find_reach(coef, side, extent, factors, reach)
         if case.keep[level - 1, v] and distances > 1:
-            place = shape_of(coef, side, extent, inside, level, reach, case.mesh.unit[level, v])[0]
+            place = shape_of(coef, side, extent, factors, reach, case.mesh.unit[level, v])[0]
             for d in range(extent.shape[0]):
-                case.mesh.unit[level, v, place, d] = unit_of(coef, side, extent, inside, level, reach, d)
+                case.mesh.unit[level, v, place, d] = unit_of(coef, side, extent, factors, reach, d)
             fan = case.mesh.fan[level, v, place]
-            codes = _lay_out(side, factors[level], reach, fan)
+            codes = _lay_out(side, factors, reach, fan)
             fan[KNOWN] = 0
             if few and max(distances, instances, codes) <= case.mesh.pairs.shape[0]:
                 _count(case, arrangements, run, level, v, place, reach, distances, codes)

@@ -48,6 +48,7 @@ from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.charges import find_charges
 from jouleloop.optimum.climb import climb
 from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch
+from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.optimum.reuse import check_reuse
@@ -81,9 +82,11 @@ def delay_power_of(objective: Objective) -> float:
 
 
 class Search:
-    """The arrays of one search and its passes."""
+    """The arrays of one search and its passes; mirror images may be left out."""
 
-    def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str, watch: Watch | None = None) -> None:
+    def __init__(
+        self, space: MapSpace, costs: EnergyCosts, semantics: str, watch: Watch | None = None, *, mirrored: bool = True
+    ) -> None:
         problem = space.problem
         self.space = space
         self.problem = problem
@@ -107,7 +110,9 @@ class Search:
         check_reuse(space, side)
         self.side = np.ascontiguousarray(side[:, self.dims])
         energies = {"leaks": bool(self.spec[:, LEAK_PJ].any()), "takes": takes_energy(self.spec)}
-        self.candidates = Candidates(space, self.dims, side, self._asked, **energies, wired=bool(is_wired(self.spec)))
+        mirrors = find_mirrors(space, whole.coef) if mirrored else []
+        wired = bool(is_wired(self.spec))
+        self.candidates = Candidates(space, self.dims, side, self._asked, mirrors, **energies, wired=wired)
         self.charge = find_charges(space, self.spec, self.layer, self.side, self.candidates)
         self.levels = len(space.temporal)
 

@@ -99,7 +99,6 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], bounds: Ints, ch
         np.zeros(room, np.int8),
         np.empty(room, np.int64),
         stand,
-        np.ones((levels, len(bounds)), np.int64),
         np.empty((levels + 1, levels)),
         np.zeros((spaces, most)),
         np.zeros((spaces, most), np.int64),
@@ -122,7 +121,7 @@ def grown(parts: Parts, room: int) -> Parts:
 @njit
 def _open(case: Case, parts: Parts, u: int) -> float:
     """Make an unrolling the case at hand, whatever is kept; return the operations."""
-    factors = parts.factors
+    factors = case.unrolled.factors
     macs = parts.steps[u]
     for d in range(factors.shape[1]):
         rest = case.layer.bounds[d]
@@ -131,7 +130,7 @@ def _open(case: Case, parts: Parts, u: int) -> float:
             rest //= factors[level, d]
             macs *= factors[level, d]
         case.grid.axis[d, REST] = rest
-    open_unrolling(case.layer, factors, case.unrolled)
+    open_unrolling(case.layer, case.unrolled)
     charge, edge = parts.charge, case.unrolled.edge
     for level in range(charge.shape[1] - 1):
         n, instances = parts.ids[u, level], case.unrolled.instances[level]
@@ -176,7 +175,6 @@ def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Pa
             case.spec,
             elided,
             case.keep,
-            parts.factors,
             case.grid.axis,
             parts.steps[u],
             case.unrolled,
@@ -205,7 +203,6 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                         case.layer,
                         case.spec,
                         elided,
-                        parts.factors,
                         case.grid.axis,
                         parts.steps[u],
                         case.unrolled,

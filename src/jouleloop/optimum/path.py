@@ -223,7 +223,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
     child = level - 1
     unrolled, mesh = case.unrolled, case.mesh
     traffic = path.traffic[child]
-    words = path.words
+    words, factors = path.words, unrolled.factors[level]
     reach, at, move = path.rank[:REACH], path.rank[REACH], path.rank[REACH + 1]
     total_pj = 0.0
     for k in range(traffic.shape[0]):
@@ -241,9 +241,9 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
             words[PLAIN] = words_of_plain_ranks(coef, float(box_words(coef, extent)), path.loops, total)
         else:
             side, unit = unrolled.side[v], mesh.unit[level, v]
-            distinct = boxes_of(coef, extent, unrolled.inside, level, case.grid.axis) * edge[BEYOND]
-            if find_reach(coef, side, extent, unrolled.inside, level, reach) > 1 and mesh.ask[ASKED] == 1:
-                place, known = shape_of(coef, side, extent, unrolled.inside, level, reach, unit)
+            distinct = boxes_of(coef, extent, factors, case.grid.axis) * edge[BEYOND]
+            if find_reach(coef, side, extent, factors, reach) > 1 and mesh.ask[ASKED] == 1:
+                place, known = shape_of(coef, side, extent, factors, reach, unit)
                 known = known and mesh.fan[level, v, place, KNOWN] == 1
             resting, served = case.layer.reuse[child, v, RESTING], mesh.served[level, v, place]
             count_steps(coef, extent, reach, path.loops, total, resting, at, move, known, served, words)
@@ -268,13 +268,13 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
 @njit
 def asks(case: Case, path: Path, level: int, point: int, extent: Ints) -> bool:
     """Whether neighbours are asked for and not looked at yet where tiles of these extents stand; notes where."""
-    mesh, unrolled, reach = case.mesh, case.unrolled, path.rank[:REACH]
+    mesh, unrolled, reach, factors = case.mesh, case.unrolled, path.rank[:REACH], case.unrolled.factors[level]
     for v in range(case.keep.shape[1]):
         if mesh.ask[ASKED] == 1 and case.keep[level - 1, v] and path.shares[v] == 1:
             coef, side = case.layer.coef[v], unrolled.side[v]
-            distances = find_reach(coef, side, extent, unrolled.inside, level, reach)
+            distances = find_reach(coef, side, extent, factors, reach)
             unit = mesh.unit[level, v]
-            if distances > 1 and not shape_of(coef, side, extent, unrolled.inside, level, reach, unit)[1]:
+            if distances > 1 and not shape_of(coef, side, extent, factors, reach, unit)[1]:
                 mesh.ask[ASKED_LEVEL], mesh.ask[ASKED_POINT] = level, point
                 return True
     return False

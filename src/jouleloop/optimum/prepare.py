@@ -58,7 +58,7 @@ def find_sides(coef: Ints, bounds: Ints) -> Ints:
 
 
 @njit
-def _spread(coef: Ints, side: Ints, inside: Ints, rests: Ints, level: int) -> tuple[float, float, float]:
+def _spread(coef: Ints, side: Ints, inside: Ints, factors: Ints, rests: Ints) -> tuple[float, float, float]:
     """Distinct boxes among the instances of one fan-out; of those, what moving links cannot serve; and their share.
 
     All at least, whatever the tiles. The instances at the far end of a shared rank have no neighbour there.
@@ -67,19 +67,21 @@ def _spread(coef: Ints, side: Ints, inside: Ints, rests: Ints, level: int) -> tu
     ----------
     coef, side
         Of one data space, by dimension.
-    inside, rests
+    inside, factors
+        Of `Unrolled`, of the level.
+    rests
         See `offsets_of`.
     """
     distinct = 1.0
     widest = 1
     most = 1
     for r in range(coef.shape[0]):
-        offsets = offsets_of(coef[r], inside[level], inside, level, rests, False)
+        offsets = offsets_of(coef[r], inside, factors, rests, False)
         distinct *= offsets
         spread = 1
         for d in range(coef.shape[1]):
             if side[d, HALO] == r:
-                spread *= inside[level, d] // (inside[level - 1, d] if level > 0 else 1)
+                spread *= factors[d]
                 widest = max(widest, offsets)
         most = max(most, spread)
     return distinct, distinct / widest, 1.0 / most
@@ -121,11 +123,9 @@ def _near(side: Ints, factors: Ints, near: Ints) -> bool:
 
 
 @njit
-def open_unrolling(layer: LayerArrays, factors: Ints, unrolled: Unrolled) -> None:
-    """Fill what an unrolling fixes whatever is kept: all of ``unrolled`` but rates and what lies between two levels.
-
-    ``factors`` are spatial factors, shape (levels, dimensions).
-    """
+def open_unrolling(layer: LayerArrays, unrolled: Unrolled) -> None:
+    """Fill what an unrolling fixes whatever is kept: all that follows from its factors but for rates and edges."""
+    factors = unrolled.factors
     levels = factors.shape[0]
     dims = factors.shape[1]
     for d in range(dims):
@@ -139,7 +139,7 @@ def open_unrolling(layer: LayerArrays, factors: Ints, unrolled: Unrolled) -> Non
         for d in range(dims):
             units *= factors[level, d]
     for v in range(layer.coef.shape[0]):
-        _partitions(layer, factors, unrolled, v)
+        _partitions(layer, unrolled, v)
         for level in range(levels):
             _near(unrolled.side[v], factors[level], unrolled.near[level, v])
 
@@ -149,7 +149,6 @@ def connect(
     layer: LayerArrays,
     spec: Floats,
     elided: bool,
-    factors: Ints,
     rests: Ints,
     steps: float,
     unrolled: Unrolled,
@@ -169,7 +168,7 @@ def connect(
         outer = level if inner == child else inner + 1
         if inner == child:
             if edge[child + 1, v, FILLED_PJ] > 0.0:
-                beyond = _chain(coef, unrolled.side[v], unrolled.inside, rests, child + 2, level)
+                beyond = _chain(coef, unrolled, v, rests, child + 2, level)
                 rate[child, v, NET_PJ] = edge[child + 1, v, FILLED_PJ] / beyond
         elif edge[outer, v, BYPASSED_PJ] > 0.0:
             # The network outside a level that keeps nothing charges for the tile that it would hold.
@@ -181,9 +180,9 @@ def connect(
             continue
         if inner >= 0:
             edge[inner, v, PARENT] = outer
-            _edge(coef, factors, rests, unrolled, v, inner, outer)
+            _edge(coef, rests, unrolled, v, inner, outer)
     if child < 0:
-        return _unit_words(coef, factors, rests, steps, unrolled, v, level)
+        return _unit_words(coef, rests, steps, unrolled, v, level)
     return 0.0
 
 
@@ -193,7 +192,6 @@ def prepare(
     spec: Floats,
     elided: bool,
     keep: Bools,
-    factors: Ints,
     rests: Ints,
     steps: float,
     unrolled: Unrolled,
@@ -205,8 +203,6 @@ def prepare(
 
     Parameters
     ----------
-    factors
-        Spatial factors, shape (levels, dimensions).
     rests
         What temporal loops must cover, by dimension: places `REST` of `Grid.axis`.
     steps
@@ -219,11 +215,11 @@ def prepare(
     for v in range(layer.coef.shape[0]):
         # Walk outward over kept levels; -1 stands for the compute units.
         child = -1
-        for level in range(factors.shape[0]):
+        for level in range(keep.shape[0]):
             unrolled.edge[level, v, PARENT] = -1.0
             if not keep[level, v]:
                 continue
-            words = connect(layer, spec, elided, factors, rests, steps, unrolled, child, level, v)
+            words = connect(layer, spec, elided, rests, steps, unrolled, child, level, v)
             if child < 0:
                 total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0)
                 share = 1.0 / unrolled.edge[level + 1, v, SHARERS]
@@ -235,23 +231,23 @@ def prepare(
 
 
 @njit
-def _chain(coef: Ints, side: Ints, inside: Ints, rests: Ints, first: int, last: int) -> float:
+def _chain(coef: Ints, unrolled: Unrolled, v: int, rests: Ints, first: int, last: int) -> float:
     """Words asked of level ``last`` per word asked of ``first - 1``, across bypassed levels, at least."""
     product = 1.0
     for level in range(first, last + 1):
-        product *= _spread(coef, side, inside, rests, level)[0]
+        product *= _spread(coef, unrolled.side[v], unrolled.inside[level], unrolled.factors[level], rests)[0]
     return product
 
 
 @njit
-def _unit_words(coef: Ints, factors: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: int, level: int) -> float:
+def _unit_words(coef: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: int, level: int) -> float:
     """Words that the compute units ask of one instance of the innermost level that keeps a data space, at least.
 
     Units hold nothing, so a neighbour may hand an operand on in every step that does not move a rank of one dimension.
     """
     side = unrolled.side[v]
     words = steps
-    linked = _coincide(side, factors, 0, unrolled.origin[0])
+    linked = _coincide(side, unrolled.factors, 0, unrolled.origin[0])
     for d in range(side.shape[0]):
         linked = linked or unrolled.near[0, v, d] == 1
     if linked:
@@ -259,16 +255,17 @@ def _unit_words(coef: Ints, factors: Ints, rests: Ints, steps: float, unrolled: 
         for d in range(side.shape[0]):
             if side[d, IDLE] == 0 and side[d, HALO] < 0:
                 words *= rests[d, REST]
-    return words * _chain(coef, side, unrolled.inside, rests, 0, level)
+    return words * _chain(coef, unrolled, v, rests, 0, level)
 
 
 @njit
-def _edge(coef: Ints, factors: Ints, rests: Ints, unrolled: Unrolled, v: int, child: int, level: int) -> None:
+def _edge(coef: Ints, rests: Ints, unrolled: Unrolled, v: int, child: int, level: int) -> None:
     """Fill `Unrolled.edge` of one boundary: ``level`` is the next level outside ``child`` that keeps the data space."""
     edge = unrolled.edge[child, v]
     side = unrolled.side[v]
-    distinct, linked, share = _spread(coef, side, unrolled.inside, rests, child + 1)
-    beyond = _chain(coef, side, unrolled.inside, rests, child + 2, level)
+    factors = unrolled.factors
+    distinct, linked, share = _spread(coef, side, unrolled.inside[child + 1], factors[child + 1], rests)
+    beyond = _chain(coef, unrolled, v, rests, child + 2, level)
     apart = 1.0 / unrolled.instances[child + 1]
     edge[DISTINCT] = distinct * beyond
     edge[DISTINCT_LINKED] = linked * beyond
@@ -279,8 +276,9 @@ def _edge(coef: Ints, factors: Ints, rests: Ints, unrolled: Unrolled, v: int, ch
 
 
 @njit
-def _partitions(layer: LayerArrays, factors: Ints, unrolled: Unrolled, v: int) -> None:
+def _partitions(layer: LayerArrays, unrolled: Unrolled, v: int) -> None:
     """Fill partition sizes: exact where no rank is shared, an upper limit elsewhere, which keeps the bound a bound."""
+    factors = unrolled.factors
     levels = factors.shape[0]
     words = box_words(layer.coef[v], layer.bounds)
     unrolled.edge[levels - 1, v, PARTITIONED] = words

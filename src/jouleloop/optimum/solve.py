@@ -351,6 +351,7 @@ class Solver:
         )
         self.parts = new_parts(candidates, columns, layer.bounds, charge)
         unrolled = Unrolled(
+            np.ones((levels, dims), np.int64),
             np.empty((levels, dims), np.int64),
             np.empty(levels),
             candidates.origin,
@@ -463,7 +464,7 @@ class Solver:
             elif stand[WANTS] == NEIGHBOURS:
                 # Few layers ask for them: a kernel of its own that the others need not compile.
                 run = self.parts.runs[self.parts.unrolling[stand[CURRENT]]]
-                find_neighbours(self.case, self.path, self.parts.factors, self.arrangements, run)
+                find_neighbours(self.case, self.path, self.arrangements, run)
             elif stand[WANTS] == ROOM:
                 if len(self.parts.unrolling) >= MOST_PARTS:
                     counters[STOPPED] = BY_PARTS

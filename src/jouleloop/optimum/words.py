@@ -60,7 +60,7 @@ def _most_lost(m: int, n: int, a: int, b: int, most_a: int, most_b: int) -> int:
 
 
 @njit
-def offsets_of(coef: Ints, extent: Ints, inside: Ints, level: int, rests: Ints, known: bool) -> int:
+def offsets_of(coef: Ints, extent: Ints, factors: Ints, rests: Ints, known: bool) -> int:
     """Distinct offsets along a rank among the instances below a level, at least (*distinct boxes*).
 
     Parameters
@@ -68,43 +68,41 @@ def offsets_of(coef: Ints, extent: Ints, inside: Ints, level: int, rests: Ints, 
     coef
         Of the rank, by dimension.
     extent
-        Indices of one instance's tile by dimension, if it is known; else any that divides ``rests`` counts.
-    inside
-        See `Unrolled.inside`.
+        Indices of one instance's tile by dimension, if it is known. Else those of all instances together whose tiles
+        have no loops; any loops that divide ``rests`` count.
+    factors
+        Spatial factors of the level.
     rests
         What temporal loops must cover, by dimension: places `REST` of `Grid.axis`.
     """
     widest = first = second = 1
     a = b = count = 0
     for d in range(coef.shape[0]):
-        factor = inside[level, d] // (inside[level - 1, d] if level > 0 else 1)
-        if coef[d] != 0 and factor > 1:
-            widest, count = max(widest, factor), count + 1
-            a, b, first, second = b, d, second, factor
+        if coef[d] != 0 and factors[d] > 1:
+            widest, count = max(widest, factors[d]), count + 1
+            a, b, first, second = b, d, second, factors[d]
     if count != 2:
         return int(widest)
-    one, other = abs(coef[a]), abs(coef[b])
+    one, other = abs(coef[a]) * extent[a], abs(coef[b]) * extent[b]
     if known:
-        one, other = one * extent[a], other * extent[b]
         both = common(one, other)
         return int(first * second - max(0, first - other // both) * max(0, second - one // both))
-    if level > 0:
-        one, other = one * inside[level - 1, a], other * inside[level - 1, b]
+    one, other = one // first, other // second
     return int(first * second - _most_lost(first, second, one, other, rests[a, REST], rests[b, REST]))
 
 
 @njit
-def boxes_of(coef: Ints, extent: Ints, inside: Ints, level: int, rests: Ints) -> float:
-    """Distinct boxes among the instances below a level whose tiles have these extents, at least."""
+def boxes_of(coef: Ints, extent: Ints, factors: Ints, rests: Ints) -> float:
+    """Distinct boxes among the instances below a level of such factors, tiles of these extents, at least."""
     boxes = 1.0
     for r in range(coef.shape[0]):
-        boxes *= offsets_of(coef[r], extent, inside, level, rests, True)
+        boxes *= offsets_of(coef[r], extent, factors, rests, True)
     return boxes
 
 
 @njit
-def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints) -> int:
-    """Write by rank how far apart two instances below ``level`` can be, see `FARTHEST`; return how many distances.
+def find_reach(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Ints) -> int:
+    """Write by rank how far apart two instances below a level can be, see `FARTHEST`; return how many distances.
 
     ``reach`` has shape (REACH, ranks), 0 where one dimension alone moves the rank.
 
@@ -114,19 +112,17 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, r
         Projection of the data space, shape (ranks, dimensions); ``side`` its rows of `Unrolled.side`.
     extent
         Indices of one instance's tile by dimension.
-    inside
-        See `Unrolled.inside`.
+    factors
+        Spatial factors of the level.
     """
     distances = 1
     for r in range(coef.shape[0]):
         reach[FARTHEST, r] = 0
         reach[QUANTUM, r] = 0
         for d in range(coef.shape[1]):
-            if coef[r, d] != 0 and side[d, HALO] == r:
-                factor = inside[level, d] // inside[level - 1, d] if level > 0 else inside[level, d]
-                if factor > 1:
-                    reach[FARTHEST, r] += coef[r, d] * extent[d] * (factor - 1)
-                    reach[QUANTUM, r] = common(reach[QUANTUM, r], coef[r, d] * extent[d])
+            if side[d, HALO] == r and factors[d] > 1:
+                reach[FARTHEST, r] += coef[r, d] * extent[d] * (factors[d] - 1)
+                reach[QUANTUM, r] = common(reach[QUANTUM, r], coef[r, d] * extent[d])
         reach[WEIGHT, r] = distances
         if reach[QUANTUM, r] > 0:
             distances *= 2 * (reach[FARTHEST, r] // reach[QUANTUM, r]) + 1
@@ -134,26 +130,24 @@ def find_reach(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, r
 
 
 @njit(inline="always")
-def unit_of(coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints, d: int) -> int:
+def unit_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Ints, d: int) -> int:
     """Return how far one index of a dimension that shares a rank and is unrolled moves it, in quanta; else 0."""
     r = side[d, HALO]
-    if r < 0 or inside[level, d] == inside[level - 1, d]:
+    if r < 0 or factors[d] == 1:
         return 0
     return int(coef[r, d] * extent[d] // reach[QUANTUM, r])
 
 
 @njit
-def shape_of(
-    coef: Ints, side: Ints, extent: Ints, inside: Ints, level: int, reach: Ints, unit: Ints
-) -> tuple[int, bool]:
+def shape_of(coef: Ints, side: Ints, extent: Ints, factors: Ints, reach: Ints, unit: Ints) -> tuple[int, bool]:
     """Return the place of a tile's shape in a table of shapes, and whether it stands there, see `Mesh`."""
     code = 0
     for d in range(extent.shape[0]):
-        code = code * 31 + unit_of(coef, side, extent, inside, level, reach, d)
+        code = code * 31 + unit_of(coef, side, extent, factors, reach, d)
     place = code % SHAPES
     stands = True
     for d in range(extent.shape[0]):
-        stands = stands and unit[place, d] == unit_of(coef, side, extent, inside, level, reach, d)
+        stands = stands and unit[place, d] == unit_of(coef, side, extent, factors, reach, d)
     return place, stands
 
 

@@ -107,7 +107,8 @@ def analyse_table(
     responses = find_responses(energies, options.responses)
     found: list[Tested] = []
     for name, rows in energies.groupby("sweep", sort=True):
-        found += tested_sweep(rows, described[str(name)], responses, options)
+        for group in groups(rows):
+            found += tested_group(group, described[str(name)], responses, options)
     return gathered(found)
 
 
@@ -132,8 +133,10 @@ def tested_alone(
         check_table(energies, options)
         names |= set(energies["sweep"].unique())
         _described(columns, names, [sweep])
-        yield from tested_sweep(energies, sweep, responses, options)
-        del energies  # before the next are read
+        found = list(groups(energies))
+        del energies  # before they are tested, and the next are read
+        while found:
+            yield from tested_group(found.pop(0), sweep, responses, options)
     _described(columns, names, [sweep])
 
 
@@ -153,38 +156,32 @@ def gathered(found: Sequence[Tested]) -> Analysis:
     )
 
 
-def tested_sweep(
-    energies: pd.DataFrame, sweep: SweepDescription, responses: Sequence[Response], options: StatisticsOptions
+def tested_group(
+    group: Group, sweep: SweepDescription, responses: Sequence[Response], options: StatisticsOptions
 ) -> Iterator[Tested]:
-    """Yield the tests of one sweep, one by one."""
-    for group in groups(energies):
-        refused = _left_out(group)
-        yield Tested(left_out=refused)
-        for case, missing in _cases(group, sweep, responses):
-            try:
-                test = fit_growth(case.sizes, case.values, case.growth, options)
-            except InputError as error:
-                raise error.at(f"sweep {group.sweep}") from error
-            if not case.sweep.claims(case.response.name):
-                test = test.unclaimed()
-            structure = structure_of(case, test)
-            envelope = lower_envelope(case.sizes, case.values, case.growth, options)
-            verdict = (
-                verdict_row(case, test, len(refused) + len(missing))
-                | structure_row(structure)
-                | envelope_row(envelope)
-                | theory_row(case)
-            )
-            key = (group.sweep, group.architecture, group.engine, group.energy_table, case.response.name)
-            best = envelope.indices if envelope else ()
-            # Not held while the next is tested: they may be large.
-            yield Tested(
-                [verdict],
-                [fit_row(case, test)],
-                missing,
-                _finished(residual_rows(case, test, structure, best)),
-                {key: test},
-            )
+    """Yield the tests of one sweep on one architecture, one by one."""
+    refused = _left_out(group)
+    yield Tested(left_out=refused)
+    for case, missing in _cases(group, sweep, responses):
+        try:
+            test = fit_growth(case.sizes, case.values, case.growth, options)
+        except InputError as error:
+            raise error.at(f"sweep {group.sweep}") from error
+        if not case.sweep.claims(case.response.name):
+            test = test.unclaimed()
+        structure = structure_of(case, test)
+        envelope = lower_envelope(case.sizes, case.values, case.growth, options)
+        verdict = (
+            verdict_row(case, test, len(refused) + len(missing))
+            | structure_row(structure)
+            | envelope_row(envelope)
+            | theory_row(case)
+        )
+        key = (group.sweep, group.architecture, group.engine, group.energy_table, case.response.name)
+        residuals = residual_rows(case, test, structure, envelope.indices if envelope else ())
+        found = [Tested([verdict], [fit_row(case, test)], missing, _finished(residuals), {key: test})]
+        del case, test, structure, residuals  # not held while the next is tested: they may be large
+        yield found.pop()
 
 
 _OMITTED = ["sweep", "architecture", "engine", "energy_table", "response", "layer", "status", "reason"]

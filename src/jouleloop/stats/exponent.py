@@ -118,4 +118,8 @@ def _crossing(squares: Callable[[float], float], threshold: float, inside: float
         near, step = far, step * 2
     if near == inside:
         return far
-    return float(optimize.brentq(lambda k: squares(k) - threshold, near, far, xtol=1e-10))
+    # SciPy wraps the function in one that refers to itself: without this, its vectors would stay until Python looks.
+    lent = [squares]
+    found = float(optimize.brentq(lambda k: lent[0](k) - threshold, near, far, xtol=1e-10))
+    lent.clear()
+    return found

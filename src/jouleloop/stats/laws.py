@@ -13,7 +13,7 @@ loop stays as it is, and so do the loops outside it.
 import hashlib
 import itertools
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -150,25 +150,31 @@ class NestLaws:
         # Most laws hold for many points, but those of loops that do not grow with the layer hold for few: not all stay.
         self._known = lru_cache(_KNOWN)(self._law)
 
-    def energies_pj(self, values: Sequence[int]) -> dict[Place, float]:
-        """Return the energies by level and data space on a nest of these loop bounds."""
-        result = {}
-        for level, place, clusters, parts in self._words:
-            vectors = sum(
-                -(-(_counted(terms, values) + rounding) // level.block_words) * cost for terms, rounding, cost in parts
-            )
-            result[place] = float(vectors * _counted(clusters, values))
-        return result
+    def energies_pj(self, values: Sequence[int]) -> tuple[dict[Place, float], Exact]:
+        """Return the energies on a nest of these loop bounds.
 
-    def partial_pj(self, values: Sequence[int]) -> Fraction:
-        """Return what whole words and vectors that are not full cost beyond the law, on a nest of these bounds."""
-        total = Fraction(0)
-        for level, _, clusters, parts in self._words:
+        Returns
+        -------
+        tuple
+            By level and data space; and what whole words and vectors that are not full cost beyond the law.
+        """
+        result = {}
+        partial: Exact = 0
+        for level, place, clusters, parts in self._words:
+            each: Exact = 0
+            beyond: Exact = 0
             for terms, rounding, cost in parts:
                 words = _counted(terms, values)
-                beyond = -(-(words + rounding) // level.block_words) - Fraction(words) / level.block_words
-                total += beyond * cost * _counted(clusters, values) if beyond else 0
-        return total
+                vectors = -(-(words + rounding) // level.block_words)
+                each += vectors * cost
+                empty = vectors * level.block_words - words
+                if empty:
+                    beyond += empty * cost
+            units = _counted(clusters, values)
+            result[place] = float(each * units)
+            if beyond:
+                partial += beyond * units * Fraction(1, level.block_words)
+        return result, partial
 
     def agrees(self, other: "NestLaws", values: Sequence[int], own: Sequence[int]) -> bool:
         """Return whether the words on a nest with ``values`` are those of ``other`` with its ``own`` values."""
@@ -177,15 +183,14 @@ class NestLaws:
             for (place, *mine), (place_too, *its) in zip(self.terms, other.terms, strict=True)
         )
 
-    def laws(self, symbols: Sequence[Symbol], most: int = 64) -> list[LawPoint]:
-        """Return the law of every choice of growing loops on a nest of these symbols, outer loops first.
+    def laws(self, symbols: Sequence[Symbol], most: int = 64) -> Iterator[LawPoint]:
+        """Yield the law of every choice of growing loops on a nest of these symbols, outer loops first.
 
         Parameters
         ----------
         most
             Where there are more choices than this (many sizes that vary at once), the first of them.
         """
-        found = []
         values = [symbol.value for symbol in symbols]
         for choice in itertools.islice(itertools.product(*self._loops.values()), most):
             growing = tuple(zip(self._loops, choice, strict=True))
@@ -193,8 +198,7 @@ class NestLaws:
             if names is None:
                 continue
             stay = tuple(0 if i in names else value for i, value in enumerate(values))
-            found.append(LawPoint(*self._known(stay, tuple(names.items())), growing, self.ceilings))
-        return found
+            yield LawPoint(*self._known(stay, tuple(names.items())), growing, self.ceilings)
 
     def _names(self, symbols: Sequence[Symbol], growing: Growing) -> dict[int, tuple[str, int]] | None:
         """Return what stands for the symbols that grow: a size over a number, or the steps of a tile.
@@ -238,7 +242,7 @@ class NestLaws:
                     else:
                         under *= factor**-power
                 key = tuple(sorted((name, power) for name, power in monomial.items() if power))
-                total[key] = total.get(key, 0) + coefficient * ratio(over, under)
+                total[key] = total.get(key, 0) + coefficient * (over if under == 1 else ratio(over, under))
             return _sorted(total)
 
         law = Law(tuple((place, substituted(reads), substituted(writes)) for place, reads, writes in self.terms))
@@ -303,7 +307,7 @@ def _counted(terms: Iterable[tuple[Iterable[tuple[Any, int]], Exact]], values: A
                 over *= values[index] ** exponent
             else:
                 under *= values[index] ** -exponent
-        total += coefficient * ratio(over, under)
+        total += coefficient * (over if under == 1 else ratio(over, under))
     return total
 
 

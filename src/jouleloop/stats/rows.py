@@ -138,7 +138,7 @@ def residual_rows(
         {
             **{name: [value] * n for name, value in case.key.items()},
             "response": case.response.name,
-            "layer": case.rows["layer"].to_numpy(),
+            "layer": case.rows["layer"].array,
             "variable": case.sizes,
             "measured": case.values,
             "fitted": test.predict(case.sizes),

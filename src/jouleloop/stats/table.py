@@ -93,7 +93,8 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
         if table[name].isna().any()
     ]
     key = ["architecture", "sweep", "layer", "engine", "energy_table", *(["variant"] if "variant" in table else [])]
-    repeated = table[table.duplicated(key)]
+    # One that says the same of all rows tells none apart, and looking it up takes time and memory.
+    repeated = table[table.duplicated([name for name in key if table[name].nunique(dropna=False) > 1] or key[:1])]
     if len(repeated):
         first = repeated.iloc[0]
         faults.append(
@@ -140,6 +141,8 @@ def groups(table: pd.DataFrame) -> Iterator[Group]:
     """
     ok = table["status"] == "ok"
     names = table.assign(engine=table["engine"].fillna(""), energy_table=table["energy_table"].fillna(""))
+    # What a test has no use for takes as much memory as what it needs.
+    said = [name for name in (*IDENTIFIERS, *SETTINGS) if name in table.columns and name != "layer"]
     for (sweep, architecture), rows in _split(names, "sweep", "architecture"):
         usable, rest = chosen(rows, ok.loc[rows.index]), rows[~ok.loc[rows.index]]
         if usable.empty:
@@ -147,7 +150,8 @@ def groups(table: pd.DataFrame) -> Iterator[Group]:
             yield Group(str(architecture), str(sweep), str(first["engine"]), str(first["energy_table"]), usable, rest)
         for (engine, energy_table), part in _split(usable, "engine", "energy_table"):
             same = rest[rest["engine"].isin(["", engine]) & rest["energy_table"].isin(["", energy_table])]
-            yield Group(str(architecture), str(sweep), str(engine), str(energy_table), part, same)
+            numbers = part.drop(columns=said)
+            yield Group(str(architecture), str(sweep), str(engine), str(energy_table), numbers, same)
 
 
 def _split(table: pd.DataFrame, *by: str) -> Iterator[tuple[Any, pd.DataFrame]]:

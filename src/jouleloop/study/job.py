@@ -2,7 +2,7 @@
 
 from jouleloop import memory
 
-memory.collect_rarely()
+memory.tune()
 
 from jouleloop.study.runlog import LOG, LOGS, current_run, logged  # noqa: E402 - as above
 

@@ -5,7 +5,7 @@ import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pandas as pd
 import pyarrow as pa
@@ -61,6 +61,11 @@ class Kept:
         Whole numbers of which some are missing are floats. ``where`` and ``columns`` are those of `sealed_parts`.
         """
         return (part.to_pandas(ignore_metadata=True) for part in sealed_parts(self._path, where, columns))
+
+    def rows(self, where: Where, columns: Callable[[str], bool]) -> pd.DataFrame:
+        """Return rows of the table in memory once; parameters and errors are those of `parts`."""
+        found = pa.concat_tables(sealed_parts(self._path, where, columns))
+        return cast("pd.DataFrame", found.to_pandas(ignore_metadata=True, self_destruct=True))
 
     def further(self) -> dict[str, str]:
         """Return what was kept beside the table; errors are those of `parts`."""

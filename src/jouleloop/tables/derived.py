@@ -79,17 +79,23 @@ class Derived:
 
     def rows(self, sweeps: Iterable[Sweep]) -> pd.DataFrame:
         """Return the rows of the table of energies that belong to ``sweeps``."""
-        return read_table(self._energies, ENERGIES, where=_of(sweeps))[0]
+        return self._where(_of(sweeps))
 
     def _parts(self, where: Where, columns: Callable[[str], bool] | None = None) -> Iterator[pd.DataFrame]:
         """Yield rows of the table of energies in parts, one at least."""
         if self._few is None:
             yield from read_parts(self._energies, where, columns)
-            return
+        else:
+            yield self._where(where, columns)
+
+    def _where(self, where: Where, columns: Callable[[str], bool] | None = None) -> pd.DataFrame:
+        """Return rows of the table of energies."""
+        if self._few is None:
+            return read_table(self._energies, ENERGIES, where=where, columns=columns)[0]
         rows = self._few
         for name, values in where.items():
             rows = rows[rows[name].isin(values)]
-        yield rows[[name for name in rows.columns if columns is None or columns(name)]].reset_index(drop=True)
+        return rows[[name for name in rows.columns if columns is None or columns(name)]].reset_index(drop=True)
 
     @cached_property
     def _few(self) -> pd.DataFrame | None:
@@ -140,11 +146,10 @@ class Derived:
         """Yield the rows of a sweep on each architecture, by name, with wanted columns and those of theory."""
         for name in sorted(self.jobs):
             own = {"sweep": [sweep.name], "architecture": [name]}
-            rows = pd.concat(self._parts(own, wanted), ignore_index=True)
-            if len(rows):
-                rows = with_bounds(rows, pd.concat(bounds.parts(own, is_bound), ignore_index=True))
-                yield rows
-            del rows  # before the next are read
+            rows = [self._where(own, wanted)]
+            if len(rows[0]):
+                rows.append(with_bounds(rows.pop(), bounds.rows(own, is_bound)))
+                yield rows.pop()  # it is for the caller to let them go
 
     def _kept(self, parts: Parts, number: int, sweeps: Sequence[Sweep], make: partial[pd.DataFrame]) -> Kept:
         """Return what ``make`` makes of the rows of sweeps, kept by them; add it to ``parts``, by architecture."""

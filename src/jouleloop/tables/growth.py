@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from jouleloop.columns import Parts, write_table
 from jouleloop.files import write_text
+from jouleloop.parquet import PART_ROWS
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
@@ -113,7 +114,7 @@ class SweepTests:
                 for rows, more in zip(found, (test.verdicts, test.fits, test.left_out), strict=True):
                     rows.extend(more)
                 if test.residuals is not None:
-                    yield pa.Table.from_pandas(test.residuals, preserve_index=False)
+                    yield from _few_at_a_time(test.residuals)
                 del test  # before the next is made
             further[_ROWS] = json.dumps(found, default=lambda value: None if value is pd.NA else value.item())
 
@@ -129,6 +130,11 @@ class SweepTests:
         write_analysis(
             gathered([self._found[name] for name in sorted(self._found)]), folder, provenance, self._residuals
         )
+
+
+def _few_at_a_time(table: pd.DataFrame) -> Iterator[pa.Table]:
+    for first in range(0, len(table), PART_ROWS):
+        yield pa.Table.from_pandas(table.iloc[first : first + PART_ROWS], preserve_index=False)
 
 
 def _tested(text: str) -> "Tested":
@@ -149,12 +155,19 @@ def with_theory(energies: pd.DataFrame, theory: pd.DataFrame) -> pd.DataFrame:
     if "variant" in theory.columns:  # sweeps that are tested have the architecture as its file has it
         theory = theory[theory["variant"].fillna("") == ""]
     columns = [name for name in theory.columns if str(name).startswith("theory_") and name not in energies.columns]
-    placed = theory[_POINT].assign(place=range(len(theory)))
-    places = energies[_POINT].merge(placed, on=_POINT, how="left", validate="many_to_one")["place"]
-    found = theory[columns].reset_index(drop=True).reindex(pd.Index(places))
+    found = theory[columns].reset_index(drop=True).reindex(pd.Index(_places(energies[_POINT], theory[_POINT])))
     joined = energies.assign(**{str(name): found[name].array for name in columns})
     joined.attrs.update(energies.attrs)
     return joined
+
+
+def _places(points: pd.DataFrame, known: pd.DataFrame) -> "pd.Series[Any]":
+    """Return where each of some points stands among known ones, none twice; missing where it is not known."""
+    # Mostly they are the same ones: nothing is looked up, which would take as much memory as all numbers of a test.
+    if len(points) == len(known) and all((points[name].array == known[name].array).all() for name in _POINT):
+        return pd.Series(range(len(points)))
+    placed = known.assign(place=range(len(known)))
+    return points.merge(placed, on=_POINT, how="left", validate="many_to_one")["place"]
 
 
 def write_analysis(

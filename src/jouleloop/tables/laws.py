@@ -15,7 +15,7 @@ import pandas as pd
 
 from jouleloop.stats.laws import NONE, Terms, fewest_laws
 from jouleloop.study.compute import Job
-from jouleloop.tables.laws_points import FC, Place, Rows, SweepLaws, room_between, usable
+from jouleloop.tables.laws_points import FC, Rows, SweepLaws, SweepOn, room_between, usable
 from jouleloop.workload.sweep import Sweep
 
 #: Columns of the tables where no point has a law.
@@ -86,7 +86,7 @@ class LawsFound:
             numbered = 0
             for (_, sizes), own in members.items():
                 room = room_between()
-                places = [Place(architecture, job, sizes, sweep, rows) for sweep in own]
+                places = [SweepOn(architecture, job, sizes, sweep, rows) for sweep in own]
                 found = [SweepLaws(place, folder, room) for place in places]
                 self._groups.append(_Group(architecture, numbered, found))
                 numbered += self._groups[-1].count

@@ -5,8 +5,9 @@ import itertools
 import json
 import math
 import re
+from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -30,6 +31,7 @@ from jouleloop.stats.laws import (
     Law,
     LawPoint,
     NestLaws,
+    Place,
     Terms,
     action_pj,
     evaluate,
@@ -44,6 +46,7 @@ from jouleloop.stats.laws_words import (
 )
 from jouleloop.study.compute import Job
 from jouleloop.study.kept import Kept
+from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
 
@@ -57,19 +60,36 @@ _REPRODUCED = 1e-9
 #: What is kept beside points: how many they are; rows of laws and of terms, by the number of the law.
 _COUNT, _LAWS = "points", "laws"
 
+#: What is told of a point besides its energies.
+_TOLD = ("layer", "mapping", "kept")
+
 #: Returns the rows of a sweep on an architecture, in parts.
 Rows = Callable[[str, Sweep], Iterable[pd.DataFrame]]
 #: Returns the terms of the law that most points of a group obey, in pJ.
 Common = Callable[[], Terms]
 
 
-class _Point(NamedTuple):
+class _Row(NamedTuple):
+    """A row of the table of energies, and the nest that it tells of."""
+
     row: dict[str, Any]
     problem: Problem
+    mapping: NestMapping
     symbols: tuple[Symbol, ...]
+
+
+class _Point(NamedTuple):
+    """A row with its laws."""
+
+    row: _Row
     nest: NestLaws | None
-    laws: list[LawPoint]
+    laws: Iterable[LawPoint]
+    """Read once, where they are not a list."""
     partial_pj: float
+
+    def law(self, number: int) -> LawPoint | None:
+        """Return the law of that number, if it is one of them."""
+        return next((law for law in self.laws if law.number == number), None)
 
 
 def usable(parts: Iterable[pd.DataFrame]) -> Iterator[pd.DataFrame]:
@@ -86,7 +106,7 @@ def room_between() -> Iterator[object]:
 
 
 @dataclass(frozen=True)
-class Place:
+class SweepOn:
     """A sweep on an architecture, and the sizes that its laws are in."""
 
     architecture: str
@@ -106,14 +126,6 @@ class Place:
         """A name that no other place has."""
         return f"{self.architecture}@{self.sweep.name}"
 
-    def found(self) -> Iterator[tuple[dict[str, Any], Problem]]:
-        """Yield the usable rows with what they are rows of."""
-        layers = {point.layer.label: point.layer for point in self.sweep.points}
-        for rows in usable(self.rows(self.architecture, self.sweep)):
-            variable = evaluate_variable(self.sweep.variable, rows)
-            for row in rows.assign(variable=variable).to_dict(orient="records"):
-                yield {str(k): v for k, v in row.items()}, layers[row["layer"]].problem()
-
 
 class SweepLaws:
     """The laws of the usable points of a sweep, which do not depend on those of other sweeps.
@@ -129,13 +141,17 @@ class SweepLaws:
         As by `room_between`.
     """
 
-    def __init__(self, place: Place, folder: Path, room: Iterator[object]) -> None:
+    def __init__(self, place: SweepOn, folder: Path, room: Iterator[object]) -> None:
         self.sweep = place.sweep
         self._place, self._folder, self._room = place, folder, room
         self._met: list[_Point] = []
         self._nests: dict[str, list[NestLaws]] = defaultdict(list)
         self._levels: dict[str, LevelCosts] = {}
         self._energies: dict[int, EnergyLaw] = {}
+        # Of nests that points have in common, and which of it is each one's; the laws of others are looked for again.
+        self._shared: dict[int, NestLaws] = {}
+        self._nest_of, self._partial_pj = array("q"), array("d")
+        self._count: int | None = None
         # The keys of results say what layers, architecture and energies are.
         content = content_digest(place.rows(place.architecture, place.sweep))
         inputs = [place.sweep.name, place.sweep.variable, list(place.sizes), place.job.target.factors, content]
@@ -157,28 +173,67 @@ class SweepLaws:
             at, laws = np.array(pairs, dtype=np.int64).reshape(-1, 2).T
             yield pa.table({"point": at, "law": laws})
             count, first = count + len(part), False
+        self._count = count
         further[_COUNT] = str(count)
 
     def _points(self) -> Iterator[_Point]:
-        """Yield all points; the first ones stay in memory where there is room."""
+        """Yield all points; the first ones stay in memory where there is room, of others what nest they have."""
         yield from self._met
-        for row, problem in itertools.islice(self._place.found(), len(self._met), None):
-            point = self._point(row, problem)
-            if next(self._room, None) is not None:
+        if len(self._met) == self._count:
+            return
+        for at, row in enumerate(itertools.islice(self._rows(), len(self._met), None), len(self._met)):
+            if at < len(self._partial_pj):
+                yield self._again(at, row)
+                continue
+            point = self._point(row)
+            shared = self._is_shared(row) and point.nest is not None
+            if point.nest and shared:
+                self._shared[id(point.nest)] = point.nest
+            self._nest_of.append(id(point.nest) if shared else NONE)
+            self._partial_pj.append(point.partial_pj)
+            point = point._replace(laws=list(point.laws))
+            if len(self._met) == at and next(self._room, None) is not None:
                 self._met.append(point)
             yield point
+
+    def _again(self, position: int, row: _Row) -> _Point:
+        """Return a point that was looked at before."""
+        nest = self._shared.get(self._nest_of[position])
+        return _Point(row, nest, nest.laws(row.symbols), self._partial_pj[position]) if nest else self._point(row)
+
+    def _rows(self) -> Iterator[_Row]:
+        arch = self._place.job.target.arch
+        sweep = self.sweep
+        layers = _layers(sweep)
+        next(layers)
+        for rows in usable(self._place.rows(self._place.architecture, sweep)):
+            named = [name for name in rows.columns if name in _TOLD or str(name).endswith("_pj")]
+            told = rows[named].assign(variable=evaluate_variable(sweep.variable, rows))
+            for values in zip(*(told[name].to_numpy(object) for name in told.columns), strict=True):
+                row = dict(zip(map(str, told.columns), values, strict=True))
+                mapping = parse_compact(str(row["mapping"]), parse_kept(str(row["kept"])))
+                problem = layers.send(row["layer"]).problem()
+                symbols = nest_symbols(problem, arch, mapping, early=bool(mapping.imperfect))
+                yield _Row(row, problem, mapping, symbols)
+
+    def _is_shared(self, row: _Row) -> bool:
+        """Whether the laws of a point are those of its nest."""
+        return not row.mapping.imperfect and self._place.job.target.factors != "imperfect"
 
     def energy(self, position: int, number: int) -> EnergyLaw:
         """Return a law of the point in a position, in pJ."""
         # Those before are looked at, too: the same as when all are.
         points = iter(self._met) if position < len(self._met) else self._points()
-        return self._energy(next(itertools.islice(points, position, None)), number)
+        entry = next(itertools.islice(points, position, None)).law(number)
+        if entry is None:
+            raise RuntimeError("a point does not obey a law that it obeyed before")
+        return self._energy(entry)
 
-    def _energy(self, point: _Point, number: int) -> EnergyLaw:
-        if number not in self._energies:
-            law = next(entry.law for entry in point.laws if entry.number == number)
-            self._energies[number] = law.energy_terms(self._levels, Fraction(self._place.job.target.costs.compute_pj))
-        return self._energies[number]
+    def _energy(self, entry: LawPoint) -> EnergyLaw:
+        if entry.number not in self._energies:
+            compute_pj = Fraction(self._place.job.target.costs.compute_pj)
+            self._energies[entry.number] = entry.law.energy_terms(self._levels, compute_pj)
+        return self._energies[entry.number]
 
     def write(self, chosen: IntArray, number: int, common: Common) -> None:
         """Write down that points obey the ``chosen`` laws, and what the ``common`` one, of that ``number``, gives."""
@@ -186,8 +241,8 @@ class SweepLaws:
         self._written = Kept(self._folder, f"law_points-{self._place.name}", __name__, inputs)
         further: dict[str, str] = {}
         self._written.made(lambda: self._write(chosen, number, common(), further), further)
-        self._met.clear()
-        self._nests.clear()
+        for known in (self._met, self._nests, self._shared):
+            known.clear()
 
     def points(self, names: Mapping[int, str]) -> Iterator[pd.DataFrame]:
         """Yield the rows of points in parts, with the names of laws."""
@@ -219,43 +274,44 @@ class SweepLaws:
         obeying: dict[int, _Obeying] = {}
         numbered = zip(chosen.tolist(), self._points(), strict=True)
         schema = None
-        while part := list(itertools.islice(numbered, FEW)):
+        while True:
             rows = []
-            for number, point in part:
-                entry = next((law for law in point.laws if law.number == number), None)
+            for number, point in itertools.islice(numbered, FEW):
+                entry = point.law(number)
                 if entry is not None:
-                    structure = structure_text(point.row["mapping"], point.symbols, entry, self._place.fc)
-                    of_law = obeying.setdefault(number, _Obeying(point, entry))
+                    mapping, symbols = point.row.row["mapping"], point.row.symbols
+                    structure = structure_text(mapping, symbols, entry, self._place.fc)
+                    of_law = obeying.setdefault(number, _Obeying(point.row, entry))
                     of_law.add(structure, [self._size(point, size) for size in self._place.sizes])
                 rows.append(self._point_row(point, entry, common, terms))
+            if not rows:
+                break
             table = pa.Table.from_pandas(pd.DataFrame(rows), schema, preserve_index=False)
             schema = table.schema
             yield table
-        said = [
-            (number, self._law_row(number, found), list(self._terms(found.entry.law)))
-            for number, found in obeying.items()
-        ]
+        said = [(number, self._law_row(found), list(self._terms(found.entry.law))) for number, found in obeying.items()]
         further[_LAWS] = json.dumps(said)
 
-    def _point(self, row: dict[str, Any], problem: Problem) -> _Point:
-        mapping = parse_compact(str(row["mapping"]), parse_kept(str(row["kept"])))
-        target = self._place.job.target.for_shape(problem.shape)
-        symbols = nest_symbols(problem, target.arch, mapping, early=bool(mapping.imperfect))
-        values = [symbol.value for symbol in symbols]
+    def _point(self, row: _Row) -> _Point:
+        values = [symbol.value for symbol in row.symbols]
         # Counts of loops that end early hold for one nest, so numbers do; its laws are those of long nests.
-        early = bool(mapping.imperfect)
-        skeleton = f"{re.sub(r'[0-9,]+', '', str(row['mapping']))} {problem.shape.name}"
+        early = bool(row.mapping.imperfect)
+        skeleton = f"{re.sub(r'[0-9,]+', '', str(row.row['mapping']))} {row.problem.shape.name}"
         known = [] if early else self._nests[skeleton]
-        nest = next((one for one in known if _reproduced(one, values, row, _SAME)), None)
-        if nest is None:
-            nest = self._counted(problem, mapping, () if early else self._place.sizes)
+        for nest in known:
+            energies, partial = nest.energies_pj(values)
+            if _reproduced(energies, row.row, _SAME):
+                break
+        else:
+            nest = self._counted(row.problem, row.mapping, () if early else self._place.sizes)
             known.append(nest)
-            if not _reproduced(nest, values, row, _REPRODUCED):
-                return _Point(row, problem, symbols, None, [], math.nan)
-        laws = [] if early else nest.laws(symbols)
+            energies, partial = nest.energies_pj(values)
+            if not _reproduced(energies, row.row, _REPRODUCED):
+                return _Point(row, None, [], math.nan)
+        laws = [] if early else nest.laws(row.symbols)
         if self._place.job.target.factors == "imperfect":
-            laws += self._laws_of_long_nests(problem, mapping, nest, values)
-        return _Point(row, problem, symbols, nest, laws, float(nest.partial_pj(values)))
+            laws = itertools.chain(laws, self._laws_of_long_nests(row.problem, row.mapping, nest, values))
+        return _Point(row, nest, laws, float(partial))
 
     def _counted(self, problem: Problem, mapping: NestMapping, sizes: Sequence[str]) -> NestLaws:
         target = self._place.job.target.for_shape(problem.shape)
@@ -265,8 +321,8 @@ class SweepLaws:
 
     def _laws_of_long_nests(
         self, problem: Problem, mapping: NestMapping, nest: NestLaws, values: Sequence[int]
-    ) -> list[LawPoint]:
-        """Return the laws of the first nest of the same loops, all long, whose counts give those of this one."""
+    ) -> Iterator[LawPoint]:
+        """Yield the laws of the first nest of the same loops, all long, whose counts give those of this one."""
         arch = self._place.job.target.arch
         for long in long_nests(problem, mapping, self._place.sizes):
             key = str(long)
@@ -274,12 +330,12 @@ class SweepLaws:
                 self._nests[key].append(self._counted(*long, self._place.sizes))
             symbols = nest_symbols(problem, arch, mapping, early=bool(long[1].imperfect))
             if self._nests[key][0].agrees(nest, [symbol.value for symbol in symbols], values):
-                return self._nests[key][0].laws(symbols)
-        return []
+                yield from self._nests[key][0].laws(symbols)
+                return
 
-    def _law_row(self, number: int, obeying: "_Obeying") -> dict[str, Any]:
-        point, entry = obeying.point, obeying.entry
-        energy = self._energy(point, number)
+    def _law_row(self, obeying: "_Obeying") -> dict[str, Any]:
+        point, entry = obeying.row, obeying.entry
+        energy = self._energy(entry)
         return {
             "points": obeying.points,
             "formula_data": polynomial_text(energy.data_pj, fc=self._place.fc),
@@ -320,35 +376,40 @@ class SweepLaws:
                     }
 
     def _point_row(self, point: _Point, entry: LawPoint | None, common: int, terms: Terms) -> dict[str, Any]:
-        row = point.row
-        sizes = {**point.problem.bound, **point.problem.coefficient}
-
-        def value(terms: Terms) -> float:
-            return float(evaluate(terms, sizes)) + point.partial_pj
-
-        law = self._energy(point, entry.number) if entry else None
-        total_pj = value(law.total_pj) if law else math.nan
+        row = point.row.row
+        sizes = {**point.row.problem.bound, **point.row.problem.coefficient}
+        law = self._energy(entry) if entry else None
+        data_pj = total_pj = common_pj = math.nan
+        if law:
+            data, compute = evaluate(law.data_pj, sizes), evaluate(law.compute_pj, sizes)
+            data_pj, total_pj = float(data) + point.partial_pj, float(data + compute) + point.partial_pj
+        if common != NONE:
+            own = entry is not None and entry.number == common
+            common_pj = data_pj if own else float(evaluate(terms, sizes)) + point.partial_pj
         return {
             "architecture": self._place.architecture,
-            "sweep": self._place.sweep.name,
+            "sweep": self.sweep.name,
             "layer": row["layer"],
             "variable": row["variable"],
             **{f"{name}_size": sizes.get(name, 1) for name in self._place.sizes},
             "law": entry.number if entry else NONE,
-            "growing": growing_text(row["mapping"], point.symbols, entry.growing, fc=self._place.fc) if entry else "",
+            "growing": growing_text(row["mapping"], point.row.symbols, entry.growing, fc=self._place.fc)
+            if entry
+            else "",
             "data_pj": row["data_pj"],
-            "law_data_pj": value(law.data_pj) if law else math.nan,
+            "law_data_pj": data_pj,
             "total_pj": row["total_pj"],
             "law_total_pj": total_pj,
             "partial_vectors_pj": point.partial_pj,
             "relative_error": abs(total_pj / row["total_pj"] - 1),
             "common_law": common,
-            "common_law_data_pj": value(terms) if common != NONE else math.nan,
+            "common_law_data_pj": common_pj,
         }
 
     @staticmethod
     def _size(point: _Point, name: str) -> int:
-        return {**point.problem.bound, **point.problem.coefficient}.get(name, 1)
+        problem = point.row.problem
+        return {**problem.bound, **problem.coefficient}.get(name, 1)
 
 
 def _numbers(point: _Point) -> dict[int, None]:
@@ -358,8 +419,8 @@ def _numbers(point: _Point) -> dict[int, None]:
 class _Obeying:
     """The points of a sweep that obey a law: the first of them, how many, their structures and sizes."""
 
-    def __init__(self, point: _Point, entry: LawPoint) -> None:
-        self.point, self.entry = point, entry
+    def __init__(self, row: _Row, entry: LawPoint) -> None:
+        self.row, self.entry = row, entry
         self.points = 0
         self.structures: set[str] = set()
         self.least: list[int] = []
@@ -373,8 +434,20 @@ class _Obeying:
         self.most = list(map(max, self.most or sizes, sizes))
 
 
-def _reproduced(nest: NestLaws, values: Sequence[int], row: Mapping[str, Any], tolerance: float) -> bool:
+def _reproduced(energies_pj: Mapping[Place, float], row: Mapping[str, Any], tolerance: float) -> bool:
     return all(
         abs(energy - row[f"{level}_{space.lower()}_pj"]) <= tolerance * energy
-        for (level, space), energy in nest.energies_pj(values).items()
+        for (level, space), energy in energies_pj.items()
     )
+
+
+def _layers(sweep: Sweep) -> Generator[Layer, str]:
+    """Yield the layer of the name that is sent, found at once where they are sent in order; first, any one."""
+    label = yield sweep.points[0].layer
+    for layer in (point.layer for point in sweep.points):
+        name = layer.label
+        while name == label:
+            label = yield layer
+    by_label = {point.layer.label: point.layer for point in sweep.points}
+    while True:
+        label = yield by_label[label]

@@ -342,14 +342,14 @@ def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | No
         faults = [*faults[:_MOST_FAULTS], Fault("and more faults of the same kind")]
     names: dict[str, Layer] = {}
     # Names that were made of sizes differ as the sizes do.
-    named = any(point.layer.name for point in found.values())
-    for point in found.values() if named else ():
+    named = any(point.layer.name for point in found)
+    for point in found if named else ():
         if names.setdefault(point.layer.label, point.layer) is not point.layer:
             faults.append(Fault("two different layers have one name", field="layers", value=point.layer.label))
     if not faults and not found:
         faults.append(Fault("the sweep has no layers", field="ranges", allowed="ranges, parts, layers or random"))
     raise_all(faults)
-    return list(found.values())
+    return found
 
 
 def _name(given: str | None, path: Path) -> str:
@@ -378,9 +378,10 @@ class _Points:
 
     spec: SweepFile
     kind: Kind
-    found: dict[tuple[Any, ...], SweepPoint] = field(default_factory=dict)
-    """By the layer's identity and the stated input."""
+    found: list[SweepPoint] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
+    _known: dict[tuple[str, int | None], set[tuple[int, ...]]] = field(default_factory=dict)
+    """Sizes of the layers that were found, by what else tells points apart."""
 
     def combinations(self, part: Part, prefix: str) -> Iterator[dict[str, int]]:
         """Yield the sizes of a block's points."""
@@ -469,7 +470,10 @@ class _Points:
         self.faults = faults
 
     def _keep(self, point: SweepPoint) -> None:
-        self.found.setdefault((*point.layer.identity, point.input_size), point)
+        known = self._known.setdefault((point.layer.kind.base, point.input_size), set())
+        if point.layer.values not in known:
+            known.add(point.layer.values)
+            self.found.append(point)
 
 
 def _lengths(columns: Mapping[str, Any]) -> str:

@@ -122,15 +122,14 @@ def test_distinct_offsets() -> None:
         factors = np.array([drawn.randint(1, 5) for _ in range(dims)])
         rests = np.ones((dims, AXIS_PLACES), np.int64)
         rests[:, REST] = [drawn.choice([1, 2, 3, 4, 6]) for _ in range(dims)]
-        inside = np.array([inner, inner * factors])
         counts = []
         for tile in itertools.product(*([n for n in range(1, r + 1) if r % n == 0] for r in rests[:, REST])):
             extent = inner * np.array(tile)
             exact = len({int(np.dot(coef * extent, i)) for i in itertools.product(*map(range, factors))})
             counts.append(exact)
-            found = offsets_of(coef, extent, inside, 1, rests, True)
+            found = offsets_of(coef, extent, factors, rests, True)
             assert found == exact if (factors > 1).sum() < 3 else found <= exact
-        least = offsets_of(coef, inner, inside, 1, rests, False)
+        least = offsets_of(coef, inner * factors, factors, rests, False)
         assert least == min(counts) if (factors > 1).sum() < 3 else least <= min(counts)
         overlapping += max(factors) < least < np.prod(factors)
     assert overlapping > 20
@@ -146,9 +145,9 @@ def test_distances_of_instances() -> None:
             np.array([[drawn.randint(1, 3) for _ in range(2)]]),
             np.array([drawn.randint(1, 4) for _ in "ab"]),
         )
-        factors = [drawn.choice([1, 2, 3, 4]) for _ in range(2)]
+        factors = np.array([drawn.choice([1, 2, 3, 4]) for _ in range(2)])
         reach = np.zeros((REACH, 1), np.int64)
-        find_reach(coef, side, extent, np.array([[1, 1], factors]), 1, reach)
+        find_reach(coef, side, extent, factors, reach)
         steps = coef[0] * extent
         at = [int(np.dot(steps, i)) for i in itertools.product(*map(range, factors))]
         found = {abs(a - b) for a in at for b in at} - {0}

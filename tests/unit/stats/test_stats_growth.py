@@ -1,5 +1,8 @@
 """Verdicts on single sweeps: every rule of the decision, and the inputs on which nothing can be decided."""
 
+import gc
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -174,3 +177,19 @@ def test_options_are_described_with_units() -> None:
         assert entry["description"], name
         assert entry["unit"], name
         assert "default" in entry, name
+
+
+def test_the_vectors_of_a_test_go_with_it() -> None:
+    sizes = np.arange(1.0, 20_001.0)
+    response = 3 * sizes + 1000 * np.random.default_rng(1).standard_normal(sizes.size)
+    fit_growth(sizes, response, "linear")  # what it imports stays
+    gc.collect()
+    gc.disable()
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        fit_growth(sizes, response, "linear")
+        assert tracemalloc.get_traced_memory()[0] - before < sizes.nbytes // 4
+    finally:
+        tracemalloc.stop()
+        gc.enable()

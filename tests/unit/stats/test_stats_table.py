@@ -1,5 +1,7 @@
 """Whole tables: rows, families of tests, left-out rows, words, and the tables that are refused."""
 
+import weakref
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -7,6 +9,7 @@ import pandas as pd
 import pytest
 
 from jouleloop.errors import InputError
+from jouleloop.stats import analysis
 from jouleloop.stats.analysis import SweepDescription, analyse_table
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.holm import holm
@@ -362,3 +365,23 @@ def test_growth_of_a_response_that_is_none_is_refused() -> None:
     sweeps = [replace(SWEEPS[0], response_growth={"gbl_pj": "linear"}), SWEEPS[1]]
     with pytest.raises(InputError, match="gbl_pj"):
         analyse_table(energies(), sweeps)
+
+
+def test_rows_that_were_read_are_let_go_before_they_are_tested() -> None:
+    table, sweep, options = energies(), SWEEPS[0], StatisticsOptions()
+    read: list[weakref.ref[pd.DataFrame]] = []
+
+    def rows(wanted: Callable[[str], bool]) -> Iterator[pd.DataFrame]:
+        for name in ("eyeriss", "simba"):
+            mask = (table["architecture"] == name) & (table["sweep"] == sweep.name)
+            found = [table.loc[mask, [column for column in table.columns if wanted(column)]]]
+            read.append(weakref.ref(found[0]))
+            yield found.pop()
+
+    verdicts = []
+    for test in analysis.tested_alone(table.iloc[:0], rows, sweep, options):
+        assert all(one() is None for one in read)
+        verdicts += test.verdicts
+    whole = analyse_table(table[table["sweep"] == sweep.name], [sweep], options).verdicts
+    assert [row["verdict"] for row in verdicts] == list(whole["verdict"])
+    assert len(read) == 2

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any
 
 from jouleloop.model.semantics import RULES
+from jouleloop.optimum.check.wires import Way, ways_of
 
 Factors = tuple[int, ...]
 #: What is stored where, by level and data space.
@@ -63,6 +64,11 @@ class Level:
     leak: int
     temporal: Slot
     spatial: Slot | None
+    ways: tuple[Way, ...]
+    adds: bool
+    spreads: bool
+    """Its networks to the next inner node, in pJ; whether it adds up what it receives; whether its instances may send
+    words to each other's inner nodes (M:N)."""
 
 
 def energies_of(level: dict[str, Any]) -> tuple[Fraction, ...]:
@@ -102,6 +108,8 @@ class Design:
         self.unit_pj = Fraction(1, math.lcm(compute.denominator, *(energy.denominator for energy in energies)))
         self.compute = int(compute / self.unit_pj)
         self.levels = [self._level(index, level, data["constraints"]) for index, level in enumerate(levels)]
+        #: Whether it counts at which level a loop is unrolled: networks take energy or distribute.
+        self.wired = any(level.ways or level.spreads for level in self.levels)
         self.keeps: list[Keep] = list(self._keeps(levels, data["constraints"]))
         #: By data space and dimension: the rank that it shares with another open dimension, None where it shares none.
         self.shared = [[self._shared(ranks, d) for d in range(len(self.dims))] for ranks in self.ranks]
@@ -132,6 +140,9 @@ class Design:
             leak,
             temporal,
             spatial,
+            ways_of(level),
+            level.get("adds", True),
+            level.get("spreads", False),
         )
 
     def _slot(self, given: dict[str, Any], *, canonical: bool) -> Slot:

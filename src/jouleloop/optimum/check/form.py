@@ -33,6 +33,16 @@ class _Problem(_Strict):
     data_spaces: list[_DataSpace]
 
 
+class _Network(_Strict):
+    kind: Literal["mesh", "tree", "table"]
+    back: bool
+    hop_pj: Energy
+    router_pj: Energy
+    ingress_pj: Energy
+    adder_pj: Energy
+    charges: dict[str, list[Annotated[list[Energy], Field(min_length=2, max_length=2)]]]
+
+
 class _Level(_Strict):
     name: str
     capacity_words: Size | None
@@ -47,6 +57,9 @@ class _Level(_Strict):
     read_bandwidth_words: Rate | None
     write_bandwidth_words: Rate | None
     shared_bandwidth_words: Rate | None
+    networks: Annotated[list[_Network], Field(max_length=2)] = []
+    adds: bool = True
+    spreads: bool = False
 
 
 class _Architecture(_Strict):
@@ -151,6 +164,9 @@ def _check_names(data: dict[str, Any]) -> None:
     for space in data["problem"]["data_spaces"]:
         named = {d for rank in space["ranks"] for d in rank}
         faults += [Fault("unknown dimension", field=space["name"], value=d) for d in sorted(named) if d not in dims]
+    for name, level in zip(levels, data["architecture"]["levels"], strict=False):
+        named = {space for way in level.get("networks", ()) for space in way["charges"]}
+        faults += [Fault("unknown data space", field=f"{name}.networks", value=s) for s in sorted(named - spaces)]
     for name, limits in data["constraints"].items():
         if name not in levels:
             faults.append(Fault("unknown level", field="constraints", value=name))

@@ -7,13 +7,14 @@ from functools import cache, cached_property
 from typing import NamedTuple
 
 from jouleloop.mapspace.division import divisors
+from jouleloop.optimum.check.charges import Charges
 from jouleloop.optimum.check.design import Design, Factors
 
 #: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
 DOUBLES = Fraction(1, 10**12)
 #: A temporal loop: dimension, bound, indices that one iteration moves.
 Loop = tuple[int, int, int]
-Energy = float
+Energy = float | Fraction
 
 
 class Steps(NamedTuple):
@@ -36,6 +37,7 @@ class Merging:
             if all(f == 1 for f in level.temporal.fixed)
             and not any(any(keep[k]) for keep in design.keeps)
             and not any(one.leak for one in design.levels)
+            and not design.wired
         ]
         #: By level, the outermost level that its factors are moved to.
         self.origin = list(range(last + 1))
@@ -67,6 +69,7 @@ class Bounds:
         self.instances = [math.prod(math.prod(level) for level in factors[k + 1 :]) for k in range(len(factors))]
         self.rest = tuple(b // self.inside[-1][d] for d, b in enumerate(design.bounds))
         self.steps = math.prod(self.rest)
+        self.charges = Charges(design, factors) if design.wired else None
         self._inward: dict[tuple[int, Factors, int | None, Factors], Energy] = {}
         self._cost: dict[tuple[int, Factors, int, Factors], Energy] = {}
 
@@ -134,28 +137,50 @@ class Bounds:
                     words //= factor
         return words
 
-    def price(self, child: int, v: int, asked: int, filled: int) -> int:
-        """Energy of words asked of the next kept level outside ``child`` (-1: the compute units) and filled into it."""
+    def price(self, child: int, v: int, asked: int, filled: int, sent: int | Fraction) -> Energy:
+        """Energy of words asked of the next kept level outside ``child`` (-1: the compute units) and filled into it.
+
+        ``sent``: those that leave the fan-out right outside ``child``. A level in between that keeps nothing is asked
+        for them, too, but only its network takes energy.
+        """
         parent = self.parent(child, v)
         if parent is None:
             return 0
+        total: Energy = 0
+        if self.charges is not None:
+            total = sent * self.charges.each(child + 1, v, bypassed=child >= 0 and not self.keep[child][v])
+            total *= self.instances[child + 1]
+        if child >= 0 and not self.keep[child][v]:
+            return total
         level = self.design.levels[parent]
         sharing = min(self.instances[parent], level.clusters)
         written = self.design.written[v]
-        total = -(-asked // level.block) * (level.update if written else level.read) * sharing
+        total += -(-self._of_all(asked, parent, v) // level.block) * (level.update if written else level.read) * sharing
         if written:
-            again = max(0, asked - self.partition(parent, v))
+            again = self._apart(asked - self.partition(parent, v), parent, v)
             total += -(-again // level.block) * level.read * sharing
         if child >= 0:
             inner = self.design.levels[child]
-            free = self.partition(child, v) if written and self.design.elided else 0
-            filled = max(0, filled - free)
+            if written and self.design.elided:
+                filled = self._apart(filled - self.partition(child, v), child, v)
+            else:
+                filled = self._of_all(filled, child, v)
             total += -(-filled // inner.block) * inner.write * min(self.instances[child], inner.clusters)
         return total
 
-    def units(self) -> int:
+    def _of_all(self, words: int, level: int, v: int) -> int:
+        """Words of one instance at least, of those that all would have that share what they hold (M:N)."""
+        most = 1 if self.charges is None else self.charges.sharers(level, v)
+        return words if most == 1 or words < 1 else math.floor(1 + (words - 1) / most)
+
+    def _apart(self, words: int, level: int, v: int) -> int:
+        """The same of words beyond a partition, each rounded to the nearest."""
+        most = 1 if self.charges is None else self.charges.sharers(level, v)
+        return max(0, words if most == 1 else math.floor(words / most + Fraction(1, 2)))
+
+    def units(self) -> Energy:
         """Energy of all operations and of what the compute units ask for, at least."""
-        total = self.design.compute * math.prod(self.design.bounds)
+        total: Energy = self.design.compute * math.prod(self.design.bounds)
         # Lemma *leakage*: a cycle a step, at least.
         total += sum(level.leak * n for level, n in zip(self.design.levels, self.instances, strict=True)) * self.steps
         for v in range(len(self.design.spaces)):
@@ -166,15 +191,24 @@ class Bounds:
             if self.coincide(0, v) or self.unrolled_ranks(0, v):
                 firm = [d for d, r in enumerate(self.design.shared[v]) if r is None and not self.design.idle(v, d)]
                 words = math.prod(self.rest[d] for d in firm)
-            total += self.price(-1, v, words * self.chain(0, parent, v), 0)
+            sent = words * self.chain(0, 0, v)
+            total += self.price(-1, v, words * self.chain(0, parent, v), 0, sent)
         return total
 
     # A boundary whose loops outside are all chosen.
 
     def crossed(self, level: int) -> list[int]:
-        """Data spaces that are filled into the level inside ``level`` from somewhere outside."""
+        """Data spaces that are filled into the level inside ``level`` from somewhere outside.
+
+        Those that pass that level count, too, where the network outside it takes energy.
+        """
         child = level - 1
-        return [v for v in range(len(self.design.spaces)) if self.keep[child][v] and self.parent(child, v) is not None]
+        return [
+            v
+            for v in range(len(self.design.spaces))
+            if self.parent(child, v) is not None
+            and (self.keep[child][v] or (self.charges is not None and self.charges.each(level, v, bypassed=True)))
+        ]
 
     def extent(self, level: int, tile: Factors) -> Factors:
         """Indices of the tile inside a boundary, unrolled ones included."""
@@ -230,7 +264,7 @@ class Bounds:
         ]
         return sum(step * most for step, most in spread), math.gcd(*(step for step, _ in spread))
 
-    def cross(self, level: int, v: int, words: Steps, tile: Factors, times: int = 1) -> int:
+    def cross(self, level: int, v: int, words: Steps, tile: Factors, times: int = 1) -> Energy:
         """Energy of what crosses the boundary below ``level`` for one data space, at least; words count so many times.
 
         ``tile`` is the one inside.
@@ -241,14 +275,14 @@ class Bounds:
             return 0
         boxes = math.prod(self.offsets(level, v, self.extent(level, tile)))
         beyond = self.chain(level + 1, parent, v)
-        asked = words.plain * boxes * beyond + words.moved * self._ends(level, v) * beyond
+        sent = words.plain * boxes + words.moved * self._ends(level, v)
         apart = Fraction(1, self.instances[level])
         share = self._share(level, v)
         filled: Fraction = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
         filled /= times
         if words.moved or words.standing:
             filled *= 1 - DOUBLES
-        return self.price(child, v, asked // times, math.floor(filled))
+        return self.price(child, v, sent * beyond // times, math.floor(filled), Fraction(sent, times))
 
     def _ends(self, level: int, v: int) -> int:
         """Distinct boxes that moving links cannot serve, at least: those at the far end of a shared rank."""
@@ -262,13 +296,13 @@ class Bounds:
         most = max((math.prod(self.factors[level][d] for d in self.design.ranks[v][r]) for r in ranks), default=1)
         return Fraction(1, most)
 
-    def certain(self, level: int, tile: Factors, loops: Sequence[Loop]) -> int:
+    def certain(self, level: int, tile: Factors, loops: Sequence[Loop]) -> Energy:
         """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
         return sum(self.cross(level, v, self.count(level, v, tile, loops), tile) for v in self.crossed(level))
 
-    def once(self) -> int:
+    def once(self) -> Energy:
         """Energy of all boundaries, at least: every word that an instance needs comes in once (*every word once*)."""
-        total = 0
+        total: Energy = 0
         for level in range(1, len(self.keep)):
             for v in self.crossed(level):
                 words = math.prod(
@@ -282,7 +316,7 @@ class Bounds:
                 filled: Fraction = words * (share + (1 - share) * Fraction(1, self.instances[level]))
                 if linked or self.coincide(level, v):
                     filled *= 1 - DOUBLES
-                total += self.price(level - 1, v, asked, math.floor(filled))
+                total += self.price(level - 1, v, asked, math.floor(filled), words * served)
         return total
 
     # What lies further in, over all choices that are left.
@@ -356,7 +390,7 @@ class Bounds:
             self._cost[key] = sum(self._boundary(level, v, tile, j, start) for v in self.crossed(level))
         return rest + self._cost[key]
 
-    def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> int:
+    def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
         design = self.design
         full = design.words(v, self.extent(level, tile))
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
@@ -399,7 +433,7 @@ class Bounds:
         outside: list[int],
         start: int,
         trailing: int = 0,
-    ) -> int:
+    ) -> Energy:
         """Lemmas *sliding window* and *steps unlike the innermost*: what steps fetch at least, links served.
 
         ``trailing``: iterations of the loops further in, which move nothing; then no link serves a step.

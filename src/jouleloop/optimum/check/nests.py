@@ -1,15 +1,19 @@
-"""What single nests cost, exactly: the model's symbolic rules on the certificate's own numbers."""
+"""What single nests cost, exactly: the model's symbolic rules on the certificate's own numbers.
+
+What networks take is counted by `jouleloop.optimum.check.wires`, from the boxes that the symbolic rules send.
+"""
 
 import math
 from fractions import Fraction
 from typing import Any
 
-from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
+from jouleloop.arch.architecture import Architecture, ComputeLevel, Network, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.symbolic import SymbolicEnergies, symbolic_energies
 from jouleloop.optimum.check.design import Design, Factors, Keep, Order, energies_of
 from jouleloop.optimum.check.lemmas import Loop
+from jouleloop.optimum.check.wires import energy_of
 from jouleloop.workload.problem import DataSpace, Problem, ProblemShape, Term
 
 
@@ -38,15 +42,21 @@ class Nests:
             "certificate",
         )
         self.semantics = data["semantics"]
+        self.networks = {level.name: (level.ways, level.adds) for level in design.levels}
+        self.written = {space.name for space in self.problem.data_spaces if space.read_write}
 
     def evaluate(self, mapping: Mapping) -> tuple[Fraction, int] | None:
-        """Return energy [pJ] and cycles of a nest; None where overlapping outputs make it no mapping."""
+        """Return energy [pJ] and cycles of a nest.
+
+        None where it is no mapping: outputs overlap, or no M:N network takes what is sent.
+        """
         counts = symbolic_energies(self.problem, self.arch, self.costs, mapping, self.semantics)
-        if any(words.value < 0 for counted in counts.words.values() for words in counted):
+        if not counts.sound or any(words.value < 0 for counted in counts.words.values() for words in counted):
             return None
         total = Fraction(self.costs.compute_pj) * math.prod(self.design.bounds)
         for level, space in counts.words:
             total += counts.energy_pj(level, space)
+        total += energy_of(counts, self.networks, self.written)
         cycles = self._cycles(counts, mapping)
         return total + self._leaked_pj(mapping, cycles), cycles
 
@@ -132,6 +142,7 @@ def _architecture(levels: list[dict[str, Any]]) -> Architecture:
                 read_bandwidth_words=level["read_bandwidth_words"],
                 write_bandwidth_words=level["write_bandwidth_words"],
                 shared_bandwidth_words=level["shared_bandwidth_words"],
+                network=Network(spreads=level.get("spreads", False)),
             )
         )
         x, y = x * level["fanout"][0], y * level["fanout"][1]

@@ -10,7 +10,7 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.check import early
 from jouleloop.optimum.check.design import Design, Factors, Keep
-from jouleloop.optimum.check.lemmas import Bounds, Loop, Merging
+from jouleloop.optimum.check.lemmas import Bounds, Energy, Loop, Merging
 from jouleloop.optimum.check.nests import Nests, is_valid
 
 #: Relative slack for the rounding of the double-precision sums that the search compares.
@@ -46,11 +46,11 @@ class _Verifier:
         self.objective = OBJECTIVES[data["objective"]]
         self.verdict = Verdict()
 
-    def no_better(self, energy: float, steps: int) -> bool:
+    def no_better(self, energy: Energy, steps: int) -> bool:
         """Whether a part of at least this energy (in `Design.unit_pj`) and these cycles cannot beat the claim."""
         if energy == math.inf:
             return True
-        return self.worth(int(energy) * self.design.unit_pj, steps) >= self.value * (1 - ROUNDING)
+        return self.worth(Fraction(energy) * self.design.unit_pj, steps) >= self.value * (1 - ROUNDING)
 
     def run(self) -> Verdict:
         self.claim()
@@ -78,7 +78,7 @@ class _Verifier:
             raise Refused(f"the mapping is none of the mapspace: {fault}")
         cost = self.nests.evaluate(mapping)
         if cost is None:
-            raise Refused("the mapping has outputs that overlap")
+            raise Refused("the mapping has outputs that overlap, or words that no M:N network takes")
         found = self.worth(*cost)
         if abs(found - self.value) > ROUNDING * abs(found):
             raise Refused(f"the mapping costs {float(found)!r}, not {float(self.value)!r}")
@@ -121,7 +121,7 @@ class _Part:
         """Return which part this is, in words."""
         return f"unrolling {self.verifier.shown(self.factors)}"
 
-    def node(self, k: int, tile: Factors, loops: list[list[Loop]], certain: float, cuts: list[dict[str, Any]]) -> None:
+    def node(self, k: int, tile: Factors, loops: list[list[Loop]], certain: Energy, cuts: list[dict[str, Any]]) -> None:
         """Check that every cut at a node is left out with reason or followed; ``loops`` stand outside, by level."""
         if k == 0:
             self.leaf(tile, loops)
@@ -158,14 +158,14 @@ class _Part:
         for order in self.design.levels[k].temporal.orders(moved):
             yield order, [(d, tile[d] // cut[d], cut[d] * self.bounds.inside[k][d]) for d in reversed(order)]
 
-    def leave_out(self, k: int, cut: Factors, least: float, claimed_pj: float | None) -> None:
+    def leave_out(self, k: int, cut: Factors, least: Energy, claimed_pj: float | None) -> None:
         """Check that what a cut leaves cannot be better than claimed."""
         self.verifier.verdict.cuts += 1
         self.hold(least, claimed_pj, f"the cut {cut} of {self.design.levels[k].name}")
 
-    def hold(self, least: float, claimed_pj: float | None, what: str) -> None:
+    def hold(self, least: Energy, claimed_pj: float | None, what: str) -> None:
         """Check that a bound follows from the lemmas, and that it rules out what it stands for."""
-        shown = math.inf if least == math.inf else float(int(least) * self.design.unit_pj)
+        shown = math.inf if least == math.inf else float(Fraction(least) * self.design.unit_pj)
         claimed = math.inf if claimed_pj is None else claimed_pj
         if claimed > shown * (1 + float(ROUNDING)):
             raise Refused(f"{self.where()}: the bound of {what} is {shown!r} pJ, not {claimed!r}")

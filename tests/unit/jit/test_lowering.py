@@ -1,0 +1,147 @@
+"""Tests that the code which is written for variables, arrays and calls computes what Python does."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from jouleloop.jit.machine import _Compiler, make
+
+
+def kernel(function: Callable[..., Any]) -> Any:
+    """Return a kernel that is not kept."""
+    return make(function, {}, kept=False)
+
+
+def items(table: Any, row: Any, i: int, j: int) -> float:
+    """Read and write items by numbers of either sign."""
+    table[i, j] = table[-1, j] + row[i - 3]
+    table[i][j - 1] += row[-2]
+    row[i] = table[j, -1]
+    for k in range(-2, 2):
+        row[k] += table[k, k]
+    return float(table[i, j] * row[j])
+
+
+def parts(box: Any, i: int) -> float:
+    """Read parts of an array, and items of the parts."""
+    layer = box[i]
+    line = box[i, -1]
+    line[0] = 7.0
+    layer[1, 1] = line[2]
+    return float(layer[1].sum() + line.shape[0] + layer.size + box[:, 0, 1].sum() + layer[0, 1:3].sum())
+
+
+def steps(n: int, step: int) -> int:
+    """Count through ranges, none of them and all of their items."""
+    total = 0
+    for a in range(n):
+        for b in range(a, n, 2):
+            for c in range(b, -1, -1):
+                total = total * 3 % 1000003 + c - b
+    for d in range(n, 1):
+        total += d
+    for e in range(0, 2 * n, step):
+        total -= e
+    last = 0
+    for last in range(n):
+        if last == 3:
+            break
+    return total + 1000 * last
+
+
+def branches(numbers: Any, limit: int) -> int:
+    """Assign in some branches, in loops, and after them."""
+    best = -1
+    for i in range(len(numbers)):
+        now = numbers[i]
+        if now > limit:
+            double = 2 * now
+            if best < 0 or double < best:
+                best, limit = double, limit + 1
+        elif now == limit:
+            now += 1
+            best = best + now
+    while best > 100:
+        half = best // 2
+        best = half - 1
+    return best + limit
+
+
+def filled(table: Any, value: float) -> float:
+    """Give all items one value, and some of them another."""
+    table[:] = value
+    flags = np.ones((2, 3), np.bool_)
+    flags[:] = False
+    table[1:, 0] = 2
+    row = table[0]
+    row[:] = 3
+    return float(table.sum()) + flags.sum()
+
+
+@kernel
+def share(row: Any, of: int) -> float:
+    """Divide, and fail with a zero."""
+    return float(row[0] // of)
+
+
+@kernel
+def shares(table: Any, of: int) -> float:
+    """Hand on parts, and what fails."""
+    total = 0.0
+    for i in range(table.shape[0]):
+        total += share(table[i], of)
+    return total
+
+
+@kernel
+def longest(table: Any) -> Any:
+    """Return a part of an array that is made here."""
+    doubled = table * 2
+    return doubled[1]
+
+
+CALLS = [
+    (items, lambda: (np.arange(12.0).reshape(3, 4), np.arange(5.0), 2, 1)),
+    (items, lambda: (np.arange(24.0).reshape(4, 6)[:, ::2], np.arange(10.0)[::2], 1, 2)),
+    (items, lambda: (np.asfortranarray(np.arange(12).reshape(3, 4)), np.arange(5.0), 2, 1)),
+    (parts, lambda: (np.arange(24.0).reshape(2, 3, 4), 1)),
+    (parts, lambda: (np.arange(24, dtype=np.int16).reshape(2, 3, 4), -1)),
+    (steps, lambda: (7, 3)),
+    (steps, lambda: (2, 1)),
+    (branches, lambda: (np.array([3, 9, 4, 4, 5, 12, 1, 200]), 4)),
+    (branches, lambda: (np.array([400, 900]), 4)),
+    (filled, lambda: (np.zeros((3, 4)), 1.5)),
+    (filled, lambda: (np.zeros((3, 4), np.int64), 4)),
+]
+
+
+@pytest.mark.parametrize(("function", "given"), CALLS, ids=lambda one: getattr(one, "__name__", ""))
+def test_same_as_python(
+    function: Callable[..., Any], given: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel returns what the function does, writes the same to arrays, and is compiled once."""
+    times = []
+    compiling = _Compiler._compile_kernel
+    monkeypatch.setattr(_Compiler, "_compile_kernel", lambda self, *a: (times.append(1), compiling(self, *a))[1])
+    ours, theirs = given(), given()
+    assert kernel(function)(*ours) == function(*theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert times == [1]
+
+
+def test_what_fails_is_told() -> None:
+    """An error passes through all functions between it and Python."""
+    table = np.arange(6.0).reshape(2, 3)
+    assert shares(table, 2) == 0.0 + 1.0
+    with pytest.raises(ZeroDivisionError):
+        shares(table, 0)
+
+
+def test_part_outlives_its_array() -> None:
+    """A part that is returned holds the array."""
+    table = np.arange(6.0).reshape(2, 3)
+    for _ in range(100):
+        np.testing.assert_array_equal(longest(table), [6.0, 8.0, 10.0])
