@@ -132,6 +132,7 @@ class _Lower(Lower):
         with builder.goto_entry_block():
             place = builder.alloca(start.type)
         builder.store(start, place)
+        place.is_natural = step.constant > 0 and _is_natural(start)
         made = Constant(self.context.get_value_type(kind), Undefined)
         for i, value in enumerate((place, stop, step)):
             made = builder.insert_value(made, value, i)
@@ -144,6 +145,7 @@ class _Lower(Lower):
         builder = self.builder
         place, stop, step = (taken(builder, counter, (i,)) for i in range(3))
         item = builder.load(place)
+        item.is_natural = place.is_natural
         there = builder.icmp_signed("<" if step.constant > 0 else ">", item, stop)
         builder.store(builder.add(item, step, flags=("nsw",)), place)
         made = builder.insert_value(Constant(self.context.get_value_type(pair), Undefined), item, 0)
@@ -220,11 +222,18 @@ class _Lower(Lower):
                 continue
             i = taken(builder, found, (axis,)) if isinstance(given, types.BaseTuple) else found
             i = context.cast(builder, i, kinds[axis], types.intp)
-            if kinds[axis].signed and (not isinstance(i, Constant) or i.constant < 0):
+            if kinds[axis].signed and not _is_natural(i):
                 length = taken(builder, record, (shape, axis))
                 i = builder.select(builder.icmp_signed("<", i, i.type(0)), builder.add(i, length), i)
             at = i if at is None else builder.add(at, i)
         return builder.gep(taken(builder, record, (fields.get_field_position("data"),)), [at])
+
+
+def _is_natural(number: Any) -> bool:
+    """Whether a number is known not to be negative: it is written so, or counts upwards from one that is."""
+    if isinstance(number, Constant):
+        return isinstance(number.constant, int) and number.constant >= 0
+    return bool(getattr(number, "is_natural", False))
 
 
 def _indices(kind: Any) -> Any:

@@ -19,6 +19,8 @@ def items(table: Any, row: Any, i: int, j: int) -> float:
     table[i, j] = table[-1, j] + row[i - 3]
     table[i][j - 1] += row[-2]
     row[i] = table[j, -1]
+    for k in range(-2, 2):
+        row[k] += table[k, k]
     return float(table[i, j] * row[j])
 
 
