@@ -168,6 +168,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     bandwidth = read.real(("bandwidth",))
     half = None if bandwidth is None else bandwidth / 2
     reads, writes, shared = (read.real((f"{kind}_bandwidth",)) for kind in ("read", "write", "shared"))
+    scale = _bandwidth_scale(read)
     buffering = read.real(("multiple_buffering",)) or 1.0
     utilization = read.attributes.get("min_utilization") or 0.0
     if isinstance(utilization, bool) or not isinstance(utilization, (int, float)) or not 0 <= utilization <= 1:
@@ -202,9 +203,25 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         min_utilization=float(utilization),
         attributes=plain({**component.inherited, **component.attributes}),
         timeloop_class="" if component.klass == component.model else component.klass,
+        bandwidth_scale=scale,
         network=network,
         latency_cycles=sum(latencies),
     )
+
+
+def _bandwidth_scale(read: _Reader) -> tuple[tuple[str, float], ...]:
+    """Return how much words count in bandwidths by data space, as Timeloop 4 does."""
+    key = "per_dataspace_bandwidth_consumption_scale"
+    stated = read.attributes.get(key)
+    if stated is None:
+        return ()
+    if not isinstance(stated, Mapping):
+        read.fault("must be numbers by data space", key, stated)
+        return ()
+    for space, value in stated.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+            read.fault("must be a positive number", f"{key}.{space}", value)
+    return tuple((str(space), float(value)) for space, value in stated.items()) if not read.faults else ()
 
 
 def network_of(component: Component, faults: list[Fault]) -> Network:
