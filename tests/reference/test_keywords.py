@@ -106,8 +106,11 @@ def test_networks_of_every_class_are_searched_as_every_mapping_is_counted(
 ) -> None:
     """The real mapper forgets no addition from one mapping to the next, so here all mappings are evaluated."""
     equal = 0
-    for seed in range(part, 60, PARTS):
-        case = draw(seed, 120)
+    numbers = [(seed, 120) for seed in range(part, 60, PARTS)]
+    # Of this one, a stride leaves gaps in what passes a level that keeps nothing.
+    numbers += [(70141, 400)] if draw is draw_named and part == 0 else []
+    for seed, limit in numbers:
+        case = draw(seed, limit)
         try:
             problem, target = load(case)
         except InputError:

@@ -30,9 +30,10 @@ def check_reuse(space: MapSpace, side: Ints, rules: Rules) -> None:
             faults.append(Fault(text, None, level, reuse.as_dict(), "semantics timeloop-4"))
         position = space.arch.levels[len(space.reuse) - 1 - k]
         ingress_pj = position.networks[-1].ingress_pj
-        if ingress_pj and not position.reduces and space.spatial[k] is not None:
+        if ingress_pj and not position.reduces and space.spatial[k] is not None and _in_groups(space, k, windows):
             text = "no search is proven for ingresses that cost energy below a fan-out of a level that cannot add"
-            faults.append(Fault(text, field=level, value=ingress_pj, allowed="energy-per-ingress 0"))
+            where = ", where outputs have windows, go to the units or through M:N networks"
+            faults.append(Fault(text + where, field=level, value=ingress_pj, allowed="energy-per-ingress 0"))
         outer = k + 1
         if outer < len(space.reuse) and space.spatial[outer] is not None:
             linked = (reuse.no_temporal_reuse & windows) - space.reuse[outer].no_link_transfer
@@ -41,6 +42,20 @@ def check_reuse(space: MapSpace, side: Ints, rules: Rules) -> None:
                 named = ", ".join(sorted(linked))
                 faults.append(Fault(text, field=level, value=named, allowed="no_link_transfer at the level outside"))
     raise_all(faults, InputError)
+
+
+def _in_groups(space: MapSpace, k: int, windows: set[str]) -> bool:
+    """Whether outputs below a level may go in several groups, of which each is spared the partition once.
+
+    One group holds all words, which are no fewer than the partition: links serve no data space that shares no rank, but
+    at the units and below a level that reuses nothing. What is carried for other instances may be fewer.
+    """
+    reuse = space.reuse
+    written = {data.name for data in space.problem.data_spaces if data.read_write}
+    linked = written - reuse[k].no_link_transfer
+    stateless = linked if k == 0 else linked & reuse[k - 1].no_temporal_reuse
+    later = any(rules.later for rules in reuse)
+    return bool(later or stateless or written & windows or space.arch.spreading)
 
 
 def bypass_passed(space: MapSpace) -> tuple[Bools, tuple[Bools, ...]]:
