@@ -46,6 +46,14 @@ def multiply(left: Any, right: Any) -> Any:
     return left * right
 
 
+def _times(left: Any, right: Any) -> Any:
+    """Return a product of numbers, or a short list of numbers repeated."""
+    short = isinstance(left, list) and isinstance(right, int) and len(left) * right <= MAX_ITEMS
+    if short and all(isinstance(item, (int, float)) for item in left):
+        return left * right
+    return multiply(left, right)
+
+
 def _modulo(left: Any, right: Any) -> Any:
     if not isinstance(left, (int, float)):  # for a text it would be formatting
         raise ExpressionError("only numbers have a remainder")
@@ -74,7 +82,7 @@ def _range(*bounds: int) -> list[int]:
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
-    ast.Mult: multiply,
+    ast.Mult: _times,
     ast.Div: operator.truediv,
     ast.FloorDiv: operator.floordiv,
     ast.Mod: _modulo,
@@ -115,6 +123,17 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "sum": sum,
 }
 _CONSTANTS: dict[str, Any] = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
+
+
+@dataclass(frozen=True)
+class Function:
+    """What an expression may call by a name that stands for it, with keywords too."""
+
+    name: str
+    call: Callable[..., Any]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -203,7 +222,7 @@ def _value(node: ast.expr, lookup: Callable[[str], Any], language: Language) -> 
             return language.unary[type(op)](value(operand))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in language.functions:
             return _bounded(language.functions[name](*map(value, args)))
-        case ast.Call(func=ast.Name(id=name)) if language.functions:
+        case ast.Call(func=ast.Name(id=name)) if language.functions and not language.structured:
             raise UnknownName(name)
     if language.structured:
         return _structured(node, value)
@@ -237,14 +256,36 @@ def _structured(node: ast.expr, value: Callable[[ast.expr], Any]) -> Any:
             return value(body if value(test) else orelse)
         case ast.List(elts=items) | ast.Tuple(elts=items):
             return list(map(value, items))
+        case ast.Subscript(value=container, slice=ast.Slice(lower=lower, upper=upper, step=step)):
+            return value(container)[slice(*(None if part is None else value(part) for part in (lower, upper, step)))]
         case ast.Subscript(value=container, slice=index):
             return value(container)[value(index)]
+        case ast.JoinedStr(values=parts):
+            return _bounded("".join(str(value(part)) for part in parts))
+        case ast.FormattedValue(value=part, conversion=-1, format_spec=None):
+            return value(part)
+        case ast.Call(func=ast.Attribute(value=holder, attr="get"), args=[key, *default], keywords=[]):
+            return _get(value(holder), value(key), *map(value, default))
+        case ast.Call(func=called, args=args, keywords=named):
+            return _call(value(called), list(map(value, args)), {str(one.arg): value(one.value) for one in named})
         case ast.Attribute(value=container, attr=name):
             holder = value(container)
             if not isinstance(holder, Mapping) or name not in holder:
                 raise ExpressionError(f"nothing is called {name!r} there")
             return holder[name]
     raise _not_allowed(node)
+
+
+def _get(holder: Any, key: Any, default: Any = None) -> Any:
+    if not isinstance(holder, Mapping):
+        raise ExpressionError("only of a mapping something is got")
+    return holder.get(key, default)
+
+
+def _call(called: Any, args: list[Any], named: dict[str, Any]) -> Any:
+    if not isinstance(called, Function):
+        raise ExpressionError("only functions can be called")
+    return _bounded(called.call(*args, **named))
 
 
 def _bounded(value: Any) -> Any:

@@ -8,10 +8,15 @@ from typing import Any
 
 from differential.case import Case, components, fanouts
 from differential.draw import draw_case
+from differential.later import draw_later
 
 _KEYS = {
     "temporal": ("no_temporal_reuse",),
     "spatial": ("no_multicast_no_reduction", "no_link_transfer"),
+}
+_LATER_KEYS = {
+    "temporal": ("no_reuse", "rmw_first_update"),
+    "spatial": ("no_reuse", "no_link_transfer"),
 }
 _WIRES = {"energy-per-hop": (0.5, 20), "router-energy": (0.25, 30), "energy-per-ingress": (0.125, 15)}
 
@@ -147,3 +152,39 @@ def draw_keywords(seed: int, limit: int = 800) -> Case:
         least = rng.choice((0.25, 0.5, 1))
         targets.append({"target": innermost, "type": rng.choice(("parallelism", "utilization")), "min": least})
     return Case(**{**case.as_json(), "name": f"keywords-{seed}", "constraints": constraints})
+
+
+def draw_passing(seed: int, limit: int = 800) -> Case:
+    """Return a case for Timeloop 4 whose levels let words pass through, or fill outputs the first time, too.
+
+    In some, words count more or less in bandwidths. A level keeps what passes through it, and the outermost lets
+    nothing pass: else Timeloop ends.
+    """
+    rng, case = random.Random(f"passing/{seed}"), draw_later(seed, limit)
+    spaces = [space["name"] for space in case.problem["problem"]["shape"]["data-spaces"]]
+    tree, constraints = json.loads(json.dumps([case.arch, case.constraints]))
+    targets = constraints["architecture_constraints"]["targets"]
+    share = rng.choice((0.2, 0.5, 0.9))
+    for place, (name, x, y) in enumerate(fanouts(case)):
+        for kind in ("temporal", "spatial") if x * y > 1 else ("temporal",):
+            more = {}
+            for key in _LATER_KEYS[kind]:
+                named = [space for space in spaces if rng.random() < 0.5]
+                if named and rng.random() < share:
+                    more[key] = named
+            targets += [{"target": name, "type": kind} | more] if more else []
+        named = [space for space in spaces if rng.random() < 0.6]
+        if place and named and rng.random() < share:
+            own = [one for one in targets if one["target"] == name and one["type"] in ("bypass", "datatype")]
+            own += [one for one in constraints["mapspace_constraints"]["targets"] if one["target"] == name]
+            taken = {space for one in own for key in ("keep", "bypass") for space in one.get(key, ())}
+            free = [space for space in named if space not in taken]
+            targets.append({"target": name, "type": "bypass", "no_coalesce": named} | ({"keep": free} if free else {}))
+    for item in _stores(tree) if rng.random() < 0.5 else ():
+        if rng.random() < 0.6:
+            scales = {space: rng.choice((0.125, 0.4, 1, 3)) for space in spaces if rng.random() < 0.7}
+            item.setdefault("attributes", {})["per_dataspace_bandwidth_consumption_scale"] = scales
+            item["attributes"].setdefault("read_bandwidth", rng.choice((1, 4, 16)))
+    objective = rng.choice(("energy", "energy", "delay", "edp"))
+    more_of_it = {"name": f"passing-{seed}", "arch": tree, "constraints": constraints, "objective": objective}
+    return Case(**{**case.as_json(), **more_of_it})

@@ -409,3 +409,18 @@ def test_a_changed_certificate_of_networks_is_refused(change: Callable[[dict[str
         # What costs less elsewhere alone leaves a claim true.
         assert change in (cheaper_hops, swapped_networks, empty_tables), text
     assert refused > 3
+
+
+def test_ingresses_that_may_be_counted_below_nothing_are_refused() -> None:
+    """Outputs that go to the units in several groups are spared the partition once a group; no lemma knows that."""
+    data = next(
+        found
+        for found in map(json.loads, charged_certificates())
+        if found["architecture"]["levels"][-1]["fanout"] != [1, 1]
+    )
+    entry = dict.fromkeys(("hop_pj", "router_pj", "adder_pj"), 0.0)
+    mesh = {"kind": "mesh", "back": True, "ingress_pj": 1.0, "charges": {}, **entry}
+    data["architecture"]["levels"][-1].update(networks=[mesh], adds=False)
+    data["digest"] = digest_of(data)
+    with pytest.raises(Refused, match="counted below 0"):
+        proven(data)

@@ -72,6 +72,8 @@ class StorageLevel:
     write_bandwidth_words: float | None = None
     shared_bandwidth_words: float | None = None
     """Words per cycle and instance; None where unlimited."""
+    bandwidth_scale: tuple[tuple[str, float], ...] = ()
+    """How much a word of a data space counts in these, where not as one. Timeloop 4 alone."""
     multiple_buffering: float = 1.0
     """Share of the capacity a tile may not use: effective capacity = capacity / multiple_buffering."""
     min_utilization: float = 0.0
@@ -157,6 +159,8 @@ class Architecture:
     written in words that Timeloop knows, not only its front end (v0.4)."""
     front_end: bool = field(default=False, hash=False, compare=False)
     """Whether that front end reads it before Timeloop does."""
+    layer_sizes: tuple[tuple[str, int], ...] = field(default=(), hash=False, compare=False)
+    """Sizes of the layer beside it that its expressions read: it is an architecture for layers of these alone."""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []
@@ -227,6 +231,7 @@ class Architecture:
                 {key: getattr(level, key) for key in (*keys, *more, "min_utilization")}
                 | ({} if level.networks == (FREE,) else {"networks": [vars(network) for network in level.networks]})
                 | ({"latency_cycles": level.latency_cycles} if level.latency_cycles else {})
+                | ({"bandwidth_scale": dict(level.bandwidth_scale)} if level.bandwidth_scale else {})
                 for level in self.levels
             ],
             "compute": {key: getattr(self.compute, key) for key in ("name", "word_bits", "mesh_x", "mesh_y")},

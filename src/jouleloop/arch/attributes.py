@@ -49,7 +49,7 @@ class Known:
 _PLACE = (
     *("technology", "instances", "meshX", "meshY", "vector-access-energy", "reduction_supported"),
     *("router-energy", "wire-energy", "energy-per-hop", "energy-per-ingress", "tile-width", "network-word-bits"),
-    *("network-type", "network_fill_latency", "network_drain_latency"),
+    *("network-type", "network_fill_latency", "network_drain_latency", "per_dataspace_bandwidth_consumption_scale"),
 )
 
 
@@ -134,7 +134,7 @@ _NEUTRAL = (
 KNOWN = (*_COUNTED, *_REFUSED, *_NEUTRAL)
 
 #: What later versions of Timeloop read, or its front end, and the model does not follow.
-LATER = (Known(("per_dataspace_bandwidth_consumption_scale",), refused="is not supported by the model"),)
+LATER = (Known(("per_dataspace_bandwidth_consumption_scale",), counted=True),)
 
 #: By canonical name of each spelling.
 BY_NAME: Mapping[str, Known] = {

@@ -168,6 +168,7 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
     bandwidth = read.real(("bandwidth",))
     half = None if bandwidth is None else bandwidth / 2
     reads, writes, shared = (read.real((f"{kind}_bandwidth",)) for kind in ("read", "write", "shared"))
+    scale = _bandwidth_scale(read)
     buffering = read.real(("multiple_buffering",)) or 1.0
     utilization = read.attributes.get("min_utilization") or 0.0
     if isinstance(utilization, bool) or not isinstance(utilization, (int, float)) or not 0 <= utilization <= 1:
@@ -202,9 +203,25 @@ def storage_level(component: Component, faults: list[Fault]) -> StorageLevel | N
         min_utilization=float(utilization),
         attributes=plain({**component.inherited, **component.attributes}),
         timeloop_class="" if component.klass == component.model else component.klass,
+        bandwidth_scale=scale,
         network=network,
         latency_cycles=sum(latencies),
     )
+
+
+def _bandwidth_scale(read: _Reader) -> tuple[tuple[str, float], ...]:
+    """Return how much words count in bandwidths by data space, as Timeloop 4 does."""
+    key = "per_dataspace_bandwidth_consumption_scale"
+    stated = read.attributes.get(key)
+    if stated is None:
+        return ()
+    if not isinstance(stated, Mapping):
+        read.fault("must be numbers by data space", key, stated)
+        return ()
+    for space, value in stated.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
+            read.fault("must be a positive number", f"{key}.{space}", value)
+    return tuple((str(space), float(value)) for space, value in stated.items()) if not read.faults else ()
 
 
 def network_of(component: Component, faults: list[Fault]) -> Network:
@@ -259,8 +276,10 @@ def _network(read: _Reader, component: Component, word_bits: int) -> Network:
     Source: Timeloop ``src/model/network-legacy.cpp``, ``LegacyNetwork::ParseSpecs`` and ``WireEnergyPerHop``.
     """
     found = _energies(read, ("energy_per_hop", "router_energy", "energy_per_ingress", "wire_energy"))
+    wired = bool(found["wire_energy"]) and read.attributes.get("energy_per_hop") is None
     for key, known in _SPELLED_BY_TIMELOOP_4.items():
-        if key in component.attributes and not component.exact_spelling:
+        counts = wired if key == "network-word-bits" else bool(found["energy_per_ingress"])
+        if counts and key in component.attributes and not component.exact_spelling:
             read.fault("Timeloop 4 does not read this spelling", key, component.attributes[key], known)
     width_um = read.real(("tile_width",))
     bits = read.whole(("network_word_bits",)) or word_bits

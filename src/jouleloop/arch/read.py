@@ -7,9 +7,9 @@ from typing import Any
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.change import change
 from jouleloop.arch.networks import connect_networks
+from jouleloop.arch.resolve import SIZES, load_design
 from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
-from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.workload.variants import UNCHANGED, Variant
 
@@ -42,6 +42,11 @@ OTHER_SECTIONS = (
 )
 
 
+def is_section(key: str) -> bool:
+    """Whether an input may hold a section of this name; the front end passes over ``…ignore…``, and joins globals."""
+    return key in ("architecture", *OTHER_SECTIONS) or "globals" in key or "ignore" in key
+
+
 def read_architecture(
     path: Path,
     *,
@@ -70,7 +75,7 @@ def read_architecture(
     later
         v0.3 only. Whether Timeloop 4 reads the file, which knows attributes with underscores too.
     """
-    data = load_document(path, variables)
+    data = load_design(path, variables)
     try:
         data = change(data, changes) if changes else data
         return architecture_from(data, name=path.stem.removesuffix(".yaml"), spatial_levels=spatial_levels, later=later)
@@ -90,13 +95,6 @@ def architecture_from(
         close = next((key for key in keys if nearest(key, ["architecture"])), None)
         found = ", ".join(keys[:12]) or "nothing"
         raise InputError(Fault(f"has no architecture; it holds {found}", "", close, allowed="architecture"))
-    told = data.get("globals")
-    functions = told.get("expression_custom_functions") if isinstance(told, Mapping) else None
-    # What the front end wrote has their values.
-    if functions and not data.get("dumped_by_timeloop_front_end"):
-        # All else that is wrong may follow from it.
-        text = "expressions call functions of Python files, and a design may bring no code of its own"
-        raise InputError(Fault(text, None, "globals.expression_custom_functions", functions, "none"))
     version = str(top.get("version", "")).strip()
     if version not in VERSIONS:
         raise InputError(
@@ -105,7 +103,7 @@ def architecture_from(
     faults: list[Fault] = [
         Fault("unknown section", None, str(key), nearest=nearest(str(key), ("architecture", *OTHER_SECTIONS)))
         for key in data
-        if key != "architecture" and key not in OTHER_SECTIONS
+        if not is_section(str(key))
     ]
     sparse = data.get("sparse_optimizations")
     if sparse and (not isinstance(sparse, dict) or sparse.get("targets")):
@@ -142,6 +140,7 @@ def architecture_from(
         components=component_classes(data) or (),
         plain=plain,
         front_end="nodes" in top,
+        layer_sizes=tuple((top.get(SIZES) or {}).items()),
     )
 
 

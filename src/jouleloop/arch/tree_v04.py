@@ -223,7 +223,7 @@ class _Walk:
             if keeps is not None:
                 self.faults.append(Fault("a fan-out inside !Parallel is not supported", None, name))
             self._fan_out(name, mesh, constraints.get("spatial"))
-        elif constraints.get("spatial"):
+        elif constraints.get("spatial") and tag != "Container":  # the front end drops those of a container
             self.faults.append(Fault("constrains spatial loops but does not fan out", None, f"{name}.constraints"))
         if tag == "Container":
             self.path.append(name)

@@ -63,7 +63,7 @@ def _component(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[st
     return item
 
 
-def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[str, Attribute]:
+def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[str, Any]:
     rest = {
         key if with_mesh else key.replace("-", "_"): value
         for key, value in node.attributes.items()
@@ -95,7 +95,8 @@ def _attributes(node: StorageLevel | ComputeLevel, *, with_mesh: bool) -> dict[s
             # Timeloop 3.0.x reads these with hyphens only, the front end and later versions with underscores.
             spellings = (key, key.replace("_", "-")) if with_mesh else (key,)
             result |= dict.fromkeys(spellings, _short(value))
-    return {**result, **rest}
+    scaled = {"per_dataspace_bandwidth_consumption_scale": dict(node.bandwidth_scale)} if node.bandwidth_scale else {}
+    return {**result, **rest, **scaled}
 
 
 def _short(value: float) -> int | float:

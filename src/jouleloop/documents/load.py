@@ -14,6 +14,8 @@ TAG = "!"
 
 #: Node tags of the v0.4 format.
 NODE_TAGS = ("Architecture", "Component", "Container", "Hierarchical", "Nothing", "Parallel", "Pipelined")
+#: CiMLoop's tag of a container that is an array.
+ARRAY_TAG = "ArrayContainer"
 
 #: Key of the front end's deep merge: ``<<<: *defaults``.
 MERGE = "<<<"
@@ -22,6 +24,7 @@ _CONSTRAINT_TAGS = ("Spatial", "Temporal", "Dataspace", "Constraint")
 #: Tag of what a deep merge leaves as it is: ``factors: !nomerge [M=1]``.
 _WHOLE = "nomerge"
 _MAX_INCLUDES = 200
+_FUNCTIONS = "expression_custom_functions"
 
 
 class _WholeList(list[Any]):
@@ -51,7 +54,7 @@ def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
     variables
         Values of the template's variables, such as ``{"architecture": "eyeriss_like"}``.
     """
-    return _Documents(variables or {}).load(path)
+    return _Documents(variables or {}).design(path)
 
 
 class _Documents:
@@ -66,6 +69,15 @@ class _Documents:
 
     def load(self, path: Path) -> Any:
         return _merged(parse_yaml(self.text(path), str(path), _loader(self.parts)), str(path), {})
+
+    def design(self, path: Path) -> Any:
+        """Return the data of a file, the files of functions that it names by their paths."""
+        data = self.load(path)
+        for key, value in data.items() if isinstance(data, dict) else ():
+            files = value.get(_FUNCTIONS) if isinstance(value, dict) and "globals" in str(key) else None
+            if isinstance(files, list):
+                value[_FUNCTIONS] = [str(self._need(path.parent, str(name))) for name in files]
+        return data
 
     def text(self, path: Path) -> str:
         self.count += 1
@@ -149,33 +161,39 @@ class _Documents:
         return self._store(items)
 
 
-def _merged(value: Any, source: str, known: dict[int, Any]) -> Any:
+def _merged(value: Any, source: str, known: dict[int, tuple[Any, Any]]) -> Any:
     """Return loaded data with the front end's deep merges done: under `MERGE` stand mappings whose keys come in too.
 
     A key's own value wins; of two mappings the keys are joined, of two lists the items, unless it is tagged
-    ``!nomerge``. `parse_yaml` limits the size after expanding aliases, and so that of the result.
+    ``!nomerge``. Keys are done in turn, so what a merge brings in wins over later merges inside the keys after it
+    (Accelergy ``utils/yaml.py``, ``merge_check``). `parse_yaml` limits the size after expanding aliases, and so that of
+    the result. ``known`` holds what was merged, so that no identity is used twice.
     """
     if id(value) in known:
-        return known[id(value)]
+        return known[id(value)][1]
     result = value
     if isinstance(value, dict):
-        own = {key: _merged(child, source, known) for key, child in value.items() if key != MERGE}
-        result = _WholeDict(own) if isinstance(value, _WholeDict) else own
-        if MERGE in value:
-            base = _merged(value[MERGE], source, known)
+        result = _WholeDict(value) if isinstance(value, _WholeDict) else dict(value)
+        for key in value:
+            if key != MERGE:
+                result[key] = _merged(result[key], source, known)
+                continue
+            base = _merged(result.pop(MERGE), source, known)
+            combined: dict[Any, Any] = {}
             for mapping in base if isinstance(base, list) else [base]:
                 if not isinstance(mapping, dict):
                     raise InputError(Fault(f"only mappings can be merged by {MERGE}", source, value=mapping))
-                result = _joined(result, mapping)
+                combined = _joined(combined, mapping)
+            result = _joined(result, combined)
     elif isinstance(value, list):
         items = [_merged(child, source, known) for child in value]
         result = _WholeList(items) if isinstance(value, _WholeList) else items
-    known[id(value)] = result
+    known[id(value)] = value, result
     return result
 
 
 def _joined(own: dict[Any, Any], base: dict[Any, Any]) -> dict[Any, Any]:
-    result = dict(own)
+    result = _WholeDict(own) if isinstance(own, _WholeDict) else dict(own)
     for key, value in base.items():
         mine = result.get(key)
         if key not in result:
@@ -227,9 +245,7 @@ def _loader(parts: list[Any]) -> type[Any]:
 
     Loader.construct_mapping_of = mapping_of
     Loader.add_constructor("tag:yaml.org,2002:str", text)
-    # CiMLoop's name for a container; its own front end tells no other difference.
-    Loader.add_constructor("!ArrayContainer", lambda loader, yaml_node: node(loader, "Container", yaml_node))
-    for tag in (*NODE_TAGS, *_CONSTRAINT_TAGS, "included"):
+    for tag in (*NODE_TAGS, ARRAY_TAG, *_CONSTRAINT_TAGS, "included"):
         Loader.add_constructor(f"!{tag}", lambda loader, yaml_node, tag=tag: node(loader, tag, yaml_node))
     Loader.add_constructor(f"!{_WHOLE}", whole)
     return Loader

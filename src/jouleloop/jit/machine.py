@@ -333,8 +333,31 @@ class _Pair(NamedTuple):
     factor: Any
 
 
-def _part(pair: _Pair, factor: Any, i: int) -> float:
-    return float(pair.row[i] * factor[-1])
+def _part(pair: _Pair, factor: Any, i: int, share: int) -> float:
+    """Read items by numbers of either sign; fail with a share of nothing."""
+    return float(pair.row[i] * factor[-1]) + 6 // share
+
+
+def _whole(part: Callable[..., float]) -> Callable[..., float]:
+    """Return a function with one of each that is written in our own way: loops, branches, items, rows, calls."""
+
+    def whole(pair: _Pair, count: int, share: int) -> float:
+        found, last = 0.0, 0
+        for i in range(count):
+            pair.factor[0, 1] = 2.0
+            found += max(part(pair, pair.factor[0], i, share), 0.5)
+            for j in range(i - count, -1, 2):
+                pair.factor[1, j] += found
+                if pair.factor[-1, 0] > last:
+                    last = j
+            for k in range(count - 1, i, -1):
+                row = pair.factor[k - 1]
+                row[k - count] -= last
+                found += row[0] * row.shape[0]
+        pair.factor[0][:] = last
+        return found + last + float(pair.factor.sum())
+
+    return whole
 
 
 def check() -> None:
@@ -345,18 +368,14 @@ def check() -> None:
     note = jit.folder() / f".checked-{'-'.join(map(str, versions()))}"
     if note.exists():
         return
-    part = make(_part, {}, kept=False)
-
-    def total(pair: _Pair, count: int) -> float:
-        found = 0.0
-        for i in range(count):
-            pair.factor[0, 1] = 2.0
-            found += max(part(pair, pair.factor[0], i), 0.5)
-        return found
-
-    pair = _Pair(np.array([1.0, 2.0, 0.25]), np.zeros((1, 2)))
-    if make(total, {}, kept=False)(pair, 3) != 6.5:
+    kernel = make(_whole(make(_part, {}, kept=False)), {}, kept=False)
+    pairs = [_Pair(np.array([1.0, 2.0, 0.25]), np.ones((3, 3))) for _ in range(2)]
+    computed, expected = kernel(pairs[0], 3, 2), _whole(_part)(pairs[1], 3, 2)
+    if computed != expected or (pairs[0].factor != pairs[1].factor).any():
         raise ValueError("a small kernel computes something else")
+    with contextlib.suppress(ZeroDivisionError):
+        kernel(pairs[0], 3, 0)
+        raise ValueError("a small kernel does not say what fails")
     with contextlib.suppress(OSError):
         note.touch()
 

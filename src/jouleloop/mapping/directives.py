@@ -10,7 +10,7 @@ from jouleloop.errors import Fault, unknown
 from jouleloop.files import is_whole
 
 _FACTOR = re.compile(r"\s*([A-Za-z][A-Za-z0-9]*?)\s*(<=|>=|==|=|<|>)?\s*(-?\d+)(?:,(\d+))?\s*")
-_SIGNED = re.compile(r"\s*[A-Za-z]\w*\s*(<=|>=|=)?\s*-\d+\s*")
+_SIGNED = re.compile(r"\s*([A-Za-z]\w*)\s*(?:<=|>=|=)?\s*-\d+\s*")
 _LOG = logging.getLogger("jouleloop.mapping")
 
 #: Types of directives that the front end of v0.4 alone knows.
@@ -52,6 +52,8 @@ class Factors:
     at_most: dict[str, int] = field(default_factory=dict)
     at_least: dict[str, int] = field(default_factory=dict)
     residual: dict[str, int] = field(default_factory=dict)
+    signed: set[str] = field(default_factory=set)
+    """Dimensions with a sign, such as ``P=-1``: the front end of v0.4 takes them as given, Timeloop as open."""
 
 
 def parse_factors(
@@ -77,7 +79,8 @@ def parse_factors(
             faults.append(Fault("only a mapping states residual ends", field=where, value=text))
             continue
         for part in re.split(r",(?!\s*\d)|(?<=\d)\s+(?=[A-Za-z])", text.strip()):
-            if not residuals and _SIGNED.fullmatch(part):
+            if not residuals and (signed := _SIGNED.fullmatch(part)):
+                result.signed.add(signed[1])
                 _LOG.warning("%s: %s passed over, as by Timeloop, whose factors have no sign", where, part.strip())
             elif part.strip():
                 _add(part, result, dimensions, where, faults)

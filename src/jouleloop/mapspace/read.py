@@ -399,7 +399,7 @@ def _merge_factors(
         only = parse_factors(target["factors_only"], dimensions, f"{where}.factors_only", faults)
         for mine, more in ((new.exact, only.exact), (new.at_most, only.at_most), (new.at_least, only.at_least)):
             mine.update(more)
-        named = set(new.exact) | set(new.at_most) | set(new.at_least)
+        named = {*new.exact, *new.at_most, *new.at_least, *new.signed, *only.signed}
         new.exact.update({dimension: 1 for dimension in dimensions if dimension not in named})
     by_name = {space.name: space for space in shape.data_spaces}
     if target.get("no_iteration_over_dataspaces") is not None:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture
-from jouleloop.arch.read import OTHER_SECTIONS, architecture_from
+from jouleloop.arch.read import OTHER_SECTIONS, architecture_from, is_section
+from jouleloop.arch.resolve import resolve_design
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapspace.constraints import Constraints
@@ -64,13 +65,16 @@ def read_design(
         for key, value in data.items():
             if key in sections:
                 faults.append(Fault(f"stands in {sections[key][1]} too", str(path), str(key)))
-            elif key not in ("architecture", SHAPES, *OTHER_SECTIONS):
+            elif key != SHAPES and not is_section(str(key)):
                 known = ("architecture", SHAPES, *OTHER_SECTIONS)
                 faults.append(unknown(str(key), known, "section", source=str(path)))
             sections[key] = (value, path)
     raise_all(faults)
     source = sections["architecture"][1] if "architecture" in sections else (paths[0] if paths else Path())
-    everything = {key: value for key, (value, _) in sections.items()}
+    try:
+        everything = resolve_design({key: value for key, (value, _) in sections.items()}, variables)
+    except JouleloopError as error:
+        raise error.at(source) from error
     rules = {SHAPES: everything.pop(SHAPES, None)}
     try:
         name = source.stem.removesuffix(".yaml")

@@ -159,6 +159,11 @@ def build_mapspace(
         for name in constraints.levels
         if name not in arch.level_names
     ]
+    sizes = {**problem.bound, **problem.coefficient}
+    for name, size in arch.layer_sizes:
+        if sizes.get(name, size) != size:
+            text = "expressions of the architecture were evaluated for the layer beside it"
+            faults.append(Fault(text, constraints.name, f"{problem.name}.{name}", sizes[name], str(size)))
     temporal: list[Slot] = []
     spatial: list[Slot | None] = []
     count = len(arch.levels)

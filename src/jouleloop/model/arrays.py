@@ -27,8 +27,9 @@ TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = ra
 #: Places of a level's specification: energy per vector read, fill and update [pJ], words per vector, number of
 #: clusters, read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a
 #: mapping has to fill at least, the physical fan-out below along X and Y, whether the level adds up what it receives,
-#: leakage of an instance in a cycle [pJ], cycles that the networks below add, and these two: `WAY` numbers each. Where
-#: tables charge networks, what they charge follows, see `jouleloop.model.network`.
+#: leakage of an instance in a cycle [pJ], cycles that the networks below add, the least that a word counts in
+#: bandwidths, and those two networks: `WAY` numbers each. Where tables charge networks, what they charge follows, see
+#: `jouleloop.model.network`; last, where words do not count alike in bandwidths, how each data space's do.
 (
     READ_PJ,
     WRITE_PJ,
@@ -45,8 +46,9 @@ TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = ra
     REDUCES,
     LEAK_PJ,
     LATENCY_CYCLES,
+    LEAST_SCALE,
     NETWORK,
-) = range(16)
+) = range(17)
 #: Places of a network: what it is, and the energy [pJ] of a word's hop, router and entry, and of an addition. The first
 #: carries words in, and back where the second carries none.
 KIND, HOP_PJ, ROUTER_PJ, INGRESS_PJ, ADDER_PJ, WAY = range(6)

@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from jouleloop.arch.architecture import MESH, MULTICAST, TREE, Architecture, Network
+from jouleloop.arch.architecture import MESH, MULTICAST, TREE, Architecture, Network, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError, MappingError, raise_all
 from jouleloop.mapping.mapping import Mapping
@@ -77,8 +77,8 @@ def encode_hardware(
 ) -> Floats:
     """Return the specification of every level, shape (levels, SPEC); energies are matched to levels by name.
 
-    ``spaces`` names the data spaces; where a table charges networks, what each pays follows in every row. Layers of a
-    sweep share the array: it is only read.
+    ``spaces`` names the data spaces; where a table charges networks, what each pays follows in every row, and last,
+    where their words do not count alike in bandwidths, how they do. Layers of a sweep share the array: it is only read.
     """
     return _hardware(arch, costs, rules, tuple(spaces))
 
@@ -88,6 +88,7 @@ def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tupl
     spec = np.zeros((len(arch.levels), SPEC))
     by_name = {entry.level: entry for entry in costs.levels}
     charged = [table.name for table in costs.networks]
+    scaled: list[list[float]] = []
     for index, (level, fanout) in enumerate(zip(reversed(arch.levels), reversed(arch.fanout), strict=True)):
         entry = by_name[level.name]
         limits = (
@@ -108,10 +109,27 @@ def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tupl
             level.reduces,
             entry.leak_pj * rules.leakage,
             level.latency_cycles,
+            min([1.0, *(scales := _scales(level, rules, spaces))]),
             *networks[0],
             *(networks[-1] if level.back else _NO_NETWORK),
         )
-    return _with_charges(spec, arch, costs, spaces) if costs.networks else spec
+        scaled.append(scales)
+    spec = _with_charges(spec, arch, costs, spaces) if costs.networks else spec
+    return np.hstack([spec, np.array(scaled)]) if any(scale != 1.0 for scales in scaled for scale in scales) else spec
+
+
+def _scales(level: StorageLevel, rules: Rules, spaces: Sequence[str]) -> list[float]:
+    """Return how much a word of each data space counts in the bandwidths of a level.
+
+    Source: Timeloop 4 ``src/model/buffer.cpp``, ``BufferLevel::ParseSpecs`` and ``ComputePerformance``.
+    """
+    stated = dict(level.bandwidth_scale) if rules.later_keywords else {}
+    unknown_spaces = sorted(set(stated) - set(spaces))
+    if unknown_spaces and spaces:
+        text = "scales the bandwidth of no data space of the layer, where Timeloop ends"
+        where = f"{level.name}.attributes.per_dataspace_bandwidth_consumption_scale"
+        raise InputError(Fault(text, None, where, ", ".join(unknown_spaces), ", ".join(spaces)))
+    return [stated.get(space, 1.0) for space in spaces]
 
 
 _NO_NETWORK = (NO_ENERGY, 0.0, 0.0, 0.0, 0.0)

@@ -29,9 +29,11 @@ from jouleloop.model.arrays import (
     ROWS,
     SHARED_BANDWIDTH,
     SPATIAL,
+    SPEC,
     TEMPORAL,
     UPDATE_PJ,
     UPDATES,
+    WAYS,
     WRITE_BANDWIDTH,
     WRITE_PJ,
     Bools,
@@ -86,6 +88,9 @@ def price(
     """
     total_pj = computes * compute_pj
     cycles = compute_cycles
+    spaces = keep.shape[1]
+    # What tables charge takes a multiple of this.
+    scaled = (spec.shape[1] - SPEC) % (WAYS * spaces) != 0
     for level in range(spec.shape[0]):
         block = spec[level, BLOCK_WORDS]
         clusters = min(float(work.status[level, INSTANCES]), spec[level, CLUSTERS])
@@ -105,8 +110,9 @@ def price(
             total_pj += cluster_pj * clusters
             # Each data space is divided by the cycles before they are added, as Timeloop does: the sum of quotients can
             # differ from the quotient of the sum in the last bit, and a ceiling follows.
-            read_rate += reads / compute_cycles
-            write_rate += (fills + updates) / compute_cycles
+            scale = spec[level, spec.shape[1] - spaces + v] if scaled else 1.0
+            read_rate += reads / compute_cycles * scale
+            write_rate += (fills + updates) / compute_cycles * scale
         slowdown = 1.0
         if spec[level, READ_BANDWIDTH] < read_rate:
             slowdown = min(slowdown, spec[level, READ_BANDWIDTH] / read_rate)

@@ -109,6 +109,8 @@ NOTHING, ROOM, ROWS, ARRANGED, NEIGHBOURS = range(5)
 #: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its
 #: bound is that of its tables.
 SKETCHED, SPREAD, FINAL = range(3)
+#: Instead of the bit of a level and data space that is kept in every choice, and in none.
+KEPT, NOT_KEPT = -1, -2
 #: Places of a part: what it is sorted by, and its bound [pJ].
 PART_KEY, PART_BOUND, PART_VALUES = range(3)
 
@@ -397,9 +399,12 @@ class Parts(NamedTuple):
         Temporal iterations, by unrolling.
     runs
         What may matter at the leaves, shape (unrollings, RUN).
+    bits
+        By level and data space the bit that is set in a choice where the level does not keep it, innermost level first
+        and highest; `KEPT` or `NOT_KEPT` where there is no choice.
     columns, column_counts
         By data space the choices of levels that keep it. A choice for all data spaces is one number, the sum of those
-        of its columns: a bit for each level and data space, innermost level first and highest, set where not kept.
+        of its columns.
     charge
         By data space the words of the whole, at place 0; then, where networks charge, by level and row of factors what
         they do, at places `FILLED_PJ` and on less the first, see `jouleloop.optimum.charges`. Shape (data spaces,
@@ -425,6 +430,7 @@ class Parts(NamedTuple):
     ids: Ints
     steps: Floats
     runs: Ints
+    bits: Ints
     columns: Ints
     column_counts: Ints
     charge: Floats

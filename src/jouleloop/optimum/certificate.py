@@ -73,8 +73,9 @@ def certify(
         raise InputError(
             Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
         )
-    if objective.delay_power and space.arch.latency_cycles:
-        text = "certificates know no latencies of networks where cycles count"
+    scaled = any(level.bandwidth_scale for level in space.arch.levels)
+    if objective.delay_power and (space.arch.latency_cycles or scaled):
+        text = "certificates know no latencies of networks and no scaled bandwidths where cycles count"
         raise InputError(Fault(text, constraints.name, "objective", objective.name, "energy"))
     about = subject(space, constraints, costs, semantics)
     if early:

@@ -133,6 +133,8 @@ class _Rows:
                 self.distinct *= most
                 if halo[rank].any():
                     widest = np.maximum(widest, most)
+        #: Whether a stride leaves gaps: then fewer words than a box holds may pass a level that keeps nothing.
+        self.gaps = bool((np.abs(layer.coef[v]) > 1).any())
         #: Distinct boxes at least, and of those what moving links cannot serve.
         self.linkless = self.distinct / widest
         place = np.arange(max(1, int(self.instances.max())))
@@ -186,12 +188,12 @@ def _fill_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Floats, *
             routers = np.maximum(each, 1.0) if twice or not exact else 1.0 + np.floor(each)
             more_pj = routers * network[ROUTER_PJ] + network[INGRESS_PJ]
             found[:, ASKED] += each * network[HOP_PJ] + more_pj
-            # The words of a level that bypasses become a whole multiple, the hops stay.
-            found[:, PASSED] += each * network[HOP_PJ] + (more_pj if exact else 0.0)
+            # The words of a level that bypasses become a whole multiple where there are no gaps, the hops stay.
+            found[:, PASSED] += each * network[HOP_PJ] + (more_pj if exact and not row.gaps else 0.0)
         elif network[KIND] == CHARGED and exact:
             charged_pj = _charged_pj(spec, row, way)
             found[:, ASKED] += charged_pj
-            found[:, PASSED] += charged_pj
+            found[:, PASSED] += 0.0 if row.gaps else charged_pj
 
 
 def _charged_pj(spec: Floats, row: _Rows, way: int) -> Floats:

@@ -9,7 +9,20 @@ priced when its turn comes, so that what no order can save is never ordered.
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import BOUND, DIM, SPATIAL, TEMPORAL, Bools, Floats, Ints, NestArrays, WorkArrays
+from jouleloop.model.arrays import (
+    BOUND,
+    CAPACITY,
+    DIM,
+    NO_COALESCE,
+    SPATIAL,
+    TEMPORAL,
+    TILE,
+    Bools,
+    Floats,
+    Ints,
+    NestArrays,
+    WorkArrays,
+)
 from jouleloop.model.evaluate import count_nest
 from jouleloop.optimum.arrays import (
     BEGIN,
@@ -184,6 +197,21 @@ def _copy(nest: NestArrays, found: Found) -> None:
 
 
 @njit
+def _holds_passed(case: Case, keep: Bools, work: WorkArrays) -> bool:
+    """Whether levels that words pass through hold their tiles: bounds take those words to pass by."""
+    for level in range(keep.shape[0]):
+        passed = False
+        words = 0
+        for v in range(keep.shape[1]):
+            if keep[level, v]:
+                words += work.access[level, v, TILE]
+                passed = passed or not case.keep[level, v]
+        if passed and words > case.spec[level, CAPACITY]:
+            return False
+    return True
+
+
+@njit
 def _evaluate_leaf(
     mode: int,
     elided: bool,
@@ -216,6 +244,10 @@ def _evaluate_leaf(
     start, stop = free_group(case.slots, 0, moving, n)
     nest.counts[0, TEMPORAL] = n
     levels = nest.counts.shape[0]
+    # Bounds take words to pass by a level that they pass through.
+    for level in range(levels):
+        for v in range(case.keep.shape[1]):
+            nest.keep[level, v] = case.keep[level, v] or case.layer.reuse[level, v, NO_COALESCE]
     least_pj = np.inf
     more = True
     while more:
@@ -239,6 +271,8 @@ def _evaluate_leaf(
                         nest.loops[level, SPATIAL, s, place] = arrangements.loops[chosen[level], s, place]
             total_pj, cycles, _, _ = count_nest(case.layer, case.spec, compute_pj, elided, nest, work)
             least_pj = min(least_pj, total_pj)
+            if total_pj < np.inf and not _holds_passed(case, nest.keep, work):
+                total_pj = np.inf
             if total_pj == np.inf or beaten(mode, best, total_pj, float(cycles)):
                 continue
             best[BEST_PJ] = total_pj

@@ -12,7 +12,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import CAPACITY, LEAK_PJ, Floats, Ints, LayerArrays
+from jouleloop.model.arrays import CAPACITY, LEAK_PJ, NO_COALESCE, Floats, Ints, LayerArrays
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
@@ -51,7 +51,7 @@ from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.result import Profile, SearchResult
-from jouleloop.optimum.reuse import check_reuse
+from jouleloop.optimum.reuse import bypass_passed, check_reuse
 from jouleloop.optimum.solve import Solver
 
 #: Energies closer than this, relatively, are ties.
@@ -102,12 +102,14 @@ class Search:
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
         whole = encode_layer(problem, space.reuse, rules, space.arch)
+        reuse = whole.reuse
+        reuse[..., NO_COALESCE], self.columns = bypass_passed(space)
         self.layer = LayerArrays(
-            np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims], whole.reuse
+            np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims], reuse
         )
         self.slots = np.ascontiguousarray(slots[:, self.dims])
         side = find_sides(whole.coef, whole.bounds)
-        check_reuse(space, side)
+        check_reuse(space, side, rules)
         self.side = np.ascontiguousarray(side[:, self.dims])
         energies = {"leaks": bool(self.spec[:, LEAK_PJ].any()), "takes": takes_energy(self.spec)}
         mirrors = find_mirrors(space, whole.coef) if mirrored else []
@@ -130,7 +132,7 @@ class Search:
             spec,
             self.compute_pj,
             self.elided,
-            self.space.columns,
+            self.columns,
             self.slots,
             self.side,
             self.candidates,
@@ -140,7 +142,7 @@ class Search:
 
     def new_found(self) -> Found:
         """Return the record of a search that has found nothing yet."""
-        return new_found(self.levels, len(self.space.columns))
+        return new_found(self.levels, len(self.columns))
 
     def lower_bound(self, objective: Objective) -> float:
         """Least value that a mapping not looked at may have; infinite where there is none."""

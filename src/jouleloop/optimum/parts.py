@@ -21,6 +21,8 @@ from jouleloop.optimum.arrays import (
     DELAY,
     DELAY_POWER,
     FILLED_PJ,
+    KEPT,
+    NOT_KEPT,
     PART_BOUND,
     PART_KEY,
     PART_VALUES,
@@ -67,9 +69,13 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], bounds: Ints, ch
         Where levels and data spaces are too many.
     """
     levels, spaces = columns[0].shape[1], len(columns)
-    if levels * spaces > _MOST_BITS:
-        allowed = f"at most {_MOST_BITS} levels times data spaces"
-        raise InputError(Fault("too many levels for a search", value=levels * spaces, allowed=allowed))
+    bits = np.full((levels, spaces), NOT_KEPT, np.int64)
+    is_open = np.stack([column.any(axis=0) & ~column.all(axis=0) for column in columns], axis=1)
+    bits[np.stack([column.all(axis=0) for column in columns], axis=1)] = KEPT
+    bits[is_open] = np.arange(is_open.sum())[::-1]
+    if is_open.sum() > _MOST_BITS:
+        allowed = f"at most {_MOST_BITS} levels and data spaces that may be kept or not"
+        raise InputError(Fault("too many levels for a search", value=int(is_open.sum()), allowed=allowed))
     # One layout, or numba compiles the kernels for each.
     row, ids = candidates.row, np.ascontiguousarray(candidates.ids)
     count = len(ids)
@@ -79,8 +85,8 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], bounds: Ints, ch
     most = max(map(len, columns))
     numbers = np.zeros((spaces, most), np.int64)
     for v, column in enumerate(columns):
-        bits = levels * spaces - 1 - (np.arange(levels) * spaces + v)
-        numbers[v, : len(column)] = (~column * (1 << bits)).sum(axis=1)
+        own = is_open[:, v]
+        numbers[v, : len(column)] = (~column[:, own] * (1 << bits[own, v])).sum(axis=1)
     stand = np.zeros(PASS, np.int64)
     stand[[CURRENT, TABLED]] = -1
     room = count + spaces
@@ -89,6 +95,7 @@ def new_parts(candidates: Candidates, columns: Sequence[Bools], bounds: Ints, ch
         ids,
         np.prod(bounds.astype(float)) / used,
         np.full((count, RUN), -1, np.int64),
+        bits,
         numbers,
         np.array([len(column) for column in columns], np.int64),
         charge,
@@ -151,9 +158,11 @@ def _leaked_pj(case: Case, steps: float) -> float:
 
 
 @njit
-def is_kept(choice: int, level: int, v: int, levels: int, spaces: int) -> bool:
-    """Whether a level keeps a data space under a choice, see `Parts`."""
-    return (choice >> (levels * spaces - 1 - level * spaces - v)) & 1 == 0
+def is_kept(choice: int, bit: int) -> bool:
+    """Whether a level keeps a data space under a choice, see `Parts.bits`."""
+    if bit < 0:
+        return bit == KEPT
+    return (choice >> bit) & 1 == 0
 
 
 @njit
@@ -165,7 +174,7 @@ def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Pa
     levels, spaces = case.keep.shape
     for level in range(levels):
         for v in range(spaces):
-            case.keep[level, v] = is_kept(parts.choice[part], level, v, levels, spaces)
+            case.keep[level, v] = is_kept(parts.choice[part], parts.bits[level, v])
     top = levels - 1
     path.certain_pj[top] = (
         macs * compute_pj
@@ -196,7 +205,7 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
             total_pj = 0.0
             child = -1
             for level in range(levels):
-                if not is_kept(parts.columns[v, c], level, v, levels, spaces):
+                if not is_kept(parts.columns[v, c], parts.bits[level, v]):
                     continue
                 if parts.pair_pj[child + 1, level] < 0.0:
                     words = connect(

@@ -6,6 +6,7 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
     DIM,
+    LEAST_SCALE,
     READ_BANDWIDTH,
     RESTING,
     SHARED_BANDWIDTH,
@@ -285,7 +286,8 @@ def least_cycles(spec: Floats, traffic: Floats, steps: float) -> float:
     """Cycles at least, from the words that are certain; a hair less, since the model rounds differently."""
     cycles = steps
     for k in range(spec.shape[0]):
-        cycles = max(cycles, traffic[k, 0] / spec[k, READ_BANDWIDTH])
-        cycles = max(cycles, traffic[k, 1] / spec[k, WRITE_BANDWIDTH])
-        cycles = max(cycles, (traffic[k, 0] + traffic[k, 1]) / spec[k, SHARED_BANDWIDTH])
+        read, written = traffic[k, 0] * spec[k, LEAST_SCALE], traffic[k, 1] * spec[k, LEAST_SCALE]
+        cycles = max(cycles, read / spec[k, READ_BANDWIDTH])
+        cycles = max(cycles, written / spec[k, WRITE_BANDWIDTH])
+        cycles = max(cycles, (read + written) / spec[k, SHARED_BANDWIDTH])
     return cycles if cycles == steps else max(steps, cycles * (1.0 - 1e-9))

@@ -49,6 +49,7 @@ from jouleloop.optimum.arrays import (
     FIRST,
     HALO,
     IDLE,
+    KEPT,
     LEFT,
     LEVEL,
     MOST_KEYS,
@@ -379,7 +380,7 @@ class Solver:
             np.zeros((levels, 2), np.int64),
             np.zeros(levels),
             np.zeros((levels, levels, 2)),
-            NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep),
+            NestArrays(np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64), keep.copy()),
             np.array((side[:, :, HALO] >= 0).any(axis=1), np.int64),
             np.zeros((REACH + 2, layer.coef.shape[1]), np.int64),
             np.zeros(STEPS),
@@ -407,9 +408,8 @@ class Solver:
 
     def keep_of(self, part: int) -> Bools:
         """Return what a part keeps, shape (levels, data spaces)."""
-        levels, spaces = self.case.keep.shape
-        bits = np.arange(levels * spaces - 1, -1, -1).reshape(levels, spaces)
-        keep: Bools = (int(self.parts.choice[part]) >> bits) & 1 == 0
+        choice, bits = int(self.parts.choice[part]), self.parts.bits
+        keep: Bools = np.where(bits < 0, bits == KEPT, (choice >> np.maximum(bits, 0)) & 1 == 0)
         return keep
 
     def list_all(self) -> None:

@@ -47,7 +47,18 @@ def draw(
         figure = kind.figure(run, place)
         if figure is None:
             return []
-        return list(save_figure(replace(figure, name=path.name), path.parent, formats, shown))
+        caption = figure.caption + _left_out(run, place.get(kind.subject or ""))
+        return list(save_figure(replace(figure, name=path.name, caption=caption), path.parent, formats, shown))
+
+
+def _left_out(run: RunTables, subject: str | None) -> str:
+    """Return what a caption says of a sweep of which not all layers are drawn."""
+    if not subject or run.step(subject) == 1:
+        return ""
+    return (
+        f" Of the {len(run.sweep(subject).points):,} layers of the sweep about one in {run.step(subject)} is drawn and "
+        "counted here, chosen by a hash of its name; fits and verdicts are of all."
+    )
 
 
 def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:

@@ -1,15 +1,18 @@
 """What a figure is drawn from: a study, the tables of its run, and the statistics of one sweep, each made once."""
 
-from collections.abc import Sequence
+import math
+import zlib
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
 import pandas as pd
 
-from jouleloop.columns import content_digest, read_table
+from jouleloop.columns import content_digest, read_parts, read_table
 from jouleloop.config.load import Study
 from jouleloop.layouts import Layout
+from jouleloop.parquet import Where
 from jouleloop.report.selection import Tests
 from jouleloop.stats.columns import FITS, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
@@ -20,6 +23,10 @@ from jouleloop.workload.sweep import Sweep
 
 #: Columns that no figure shows: long texts, which take half of the memory of a table.
 _UNDRAWN = ("key", "mapping", "kept")
+
+
+#: Layers of a sweep beyond which not all are drawn: a panel has fewer places to tell points apart.
+MOST_LAYERS = 20_000
 
 
 class _Read(NamedTuple):
@@ -58,12 +65,20 @@ class RunTables:
         if names != self._names:
             self._names, self._tables = names, {}
         if layout.file not in self._tables:
-            of = next((name for name in ("sweep", "network") if layout.column(name)), None)
-            where = {of: names} if of else None
-            self._tables[layout.file], _ = read_table(
-                self._path(layout), layout, where=where, columns=lambda name: name not in _UNDRAWN
-            )
+            self._tables[layout.file] = self._drawn(layout, _where(layout, names), names)
         return self._tables[layout.file]
+
+    def step(self, sweep: str) -> int:
+        """Return of how many layers of a sweep or network about one is drawn."""
+        return max(1, math.ceil(len(self.sweep(sweep).points) / MOST_LAYERS))
+
+    def _drawn(self, layout: Layout, where: Where | None, names: Sequence[str]) -> pd.DataFrame:
+        """Return the rows of a table that figures show, of a large sweep those of some layers, the same in each."""
+        steps = {name: self.step(name) for name in names}
+        if layout.column("layer") is None or max(steps.values(), default=1) == 1:
+            return read_table(self._path(layout), layout, where=where, columns=_is_drawn)[0]
+        parts = read_parts(self._path(layout), where, _is_drawn)
+        return pd.concat([_some(part, steps) for part in parts], ignore_index=True)
 
     @cached_property
     def unit(self) -> str:
@@ -86,7 +101,9 @@ class RunTables:
 
     def content(self, layout: Layout, sweep: str) -> str:
         """Return a digest of the rows of a table that belong to a sweep or network, as far as figures show them."""
-        return content_digest([self.table(layout, sweep)])
+        if self.step(sweep) == 1:
+            return content_digest([self.table(layout, sweep)])
+        return content_digest(read_parts(self._path(layout), _where(layout, [sweep]), _is_drawn))
 
     def analysis(self, *sweeps: str) -> Tests:
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""
@@ -94,17 +111,35 @@ class RunTables:
             found: Tests | None = self._read_tests(sweeps) if self.tested else None
             if found is None:
                 options: StatisticsOptions = self.study.config.statistics.model_copy(update={"responses": ["data"]})
-                found = analyse(self.rows(*sweeps), [self.sweep(name) for name in sweeps], options)
+                rows, _ = read_table(self._path(ENERGIES), ENERGIES, where={"sweep": sweeps}, columns=_is_drawn)
+                made = analyse(rows, [self.sweep(name) for name in sweeps], options)
+                steps = {name: self.step(name) for name in sweeps}
+                found = _Read(made.verdicts, made.fits, _some(made.residuals, steps))
             self._analyses[sweeps] = found
         return self._analyses[sweeps]
 
     def _read_tests(self, sweeps: Sequence[str]) -> "_Read | None":
         """Return the tests that the run has made; None where the data energy of a sweep is not among them."""
         where = {"sweep": sweeps, "response": ["data_pj"]}
-        found = _Read(
-            *(read_table(self._path(layout), layout, where=where)[0] for layout in (VERDICTS, FITS, RESIDUALS))
-        )
+        found = _Read(*(self._drawn(layout, where, sweeps) for layout in (VERDICTS, FITS, RESIDUALS)))
         return found if set(found.verdicts["sweep"]) == set(sweeps) else None
 
     def _path(self, layout: Layout) -> Path:
         return self.folder / f"{layout.file}.parquet"
+
+
+def _is_drawn(name: str) -> bool:
+    return name not in _UNDRAWN
+
+
+def _where(layout: Layout, names: Sequence[str]) -> Where | None:
+    of = next((name for name in ("sweep", "network") if layout.column(name)), None)
+    return {of: names} if of else None
+
+
+def _some(rows: pd.DataFrame, steps: Mapping[str, int]) -> pd.DataFrame:
+    """Return rows of one layer in so many of each sweep, chosen by a hash of its name."""
+    if max(steps.values(), default=1) == 1:
+        return rows
+    points = zip(rows["sweep"], rows["layer"], strict=True)
+    return rows[[zlib.crc32(str(layer).encode()) % steps[sweep] == 0 for sweep, layer in points]]

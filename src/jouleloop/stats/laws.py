@@ -10,6 +10,7 @@ Where loops end early, a count is a polynomial in the steps of tiles as well, âŒ
 loop stays as it is, and so do the loops outside it.
 """
 
+import hashlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -86,7 +87,7 @@ class LawPoint:
     """A law that a point obeys, and how it comes about."""
 
     number: int
-    """Equal for equal laws: 64 bits of a hash."""
+    """Equal for equal laws: 63 bits of a digest."""
     law: Law
     growing: tuple[tuple[str, int], ...]
     """By size: the symbol (a loop, or a stride) that grows with it."""
@@ -245,8 +246,9 @@ class NestLaws:
             return _sorted(total)
 
         law = Law(tuple((place, substituted(reads), substituted(writes)) for place, reads, writes in self.terms))
-        # Numbers are of little use as a hash: those of -1 and -2 are equal.
-        return hash(repr(law)), law
+        # A number is kept beside points: it is the same in every process, and never `NONE`.
+        number = int.from_bytes(hashlib.blake2b(repr(law).encode(), digest_size=8).digest()) >> 1
+        return number, law
 
 
 def _by_size(symbols: Sequence[Symbol], sizes: Sequence[str], owner: Callable[[str], str]) -> dict[str, list[int]]:

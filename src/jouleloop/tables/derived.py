@@ -171,7 +171,7 @@ class Derived:
 
     def write_laws(self) -> None:
         """Write the law behind every point: exact energies in the layer's sizes, and the classes of mappings."""
-        found = LawsFound(self.jobs, self.study.tested, self._on_architecture)
+        found = LawsFound(self.jobs, self.study.tested, self._on_architecture, self.folder / _PARTS)
         points = Parts(LAW_POINTS)
         for number, (head, again) in enumerate(found.points()):
             points.add(number, head, again)

@@ -156,7 +156,7 @@ def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
         (("!Component {name: buffer", "!!python/object:os.system {name: buffer"), "could not determine"),
         (("{name: mac, class: intmac}", "{name: mac, class: intmac, sparse_optimizations: {a: 1}}"), "sparse"),
         (("  nodes:", "  nodes: 3\n  other:"), "must be a list"),
-        (("architecture:", "globals: {expression_custom_functions: [f.py]}\narchitecture:"), "no code of its own"),
+        (("architecture:", "globals: {expression_custom_functions: [f.py]}\narchitecture:"), "no such file"),
     ],
 )
 def test_refused(change: tuple[str, str], message: str, tmp_path: Path) -> None:
@@ -179,7 +179,7 @@ def test_a_tree_hands_down_what_names_itself(tmp_path: Path) -> None:
 
 
 def test_arrays_of_cells_are_containers(tmp_path: Path) -> None:
-    text = MINIMAL % "8"
+    text = "variables: {version: 0.4, CIM_ARCHITECTURE: False}\n" + (MINIMAL % "8").lstrip()
     wide = text.replace(
         "  - !Component {name: mac", "  - !ArrayContainer {name: row, spatial: {meshX: 4}}\n  - !Component {name: mac"
     )
@@ -211,7 +211,12 @@ def test_components_that_timeloop_passes_by(tmp_path: Path, caplog: pytest.LogCa
         "[x for x in range(9)]",
         "lambda: 1",
         "1/0",
-        "f'{1}'",
+        "f'{1:999999999}'",
+        "f'{1!r}'",
+        "[1] * 10**9",
+        "['a'] * 9",
+        "abs.real",
+        "'a'.get(1)",
         "a" * 3000,
         "range(10**9)",
         "pow(2, 10**9)",
@@ -327,3 +332,27 @@ def test_the_class_and_not_the_subclass_makes_a_dram(tmp_path: Path) -> None:
     arch = read(TREE % (0.3, "DRAM, subclass: cache", "n: 1"), tmp_path)
     assert (arch.level("buffer").is_dram, arch.level("buffer").reduces) == (True, False)
     assert architecture_from(to_architecture_v03(arch)).level("buffer").is_dram
+
+
+def test_keys_of_a_tree_that_timeloop_passes_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tree = (
+        "architecture: {version: 0.3, bank: 1, subtree: [{name: s, local: [{name: DRAM, class: DRAM, color: red},"
+        " {name: mac, class: intmac}]}]}"
+    )
+    assert read(tree, tmp_path).level_names == ("DRAM",)
+    assert "bank: passed over" in caplog.text
+    assert "color: passed over" in caplog.text
+    with pytest.raises(InputError, match="unknown key"):
+        read(tree.replace("bank: 1", "subtrees: 1"), tmp_path)
+
+
+def test_a_spelling_that_changes_nothing_is_no_fault(tmp_path: Path) -> None:
+    """Timeloop 4 knows `network_word_bits` alone; without wires it makes no difference."""
+    text = "architecture: {version: 0.3, subtree: [{name: s, local: [{name: DRAM, class: DRAM, attributes: {%s}}, \
+{name: mac, class: intmac}]}]}"
+    path = tmp_path / "a.yaml"
+    path.write_text(text % "network-word-bits: 8")
+    assert read_architecture(path, later=True).level_names == ("DRAM",)
+    path.write_text(text % "network-word-bits: 8, wire-energy: 1, tile-width: 10")
+    with pytest.raises(InputError, match="Timeloop 4 does not read this spelling"):
+        read_architecture(path, later=True)

@@ -7,11 +7,19 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+import yaml
 
+from jouleloop.config.load import load_study
 from jouleloop.errors import Fault, InputError
 from jouleloop.report import draw
+from jouleloop.report.registry import FIGURES
+from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import ReportFigure, new_figure
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.collect import write_energies
+from jouleloop.tables.derived import Derived
+from jouleloop.tables.layouts import ENERGIES, LAW_POINTS
 from jouleloop.workload.sweep import load_sweep
 from paths import ROOT
 
@@ -61,6 +69,7 @@ def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
         unit="pJ",
         study=SimpleNamespace(sweeps=SWEEPS, config=SimpleNamespace(statistics=StatisticsOptions())),
         only=[],
+        step=lambda _: 1,
         sweep=lambda name: next(sweep for sweep in SWEEPS if sweep.name == name),
         content=lambda _layout, name: rows[name],
     )
@@ -102,3 +111,37 @@ def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
     draw_again()
     rows["fc_outputs"] = "another edit"
     assert draw_again() == ["fc_inputs", "fc_outputs"]
+
+
+def test_of_a_large_sweep_some_layers_are_drawn_the_same_of_each_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sweep = {"kind": "fc", "ranges": {"C": {"start": 8, "stop": 192, "step": 8}}, "fixed": {"M": 4}, "variable": "C"}
+    (tmp_path / "many.yaml").write_text(yaml.safe_dump(sweep | {"expected": "linear"}))
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text())
+    only = {"simba": config["architectures"]["simba"]}
+    study = load_study(config | {"sweeps": [str(tmp_path / "many.yaml")], "architectures": only}, ROOT)
+    monkeypatch.chdir(ROOT)
+    results = tmp_path / "results"
+    write_energies(study, ResultStore(results / "store"), results)
+    made = Derived(study, results)
+    made.write_growth()
+    made.write_laws()
+    whole = RunTables(study, results, tested=True)
+    content = whole.content(ENERGIES, "many")
+    monkeypatch.setattr("jouleloop.report.run_tables.MOST_LAYERS", 6)
+    some = [RunTables(study, results, tested=tested) for tested in (True, False)]
+    layers = [set(run.rows("many")["layer"]) for run in (whole, *some)]
+    assert len(layers[0]) == 24
+    assert 0 < len(layers[1]) < 24
+    assert layers[1] < layers[0]
+    for run in some:
+        assert set(run.table(LAW_POINTS, "many")["layer"]) == layers[1]
+        assert set(run.analysis("many").residuals["layer"]) == layers[1]
+        assert list(run.analysis("many").verdicts["n"]) == [24]
+        assert run.content(ENERGIES, "many") == content
+    place = {"sweep": "many", "architecture": "simba"}
+    for kind in FIGURES:
+        if kind.name in ("growth", "breakdown", "laws", "residuals"):
+            (file,) = draw.draw(kind, some[0], {name: place[name] for name in kind.per}, results / "figures", ["svg"])
+            assert "Of the 24 layers of the sweep about one in 4 is drawn" in file.read_text()

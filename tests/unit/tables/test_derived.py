@@ -17,6 +17,7 @@ from paths import ROOT
 
 LAYERS = 8
 TABLES = ("verdicts", "theory_ratio", "buffer_growth")
+LAWS = ("laws", "law_points", "law_terms")
 
 
 def study_of(folder: Path, names: list[str], *, more: int = 0) -> Study:
@@ -87,6 +88,52 @@ def test_an_edited_sweep_is_made_anew_and_no_other(tmp_path: Path, monkeypatch: 
     assert kept == {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in TABLES}
 
 
+def test_laws_are_found_anew_for_an_edited_sweep_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def written() -> dict[str, bytes]:
+        return {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in LAWS}
+
+    names = ["b", "a"]
+    made(tmp_path, study_of(tmp_path, names), monkeypatch).write_laws()
+    parts = tmp_path / "results/parts"
+    before = {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}
+    assert sorted(name[:-25] for name in before) == [
+        f"{table}-simba@{sweep}" for table in ("law_candidates", "law_points") for sweep in ("a", "b")
+    ]
+    edited = made(tmp_path, study_of(tmp_path, names, more=2), monkeypatch)
+    edited.write_laws()
+    after = {path.name: path.stat().st_mtime_ns for path in parts.iterdir()}
+    assert {name[:-25] for name, _ in set(before.items()) & set(after.items())} == {
+        "law_candidates-simba@a",
+        "law_points-simba@a",
+    }
+    kept = written()
+    for path in parts.iterdir():
+        path.unlink()
+    edited.write_laws()
+    assert written() == kept
+    # What points obey is kept, which laws were chosen is not: points are worked out once more.
+    for path in parts.glob("law_points*"):
+        path.unlink()
+    edited.write_laws()
+    assert written() == kept
+
+
+@pytest.mark.parametrize("changed", ["code_digest", "_versions"])
+def test_nothing_is_kept_from_other_code_or_other_versions(
+    changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = made(tmp_path, study_of(tmp_path, ["b", "a"]), monkeypatch)
+    found.write_growth()
+    found.write_laws()
+    before = {path.name for path in (tmp_path / "results/parts").iterdir()}
+    monkeypatch.setattr(f"jouleloop.study.kept.{changed}", lambda *_: "another")
+    found.write_growth()
+    found.write_laws()
+    after = {path.name for path in (tmp_path / "results/parts").iterdir()}
+    assert len(after) == len(before) == 8
+    assert not before & after
+
+
 def test_tables_made_in_parts_are_those_made_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = made(tmp_path, study_of(tmp_path, ["b", "a"]), monkeypatch)
     names = (*TABLES, "residuals", "fits", "laws", "law_points", "law_terms")
@@ -102,5 +149,5 @@ def test_tables_made_in_parts_are_those_made_at_once(tmp_path: Path, monkeypatch
     whole = written()
     monkeypatch.setattr("jouleloop.parquet.PART_ROWS", 3)
     monkeypatch.setattr("jouleloop.tables.derived._FEW", 2)
-    monkeypatch.setattr("jouleloop.tables.laws._FEW", 2)
+    monkeypatch.setattr("jouleloop.tables.laws_points.FEW", 2)
     assert written() == whole

@@ -299,6 +299,8 @@ def _storage_attributes(level: StorageLevel) -> dict[str, Any]:
     # By the class that is written, Timeloop takes a DRAM for a level that cannot add, and no other.
     if level.reduces != (_storage_class(level) != "DRAM"):
         found["reduction_supported"] = level.reduces
+    if level.bandwidth_scale:
+        found["per_dataspace_bandwidth_consumption_scale"] = dict(level.bandwidth_scale)
     return found
 
 

@@ -46,6 +46,11 @@ class Charges:
         shared = self.design.shared[v]
         return any(f > 1 and shared[d] is not None for d, f in enumerate(self.factors[level]))
 
+    def _gaps(self, v: int) -> bool:
+        """Whether a stride leaves out words of a box."""
+        bounds = self.design.bounds
+        return any(bounds[d] > 1 and abs(c) > 1 for rank in self.design.ranks[v] for d, c in rank.items())
+
     def _linkless(self, level: int, v: int) -> int:
         """Distinct boxes, at least, that links cannot serve: all, but those inside the widest shared rank."""
         if not self._near(level, v):
@@ -85,9 +90,11 @@ class Charges:
     def _of(self, way: Way, level: int, v: int, *, bypassed: bool) -> Fraction:
         """What one network takes for a word [pJ]; trees are free."""
         here = self.design.levels[level]
-        # All of a data space goes in one group, a whole multiple of the words that the level inside would hold.
+        # All of a data space goes in one group. Past a level that keeps nothing that is a whole multiple of the words
+        # that it would hold, unless a stride leaves gaps; then fewer may pass.
         exact = self.plain and level > 0 and all(rank is None for rank in self.design.shared[v])
-        if way.kind == TABLE and exact:
+        whole = exact and not (bypassed and self._gaps(v))
+        if way.kind == TABLE and whole:
             multicast = Fraction(math.prod(self.factors[level]), self._boxes(level, v))
             return way.charge(self.design.spaces[v], multicast)
         twice = way.back and self.design.written[v] and not here.adds
@@ -97,4 +104,4 @@ class Charges:
         # A group of words passes a router more than its whole hops; outputs that go twice hop once.
         routers = Fraction(1 + math.floor(hops)) if exact and not twice else max(hops, Fraction(1))
         more = routers * way.router + way.ingress
-        return hops * way.hop + (more if exact or not bypassed else 0)
+        return hops * way.hop + (more if whole or not bypassed else 0)

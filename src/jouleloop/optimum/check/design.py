@@ -193,6 +193,19 @@ class Design:
                 return r
         return None
 
+    def spared_in_groups(self) -> bool:
+        """Whether outputs that go twice may go in several groups, each spared the partition, and that may be too much.
+
+        All go in one where they share no rank, and not to the units, which links may serve.
+        """
+        shares = any(w and any(r is not None for r in own) for w, own in zip(self.written, self.shared, strict=True))
+        spreads = any(level.spreads for level in self.levels)
+        return any(
+            way.back and way.ingress and not level.adds and level.spatial is not None and (k == 0 or shares or spreads)
+            for k, level in enumerate(self.levels)
+            for way in level.ways
+        )
+
     def words(self, v: int, extent: Factors) -> int:
         """Words of the box that some indices of every dimension span in a data space."""
         return math.prod(1 + sum(c * (extent[d] - 1) for d, c in rank.items()) for rank in self.ranks[v])

@@ -53,6 +53,8 @@ class _Verifier:
         return self.worth(Fraction(energy) * self.design.unit_pj, steps) >= self.value * (1 - ROUNDING)
 
     def run(self) -> Verdict:
+        if self.design.spared_in_groups():
+            raise Refused("ingresses of outputs to a level that cannot add may be counted below 0")
         self.claim()
         parts: dict[tuple[Keep, tuple[Factors, ...]], dict[str, Any]] = {}
         for part in self.data["parts"]:

@@ -1,7 +1,7 @@
 """What the HTML report is made of: the tables of a finished run, read and checked against each other."""
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,7 @@ from jouleloop.report.html.charted import GROUP, OF_ALL, Charted, charted_points
 from jouleloop.report.html.other import OtherRun, read_other
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
-from jouleloop.stats.table import TABLE_VERSION, check_table
+from jouleloop.stats.table import TABLE_VERSION, check_table, chosen
 from jouleloop.study.provenance import file_hash
 from jouleloop.tables.layouts import ENERGIES, LAW_POINTS, LAWS, NETWORKS, PUBLISHED, SEARCH_NOISE, THEORY_RATIO
 from jouleloop.units import energies_in, unit_of
@@ -118,6 +118,8 @@ def read_tables(
         lacking = [str(folder / f"{layout.file}.parquet") for layout in ANALYSIS if layout not in present]
         raise_all([Fault("no such file: has the run finished?", path) for path in lacking])
     if not again and present:
+        # The page shows rows of tables; of a sweep itself, the shape of its layers.
+        sweeps = {name: replace(sweep, points=sweep.points[:1]) for name, sweep in sweeps.items()}
         analysis = {layout.file: _read(_file(folder, layout), layout) for layout in ANALYSIS if layout != RESIDUALS}
         residuals = _file(folder, RESIDUALS)
         if large and residuals:
@@ -243,7 +245,8 @@ def _check_analysis(
     tested = {str(name) for name in verdicts["sweep"].unique()}
     if not tested <= {str(name) for name in energies["sweep"].unique()}:
         raise InputError(other)
-    ok = energies[energies["status"] == "ok"]
+    used = energies[[*GROUP, "layer", *_DIRECT]]  # of a large run all rows are here: no copies of the rest
+    ok = chosen(used, energies["status"] == "ok")
     counted = dict.fromkeys(_DIRECT, 0)
     of: list[Any] = []
     for part in residuals:
@@ -251,14 +254,14 @@ def _check_analysis(
             *group, response = map(str, key)
             if of != group:
                 of = group
-                own = select(ok, of).drop_duplicates("layer").set_index("layer")
+                own = select(ok, of)[["layer", *_DIRECT]].drop_duplicates("layer").set_index("layer")
             measured = own[response].reindex(rows["layer"])
             # Residuals hold ten significant digits.
             if not np.allclose(rows["measured"], measured, rtol=1e-8, atol=0, equal_nan=True):
                 raise InputError(other)
             counted[response] += len(rows)
     for response, count in counted.items():
-        if count and count != int(ok[ok["sweep"].isin(tested)][response].notna().sum()):
+        if count and count != int(ok.loc[ok["sweep"].isin(tested), response].notna().sum()):
             raise InputError(other)
 
 
