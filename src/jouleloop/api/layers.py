@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.api.project import roots
+from jouleloop.arch.resolve import load_design
 from jouleloop.config.load import LAYERS, NETWORKS, load_all
-from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest
 from jouleloop.files import is_file, write_yaml
 from jouleloop.workload.layer import Layer
@@ -22,10 +22,13 @@ LayerLike = str | Path | Layer | Problem
 SweepLike = str | Path | Sweep | Mapping[str, Any] | Sequence[str | Layer]
 
 _YAML = (".yaml", ".yml")
+_TEMPLATE = ".jinja2"
 
 
-def problem_of(layer: LayerLike) -> Problem:
-    """Return the problem of a layer's text form, of a Timeloop problem file, or of a layer.
+def problem_of(layer: LayerLike, variables: Mapping[str, str] | None = None) -> Problem:
+    """Return the problem of a layer's text form, of a Timeloop problem file or whole design, or of a layer.
+
+    ``variables`` are those of a file that is a template.
 
     Raises `InputError` where the text is no layer, or the file no problem.
     """
@@ -34,9 +37,9 @@ def problem_of(layer: LayerLike) -> Problem:
     if isinstance(layer, Layer):
         return layer.problem()
     path = Path(layer)
-    if path.suffix in _YAML:
+    if path.suffix in (*_YAML, _TEMPLATE):
         try:
-            return problem_from(load_document(path), name=path.stem)
+            return problem_from(load_design(path, variables), name=path.stem)
         except JouleloopError as error:
             raise error.at(path) from error
     try:

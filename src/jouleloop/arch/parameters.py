@@ -276,8 +276,10 @@ def _network(read: _Reader, component: Component, word_bits: int) -> Network:
     Source: Timeloop ``src/model/network-legacy.cpp``, ``LegacyNetwork::ParseSpecs`` and ``WireEnergyPerHop``.
     """
     found = _energies(read, ("energy_per_hop", "router_energy", "energy_per_ingress", "wire_energy"))
+    wired = bool(found["wire_energy"]) and read.attributes.get("energy_per_hop") is None
     for key, known in _SPELLED_BY_TIMELOOP_4.items():
-        if key in component.attributes and not component.exact_spelling:
+        counts = wired if key == "network-word-bits" else bool(found["energy_per_ingress"])
+        if counts and key in component.attributes and not component.exact_spelling:
             read.fault("Timeloop 4 does not read this spelling", key, component.attributes[key], known)
     width_um = read.real(("tile_width",))
     bits = read.whole(("network_word_bits",)) or word_bits

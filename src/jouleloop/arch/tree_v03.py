@@ -1,5 +1,6 @@
 """The v0.3 tree: `subtree` and `local`, names with ranges such as `PE[0..167]`, `meshX` among the attributes."""
 
+import logging
 import re
 from typing import Any
 
@@ -12,13 +13,23 @@ from jouleloop.arch.parameters import (
     storage_level,
 )
 from jouleloop.arch.tree_v04 import AttributeNames, Nodes
-from jouleloop.errors import Fault, unknown
+from jouleloop.errors import Fault, nearest, unknown
 from jouleloop.expressions import ExpressionError
 from jouleloop.files import is_whole
 
+_LOG = logging.getLogger("jouleloop.arch")
 _NAME = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<first>\d+)\.\.(?P<last>\d+)\])?")
 _TREE_KEYS = {"name", "attributes", "local", "subtree", "version", "required_actions"}
 _LOCAL_KEYS = {"name", "class", "subclass", "attributes", "required_actions", "enabled", "area_scale", "energy_scale"}
+
+
+def _check_keys(node: dict[str, Any], known: set[str], where: str, faults: list[Fault]) -> None:
+    """Warn of keys that Timeloop passes over; one that looks like a key that it knows is a fault."""
+    for key in node:
+        if key not in known and nearest(str(key), known):
+            faults.append(unknown(str(key), known, "key", field=where))
+        elif key not in known:
+            _LOG.warning("%s.%s: passed over, as by Timeloop", where, key)
 
 
 def read_tree(top: dict[str, Any], faults: list[Fault], *, plain: bool) -> Nodes:
@@ -58,7 +69,7 @@ def _walk(
     if not isinstance(tree, dict):
         faults.append(Fault("must be a mapping", None, where, tree))
         return
-    faults += [unknown(str(key), _TREE_KEYS, "key", field=where) for key in tree if key not in _TREE_KEYS]
+    _check_keys(tree, _TREE_KEYS, where, faults)
     attributes = tree.get("attributes") or {}
     if not isinstance(attributes, dict):
         faults.append(Fault("must be a mapping", None, f"{where}.attributes", attributes))
@@ -92,7 +103,7 @@ def _local(
     if not isinstance(item, dict):
         faults.append(Fault("must be a mapping", None, where, item))
         return
-    faults += [unknown(str(key), _LOCAL_KEYS, "key", field=where) for key in item if key not in _LOCAL_KEYS]
+    _check_keys(item, _LOCAL_KEYS, where, faults)
     if item.get("enabled") is False:
         if nodes.plain:
             text = "cannot be switched off: Timeloop counts it all the same; leave the component out"

@@ -16,7 +16,9 @@ from rich.table import Table
 
 import jouleloop
 from jouleloop.api.project import project_config, project_root
+from jouleloop.cli import options
 from jouleloop.cli.doctor_tools import accelergy_state, front_end_state, timeloop_detail
+from jouleloop.cli.target_options import pairs_of
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import ENGINES, get_engine, installed_version
 from jouleloop.engines.timeloop.engine import TimeloopEngine
@@ -121,13 +123,14 @@ def doctor(
         list[Path] | None,
         typer.Option("--design", help="Tell instead what becomes of every key of this Timeloop file; may be repeated."),
     ] = None,
+    variables: options.Variables = None,
 ) -> None:
     """Tell which engines, estimators and optional tools are present; exit code 1 where a required one is missing.
 
     With --design, tell what of a design is counted, without effect, passed by or refused; 1 where something is.
     """
     if design:
-        _show_design(design, as_json=as_json)
+        _show_design(design, pairs_of(variables), as_json=as_json)
         return
     found = examine()
     if warm:
@@ -147,8 +150,8 @@ def doctor(
         raise typer.Exit(1)
 
 
-def _show_design(paths: list[Path], *, as_json: bool) -> None:
-    entries = inventory(paths)
+def _show_design(paths: list[Path], variables: dict[str, str], *, as_json: bool) -> None:
+    entries = inventory(paths, variables)
     if as_json:
         print_json([asdict(entry) for entry in entries])
     else:

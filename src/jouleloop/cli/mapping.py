@@ -68,7 +68,7 @@ def map_layer(
     if certificate is not None and (how.engine != "native" or len(told.objective) > 1 or told.budget is not None):
         fault = "is written by the native engine, for one objective, without a budget"
         raise InputError(Fault(fault, "--certificate", value=str(certificate)))
-    problem = problem_of(layer)
+    problem = problem_of(layer, hardware.variables)
     chosen = hardware.load(arch, how.constraints, problem.shape)
     target = chosen.target(problem)
     if certificate is not None and target.constraints.factors == "imperfect":
@@ -124,7 +124,7 @@ def evaluate_mapping(
     as_json: options.AsJson = False,
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
-    problem = problem_of(layer)
+    problem = problem_of(layer, hardware.variables)
     chosen = countable(lambda constraints: hardware.load(arch, constraints, problem.shape), problem)
     result = evaluate(chosen, problem, mapping, engine=engine, residuals=residuals)
     if as_json:

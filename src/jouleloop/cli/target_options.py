@@ -50,7 +50,7 @@ def hardware_of(
     factors: options.LoopFactors = None,
 ) -> HardwareChoice:
     """Return what the options say."""
-    given = dict(_pair(text, "--variable") for text in variables or ())
+    given = pairs_of(variables)
     changed = {path: _value(value) for path, value in (_pair(text, "--set") for text in changes or ())}
     return HardwareChoice(semantics, energy or None, components or (), given, changed, factors)
 
@@ -74,6 +74,11 @@ def search_of(
     """Return what the options say."""
     told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
     return SearchChoice(constraints, engine, told)
+
+
+def pairs_of(variables: options.Variables) -> dict[str, str]:
+    """Return the variables of templates by name."""
+    return dict(_pair(text, "--variable") for text in variables or ())
 
 
 def _pair(text: str, option: str) -> tuple[str, str]:

@@ -10,7 +10,7 @@ from jouleloop.arch.attributes import BY_NAME, Known, canonical_name, is_harmles
 from jouleloop.arch.networks import named_networks
 from jouleloop.arch.parameters import kind_of
 from jouleloop.arch.read import CONSTRAINT_SECTIONS
-from jouleloop.documents.load import load_document
+from jouleloop.arch.resolve import load_design
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapspace.read import UNSUPPORTED
 from jouleloop.mapspace.read_design import read_design
@@ -54,7 +54,7 @@ def inventory(paths: Sequence[Path], variables: dict[str, Any] | None = None, *,
     found: list[Entry] = []
     for path in paths:
         try:
-            data = load_document(path, variables)
+            data = load_design(path, variables)
         except InputError:
             continue  # told by reading the design
         found += [entry for entry in _entries(data) if entry.where not in blamed]

@@ -332,3 +332,27 @@ def test_the_class_and_not_the_subclass_makes_a_dram(tmp_path: Path) -> None:
     arch = read(TREE % (0.3, "DRAM, subclass: cache", "n: 1"), tmp_path)
     assert (arch.level("buffer").is_dram, arch.level("buffer").reduces) == (True, False)
     assert architecture_from(to_architecture_v03(arch)).level("buffer").is_dram
+
+
+def test_keys_of_a_tree_that_timeloop_passes_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    tree = (
+        "architecture: {version: 0.3, bank: 1, subtree: [{name: s, local: [{name: DRAM, class: DRAM, color: red},"
+        " {name: mac, class: intmac}]}]}"
+    )
+    assert read(tree, tmp_path).level_names == ("DRAM",)
+    assert "bank: passed over" in caplog.text
+    assert "color: passed over" in caplog.text
+    with pytest.raises(InputError, match="unknown key"):
+        read(tree.replace("bank: 1", "subtrees: 1"), tmp_path)
+
+
+def test_a_spelling_that_changes_nothing_is_no_fault(tmp_path: Path) -> None:
+    """Timeloop 4 knows `network_word_bits` alone; without wires it makes no difference."""
+    text = "architecture: {version: 0.3, subtree: [{name: s, local: [{name: DRAM, class: DRAM, attributes: {%s}}, \
+{name: mac, class: intmac}]}]}"
+    path = tmp_path / "a.yaml"
+    path.write_text(text % "network-word-bits: 8")
+    assert read_architecture(path, later=True).level_names == ("DRAM",)
+    path.write_text(text % "network-word-bits: 8, wire-energy: 1, tile-width: 10")
+    with pytest.raises(InputError, match="Timeloop 4 does not read this spelling"):
+        read_architecture(path, later=True)
