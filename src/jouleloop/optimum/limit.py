@@ -110,17 +110,19 @@ class Watch:
         What stopped it, or nothing.
         """
         while not (stopped := self.stopped(counters)):
-            before = time.monotonic()
+            before, done = time.monotonic(), int(counters[TICKS])
             counters[PAUSE] = counters[TICKS] + self._ticks
             if some():
                 return ""
             if self.tell is not None:
                 self.tell(self, progress)
-            self._pace(time.monotonic() - before)
+            self._pace(int(counters[TICKS]) - done, time.monotonic() - before)
         return stopped
 
-    def _pace(self, seconds: float) -> None:
-        """Set the work of the next slice by how long the last one took."""
+    def _pace(self, done: int, seconds: float) -> None:
+        """Set the work of the next slice by how long the last one took, if it did all of its own."""
+        if done < self._ticks and seconds < _SLICE_SECONDS:
+            return
         self._ticks = max(1000, min(4 * self._ticks, int(self._ticks * _SLICE_SECONDS / max(seconds, 1e-6))))
 
 

@@ -13,6 +13,7 @@ from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import JouleloopError
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum import candidates
+from jouleloop.optimum.arrays import PAUSE
 from jouleloop.optimum.limit import BUDGET, INTERRUPT, MEMORY, NODE_COUNT, SECONDS, Limit, Progress, Watch
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
@@ -31,8 +32,8 @@ class Fine(Watch):
         self._ticks = 40
         self.most = looks
 
-    def _pace(self, seconds: float) -> None:
-        del seconds
+    def _pace(self, done: int, seconds: float) -> None:
+        del done, seconds
 
     def look(self, _watch: Watch, progress: Callable[[], Progress]) -> None:
         self.looks += 1
@@ -135,6 +136,18 @@ def test_an_interrupt_between_slices_is_seen() -> None:
             engine.search(problem, target, PROVEN)
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_slices_that_end_early_do_not_make_the_next_one_longer() -> None:
+    watch, pauses = Watch(), []
+    counters = watch.begin(None)
+
+    def some() -> bool:
+        pauses.append(int(counters[PAUSE]))
+        return len(pauses) == 100
+
+    assert watch.run(some, counters, lambda: pytest.fail("nobody asks")) == ""
+    assert len(set(pauses)) == 1
 
 
 def test_a_profile_counts_by_level() -> None:

@@ -122,7 +122,7 @@ class Patience(Watch):
         self.looks, self.told = looks, []
         self._ticks = ticks
 
-    def _pace(self, seconds: float) -> None:
+    def _pace(self, done: int, seconds: float) -> None:
         pass
 
     def asked(self) -> str:
