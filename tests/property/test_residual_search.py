@@ -175,7 +175,7 @@ def constrained(design: str, semantics: str) -> TargetSet:
     return TargetSet(TargetFiles(design, *files, ROOT / f"mappings/{design}.yaml"), semantics)
 
 
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", [*range(4), *(pytest.param(n, marks=pytest.mark.slow) for n in range(4, 8))])
 def test_where_windows_slide_the_search_finds_the_least(part: int) -> None:
     compared = 0
     for seed in range(part * 100, part * 100 + 100):
@@ -195,6 +195,7 @@ def test_where_windows_slide_the_search_finds_the_least(part: int) -> None:
     assert compared >= 10
 
 
+@pytest.mark.slow
 def test_the_closed_form_is_no_higher_than_the_model() -> None:
     """And equal to it in most cases: it leaves out only boxes that are fetched again where nothing moved."""
     equal = number = 0

@@ -20,17 +20,20 @@ def rates() -> tuple[ErrorRate, ...]:
     return error_rates(SIMULATIONS)
 
 
+@pytest.mark.slow
 def test_errors_occur_at_most_at_the_level(rates: tuple[ErrorRate, ...]) -> None:
     too_many = {(r.scenario.name, r.scenario.expected): r.counts for r in rates if r.worst_error > HIGHEST_ERROR}
     assert too_many == {}
 
 
+@pytest.mark.slow
 def test_right_verdicts_are_given_where_the_points_suffice(rates: tuple[ErrorRate, ...]) -> None:
     too_few = {(r.scenario.name, r.scenario.expected): r.counts for r in rates if r.right_rate < r.scenario.power}
     assert too_few == {}
     assert sum(r.scenario.power > 0 for r in rates) > 15
 
 
+@pytest.mark.slow
 def test_tests_at_the_margin_are_not_merely_timid(rates: tuple[ErrorRate, ...]) -> None:
     """Where the truth lies on the margin, an honest 5 % test errs in about 5 % of the samples, not never."""
     at_margin = {r.scenario.name: r.rate(Outcome.CONFIRMED) for r in rates if "at the margin" in r.scenario.name}

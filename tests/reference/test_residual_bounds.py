@@ -21,6 +21,8 @@ from jouleloop.workload.problem import Problem
 
 FOLDER = Path(__file__).parent / "imperfect_runs"
 FILES = sorted(FOLDER.glob("*.jsonl.xz"))
+#: Those whose mapspaces take more than some seconds.
+LONG = ("further.jsonl", "windows.jsonl")
 
 
 def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace | None:
@@ -57,7 +59,7 @@ def around(mapping: Mapping, problem: Problem, arch, *, wide: bool) -> MapSpace 
     ("path", "wide"),
     [
         pytest.param(
-            path, wide, id=f"{path.name}-{words}", marks=[pytest.mark.slow] if wide and "wind" in path.name else []
+            path, wide, id=f"{path.name}-{words}", marks=[pytest.mark.slow] if wide and path.stem in LONG else []
         )
         for path in FILES
         for wide, words in ((False, "one"), (True, "all of as many passes"))

@@ -24,9 +24,12 @@ _LOCAL_KEYS = {"name", "class", "subclass", "attributes", "required_actions", "e
 
 
 def _check_keys(node: dict[str, Any], known: set[str], where: str, faults: list[Fault]) -> None:
-    """Warn of keys that Timeloop passes over; one that looks like a key that it knows is a fault."""
+    """Warn of keys that Timeloop passes over; one that looks like a key it knows, or is one elsewhere, is a fault."""
     for key in node:
-        if key not in known and nearest(str(key), known):
+        if key == "constraints":
+            text = "Timeloop passes over constraints in the tree; move them into architecture_constraints"
+            faults.append(Fault(text, None, f"{where}.{key}"))
+        elif key not in known and nearest(str(key), known):
             faults.append(unknown(str(key), known, "key", field=where))
         elif key not in known:
             _LOG.warning("%s.%s: passed over, as by Timeloop", where, key)

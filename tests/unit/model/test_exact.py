@@ -74,6 +74,7 @@ def _compare(problem: Problem, target: Any, mapping: Mapping, counted: Any, name
             assert got == pytest.approx(wanted), (name, level.name, space.name)
 
 
+@pytest.mark.slow
 def test_perfect_factors_are_counted_as_timeloop_counts_them() -> None:
     """But for windows that slide along several loops: Timeloop runs iterations 0 and 1 of each only."""
     compared = 0
