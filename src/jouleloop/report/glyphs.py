@@ -6,8 +6,7 @@ Cutting takes a fifth of the time of a figure. What was cut is kept among the us
 import contextlib
 import hashlib
 import json
-import os
-import tempfile
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+from jouleloop.errors import InputError
+from jouleloop.files import read_sealed_json, write_sealed_json
 from jouleloop.sources import cache_home
 
 #: Tables for setting text: a PDF says itself where a glyph stands.
@@ -70,21 +71,16 @@ def _cut(
 
 def _kept(path: Path) -> _Cut | None:
     """Return what was kept; None where there is nothing, or it was damaged."""
-    with contextlib.suppress(OSError, ValueError):
-        seal, places, font = path.read_bytes().split(b"\n", 2)
-        if seal.decode("ascii") == _digest(places + b"\n" + font):
-            return _Cut(font, dict(json.loads(places)))
+    with contextlib.suppress(InputError, KeyError, TypeError, ValueError):
+        kept = read_sealed_json(path)
+        return _Cut(b64decode(kept["font"]), dict(kept["places"]))
     return None
 
 
 def _keep(path: Path, cut: _Cut) -> None:
-    content = json.dumps(sorted(cut.glyph_index_map.items())).encode() + b"\n" + cut.font
-    with contextlib.suppress(OSError):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(_digest(content).encode() + b"\n" + content)
-        Path(temporary).replace(path)
+    kept = {"font": b64encode(cut.font).decode(), "places": sorted(cut.glyph_index_map.items())}
+    with contextlib.suppress(InputError):
+        write_sealed_json(path, kept)
 
 
 def _digest(content: bytes) -> str:
