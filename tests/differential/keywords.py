@@ -3,7 +3,7 @@
 import itertools
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from differential.case import Case, components, fanouts
@@ -131,6 +131,20 @@ def _network(rng: random.Random, klass: str, spaces: list[str], ert: dict[str, A
     return told | ({"per_datatype_ERT": True} if each else {})
 
 
+def _told(
+    rng: random.Random, level: str, keys: dict[str, Sequence[str]], spaces: list[str], share: float
+) -> Iterator[dict[str, Any]]:
+    """Yield targets that tell a level, by kind, some keywords for some data spaces."""
+    for kind, own in keys.items():
+        more = {}
+        for key in own:
+            named = [space for space in spaces if rng.random() < 0.5]
+            if named and rng.random() < share:
+                more[key] = named
+        if more:
+            yield {"target": level, "type": kind} | more
+
+
 def draw_keywords(seed: int, limit: int = 800) -> Case:
     """Return a case of another kind with keywords that count, and now and then with a least parallelism."""
     rng = random.Random(f"keywords/{seed}")
@@ -140,13 +154,8 @@ def draw_keywords(seed: int, limit: int = 800) -> Case:
     targets = constraints["architecture_constraints"]["targets"]
     share = rng.choice((0.2, 0.5, 0.9))
     for name, x, y in fanouts(case):
-        for kind in ("temporal", "spatial") if x * y > 1 else ("temporal",):
-            more = {}
-            for key in _KEYS[kind]:
-                named = [space for space in spaces if rng.random() < 0.5]
-                if named and rng.random() < share:
-                    more[key] = named
-            targets += [{"target": name, "type": kind} | more] if more else []
+        kinds = ("temporal", "spatial") if x * y > 1 else ("temporal",)
+        targets += _told(rng, name, {kind: _KEYS[kind] for kind in kinds}, spaces, share)
     if rng.random() < 0.25:
         innermost = components(case)[-2]["name"]
         least = rng.choice((0.25, 0.5, 1))
@@ -166,13 +175,8 @@ def draw_passing(seed: int, limit: int = 800) -> Case:
     targets = constraints["architecture_constraints"]["targets"]
     share = rng.choice((0.2, 0.5, 0.9))
     for place, (name, x, y) in enumerate(fanouts(case)):
-        for kind in ("temporal", "spatial") if x * y > 1 else ("temporal",):
-            more = {}
-            for key in _LATER_KEYS[kind]:
-                named = [space for space in spaces if rng.random() < 0.5]
-                if named and rng.random() < share:
-                    more[key] = named
-            targets += [{"target": name, "type": kind} | more] if more else []
+        kinds = ("temporal", "spatial") if x * y > 1 else ("temporal",)
+        targets += _told(rng, name, {kind: _LATER_KEYS[kind] for kind in kinds}, spaces, share)
         named = [space for space in spaces if rng.random() < 0.6]
         if place and named and rng.random() < share:
             own = [one for one in targets if one["target"] == name and one["type"] in ("bypass", "datatype")]
