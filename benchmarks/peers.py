@@ -29,6 +29,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from jouleloop.api.hardware import Architecture
 from jouleloop.api.layers import problem_of
+from jouleloop.division import divisors
 from jouleloop.engines.accelforge.engine import AccelforgeEngine, AccelforgeOptions
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SearchOptions, Target
@@ -36,7 +37,6 @@ from jouleloop.engines.timeloop.engine import TimeloopEngine
 from jouleloop.engines.timeloop.options import TimeloopOptions
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.mapspace.division import divisors
 from jouleloop.workload.problem import Problem
 from open_spaces import SYSTOLIC
 

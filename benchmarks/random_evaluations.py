@@ -24,13 +24,13 @@ from typing import Any, cast
 import yaml
 
 from jouleloop.arch.read import architecture_from
+from jouleloop.division import divisors
 from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.agreement import Pair, compare_evaluations
 from jouleloop.engines.timeloop.outputs import parse_evaluation
 from jouleloop.engines.timeloop.programs import locate
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.formats import read_timeloop_mapping
-from jouleloop.mapspace.division import divisors
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import RULES

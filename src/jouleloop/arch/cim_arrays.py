@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from jouleloop.division import factorised
 from jouleloop.documents.load import ARRAY_TAG, TAG
 from jouleloop.errors import Fault, InputError
 
@@ -97,8 +98,10 @@ def fill_up(leaves: Sequence[dict[str, Any]], problem: dict[str, Any], variables
         used = math.prod(factor or instance[d] for d, factor in _factors({"spatial": spatial}) if factor >= 0)
         still = spatial.get("no_iteration_over_dataspaces") or ()
         growing = [d for d in ("C", "M") if not any(d in dims.get(str(space), ()) for space in still)]
-        for prime in _primes(math.prod((leaf.get("spatial") or {}).values()) // used) if growing else ():
-            instance[min(growing, key=lambda d: instance[d])] *= prime
+        unused = math.prod((leaf.get("spatial") or {}).values()) // used
+        for prime, times in factorised(unused) if growing else ():
+            for _ in range(times):
+                instance[min(growing, key=lambda d: instance[d])] *= prime
     if variables["CIM_ARCHITECTURE"]:
         channels = instance["M"] * variables["CIM_UNIT_DEPTH_CELLS"]
         slices = variables["N_WEIGHT_SLICES"]
@@ -111,18 +114,6 @@ def fill_up(leaves: Sequence[dict[str, Any]], problem: dict[str, Any], variables
 def _names(projection: Any) -> Iterator[str]:
     for part in projection if isinstance(projection, list) else ():
         yield from _names(part) if isinstance(part, list) else (str(part),)
-
-
-def _primes(number: int) -> Iterator[int]:
-    """Yield the prime factors of a number in ascending order, each as often as it divides."""
-    prime = 2
-    while number > 1:
-        if prime * prime > number:
-            prime = number
-        while number % prime == 0:
-            yield prime
-            number //= prime
-        prime += 1
 
 
 def _factors(stated: Any) -> list[tuple[str, int]]:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from functools import lru_cache
 
 from jouleloop.arch.architecture import Architecture
+from jouleloop.division import primes
 from jouleloop.errors import Fault, raise_all
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
-from jouleloop.mapspace.division import primes
 from jouleloop.mapspace.stated import evaluate_stated
 from jouleloop.workload.problem import Problem
 

@@ -5,9 +5,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from jouleloop.division import divisors
 from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.division import divisors
 from jouleloop.mapspace.nest import mapping_of
 from jouleloop.mapspace.space import FREE, MOST_LISTED, MapSpace
 from jouleloop.mapspace.spatial import Arrangement, Unrolling, unrollings

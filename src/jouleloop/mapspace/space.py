@@ -13,10 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from jouleloop.arch.architecture import Architecture
+from jouleloop.division import divisors
 from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.constraints import Constraints, LoopConstraint
-from jouleloop.mapspace.division import divisors
 from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.workload.problem import IntArray, Problem
 

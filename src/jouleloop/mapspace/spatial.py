@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
-from jouleloop.mapspace.division import divisors
+from jouleloop.division import divisors
 from jouleloop.mapspace.space import FREE, MapSpace, Slot
 
 #: One arrangement of a level's spatial loops, outermost first: (dimension index, factor, axis index).

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from jouleloop.division import divisors, primes
 from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.division import divisors, primes
 from jouleloop.mapspace.sample import assembled
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.mapspace.spatial import arrangements_of, fits_mesh, parallelism

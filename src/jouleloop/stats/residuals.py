@@ -3,13 +3,13 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 from scipy import special
 
+from jouleloop.division import factorised
 from jouleloop.errors import Fault, InputError
 from jouleloop.stats.expected import Growth, growth_named
 from jouleloop.stats.growth import GrowthTest, fit_growth
@@ -20,7 +20,6 @@ _DECIMALS = 12
 """Of residuals relative to the fit: what differs by less is rounding noise, and equal."""
 
 
-@lru_cache(maxsize=65536)
 def prime_exponents(number: int) -> tuple[int, ...]:
     """Return the exponents in the prime factorisation of ``number``, by increasing prime.
 
@@ -28,19 +27,7 @@ def prime_exponents(number: int) -> tuple[int, ...]:
     """
     if number < 1:
         raise InputError(Fault("only positive whole numbers are factorised", value=number))
-    exponents = []
-    prime = 2
-    while prime * prime <= number:
-        count = 0
-        while number % prime == 0:
-            number //= prime
-            count += 1
-        if count:
-            exponents.append(count)
-        prime += 1 if prime == 2 else 2
-    if number > 1:
-        exponents.append(1)
-    return tuple(exponents)
+    return tuple(exponent for _, exponent in factorised(number))
 
 
 def divisor_count(number: int) -> int:

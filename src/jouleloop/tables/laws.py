@@ -15,7 +15,8 @@ import pandas as pd
 
 from jouleloop.stats.laws import NONE, Terms, fewest_laws
 from jouleloop.study.compute import Job
-from jouleloop.tables.laws_points import FC, Rows, SweepLaws, SweepOn, room_between, usable
+from jouleloop.tables.laws_found import FC, Rows, SweepOn, room_between, usable
+from jouleloop.tables.laws_points import SweepLaws
 from jouleloop.workload.sweep import Sweep
 
 #: Columns of the tables where no point has a law.
@@ -147,7 +148,7 @@ class _Group:
 
         def terms() -> Terms:
             of = int(np.searchsorted(starts, place, side="right")) - 1
-            return sweeps[of].energy(place - int(starts[of]), common).data_pj if order else ()
+            return sweeps[of].found.energy(place - int(starts[of]), common).data_pj if order else ()
 
         for one, start, count in zip(sweeps, starts, counts, strict=False):
             one.write(chosen[start : start + count], common, terms)

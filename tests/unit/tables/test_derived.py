@@ -149,5 +149,6 @@ def test_tables_made_in_parts_are_those_made_at_once(tmp_path: Path, monkeypatch
     whole = written()
     monkeypatch.setattr("jouleloop.parquet.PART_ROWS", 3)
     monkeypatch.setattr("jouleloop.tables.derived._FEW", 2)
-    monkeypatch.setattr("jouleloop.tables.laws_points.FEW", 2)
+    for module in ("laws_found", "laws_points"):
+        monkeypatch.setattr(f"jouleloop.tables.{module}.FEW", 2)
     assert written() == whole

@@ -6,7 +6,7 @@ from fractions import Fraction
 from functools import cache, cached_property
 from typing import NamedTuple
 
-from jouleloop.mapspace.division import divisors
+from jouleloop.division import divisors
 from jouleloop.optimum.check.charges import Charges
 from jouleloop.optimum.check.design import Design, Factors
 

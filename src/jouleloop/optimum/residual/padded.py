@@ -8,10 +8,10 @@ import math
 import time
 from dataclasses import replace
 
+from jouleloop.division import divisors
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, JouleloopError, MappingError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
-from jouleloop.mapspace.division import divisors
 from jouleloop.mapspace.space import FREE, MapSpace, Slot
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation

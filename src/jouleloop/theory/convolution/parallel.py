@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from jouleloop.mapspace.division import divisors
+from jouleloop.division import divisors
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.layer import (
     Precisions,
