@@ -4,10 +4,14 @@
 
 Each folder is a checkout of a repository with Timeloop or Accelergy designs. A design is a template `top.yaml.jinja2`
 with a folder beside it, or an architecture with the problem, constraints, mappings and variables around it.
-Layers are cut to at most 8 along every dimension before a search, which visits at most 2,000 mappings, 20 s long.
+A mapping is evaluated for its own problem, or the first layer of the repository that it fits; a mapping that fits none
+(of another design, or a template) is named, and its design is searched.
+Layers are cut to at most 8 along every dimension before a search, which visits at most 2,000 mappings, 20 s long;
+where such a small layer has no mapping, the whole one is searched.
 """
 
 import argparse
+import contextlib
 import logging
 import re
 from collections import Counter
@@ -18,6 +22,7 @@ from typing import Any
 
 from jouleloop.documents.load import load_document
 from jouleloop.energy.choice import costs_of, source_of
+from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.mapspace.read_design import Design, read_design
@@ -106,33 +111,56 @@ def cut(problem: Problem) -> Problem:
     return Problem.build(problem.shape, bounds, problem.coefficient, problem.name)
 
 
-def answer(files: Files, layer: Problem, variables: dict[str, str]) -> str:
+def layers_of(root: Path) -> list[Problem]:
+    """Return the layers of a checkout, each once."""
+    found: dict[str, Problem] = {}
+    for path in sorted([*root.rglob("*.yaml"), *root.rglob("*.yml")]):
+        if not MADE.search(str(path)) and re.search(r"^problem:", path.read_text(errors="replace"), re.MULTILINE):
+            with contextlib.suppress(JouleloopError):
+                problem = read_problem(path)
+                found.setdefault(repr((problem.shape, problem.bounds, problem.coefficients)), problem)
+    return list(found.values())
+
+
+def answer(files: Files, layers: list[Problem], variables: dict[str, str]) -> str:
     """Return what came of a design; one that only Timeloop 4 spells so is read as Timeloop 4 reads it."""
     given = {**variables, **files.variables}
     try:
-        return evaluate_or_search(files, layer, read_design(files.paths, variables=given))
+        return evaluate_or_search(files, layers, read_design(files.paths, variables=given))
     except InputError as error:
         if not any("3.0.3 does not read this spelling" in fault.message for fault in error.faults):
             raise
         later = read_design(files.paths, variables=given, later=True)
-        return f"{evaluate_or_search(files, layer, later)}, in Timeloop 4's spelling"
+        return f"{evaluate_or_search(files, layers, later)}, in Timeloop 4's spelling"
 
 
-def evaluate_or_search(files: Files, layer: Problem, read: Design) -> str:
+def evaluate_or_search(files: Files, layers: list[Problem], design: Design) -> str:
     """Return what the given mapping costs, or the best of a small layer."""
-    costs = costs_of(read.arch, [source_of(name) for name in ENERGIES], warn=lambda _: None)
-    problem = read.problem or layer
-    if files.mapping is not None:
-        data = load_document(files.mapping)
-        evaluation = evaluate_mapping(problem, read.arch, costs, read_timeloop_mapping(data, problem, read.arch))
-        return f"evaluated, {evaluation.energy_pj / evaluation.computes:.4g} pJ a MAC"
-    small = cut(problem)
-    space = build_mapspace(small, read.arch, read.constraints)
-    found = search_mapspace(space, costs, budget=BUDGET, watch=Watch(Limit(SECONDS)))
-    if found.evaluation is None:
-        return f"searched: {found.status}; {found.reason}"
-    kind = "optimal" if found.optimal else f"stopped ({found.stopped}), gap {found.gap:.0%}"
-    return f"searched, {kind}, {found.evaluation.energy_pj / found.evaluation.computes:.4g} pJ a MAC"
+    costs = costs_of(design.arch, [source_of(name) for name in ENERGIES], warn=lambda _: None)
+    problems = [*([] if design.problem is None else [design.problem]), *layers]
+    if files.mapping is None:
+        return search(problems[0], design, costs)
+    refusal = ""
+    for problem in problems:
+        try:
+            mapping = read_timeloop_mapping(load_document(files.mapping), problem, design.arch)
+            evaluation = evaluate_mapping(problem, design.arch, costs, mapping)
+        except InputError as error:
+            refusal = refusal or str(error.faults[0]).replace(f"{files.mapping.parent}/", "")
+        else:
+            return f"evaluated, {evaluation.energy_pj / evaluation.computes:.4g} pJ a MAC"
+    return f"{search(problems[0], design, costs)}; its mapping fits no layer: {refusal}"
+
+
+def search(problem: Problem, design: Design, costs: EnergyCosts) -> str:
+    """Return the best of a small layer, or of the whole one where that has no mapping."""
+    for layer, size in ((cut(problem), ""), (problem, ", the whole layer")):
+        space = build_mapspace(layer, design.arch, design.constraints)
+        found = search_mapspace(space, costs, budget=BUDGET, watch=Watch(Limit(SECONDS)))
+        if found.evaluation is not None:
+            kind = "optimal" if found.optimal else f"stopped ({found.stopped}), gap {found.gap:.0%}"
+            return f"searched{size}, {kind}, {found.evaluation.energy_pj / found.evaluation.computes:.4g} pJ a MAC"
+    return f"searched: {found.status}; {found.reason}"
 
 
 def main() -> None:
@@ -147,10 +175,11 @@ def main() -> None:
     totals: Counter[tuple[bool, bool]] = Counter()
     for root in arguments.folders:
         print(f"\n## {root.name}\n\n| design | tensors | answer |\n| --- | --- | --- |")
+        layers = [layer, *layers_of(root)]
         for files in designs(root):
             sparse = files.sparse()
             try:
-                text = answer(files, layer, variables)
+                text = answer(files, layers, variables)
                 refused = text.startswith("searched:")
             except InputError as error:
                 refused, faults = True, [str(fault).replace(f"{root}/", "") for fault in error.faults]

@@ -3,6 +3,7 @@
 import contextlib
 import hashlib
 import json
+import logging
 import math
 import os
 import re
@@ -18,6 +19,8 @@ from typing import Any, BinaryIO
 import yaml
 
 from jouleloop.errors import Fault, InputError, nearest
+
+_LOG = logging.getLogger("jouleloop.files")
 
 try:
     from fcntl import LOCK_EX, LOCK_NB, flock
@@ -41,6 +44,9 @@ _WRITER = re.compile(r"\.([0-9a-f]{8})-(\d+)\.[^.]*\.part")
 class _SafeLoader(yaml.CSafeLoader if yaml.__with_libyaml__ else yaml.SafeLoader):  # type: ignore[misc]
     """Safe YAML with duplicate keys refused and growth by aliases bounded."""
 
+    #: Whether a key may be given twice with one value, as in Timeloop's YAML; a warning tells of it.
+    may_repeat = False
+
 
 def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
     own = {id(key_node) for key_node, _ in node.value if key_node.tag != "tag:yaml.org,2002:merge"}
@@ -55,11 +61,14 @@ def _construct_mapping(loader: Any, node: Any) -> dict[Any, Any]:
             raise yaml.constructor.ConstructorError(
                 None, None, "a key must be a plain value", key_node.start_mark
             ) from error
-        if repeated:
+        value = loader.construct_object(value_node, deep=True)
+        if repeated and not (loader.may_repeat and repr(value) == repr(result[key])):
             raise yaml.constructor.ConstructorError(None, None, f"key {key!r} is given twice", key_node.start_mark)
+        if repeated:
+            _LOG.warning("line %s: key %r is given twice, alike", key_node.start_mark.line + 1, key)
         if id(key_node) in own:  # what a merge (<<) brings in, the mapping's own keys may replace
             seen.add(key)
-        result[key] = loader.construct_object(value_node, deep=True)
+        result[key] = value
     return result
 
 

@@ -34,6 +34,7 @@ OTHER_SECTIONS = (
     "compound_components",
     "mapper",
     "mapping",
+    "model",
     *CONSTRAINT_SECTIONS,
     "sparse_optimizations",
     "ERT",
@@ -108,6 +109,10 @@ def architecture_from(
     sparse = data.get("sparse_optimizations")
     if sparse and (not isinstance(sparse, dict) or sparse.get("targets")):
         faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
+    settings = data.get("model")
+    if isinstance(settings, dict) and settings.get("auto_bypass_on_failure"):
+        text = "would bypass every level whose tiles do not fit; write into the mapping what it bypasses"
+        faults.append(Fault(text, None, "model.auto_bypass_on_failure", True))
     # A tree of version 0.4 is what the front end writes for later versions of Timeloop, in words of its own.
     plain = "nodes" not in top and version != VERSIONS[-1] and not data.get("dumped_by_timeloop_front_end")
     plain = plain and not later

@@ -131,7 +131,7 @@ def _local(
         except ExpressionError as error:
             faults.append(Fault(str(error), None, f"{name}.attributes.{key}", value))
     if nodes.plain:
-        faults += _handed_down(name, inherited, own, kind)
+        _warn_of_inherited(name, inherited, own, kind)
         own = {key: attributes[key] for key in own}
     else:
         own = attributes
@@ -152,13 +152,12 @@ def _local(
         nodes.levels.append(level)
 
 
-def _handed_down(name: str, inherited: dict[str, Any], own: dict[str, Any], kind: str | None) -> list[Fault]:
-    """Return a fault for every attribute around a component that counts only for estimators.
+def _warn_of_inherited(name: str, inherited: dict[str, Any], own: dict[str, Any], kind: str | None) -> None:
+    """Warn of every attribute around a component that would count on it; estimators alone take it.
 
     Source: Timeloop ``src/model/topology.cpp``, ``ParseTreeSpecs`` reads the component's own attributes alone; only
     Accelergy hands those of the tree down.
     """
-    faults = []
     stated = {canonical_name(str(key)) for key in own}
     for key, value in inherited.items():
         known = BY_NAME.get(canonical_name(str(key)))
@@ -166,9 +165,8 @@ def _handed_down(name: str, inherited: dict[str, Any], own: dict[str, Any], kind
             continue
         matters = (known.counted and value != known.default) or (bool(known.refused) and not is_harmless(known, value))
         if matters and not any(canonical_name(spelling) in stated for spelling in known.spellings):
-            text = f"stands around {name}, and Timeloop does not hand it down; state it on the component"
-            faults.append(Fault(text, None, f"{name}.attributes.{key}", value))
-    return faults
+            text = "stands around the component, which has to state it itself if it is to count"
+            _LOG.warning("%s.attributes.%s: passed over, as by Timeloop: it %s", name, key, text)
 
 
 def _mesh(name: str, attributes: dict[str, Any], instances: int, faults: list[Fault]) -> tuple[int, int] | None:

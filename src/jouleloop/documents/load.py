@@ -211,7 +211,7 @@ def _loader(parts: list[Any]) -> type[Any]:
     """Return a safe loader that knows the node tags, nothing that builds objects."""
 
     class Loader(_SafeLoader):
-        pass
+        may_repeat = True
 
     def node(loader: Any, suffix: str, yaml_node: Any) -> Any:
         if suffix == "included":

@@ -20,6 +20,7 @@ from jouleloop.mapping.directives import (
 from jouleloop.mapping.reuse import REUSE_KEYS, Reuse, parse_reuse
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints, LoopConstraint
 from jouleloop.mapspace.plays import play, read_roles
+from jouleloop.mapspace.sections import SECTIONS, section_targets
 from jouleloop.mapspace.stated import Stated, take_stated
 from jouleloop.workload.kinds import CONV, GROUPED_CONV
 from jouleloop.workload.problem import ProblemShape
@@ -29,13 +30,6 @@ SETS = ("full", "arch-only")
 
 #: The section that says how constraints are read for other shapes of problem than a convolution.
 SHAPES = "shapes"
-_SECTIONS = {
-    "architecture_constraints": "arch",
-    "constraints": "arch",
-    "extra_mapping_constraints": "arch",
-    "mapspace_constraints": "map",
-    "mapspace": "map",
-}
 _BYPASS = ("keep", "bypass", "keep_only", "bypass_only", "bypass_except")
 _KEYS: dict[str, tuple[str, ...]] = {
     "temporal": (
@@ -74,7 +68,10 @@ UNSUPPORTED = (
     "keep_except_factor",
 )
 _UNSUPPORTED_TYPES = ("skew", "max_overbooked_proportion")
-_TYPES = {"datatype": "bypass", "dataspace": "bypass", "bypass": "bypass", "temporal": "temporal", "spatial": "spatial"}
+_TYPES = dict.fromkeys(("datatype", "dataspace", "bypass", "bypassing"), "bypass") | {
+    "temporal": "temporal",
+    "spatial": "spatial",
+}
 
 
 def read_constraints(path: Path, arch: Architecture, which: str = "full", *, shape: ProblemShape = CONV) -> Constraints:
@@ -100,16 +97,11 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
     targets = list(arch.constraints)
     if not isinstance(data, dict):
         raise InputError(Fault("is no constraints file", str(path), allowed="a mapping with architecture_constraints"))
-    found = False
-    for key, value in data.items():
-        if key not in _SECTIONS:
-            if key != SHAPES and key not in OTHER_SECTIONS and key != "architecture":
-                faults.append(unknown(str(key), (*_SECTIONS, SHAPES, *OTHER_SECTIONS), "section"))
-            continue
-        found = True
-        if _SECTIONS[key] == "arch" or which == "full":
-            targets += _targets(value, str(key), faults)
-    if not found and not arch.constraints:
+    for key in data:
+        if key not in (*SECTIONS, *OTHER_SECTIONS, SHAPES, "architecture"):
+            faults.append(unknown(str(key), (*SECTIONS, SHAPES, *OTHER_SECTIONS), "section"))
+    targets += section_targets(data, which, faults)
+    if not any(key in data for key in SECTIONS) and not arch.constraints:
         faults.append(Fault("holds no constraints", allowed="architecture_constraints, mapspace_constraints"))
     try:
         raise_all(faults)
@@ -138,9 +130,7 @@ def own_constraints(
     data = load_document(path, variables)
     faults: list[Fault] = []
     targets = list(arch.constraints)
-    for key, value in data.items() if isinstance(data, dict) else ():
-        if key in _SECTIONS and (_SECTIONS[key] == "arch" or which == "full"):
-            targets += _targets(value, str(key), faults)
+    targets += section_targets(data if isinstance(data, dict) else {}, which, faults)
     try:
         raise_all(faults)
         return constraints_for(targets, data, arch, shape, name=f"{arch.name}/{which}")
@@ -153,7 +143,7 @@ def constraints_for(
 ) -> Constraints:
     """Return the constraints of ``targets`` for a shape; loops may end early where a section's template is ``ruby``."""
     found = _by_shape(targets, data, arch, shape, name=name)
-    sections = [data.get(key) for key in _SECTIONS] if isinstance(data, dict) else []
+    sections = [data.get(key) for key in SECTIONS] if isinstance(data, dict) else []
     ruby = any(isinstance(section, dict) and section.get("template") == "ruby" for section in sections)
     return replace(found, factors="imperfect") if ruby else found
 
@@ -185,25 +175,6 @@ def read_mapper(path: Path) -> dict[str, Any]:
     if not isinstance(mapper, dict):
         raise InputError(Fault("must be a mapping", str(path), "mapper", mapper))
     return {str(key).replace("-", "_"): value for key, value in mapper.items() if key != "version"}
-
-
-def _targets(value: Any, where: str, faults: list[Fault]) -> list[Any]:
-    targets = value.get("targets", []) if isinstance(value, dict) else value
-    if isinstance(value, dict):
-        faults += [
-            unknown(str(key), ("targets", "version"), "key", field=where)
-            for key in value
-            if key not in ("targets", "version", "template")
-        ]
-    if isinstance(value, dict) and value.get("template", "uber") not in ("uber", "ruby"):
-        text = "this kind of mapspace is not supported by the model"
-        faults.append(Fault(text, None, f"{where}.template", value["template"], "uber, ruby"))
-    if targets is None:
-        return []
-    if not isinstance(targets, list):
-        faults.append(Fault("must be a list", None, f"{where}.targets", targets))
-        return []
-    return targets
 
 
 @dataclass
@@ -276,9 +247,10 @@ def _parallelism(
 ) -> None:
     """Read the least share of all compute units that a mapping has to use; Timeloop knows it at one level only."""
     share = target.get("min")
-    if target.get("target") != arch.level_names[-1]:
+    name = target.get("target", target.get("name"))
+    if name != arch.level_names[-1]:
         text = "parallelism is constrained at the innermost storage level, elsewhere Timeloop ends"
-        faults.append(Fault(text, None, where, target.get("target"), arch.level_names[-1]))
+        faults.append(Fault(text, None, where, name, arch.level_names[-1]))
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
         faults.append(Fault("must be a share", None, f"{where}.min", share, "0 to 1"))
         return
@@ -288,7 +260,7 @@ def _parallelism(
     faults += [
         unknown(str(key), ("target", "type", "min"), "key", field=where)
         for key in target
-        if key not in ("target", "type", "min", "version")
+        if key not in ("target", "name", "type", "min", "version")
     ]
 
 
@@ -299,7 +271,7 @@ def _one(
         faults.append(Fault("must be a mapping", None, where, target))
         return
     kind = _TYPES.get(str(target.get("type")))
-    name = str(target.get("target", ""))
+    name = str(target.get("target", target.get("name", "")))  # as Timeloop's FindTargetTilingLevel
     where = f"{where} ({name} {target.get('type')})"
     if kind is None:
         if str(target.get("type")).replace("-", "_") in _UNSUPPORTED_TYPES:
@@ -317,7 +289,7 @@ def _one(
         faults.append(Fault(text, None, where, name, "a level with a fan-out"))
         return
     for key in target:
-        if key in ("target", "type", "version"):
+        if key in ("target", "name", "type", "version"):
             continue
         if key in UNSUPPORTED:
             if target[key] not in (None, [], {}):

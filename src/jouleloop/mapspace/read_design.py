@@ -12,12 +12,10 @@ from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.read import SETS, SHAPES, constraints_for
+from jouleloop.mapspace.sections import section_targets
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import problem_from
-
-_ARCHITECTURE = ("architecture_constraints", "constraints", "extra_mapping_constraints")
-_MAPSPACE = ("mapspace_constraints",)
 
 
 @dataclass(frozen=True)
@@ -88,18 +86,11 @@ def read_design(
             problem = problem_from({"problem": everything["problem"]}, name=path.stem)
         except JouleloopError as error:
             raise error.at(path) from error
-    targets: list[Any] = list(arch.constraints)
-    for key in _ARCHITECTURE + (_MAPSPACE if which == "full" else ()):
-        targets += _targets(everything.get(key))
+    targets = [*arch.constraints, *section_targets(everything, which, faults)]
+    raise_all(faults)
     shape = problem.shape if problem else CONV
     mapper = everything.get("mapper")
     settings = {str(k).replace("-", "_"): v for k, v in mapper.items()} if isinstance(mapper, Mapping) else {}
     settings.pop("version", None)
-    constraints = constraints_for(targets, rules, arch, shape, name=f"{arch.name}/{which}")
+    constraints = constraints_for(targets, everything | rules, arch, shape, name=f"{arch.name}/{which}")
     return Design(arch, problem, constraints, settings)
-
-
-def _targets(value: Any) -> list[Any]:
-    if isinstance(value, Mapping):
-        value = value.get("targets")
-    return list(value) if isinstance(value, list) else []

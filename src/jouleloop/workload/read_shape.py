@@ -1,16 +1,20 @@
 """Problem shapes as Timeloop writes them: dimensions, coefficients and the projections of data spaces."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from jouleloop.errors import Fault, InputError, unknown
-from jouleloop.files import is_whole
+from jouleloop.files import is_whole, read_yaml
 from jouleloop.workload.named_shapes import NAMED_SHAPES, shape_named
 from jouleloop.workload.problem import DataSpace, ProblemShape, Term
 
 _SHAPE_KEYS = ("name", "dimensions", "coefficients", "data_spaces", "version")
 _SPACE_KEYS = ("name", "projection", "read_write")
+#: Variables of the environment with folders that Timeloop looks for shapes in, one or several parted by colons.
+_SHAPE_FOLDER, _SHAPE_FOLDERS = "TIMELOOP_PROBLEM_SHAPE_DIR", "TIMELOOP_PROBLEM_SHAPE_DIRS"
 _UNSUPPORTED = ("flattened_dimensions", "flattened_dims", "factorized_dimensions")
 
 
@@ -22,10 +26,7 @@ def canonical_keys(value: Mapping[Any, Any]) -> dict[str, Any]:
 def shape_from(value: Any, where: str, faults: list[Fault]) -> ProblemShape | None:
     """Return the shape in loaded data, keys with dashes or underscores; None where it has faults, which are added."""
     if isinstance(value, str):
-        named = shape_named(value)
-        if named is None:
-            faults.append(unknown(value, NAMED_SHAPES, "shape; write it out", field=where))
-        return named
+        return _named(value, where, faults)
     if not isinstance(value, Mapping):
         faults.append(Fault("must be a mapping", None, where, value))
         return None
@@ -79,6 +80,29 @@ def shape_from(value: Any, where: str, faults: list[Fault]) -> ProblemShape | No
     except InputError as error:
         faults += [replace(fault, field=f"{where}.{fault.field}") for fault in error.faults]
         return None
+
+
+def _named(name: str, where: str, faults: list[Fault]) -> ProblemShape | None:
+    """Return the shape of a name: of a file in a folder that Timeloop looks into, or one that Timeloop brings.
+
+    Source: Timeloop ``src/workload/workload.cpp``, ``ShapeFileName``.
+    """
+    folders = [os.environ.get(_SHAPE_FOLDER, ""), *os.environ.get(_SHAPE_FOLDERS, "").split(":")]
+    endings = ("",) if any(ending in name for ending in (".yml", ".yaml", ".cfg")) else (".yaml", ".cfg")
+    for path in (Path(folder, name + ending) for folder in folders if folder for ending in endings):
+        if path.is_file():
+            try:
+                data = read_yaml(path)
+                shape = data.get("shape") if isinstance(data, Mapping) else None
+                return shape_from(shape if isinstance(shape, Mapping) else None, f"{path}: shape", faults)
+            except InputError as error:
+                faults += error.at(path).faults
+                return None
+    found = shape_named(name)
+    if found is None:
+        text = f"shape; write it out, or name the folder of its file in {_SHAPE_FOLDERS}"
+        faults.append(unknown(name, NAMED_SHAPES, text, field=where))
+    return found
 
 
 def _space(

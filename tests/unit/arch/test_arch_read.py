@@ -263,6 +263,37 @@ architecture:
         read(MINIMAL % "8, depth: 9", tmp_path)
 
 
+def test_what_stands_around_a_component_counts_for_estimators_alone(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Timeloop 3.0.3 hands nothing down, so eight PEs lie in one row, whatever mesh their subtree states."""
+    text = """
+architecture:
+  version: 0.3
+  subtree:
+  - name: top
+    local: [{name: DRAM, class: DRAM, attributes: {width: 64, word-bits: 8}}]
+    subtree:
+    - name: PE[0..7]
+      attributes: {meshX: 4, meshY: 2, technology: 45nm}
+      local:
+      - {name: spad, class: regfile, attributes: {depth: 4, width: 8, word-bits: 8}}
+      - {name: mac, class: intmac}
+"""
+    assert read(text, tmp_path).fanout == ((8, 1), (1, 1))
+    said = [record.getMessage() for record in caplog.records]
+    assert [line.split(":")[0] for line in said] == [
+        f"{name}.attributes.{key}" for name in ("spad", "mac") for key in ("meshX", "meshY")
+    ]
+
+
+def test_settings_of_the_program_are_passed_by_unless_they_count(tmp_path: Path) -> None:
+    text = MINIMAL % "8" + "\nmodel: {verbose: True, auto_bypass_on_failure: %s}\n"
+    assert read(text % "False", tmp_path) == read(MINIMAL % "8", tmp_path)
+    with pytest.raises(InputError, match="auto_bypass_on_failure"):
+        read(text % "True", tmp_path)
+
+
 def test_flattened_lists_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="order of the levels is lost"):
         read("architecture: {version: 0.3, local: [{name: a.b, class: DRAM}]}", tmp_path)

@@ -63,3 +63,81 @@ def test_several_files_and_their_faults(tmp_path: Path) -> None:
         read_design([*parts, tmp_path / "odd.yaml"])
     with pytest.raises(InputError, match="has no architecture"):
         read_design([EXERCISES / "problem.yaml"])
+
+
+DESIGN = """
+architecture:
+  version: 0.2
+  subtree:
+  - name: top
+    local: [{name: DRAM, class: DRAM, attributes: {width: 64, word-bits: 8}}]
+    subtree:
+    - name: PE[0..3]
+      local:
+      - {name: spad, class: regfile, attributes: {depth: 64, width: 8, word-bits: 8}}
+      - {name: mac, class: intmac}
+problem: {shape: cnn-layer, R: 1, S: 1, P: 4, Q: 4, C: 4, K: 4, N: 1}
+"""
+_TARGETS = "[{target: spad, type: temporal, factors: C=2}, {target: spad, type: bypass, bypass: [Inputs]}]"
+_OTHERS = "[{target: spad, type: temporal, factors: C=4}]"
+#: Two constraints in every form that Timeloop reads them in.
+FORMS = {
+    "targets": f"targets: {_TARGETS}",
+    "list": "\n- {name: spad, type: temporal, factors: C2}\n- {name: spad, type: bypassing, bypass: [Inputs]}",
+    "constraints": f"constraints: {_TARGETS}\n  targets: {_OTHERS}",
+    "named": f"constraints: mine\n  constraints_mine: {_TARGETS}\n  constraints_other: {_OTHERS}",
+    "below": "targets: [{name: spad, constraints: [{type: temporal, attributes: {factors: C=2}}, "
+    "{type: bypassing, attributes: {bypass: [Inputs]}}]}]",
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("section", ["mapspace", "mapspace_constraints", "architecture_constraints"])
+def test_constraints_count_in_every_form(form: str, section: str, tmp_path: Path) -> None:
+    file = tmp_path / "design.yaml"
+    text = FORMS[form]
+    file.write_text(f"{DESIGN}{section}:{'' if text.startswith(chr(10)) else chr(10) + '  '}{text}\n")
+    level = read_design([file]).constraints.level("spad")
+    assert (level.temporal.factors, level.bypass) == ({"C": 2}, {"Inputs"})
+    alone = read_design([file], which="arch-only").constraints.level("spad")
+    assert (alone == level) == (section == "architecture_constraints")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("mapspace: {constraints: mine}", "named and not there"),
+        ("mapspace: {targets: 3}", "must be a list"),
+        ("mapspace: {targets: [3]}", "must be a mapping"),
+        ("mapspace: {targets: [{name: spad, constraints: 3}]}", "must be a list"),
+        ("mapspace: {targets: [{name: spad, constraints: [3]}]}", "must be a mapping"),
+        ("mapspace: {target: []}", "unknown key"),
+        ("mapspace: {template: skew}", "not supported"),
+        ("mapspace: {targets: []}\nmapspace_constraints: {targets: []}", "stands beside mapspace"),
+        (
+            "mapspace: [{target: spad, type: temporal, factors: C=2, attributes: {permutation: C}}]",
+            "stands beside attributes",
+        ),
+    ],
+)
+def test_a_section_that_timeloop_reads_otherwise_is_refused(text: str, said: str, tmp_path: Path) -> None:
+    file = tmp_path / "design.yaml"
+    file.write_text(f"{DESIGN}{text}\n")
+    with pytest.raises(InputError, match=said):
+        read_design([file])
+
+
+def test_what_timeloop_passes_over_in_attributes_does_not_count(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "design.yaml"
+    stated = "{target: DRAM, type: spatial, attributes: {permutation: CK, split: 1}}"
+    file.write_text(f"{DESIGN}mapspace: {{targets: [{stated}]}}\n")
+    assert read_design([file]).constraints.level("DRAM").spatial.split is None
+    assert "split: passed over" in caplog.text
+
+
+def test_loops_may_end_early_where_a_design_says_so(tmp_path: Path) -> None:
+    file = tmp_path / "design.yaml"
+    file.write_text(f"{DESIGN}mapspace: {{template: ruby, targets: []}}\n")
+    assert read_design([file]).constraints.factors == "imperfect"

@@ -62,6 +62,38 @@ def test_other_names_of_shapes_are_refused() -> None:
         problem_from({"problem": {"shape": "cnn-layer-depthwise", "M": 2}})
 
 
+DEPTHWISE = """
+shape:
+  name: depthwise
+  dimensions: [R, P, C]
+  data-spaces:
+  - {name: Weights, projection: [[[R]], [[C]]]}
+  - {name: Inputs, projection: [[[R], [P]], [[C]]]}
+  - {name: Outputs, projection: [[[P]], [[C]]], read-write: True}
+"""
+
+
+@pytest.mark.parametrize("variable", ["TIMELOOP_PROBLEM_SHAPE_DIR", "TIMELOOP_PROBLEM_SHAPE_DIRS"])
+@pytest.mark.parametrize("name", ["own-shape", "own-shape.yaml"])
+def test_a_shape_is_found_where_timeloop_looks(
+    name: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own-shape.yaml").write_text(DEPTHWISE)
+    elsewhere = f"{tmp_path / 'nowhere'}:" if variable.endswith("S") else ""
+    monkeypatch.setenv(variable, f"{elsewhere}{tmp_path}")
+    problem = problem_from({"problem": {"shape": name, "R": 3, "P": 4, "C": 5}})
+    assert [problem.tensor_words(space) for space in problem.data_spaces] == [15, 30, 20]
+    assert problem_from({"problem": {"shape": "gemm-ABZ", "M": 2, "N": 3, "K": 4}}).macs == 24
+
+
+@pytest.mark.parametrize("text", ["shape: own-shape\n", "dimensions: [R]\n", "shape: {", "[]"])
+def test_a_file_that_holds_no_shape_is_refused(text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "own-shape.yaml").write_text(text)
+    monkeypatch.setenv("TIMELOOP_PROBLEM_SHAPE_DIR", str(tmp_path))
+    with pytest.raises(InputError, match=r"own-shape\.yaml"):
+        problem_from({"problem": {"shape": "own-shape", "R": 3}})
+
+
 def changed(**instance: Any) -> dict[str, Any]:
     data = to_timeloop_problem(CONV)
     data["problem"]["instance"].update(instance)
