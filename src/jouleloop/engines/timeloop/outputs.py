@@ -226,12 +226,12 @@ def _from_text(data: dict[str, dict[str, float]], source: str) -> dict[str, Data
 
 
 def _check_total(energy: float, computes: int, parts: tuple[int, int], statistics: Statistics, source: str) -> None:
-    """Refuse energies that do not add up to the total printed in fJ per compute, to half its last digit a part.
+    """Refuse energies that do not add up to the total printed per compute, to half its last digit a part.
 
     ``parts``: levels, and data spaces of networks, whose energies of wires and of links stand in pJ with two decimals.
     """
     printed = statistics.summary["fJ/Compute"] * computes / 1e3
-    allowed = (0.005 + 0.005 * parts[0]) * computes / 1e3 + 1e-6 * printed + 0.01 * parts[1]
+    allowed = statistics.summary["rounding fJ"] * (1 + parts[0]) * computes / 1e3 + 1e-6 * printed + 0.01 * parts[1]
     if not math.isclose(energy, printed, rel_tol=0, abs_tol=allowed):
         raise EngineError(
             Fault(

@@ -40,7 +40,7 @@ class Statistics:
     networks: dict[str, dict[str, NetworkStats]]
     """Those that fan out."""
     summary: dict[str, float]
-    """``Cycles``, ``Utilization`` (a share of 1) and ``fJ/Compute`` (total)."""
+    """``Cycles``, ``Utilization`` (a share of 1), ``fJ/Compute`` (total) and half its last digit, ``rounding fJ``."""
 
 
 def parse_statistics(text: str, source: str = "stats.txt") -> Statistics:
@@ -138,4 +138,7 @@ def _summary(text: str, source: str) -> dict[str, float]:
         summary[name] = float(found[-1])
     if re.search(r"^Utilization: [\d.]+%", text, re.MULTILINE):
         summary["Utilization"] /= 100
+    in_pj = re.search(r"^pJ/Compute", text, re.MULTILINE)  # as before 21 September 2023 (commit b65f7b1)
+    summary["fJ/Compute"] *= 1e3 if in_pj else 1
+    summary["rounding fJ"] = 5.0 if in_pj else 0.005
     return summary

@@ -1,5 +1,6 @@
 """Outputs of Timeloop that are no result are refused by name."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -94,3 +95,18 @@ def test_missing_last_tag_is_supplied() -> None:
 def test_wrong_number_of_data_spaces() -> None:
     with pytest.raises(EngineError, match="XML of an unknown form"):
         parse_evaluation(STATS, XML.replace("<item>0</item>\n\t\t\t\t\t\t\t\t<item>0</item>", "<item>0</item>", 1), FC)
+
+
+def test_a_total_in_pj_is_read_as_one() -> None:
+    """So print the builds before September 2023; half a last digit is then a thousand times as much."""
+    total = float(re.findall(r"^ +Total += ([\d.]+)", STATS, re.MULTILINE)[-1])
+
+    def printed(pj: float) -> str:
+        return re.sub(r"(^ +Total += )[\d.]+\s*\Z", rf"\g<1>{pj:.2f}\n", STATS, flags=re.MULTILINE).replace(
+            "fJ/Compute", "pJ/Compute"
+        )
+
+    assert parse_evaluation(printed(total / 1000), XML, FC) == parse_evaluation(STATS, XML, FC)
+    for wrong in (total, total / 1000 + 1):
+        with pytest.raises(EngineError, match="do not add up"):
+            parse_evaluation(printed(wrong), XML, FC)
