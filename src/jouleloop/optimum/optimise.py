@@ -49,6 +49,7 @@ from jouleloop.optimum.charges import find_charges
 from jouleloop.optimum.climb import climb
 from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch
 from jouleloop.optimum.mirror import find_mirrors
+from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.optimum.reuse import bypass_passed, check_reuse
@@ -82,10 +83,25 @@ def delay_power_of(objective: Objective) -> float:
 
 
 class Search:
-    """The arrays of one search and its passes; mirror images may be left out."""
+    """The arrays of one search and its passes.
+
+    Parameters
+    ----------
+    mirrored
+        Whether mirror images may be left out.
+    by_energy
+        Whether energy alone is minimised, so that choices may be left out that cost more than others.
+    """
 
     def __init__(
-        self, space: MapSpace, costs: EnergyCosts, semantics: str, watch: Watch | None = None, *, mirrored: bool = True
+        self,
+        space: MapSpace,
+        costs: EnergyCosts,
+        semantics: str,
+        watch: Watch | None = None,
+        *,
+        mirrored: bool = True,
+        by_energy: bool = False,
     ) -> None:
         problem = space.problem
         self.space = space
@@ -110,6 +126,8 @@ class Search:
         self.slots = np.ascontiguousarray(slots[:, self.dims])
         side = find_sides(whole.coef, whole.bounds)
         check_reuse(space, side, rules)
+        if by_energy:
+            self.columns = needed(space, self.spec, side, self.columns)
         self.side = np.ascontiguousarray(side[:, self.dims])
         energies = {"leaks": bool(self.spec[:, LEAK_PJ].any()), "takes": takes_energy(self.spec)}
         mirrors = find_mirrors(space, whole.coef) if mirrored else []
@@ -233,7 +251,7 @@ def search_mapspace(
     watch = watch or Watch()
     counters = watch.begin(budget)
     clock = [time.process_time()]
-    search = Search(space, costs, semantics, watch)
+    search = Search(space, costs, semantics, watch, by_energy=objective == ("energy",))
     result = SearchResult(
         "ok", objective=objective, mapspace_size=space.size, index_factorizations=space.index_factorizations
     )

@@ -1,0 +1,84 @@
+"""Choices of what is kept that no optimum of energy makes: a level keeps what one further out keeps as cheaply.
+
+`docs/search.md` states the lemma: *needless levels*.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jouleloop.mapspace.space import MapSpace
+from jouleloop.model.arrays import (
+    BLOCK_WORDS,
+    CLUSTERS,
+    KIND,
+    LEAK_PJ,
+    MIN_WORDS,
+    NETWORK,
+    NO_ENERGY,
+    READ_PJ,
+    SPEC,
+    UPDATE_PJ,
+    WAY,
+    WRITE_PJ,
+    Bools,
+    Floats,
+    Ints,
+)
+from jouleloop.optimum.arrays import HALO
+
+
+def needed(space: MapSpace, spec: Floats, side: Ints, columns: Sequence[Bools]) -> tuple[Bools, ...]:
+    """Return by data space the choices of levels that keep it without those that cost more than another of them.
+
+    Parameters
+    ----------
+    spec
+        Shape (levels, SPEC), innermost level first, as ``columns`` are.
+    side
+        See `Unrolled.side`.
+    columns
+        See `MapSpace.columns`.
+    """
+    if any(space.reuse) or space.arch.spreading or spec[:, LEAK_PJ].any():
+        return tuple(columns)
+    apart = np.array([x * y > 1 for x, y in reversed(space.arch.fanout)])
+    charged = (spec[:, NETWORK + KIND : SPEC : WAY] != NO_ENERGY).any(axis=1)
+    found = []
+    for v, (data, column) in enumerate(zip(space.problem.data_spaces, columns, strict=True)):
+        known = {row.tobytes() for row in column}
+        slides = data.read_write and bool((side[v, :, HALO] >= 0).any())
+        pairs = [
+            (inner, outer)
+            for outer in range(len(spec))
+            for inner in range(outer)
+            if not slides
+            and not apart[inner + 1 : outer + 1].any()
+            and not charged[inner : outer + 1].any()
+            and _no_dearer(spec[outer], spec[inner], written=data.read_write)
+        ]
+        found.append(column[[not any(_spared(row, pair, known) for pair in pairs) for row in column]])
+    return tuple(found)
+
+
+def _no_dearer(outer: Floats, inner: Floats, *, written: bool) -> bool:
+    """Whether what the inner level is asked for costs no more at the outer one, and what passes between them some."""
+    passed_pj = outer[UPDATE_PJ] if written else inner[WRITE_PJ]
+    return bool(
+        outer[READ_PJ] <= inner[READ_PJ]
+        and (not written or outer[UPDATE_PJ] <= inner[UPDATE_PJ])
+        and outer[BLOCK_WORDS] >= inner[BLOCK_WORDS]
+        and outer[CLUSTERS] <= inner[CLUSTERS]
+        and inner[MIN_WORDS] == 0.0
+        and passed_pj > 0.0
+    )
+
+
+def _spared(row: Bools, pair: tuple[int, int], known: set[bytes]) -> bool:
+    """Whether both levels of a pair keep a data space, none between them, and the inner one need not."""
+    inner, outer = pair
+    if not (row[inner] and row[outer]) or row[inner + 1 : outer].any():
+        return False
+    without = row.copy()
+    without[inner] = False
+    return without.tobytes() in known
