@@ -40,7 +40,8 @@ def needed(space: MapSpace, spec: Floats, side: Ints, columns: Sequence[Bools]) 
     columns
         See `MapSpace.columns`.
     """
-    if any(space.reuse) or space.arch.spreading or spec[:, LEAK_PJ].any():
+    one_choice = all(len(column) == 1 for column in columns)
+    if one_choice or any(space.reuse) or space.arch.spreading or spec[:, LEAK_PJ].any():
         return tuple(columns)
     apart = np.array([x * y > 1 for x, y in reversed(space.arch.fanout)])
     charged = (spec[:, NETWORK + KIND : SPEC : WAY] != NO_ENERGY).any(axis=1)

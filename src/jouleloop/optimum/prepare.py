@@ -168,7 +168,7 @@ def connect(
         outer = level if inner == child else inner + 1
         if inner == child:
             if edge[child + 1, v, FILLED_PJ] > 0.0:
-                beyond = _chain(coef, unrolled, v, rests, child + 2, level)
+                beyond = _chain(coef, unrolled, child + 2, level)
                 rate[child, v, NET_PJ] = edge[child + 1, v, FILLED_PJ] / beyond
         elif edge[outer, v, BYPASSED_PJ] > 0.0:
             # The network outside a level that keeps nothing charges for the tile that it would hold.
@@ -231,11 +231,19 @@ def prepare(
 
 
 @njit
-def _chain(coef: Ints, unrolled: Unrolled, v: int, rests: Ints, first: int, last: int) -> float:
-    """Words asked of level ``last`` per word asked of ``first - 1``, across bypassed levels, at least."""
+def _chain(coef: Ints, unrolled: Unrolled, first: int, last: int) -> float:
+    """Words asked of level ``last`` per word asked of ``first - 1``, across bypassed levels, at least.
+
+    No more instances share a box than those that the widest dimension of each rank does not tell apart.
+    """
     product = 1.0
     for level in range(first, last + 1):
-        product *= _spread(coef, unrolled.side[v], unrolled.inside[level], unrolled.factors[level], rests)[0]
+        for r in range(coef.shape[0]):
+            widest = 1
+            for d in range(coef.shape[1]):
+                if coef[r, d] != 0:
+                    widest = max(widest, unrolled.factors[level, d])
+            product *= widest
     return product
 
 
@@ -255,7 +263,8 @@ def _unit_words(coef: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: in
         for d in range(side.shape[0]):
             if side[d, IDLE] == 0 and side[d, HALO] < 0:
                 words *= rests[d, REST]
-    return words * _chain(coef, unrolled, v, rests, 0, level)
+    words *= _spread(coef, side, unrolled.inside[0], unrolled.factors[0], rests)[0]
+    return words * _chain(coef, unrolled, 1, level)
 
 
 @njit
@@ -265,7 +274,7 @@ def _edge(coef: Ints, rests: Ints, unrolled: Unrolled, v: int, child: int, level
     side = unrolled.side[v]
     factors = unrolled.factors
     distinct, linked, share = _spread(coef, side, unrolled.inside[child + 1], factors[child + 1], rests)
-    beyond = _chain(coef, unrolled, v, rests, child + 2, level)
+    beyond = _chain(coef, unrolled, child + 2, level)
     apart = 1.0 / unrolled.instances[child + 1]
     edge[DISTINCT] = distinct * beyond
     edge[DISTINCT_LINKED] = linked * beyond

@@ -113,7 +113,11 @@ class Bounds:
 
     def chain(self, first: int, last: int, v: int) -> int:
         """Words asked of level ``last`` per word asked inside ``first``, across levels that bypass (lemma *bypass*)."""
-        return math.prod(math.prod(self.offsets(k, v)) for k in range(first, last + 1))
+        return math.prod(
+            max((self.factors[k][d] for d in rank), default=1)
+            for k in range(first, last + 1)
+            for rank in self.design.ranks[v]
+        )
 
     def unrolled_ranks(self, k: int, v: int) -> list[int]:
         """The shared ranks that are unrolled at a level."""
@@ -191,8 +195,8 @@ class Bounds:
             if self.coincide(0, v) or self.unrolled_ranks(0, v):
                 firm = [d for d, r in enumerate(self.design.shared[v]) if r is None and not self.design.idle(v, d)]
                 words = math.prod(self.rest[d] for d in firm)
-            sent = words * self.chain(0, 0, v)
-            total += self.price(-1, v, words * self.chain(0, parent, v), 0, sent)
+            sent = words * math.prod(self.offsets(0, v))
+            total += self.price(-1, v, sent * self.chain(1, parent, v), 0, sent)
         return total
 
     # A boundary whose loops outside are all chosen.
