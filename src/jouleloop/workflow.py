@@ -4,13 +4,13 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from jouleloop.config.load import Study, load_study, published_sweeps
-from jouleloop.files import remove_left_over
+from jouleloop.files import is_file, remove_left_over
 from jouleloop.layouts import Layout
 from jouleloop.memory import group_kills, group_limit
 from jouleloop.report.registry import FIGURES, FigureKind, is_published
@@ -19,11 +19,12 @@ from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
+from jouleloop.study.few import Chunk, search_few
 from jouleloop.study.kernels import compile_kernels
 from jouleloop.study.keys import digest
 from jouleloop.study.occupied import claim
-from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
-from jouleloop.study.runlog import LOGS, start_run
+from jouleloop.study.plan import expected_chunks, jobs_on, map_parameters, plan, plan_variants, targets_of
+from jouleloop.study.runlog import FEW, LOGS, start_run
 from jouleloop.study.summary import finish_run
 from jouleloop.study.variants import points_digest
 from jouleloop.tables.layers import check_sweeps
@@ -312,7 +313,7 @@ class Workflow:
 
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
-    def begin(self, configuration: Iterable[Path], *, searches: bool = False) -> None:
+    def begin(self, configuration: Iterable[Path], *, searches: Collection[str] = ()) -> None:
         """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
 
         Raises `InputError` where `RESULTS` holds another study.
@@ -322,7 +323,8 @@ class Workflow:
         configuration
             The files named by ``--configfile``.
         searches
-            Whether jobs of this machine will search: the kernels are compiled before, or each job would.
+            The chunks, by name, that jobs of this machine will search: the kernels are compiled before, or each job
+            would; and what was searched before but for a few layers is searched now.
         """
         names = [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
         config = self.config
@@ -349,6 +351,16 @@ class Workflow:
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
         if searches and config.engine == "native":
             compile_kernels(factors=[entry.factors or "perfect" for entry in config.architectures.values()])
+            again = [name for name in searches if is_file(Path(f"{RESULTS}/map/{name}.json"))]
+            search_few(lambda: jobs_on(config, self._targets), self._named(again), Path(f"{RESULTS}/store"), FEW)
+
+    def _named(self, names: Iterable[str]) -> dict[str, Chunk]:
+        """Return chunks of layers by the names of their notes."""
+        every = {f"{arch}-{chunk}": (arch, chunk) for arch in self.architectures for chunk in self.chunks}
+        known = {name: every[name] for name in names if name in every}
+        return {
+            name: (arch, self._layers[chunk], self.chunk_options(arch, chunk)) for name, (arch, chunk) in known.items()
+        }
 
     def end(self) -> None:
         """Show what the run did, and that memory was lacking where the system killed something for it."""

@@ -54,9 +54,16 @@ if workflow.output_settings.verbose:
 
 
 def searches_here():
-    """Return whether jobs of this machine will search."""
-    names = {job.rule.name for job in workflow.dag.needrun_jobs()}
-    return workflow.local_exec and any(name.startswith("map_") for name in names)
+    """Return the chunks, by name, that jobs of this machine will search."""
+    if not workflow.local_exec:
+        return []
+    jobs = [
+        job for job in workflow.dag.needrun_jobs() if job.rule.name.startswith("map_")
+    ]
+    return [
+        Path(job.output[0]).relative_to("results/map").with_suffix("").as_posix()
+        for job in jobs
+    ]
 
 
 wildcard_constraints:

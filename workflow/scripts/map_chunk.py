@@ -2,20 +2,19 @@
 
 from pathlib import Path
 
-from jouleloop.study.job import LOGS, current_run, logged
-from jouleloop.config.load import typed
-from jouleloop.config.model import Config
-from jouleloop.study.plan import chunk_layers, search_chunk, write_chunk
-from jouleloop.study.progress import chunk_progress, long_searches
-from jouleloop.study.store import ResultStore
-from jouleloop.validation import validate
+from jouleloop.study.job import logged, taken
 
 with logged(snakemake.log[0]):
-    config, options = validate(Config, typed(snakemake.config), "config"), snakemake.params.options
-    output = Path(snakemake.output[0])
-    layers = chunk_layers(config, snakemake.wildcards.chunk, options["layers"], Path(snakemake.params.layers))
-    progress = chunk_progress(LOGS, output.parent, output.stem)
-    tell = long_searches(output.stem)
-    store = ResultStore(Path(snakemake.params.store))
-    report = search_chunk(config, snakemake.wildcards.arch, layers, store, progress=progress, tell=tell)
-    write_chunk(output, report, options, current_run(LOGS)["run"])
+    if not taken(Path(snakemake.output[0])):
+        # Slow to import, and not needed where the chunk was searched before.
+        from jouleloop.study.chunk_job import search_into
+
+        search_into(
+            Path(snakemake.output[0]),
+            snakemake.config,
+            snakemake.wildcards.arch,
+            snakemake.wildcards.chunk,
+            snakemake.params.options,
+            layers=Path(snakemake.params.layers),
+            store=Path(snakemake.params.store),
+        )

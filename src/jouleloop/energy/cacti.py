@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
@@ -59,14 +60,17 @@ class CactiGrid:
         if not files:
             raise EnergyTableError(Fault("holds no CACTI grid", str(folder), allowed="files sram_<nm>.csv"))
         for file in files:
-            rows = csv.DictReader(read_text(file).splitlines())
-            if not rows.fieldnames or not set(_COLUMNS) <= set(rows.fieldnames):
+            rows = csv.reader(read_text(file).splitlines())
+            names = next(rows, [])
+            if not set(_COLUMNS) <= set(names):
                 raise EnergyTableError(Fault("lacks columns", str(file), allowed=", ".join(_COLUMNS)))
-            for row in rows:
+            wanted = itemgetter(*map(names.index, _COLUMNS))
+            for row in filter(None, rows):
                 try:
-                    depth, width, banks, ports, nm = (int(row[key]) for key in _COLUMNS[:5])
-                    read, write, idle, area = (float(row[key]) for key in _COLUMNS[5:])
-                except (TypeError, ValueError) as error:
+                    cells = wanted(row)
+                    depth, width, banks, ports, nm = map(int, cells[:5])
+                    read, write, idle, area = map(float, cells[5:])
+                except (IndexError, ValueError) as error:
                     raise EnergyTableError(Fault(f"holds a bad row: {error}", str(file))) from error
                 points.setdefault((nm, banks, ports), {})[depth, width] = (read, write, idle, area)
         return cls(points)

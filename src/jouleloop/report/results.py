@@ -9,6 +9,8 @@ from jouleloop.config.load import Study
 from jouleloop.report.registry import FIGURES
 from jouleloop.report.run_tables import RunTables
 from jouleloop.study.forked import run_forked
+from jouleloop.study.keys import code_digest
+from jouleloop.study.provenance import versions
 from jouleloop.tables.collect import collect
 from jouleloop.tables.derived import Derived
 from jouleloop.units import energies_in
@@ -51,6 +53,9 @@ def write_results(
 
         write_report(read_tables(folder, study.config.statistics, optional=page), folder / "report.html")
 
+    # Each process would work them out again.
+    versions()
+    code_digest()
     with energies_in(study.unit):
         statistics = ["stats.analysis"] if study.tested and tables else []
         drawing = ["report.study_figures"] if figures else []

@@ -5,7 +5,6 @@ import string
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
@@ -25,7 +23,8 @@ from matplotlib.transforms import ScaledTranslation
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
-from jouleloop.report.glyphs import cut_fonts_once
+from jouleloop.report.glyphs import FigureCanvasPdf, cut_fonts_once
+from jouleloop.report.placing import place_once
 from jouleloop.stats.regression import FloatArray
 from jouleloop.units import PJ, energy_unit, said
 
@@ -267,41 +266,13 @@ def save_figure(
     }
     paths = []
     with styled():
-        engine = figure.figure.get_layout_engine()
-        if engine is not None:
-            # The layout is solved once: solving again starts from the last solution and moves things by a hair.
-            engine.execute(figure.figure)
-            figure.figure.set_layout_engine("none")
-            _fix_labels(figure.figure)
-            _fix_ticks(figure.figure)
+        place_once(figure.figure)
         for name in formats:
             path = folder / f"{figure.name}.{name}"
             with replacing(path) as temporary:
                 _write(figure.figure, temporary, name, metadata[name])
             paths.append(path)
     return tuple(paths)
-
-
-def _fix_labels(figure: Figure) -> None:
-    """Leave the axis labels where they are now, in inches: each format would ask all tick labels again."""
-    for panel in figure.axes:
-        for axis, along in ((panel.xaxis, 1), (panel.yaxis, 0)):
-            axis.get_tightbbox()  # puts the label where it belongs
-            shift, place = np.zeros(2), np.full(2, 0.5)
-            shift[along] = (axis.label.get_position()[along] - panel.bbox.min[along]) / figure.dpi
-            place[along] = 0.0
-            beside = ScaledTranslation(shift[0], shift[1], figure.dpi_scale_trans)
-            axis.set_label_coords(place[0], place[1], transform=panel.transAxes + beside)
-
-
-def _fix_ticks(figure: Figure) -> None:
-    """Leave ticks as they are now: each format would look for their places and measure their labels again."""
-    for panel in figure.axes:
-        axes: tuple[Any, ...] = (panel.xaxis, panel.yaxis)
-        for axis in axes:
-            axis._update_ticks = partial(list, axis._update_ticks())  # noqa: SLF001 - nothing public keeps them
-            if not axis.offsetText.get_text():  # which alone stands where the labels leave room
-                axis._get_ticklabel_bboxes = lambda *_: ([], [])  # noqa: SLF001
 
 
 def hatches(spaces: Iterable[str]) -> dict[str, str]:

@@ -117,6 +117,8 @@ def run_chunk(
     layers: Sequence[Layer],
     store: ResultStore,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    keys: Sequence[str] | None = None,
 ) -> ChunkReport:
     """Search those ``layers`` whose result is not stored, store the results batch by batch.
 
@@ -124,10 +126,12 @@ def run_chunk(
     ----------
     progress
         Called with the numbers of layers found in the store and searched since the last call.
+    keys
+        Those of the layers' results, where they are known.
     """
     started = time.monotonic()
     remove_left_over(store.folder)
-    keys = [job.key(layer) for layer in layers]
+    keys = keys or [job.key(layer) for layer in layers]
     stored = store.keys(job.options.seconds)
     missing = {key: layer for key, layer in zip(keys, layers, strict=True) if key not in stored}
     if missing:

@@ -4,6 +4,6 @@ from jouleloop import memory
 
 memory.tune()
 
-from jouleloop.study.runlog import LOG, LOGS, current_run, logged  # noqa: E402 - as above
+from jouleloop.study.runlog import LOG, LOGS, current_run, logged, taken  # noqa: E402 - as above
 
-__all__ = ["LOG", "LOGS", "current_run", "logged"]
+__all__ = ["LOG", "LOGS", "current_run", "logged", "taken"]

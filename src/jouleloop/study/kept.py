@@ -3,7 +3,6 @@
 import contextlib
 import platform
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,11 +17,6 @@ from jouleloop.study.provenance import versions
 
 #: Hexadecimal digits of a digest in the name of a file.
 _DIGITS = 16
-
-
-@cache
-def _versions() -> dict[str, str]:
-    return {**versions(), "machine": platform.machine()}
 
 
 class Kept:
@@ -43,7 +37,7 @@ class Kept:
     def __init__(self, folder: Path, name: str, module: str, inputs: Any) -> None:
         self._others = f"{name}-{'[0-9a-f]' * _DIGITS}.parquet"
         #: Of all that decides the table.
-        self.digest = digest([inputs, code_digest(module), _versions()])[:_DIGITS]
+        self.digest = digest([inputs, code_digest(module), {**versions(), "machine": platform.machine()}])[:_DIGITS]
         self._path = folder / f"{name}-{self.digest}.parquet"
 
     def made(self, make: Callable[[], Iterable[pa.Table]], further: Mapping[str, str] | None = None) -> "Kept":

@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,11 @@ _PACKAGES = ("numba", "numpy", "pandas", "pyarrow", "scipy", "statsmodels", "sna
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that results pass through; results do not depend on them."""
+    return dict(_versions())
+
+
+@cache
+def _versions() -> dict[str, str]:
     found = {"python": platform.python_version()}
     for name in _PACKAGES:
         try:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.errors import Fault, InputError, JouleloopError
-from jouleloop.files import read_json, write_json
+from jouleloop.files import read_json, read_sealed_json, write_json
 from jouleloop.memory import is_lack, lack
 from jouleloop.signals import ended_by_signals, exit_code
 
@@ -23,6 +23,8 @@ LOGS = Path("results/logs")
 #: Set to 1 for a line a layer in the logs; `snakemake --verbose` and `jouleloop sweep --verbose` set it.
 VERBOSE = "JOULELOOP_VERBOSE"
 _RUN, _USAGE = "run.json", ".usage.json"
+#: Notes of chunks that were searched before their jobs started; see `jouleloop.study.few`.
+FEW = LOGS / "few"
 # Peak memory is in kB on Linux, in bytes on macOS.
 _MEMORY_UNIT_MB = 2**20 if sys.platform == "darwin" else 2**10
 
@@ -58,6 +60,17 @@ def current_run(folder: Path) -> dict[str, Any]:
         if isinstance(noted, dict):
             return noted
     return {"run": "", "started": 0.0, "chunks": {}}
+
+
+def taken(output: Path) -> bool:
+    """Put the note of a chunk that this run left in `FEW` in the place of ``output``; False where there is none."""
+    run, note = current_run(LOGS), FEW / output.name
+    with contextlib.suppress(JouleloopError, KeyError, OSError):
+        found = read_sealed_json(note)
+        if run["run"] == found["run"] and run["chunks"][output.stem]["options"] == found["options"]:
+            note.replace(output)
+            return True
+    return False
 
 
 def usages(folder: Path, run: str) -> list[Usage]:
