@@ -11,7 +11,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from jouleloop.errors import JouleloopError
 from jouleloop.signals import ended_by_signals
 from jouleloop.study.chunks import estimated_seconds
 from jouleloop.study.compute import Job, run_chunk
@@ -48,7 +47,7 @@ def search_few(jobs: Callable[[], Mapping[str, Job]], chunks: Mapping[str, Chunk
 
 
 def _search(jobs: Callable[[], Mapping[str, Job]], chunks: Mapping[str, Chunk], store: Path, notes: Path) -> None:
-    with contextlib.suppress(JouleloopError, KeyboardInterrupt, OSError, MemoryError), ended_by_signals():
+    with contextlib.suppress(Exception, KeyboardInterrupt), ended_by_signals():
         found, run = jobs(), current_run(LOGS)["run"]
         keys = {name: list(map(found[arch].key, layers)) for name, (arch, layers, _) in chunks.items()}
         stored = ResultStore(store).keys()

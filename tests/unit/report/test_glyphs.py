@@ -90,5 +90,5 @@ def test_ticks_that_stay_are_those_of_every_format(tmp_path: Path, monkeypatch: 
         return [path.read_bytes() for path in save_figure(ReportFigure(name, figure, ""), tmp_path)]
 
     kept = pictures("figure")
-    monkeypatch.setattr("jouleloop.report.style._fix_ticks", lambda _: None)
+    monkeypatch.setattr("jouleloop.report.placing._fix_ticks", lambda _: None)
     assert pictures("figure") == kept
