@@ -127,7 +127,10 @@ def draw_bars(
     corners = np.array([(left, low), (right, low), (right, high), (left, high), (left, low)])
     codes = [Outline.MOVETO, Outline.LINETO, Outline.LINETO, Outline.LINETO, Outline.CLOSEPOLY]
     outline = Outline(corners.transpose(2, 0, 1).reshape(-1, 2), codes * len(left))
-    shape = panel.add_patch(PathPatch(outline, linewidth=0, **look))
+    # As `add_patch`, which looks for the extremes of each edge as if it were curved.
+    shape = PathPatch(outline, linewidth=0, **look)
+    panel.add_artist(shape)
+    panel.update_datalim(outline.vertices)
     # No room between the bars and the axis that they stand on.
     shape.sticky_edges.y.append(0)
     panel.autoscale_view()

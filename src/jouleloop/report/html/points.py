@@ -131,6 +131,7 @@ class _Group:
         loops = loops_of(self.rows["mapping"] if "mapping" in self.rows.columns else [""] * len(self.rows))
         x = self.points["variable"].to_numpy(dtype=np.float64)
         fits = {str(row["response"]): row for _, row in self.fits.iterrows()}
+        verdicts = {str(row["response"]): row for row in reversed(self.verdicts.to_dict("records"))}
         growths = {str(row["expected"]) for row in fits.values()}
         lines = np.linspace(x.min(), x.max(), _LINE_POINTS) if x.size else x
         return {
@@ -149,7 +150,9 @@ class _Group:
             "loops": loops.texts,
             "accesses": [accesses.get(int(index), -1) for index in self.rows.index],
             "regressors": {name: _regressors(name, x) for name in sorted(growths)},
-            "responses": {name: self._response(name, entry, fits.get(name), lines) for name, entry in own.items()},
+            "responses": {
+                name: self._response(name, entry, verdicts[name], fits.get(name), lines) for name, entry in own.items()
+            },
             "published": self._published(),
             **self._laws(),
         }
@@ -171,8 +174,7 @@ class _Group:
         }
         return {name: compact(column) for name, column in values.items() if column.notna().any()}
 
-    def _response(self, name: str, entry: Response, fit: Any, lines: Any) -> dict[str, Any]:
-        verdict = self.verdicts[self.verdicts["response"] == name].iloc[0]
+    def _response(self, name: str, entry: Response, verdict: Any, fit: Any, lines: Any) -> dict[str, Any]:
         found: dict[str, Any] = {
             "columns": list(entry.columns),
             "verdict": str(verdict["verdict"]),
