@@ -52,9 +52,10 @@ def describe_sweep(rows: pd.DataFrame, left_out: pd.DataFrame) -> str:
             name += f" ({engine}, {table})"
         parts.append(f"{name}: {describe_row(dict(part.iloc[0]))}")
         first_response = str(part.iloc[0]["response"])
-        missing = left_out["response"].isin(["all", first_response])
-        own = (left_out[group] == [architecture, engine, table]).all(axis=1)
-        parts += _omitted(left_out[own & missing])
+        if len(left_out):
+            missing = left_out["response"].isin(["all", first_response])
+            own = (left_out[group] == [architecture, engine, table]).all(axis=1)
+            parts += _omitted(left_out[own & missing])
         parts += _others(part.iloc[1:])
     return " ".join(parts)
 

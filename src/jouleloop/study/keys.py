@@ -9,15 +9,18 @@ import jouleloop
 from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import installed_version
 from jouleloop.sources import PACKAGE, digest_of, remembered, with_imports
-from jouleloop.workload.problem import Problem
+from jouleloop.workload.problem import Problem, ProblemShape
 
 _FORMAT = 1
 _NATIVE = "jouleloop.engines.native"
 
 
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
 def canonical_json(value: Any) -> str:
     """Return ``value`` as JSON that is equal for equal data."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _ENCODER.encode(value)
 
 
 def digest(value: Any) -> str:
@@ -60,7 +63,14 @@ def target_identity(target: Target, engine: Engine, options: SearchOptions) -> d
 
 def result_key(problem: Problem, target_digest: str) -> str:
     """Return the key of the result of ``problem`` on the target with ``target_digest``; the layer's name is no part."""
-    shape = problem.shape
+    sizes = f"{canonical_json(problem.bound)},{canonical_json(problem.coefficient)}"
+    text = f"[{canonical_json(target_digest)},{_described(problem.shape)},{sizes}]"
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def _described(shape: ProblemShape) -> str:
+    """Return what the key holds of a shape, which many problems share: its name and data spaces."""
     spaces = [
         [
             space.name,
@@ -69,4 +79,4 @@ def result_key(problem: Problem, target_digest: str) -> str:
         ]
         for space in shape.data_spaces
     ]
-    return digest([target_digest, shape.name, spaces, problem.bound, problem.coefficient])
+    return f"{canonical_json(shape.name)},{canonical_json(spaces)}"

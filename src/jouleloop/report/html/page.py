@@ -33,7 +33,7 @@ from jouleloop.report.html.sections import (
 )
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.report.html.verdicts import VERDICTS, p_text, verdicts_of
-from jouleloop.units import energies_in, energy_unit, said, unit_of
+from jouleloop.units import PJ, energies_in, energy_unit, said, unit_of
 
 MOST_BYTES = 10_000_000
 """No page is larger; fewer mappings and points are embedded where it would be."""
@@ -99,6 +99,8 @@ def _report_page(tables: ReportTables, output: Path, limits: Limits) -> str:
 
 def _worded(page: str) -> str:
     """Return a page whose sentences say what is counted; scripts and styles stay as they are."""
+    if energy_unit() == PJ:  # as sentences are written
+        return page
     return _TEXT.sub(lambda found: found[0] if found["code"] else said(found[0]), page)
 
 

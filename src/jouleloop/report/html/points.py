@@ -50,7 +50,8 @@ class ChartData:
 def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
     """Return the points of all tested sweeps in the order of the verdicts."""
     responses = _responses(tables)
-    groups = [_Group(key, tables) for key in tables.verdicts[GROUP].drop_duplicates().itertuples(index=False)]
+    ok = tables.energies[tables.energies["status"] == "ok"]
+    groups = [_Group(key, tables, ok) for key in tables.verdicts[GROUP].drop_duplicates().itertuples(index=False)]
     total = sum(len(group.points) for group in groups)
     share = min(1.0, limits.points / total) if total else 1.0
     for group in groups:
@@ -99,7 +100,7 @@ def _sweep_entry(name: str, tables: ReportTables) -> dict[str, Any]:
 class _Group:
     """One sweep on one architecture (one engine, one energy table)."""
 
-    def __init__(self, key: Any, tables: ReportTables) -> None:
+    def __init__(self, key: Any, tables: ReportTables, energies: pd.DataFrame) -> None:
         self.sweep, self.architecture, self.engine, self.energy_table = (
             "" if pd.isna(part) else str(part) for part in key
         )
@@ -109,7 +110,6 @@ class _Group:
         residuals = select(tables.residuals, key)
         # All responses of a layer have its size; the first is the one whose best layers are marked.
         self.points = residuals.drop_duplicates("layer").sort_values(["variable", "layer"], kind="stable")
-        energies = tables.energies[tables.energies["status"] == "ok"]
         rows = select(energies, key)
         indices = pd.Series(rows.index, index=rows["layer"])
         self.rows = rows.loc[indices.loc[self.points["layer"]]]
