@@ -20,7 +20,7 @@ from jouleloop.study.store import ResultStore
 from jouleloop.workload.layer import Layer
 
 #: Seconds of searches that are few, and after which the rest is left to the jobs: an estimate may be wrong.
-_FEW_SECONDS, _MOST_SECONDS = 1.0, 5.0
+_FEW_SECONDS, _MOST_SECONDS = 1.0, 15.0
 
 #: Architecture, layers and options of a chunk.
 Chunk = tuple[str, Sequence[Layer], Mapping[str, Any]]
