@@ -19,6 +19,10 @@ from jouleloop.study.provenance import versions
 _DIGITS = 16
 
 
+def _versions() -> dict[str, str]:
+    return {**versions(), "machine": platform.machine()}
+
+
 class Kept:
     """A table in a folder, under a name that tells all that decides it.
 
@@ -37,7 +41,7 @@ class Kept:
     def __init__(self, folder: Path, name: str, module: str, inputs: Any) -> None:
         self._others = f"{name}-{'[0-9a-f]' * _DIGITS}.parquet"
         #: Of all that decides the table.
-        self.digest = digest([inputs, code_digest(module), {**versions(), "machine": platform.machine()}])[:_DIGITS]
+        self.digest = digest([inputs, code_digest(module), _versions()])[:_DIGITS]
         self._path = folder / f"{name}-{self.digest}.parquet"
 
     def made(self, make: Callable[[], Iterable[pa.Table]], further: Mapping[str, str] | None = None) -> "Kept":
