@@ -142,7 +142,10 @@ class _StandIn:
 @overload
 def njit(function: _Kernel, /) -> _Kernel: ...
 @overload
-def njit(*, inline: str = "never") -> Callable[[_Kernel], _Kernel]: ...
+def njit(*, inline: str = "never", apart: bool = False) -> Callable[[_Kernel], _Kernel]: ...
 def njit(function: Any = None, /, **options: Any) -> Any:
-    """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`."""
+    """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`.
+
+    With ``apart`` it is compiled once, and other kernels call it by its address. Without, it becomes a part of each.
+    """
     return (lambda given: _StandIn(given, options)) if function is None else _StandIn(function, options)

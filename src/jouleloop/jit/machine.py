@@ -12,9 +12,7 @@ from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from llvmlite.binding import Linkage, PassBuilder, PipelineTuningOptions
 from numba.core import cgutils, ir, types
-from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 from numba.core.compiler import Compiler, Flags, compile_extra
 from numba.core.compiler_machinery import AnalysisPass, register_pass
 from numba.core.datamodel.packer import ArgPacker
@@ -30,10 +28,11 @@ from numba.core.typed_passes import (
 from numba.core.untyped_passes import WithLifting
 
 from jouleloop import jit
+from jouleloop.jit.libraries import Code, Part, publish
 from jouleloop.jit.lowering import ArrayByItems, Lowering
-from jouleloop.jit.records import mark, without_copies
+from jouleloop.jit.records import mark
 from jouleloop.jit.shortcuts import replaced, shortcuts
-from jouleloop.jit.store import KernelCache, versions
+from jouleloop.jit.store import APART, KernelCache, versions
 from jouleloop.memory import need
 
 #: What compiling one kernel takes at most [bytes]: without it LLVM ends the process.
@@ -42,69 +41,6 @@ _COMPILING_BYTES = 300 * 10**6
 _COLLECTED_AFTER = 100_000
 #: What the frame has room for that all frames of the compiler stand behind [pointers].
 _FRAME_OBJECTS = 2**17
-#: How the names of the functions begin that Python calls, and that call a kernel.
-_FROM_PYTHON = "_ZN7cpython"
-
-
-class _Code(JITCodeLibrary):
-    """The code of a kernel, without copies of records."""
-
-    is_kept = True
-
-    def add_ir_module(self, ir_module: Any) -> None:
-        """Take over what was made of a function."""
-        without_copies(ir_module)
-        for function in ir_module.functions:
-            if not function.is_declaration and function.name.startswith(_FROM_PYTHON):
-                # It reads what Python hands over, once a call: nothing to gain.
-                function.attributes.add("noinline")
-                function.attributes.add("optnone")
-        super().add_ir_module(ir_module)  # type: ignore[no-untyped-call]
-
-    def finalize(self) -> None:
-        """Link what the function calls, and what that calls, once."""
-        found: dict[Any, None] = {}
-        _list_parts(self._linking_libraries, found, set())
-        # LLVM takes a function in where it is called already: so callers stand before what they call.
-        self._linking_libraries[:] = reversed(found)
-        super().finalize()  # type: ignore[no-untyped-call]
-
-    def _optimize_functions(self, ll_module: Any) -> None:
-        """Leave each function as it is until it is linked."""
-        ll_module.data_layout = self._codegen._data_layout  # noqa: SLF001
-
-    def _optimize_final_module(self) -> None:
-        """Optimise all functions together; loops are short, so none is repeated in its code, by vectors neither."""
-        options = PipelineTuningOptions(speed_level=3)
-        options.loop_unrolling = options.loop_vectorization = False
-        builder = PassBuilder(self._codegen._tm, options)  # noqa: SLF001
-        passes = builder.getModulePassManager()
-        passes.add_refprune_pass(_parse_refprune_flags())
-        passes.run(self._final_module, builder)
-
-
-class _Part(_Code):
-    """The code of a function that only kernels call: it is linked into them as it is, and never compiled alone."""
-
-    is_kept = False
-
-    def finalize(self) -> None:
-        """Let kernels link it: none of them needs another name for it."""
-        for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.external:
-                function.linkage = "linkonce_odr"
-        self._shared_module = self._final_module
-        self._finalized = True
-
-
-def _list_parts(libraries: list[Any], found: dict[Any, None], seen: set[Any]) -> None:
-    """Note libraries behind all that they link."""
-    for library in libraries:
-        if library not in seen:
-            seen.add(library)
-            if isinstance(library, _Part):
-                _list_parts(library._linking_libraries, found, seen)  # noqa: SLF001
-            found[library] = None
 
 
 class _FromPython:
@@ -136,22 +72,34 @@ _with_room.__code__ = _with_room.__code__.replace(co_stacksize=_FRAME_OBJECTS)
 class _Compiler(_FunctionCompiler):  # type: ignore[misc]
     """Compiles a kernel, and what it calls as parts of it."""
 
+    #: The name of a kernel that is no part of others: they call it by its address.
+    apart: str | None = None
+
     def _compile_core(self, args: Any, return_type: Any) -> Any:
         codegen = self.targetdescr.target_context.codegen()
-        if codegen._library_class is _Part:  # noqa: SLF001
+        within = codegen._library_class is Part  # noqa: SLF001
+        if within and not self.apart:
             return _compile_part(self, args, return_type)
         need(_COMPILING_BYTES)
-        try:
-            result = self._compile_kernel(args, return_type, shortcuts())
-        except MemoryError:
-            raise
-        except Exception:  # once more as numba does it: it says where it stands
-            result = self._compile_kernel(args, return_type, [(Lowering, "lowering_class", Lower)])
+        if within:
+            result = self._compile_kernel(args, return_type, [])
+        else:
+            result = self._compile_alone(args, return_type)
         if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
             raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
         for environment in result._find_referenced_environments():  # noqa: SLF001
             codegen.set_env(environment.env_name, environment)
+        if self.apart:
+            publish(result.library, result.fndesc)
         return result
+
+    def _compile_alone(self, args: Any, return_type: Any) -> Any:
+        try:
+            return self._compile_kernel(args, return_type, shortcuts())
+        except MemoryError:
+            raise
+        except Exception:  # once more as numba does it: it says where it stands
+            return self._compile_kernel(args, return_type, [(Lowering, "lowering_class", Lower)])
 
     def _compile_kernel(self, args: Any, return_type: Any, names: list[tuple[Any, str, Any]]) -> Any:
         """Compile with other meanings of numba's names. All that numba compiles meanwhile is a part, its own too.
@@ -159,12 +107,13 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         Compiling makes millions of small objects that mostly stay: Python looks rarely for those that do not.
         """
         codegen = self.targetdescr.target_context.codegen()
-        library: Any = _Code(codegen, self.py_func.__qualname__)  # type: ignore[no-untyped-call]
+        library: Any = Code(codegen, self.py_func.__qualname__)
         library.enable_object_caching()
+        library.apart = (self.apart, tuple(args)) if self.apart else None
         parts_only: list[tuple[Any, str, Any]] = [
             (_FunctionCompiler, "_compile_core", _compile_part),
             (Dispatcher, "add_overload", _add_part),
-            (codegen, "_library_class", _Part),
+            (codegen, "_library_class", Part),
         ]
         collecting = gc.get_threshold()
         gc.set_threshold(_COLLECTED_AFTER, *collecting[1:])
@@ -175,9 +124,15 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
             gc.set_threshold(*collecting)
 
 
+_add_kernel = Dispatcher.add_overload
+
+
 def _add_part(dispatcher: Any, result: Any) -> None:
     """Note a part where numba finds it; only a kernel has an address that Python can call."""
-    dispatcher.overloads[tuple(result.signature.args)] = result
+    if isinstance(result.library, Part):
+        dispatcher.overloads[tuple(result.signature.args)] = result
+    else:
+        _add_kernel(dispatcher, result)
 
 
 def _compile(compiler: Any, args: Any, return_type: Any, library: Any, **flags: bool) -> Any:
@@ -202,7 +157,7 @@ def _compile(compiler: Any, args: Any, return_type: Any, library: Any, **flags: 
 
 def _compile_part(compiler: Any, args: Any, return_type: Any) -> Any:
     target = compiler.targetdescr.target_context
-    library = _Part(target.codegen(), compiler.py_func.__qualname__)  # type: ignore[no-untyped-call]
+    library = Part(target.codegen(), compiler.py_func.__qualname__)
     result = _compile(
         compiler, args, return_type, library, no_cpython_wrapper=True, no_cfunc_wrapper=True, no_compile=True
     )
@@ -211,13 +166,19 @@ def _compile_part(compiler: Any, args: Any, return_type: Any) -> Any:
     return result
 
 
+def _named_alike(mangler: Any, name: str, kinds: Any, **_: Any) -> str:
+    """Return the name of a function, the same in every process: numba's own has a number of this process."""
+    return str(mangler(name, kinds))
+
+
 class _Pipeline(Compiler):
     """How a kernel and its parts are compiled: as numba does, but for named tuples and references."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)  # type: ignore[no-untyped-call]
         target = self.state.targetctx
-        self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target)))
+        others = {"mangler": partial(_named_alike, target.mangler)} if self.state.library.apart else {}
+        self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target)), **others)
 
     def define_pipelines(self) -> Any:
         """Return numba's pipeline with `_Borrow` in it, without what no kernel needs."""
@@ -382,6 +343,8 @@ def check() -> None:
 
 def make(function: Callable[..., Any], options: dict[str, Any], *, kept: bool = True) -> Any:
     """Return the kernel of a function: what `numba.njit` makes of it, with the cache and the compiler above."""
+    options = dict(options)
+    apart = options.pop("apart", False)
     kernel = numba.njit(**options)(function)
     if kept:
         kernel._cache = KernelCache(function)  # noqa: SLF001 - where numba keeps its own
@@ -389,6 +352,9 @@ def make(function: Callable[..., Any], options: dict[str, Any], *, kept: bool = 
     kernel._compiler = _Compiler(  # noqa: SLF001
         function, kernel.targetdescr, kernel.targetoptions, kernel.locals, compiler.pipeline_class
     )
+    if apart:
+        kernel._compiler.apart = f"{function.__module__}.{function.__qualname__}"  # noqa: SLF001
+        APART[kernel._compiler.apart] = kernel  # noqa: SLF001
     template = kernel.get_call_template
 
     def get_call_template(arguments: Any, named: Any) -> Any:

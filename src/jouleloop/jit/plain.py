@@ -13,4 +13,4 @@ def make(function: Callable[..., Any], options: dict[str, Any]) -> Any:
     # numba sees no change of what a kernel calls; the folder has a name of its own for every version of all kernels.
     settings: Any = numba.config
     settings.CACHE_DIR = str(jit.folder())
-    return numba.njit(cache=True, **options)(function)
+    return numba.njit(cache=True, **{name: value for name, value in options.items() if name != "apart"})(function)

@@ -26,13 +26,18 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from jouleloop import jit
+from jouleloop.jit.libraries import publish
 from jouleloop.memory import need
 
 #: What loading one kernel takes at most [bytes]: without it LLVM ends the process.
 _LOADING_BYTES = 100 * 10**6
 _DIGEST_BYTES = hashlib.sha256().digest_size
 #: Of the files: raised where what is in them changes.
-_FORMAT = 4
+_FORMAT = 5
+
+
+#: The kernels that others call by their address, by name.
+APART: dict[str, Any] = {}
 
 
 def versions() -> tuple[str | int, ...]:
@@ -65,7 +70,12 @@ class KernelCache:
             return None
         need(_LOADING_BYTES)
         rtsys.initialize(context)
-        return _loaded(context, pickle.loads(content))  # noqa: S301 - as numba's cache does
+        kernel = pickle.loads(content)  # noqa: S301 - as numba's cache does
+        for name, kinds in kernel["needs"]:
+            if name not in APART:
+                return None
+            APART[name].compile(kinds)
+        return _loaded(context, kernel)
 
     def save_overload(self, signature: Any, result: Any) -> None:
         """Store what was compiled, whole or not at all; where there is no room for it, the next process compiles."""
@@ -98,7 +108,9 @@ def _stored(result: Any) -> dict[str, Any]:
     return {
         "name": library.name,
         "object": library._get_compiled_object(),  # noqa: SLF001
-        "bitcode": linked.as_bitcode(),
+        "bitcode": b"" if library.apart else linked.as_bitcode(),
+        "apart": library.apart,
+        "needs": library.needs,
         "symbols": [
             one.name for group in (linked.functions, linked.global_variables) for one in group if not one.is_declaration
         ],
@@ -133,6 +145,8 @@ def _loaded(context: Any, stored: dict[str, Any]) -> Any:
     }
     for one in others:
         codegen.set_env(one.env_name, one)
+    if library.apart:
+        publish(library, described)
     return CompileResult(**(dict.fromkeys(CompileResult._fields) | fields))
 
 
@@ -141,7 +155,7 @@ class _Loaded(JITCodeLibrary):
 
     def load(self, stored: dict[str, Any]) -> None:
         """Take over the machine code."""
-        self._bitcode = stored["bitcode"]
+        self._bitcode, self.apart, self.needs = stored["bitcode"], stored["apart"], stored["needs"]
         self.enable_object_caching()  # type: ignore[no-untyped-call]
         self._set_compiled_object(stored["object"])  # type: ignore[no-untyped-call]
         self._finalize_final_module()  # type: ignore[no-untyped-call]

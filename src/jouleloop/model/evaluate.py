@@ -56,7 +56,7 @@ def first_fills_elided(semantics: str) -> bool:
     return FIRST_FILLS_ELIDED[semantics]
 
 
-@njit
+@njit(apart=True)
 def count_nest(
     layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int]:
@@ -74,7 +74,7 @@ def count_nest(
     return total_pj, cycles, units, steps
 
 
-@njit
+@njit(apart=True)
 def evaluate_residual_nest(
     layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
 ) -> tuple[float, int, int, int, int]:

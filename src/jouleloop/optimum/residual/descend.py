@@ -194,7 +194,7 @@ def descend(
             d = 0
 
 
-@njit
+@njit(apart=True)
 def bound_part(design: Design, unrolled: Unrolled) -> float:
     """Write the crossings of an unrolling; return the energy [pJ] that its nests cost at least, before any end."""
     layer = design.layer
