@@ -28,8 +28,9 @@ from numba.core.typed_passes import (
 from numba.core.untyped_passes import WithLifting
 
 from jouleloop import jit
+from jouleloop.jit.arrays import ArrayByItems
 from jouleloop.jit.libraries import Code, Part, publish
-from jouleloop.jit.lowering import ArrayByItems, Lowering
+from jouleloop.jit.lowering import Lowering
 from jouleloop.jit.records import mark
 from jouleloop.jit.shortcuts import replaced, shortcuts
 from jouleloop.jit.store import APART, KernelCache, versions
@@ -81,10 +82,7 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         if within and not self.apart:
             return _compile_part(self, args, return_type)
         need(_COMPILING_BYTES)
-        if within:
-            result = self._compile_kernel(args, return_type, [])
-        else:
-            result = self._compile_alone(args, return_type)
+        result = self._compile_kernel(args, return_type, []) if within else self._compile_alone(args, return_type)
         if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
             raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
         for environment in result._find_referenced_environments():  # noqa: SLF001

@@ -15,7 +15,7 @@ from numba.extending import overload
 from numba.np import arrayobj
 from numba.stencils.stencil import StencilFunc
 
-from jouleloop.jit.lowering import calling, handing_on
+from jouleloop.jit.calls import calling, handing_on
 
 
 def _wrong_size(given: Any, taken: Any) -> None:

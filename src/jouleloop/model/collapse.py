@@ -42,7 +42,7 @@ def _round(value: float) -> float:
     return math.floor(value + 0.5)
 
 
-@njit
+@njit(apart=True)
 def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: bool, work: WorkArrays) -> bool:
     """Write the accesses of every kept level and data space, per instance; zero for bypassed levels.
 
@@ -92,7 +92,10 @@ def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: b
                     words = groups[level + 1, v, g, WORDS] * groups[level + 1, v, g, MULTICAST]
                     share[level] += words / work.status[level + 1, FANOUT]
             work.flow[level, v, SPREAD + WORDS] = 0.0
-        if reuse[:, v, SPREADING].any():
+        spreads = False
+        for level in range(levels):
+            spreads = spreads or reuse[level, v, SPREADING]
+        if spreads:
             sound = _spread(v, reuse, work, partition, content, share) and sound
         _mask(v, keep, reuse, work, content, held)
         # Levels outside the outermost kept one carry nothing, nor does that one if words pass through it.

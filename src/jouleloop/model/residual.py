@@ -288,7 +288,7 @@ def _hand_on(
     return float(handed)
 
 
-@njit
+@njit(apart=True)
 def count_boundary(
     bounds: Ints,
     coef: Ints,

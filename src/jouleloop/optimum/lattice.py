@@ -166,13 +166,14 @@ def fill_grid(grid: Grid, most_cells: int) -> int:
                 # A factor that does not divide leaves no tile, whichever stands for it.
                 grid.sole[level, d] = index_of(divisor, n, only) if number % only == 0 else 0
     while _lay_out(grid) > most_cells:
-        widest = -1
-        most = -1
+        widest, most = -1, 0
         for d in range(dims):
             kind = grid.axis[d, KIND]
-            if kind >= 0 and grid.axis[d, WHOLE] == 0 and grid.state[:, kind, dims].max() > most:
-                most = grid.state[:, kind, dims].max()
-                widest = kind
+            states = 0
+            for level in range(grid.state.shape[0] if kind >= 0 and grid.axis[d, WHOLE] == 0 else 0):
+                states = max(states, grid.state[level, kind, dims])
+            if states > most:
+                most, widest = states, kind
         if widest < 0:
             break
         for d in range(dims):

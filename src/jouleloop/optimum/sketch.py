@@ -36,7 +36,9 @@ def compulsory_pj(case: Case, child: int, v: int) -> float:
     """Energy [pJ] of one data space through the boundary outside ``child``, at least; its edge is prepared."""
     edge = case.unrolled.edge[child, v]
     words = _words_seen(case, child, v)
-    linked = case.unrolled.near[child + 1, v].any()
+    near, linked = case.unrolled.near[child + 1, v], False
+    for d in range(near.shape[0]):
+        linked = linked or near[d] != 0
     filled = words
     if linked or edge[COINCIDE] != 0.0:
         filled = math.floor(words * (edge[FILL_LINKED] if linked else 1.0) * (1.0 - 1e-12))

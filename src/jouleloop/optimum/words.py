@@ -175,7 +175,10 @@ def words_of_plain_ranks(coef: Ints, full: float, loop: Ints, loops: int) -> flo
 @njit
 def _leaves(coef: Ints, d: int) -> bool:
     """Whether a dimension leaves a data space in place."""
-    return not coef[:, d].any()
+    moves = False
+    for r in range(coef.shape[0]):
+        moves = moves or coef[r, d] != 0
+    return not moves
 
 
 @njit(inline="always")

@@ -4,7 +4,18 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import Bools, Floats, Ints
-from jouleloop.optimum.residual.bound import AGAIN, ASKED_PJ, BOX, CHILD, FILLED_PJ, LOST_PJ, ONCE_PJ, OVER, RANK
+from jouleloop.optimum.residual.bound import (
+    AGAIN,
+    ASKED_PJ,
+    BOX,
+    CHILD,
+    FILLED_PJ,
+    LOST_PJ,
+    ONCE_PJ,
+    OVER,
+    RANK,
+    has_windows,
+)
 from jouleloop.optimum.residual.ends import ends_once
 
 #: Most dimensions whose loops may let a data space stand that are taken one by one; more are taken at their best.
@@ -43,7 +54,7 @@ def ahead_pj(
             continue
         single, inside = True, False
         if complete:
-            single = mate.max() >= 0 or ends_once(passes[j], ends[j], most[j])
+            single = has_windows(mate) or ends_once(passes[j], ends[j], most[j])
             for e in range(dims):
                 inside = inside or (ends[e] > 1 and slots[e, RANK] < slots[j, RANK])
         if inside:

@@ -166,6 +166,24 @@ def slides(relevant: Bools, mate: Ints, factors: Ints) -> bool:
 
 
 @njit
+def has_mate(mate: Ints) -> bool:
+    """Whether windows slide over a data space: any dimension of it has a mate."""
+    found = False
+    for d in range(mate.shape[0]):
+        found = found or mate[d] >= 0
+    return found
+
+
+@njit
+def has_windows(mate: Ints) -> bool:
+    """Whether windows slide over any data space."""
+    found = False
+    for v in range(mate.shape[0]):
+        found = found or has_mate(mate[v])
+    return found
+
+
+@njit
 def may_link(
     bounds: Ints, coef: Ints, spec: Floats, level: int, factors: Ints, loops: Ints, numbers: Ints, extent: Ints,
     largest: Ints,
@@ -257,7 +275,9 @@ def fill_crossings(
     for d in range(dims):
         alone = alone and factors[0, d] == 1
     for level in range(levels):
-        instances[level] = np.prod(outside[level + 1].astype(np.float64))
+        instances[level] = 1.0
+        for d in range(dims):
+            instances[level] *= outside[level + 1, d]
     for v in range(spaces):
         counts[v] = 0
         child = -1

@@ -122,7 +122,10 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
     windows = np.zeros(layer.coef.shape[0], np.bool_)
     for v in range(layer.coef.shape[0]):
         for r in range(layer.coef.shape[1]):
-            windows[v] = windows[v] or (layer.coef[v, r] != 0).sum() > 1
+            moving = 0
+            for d in range(dims):
+                moving += layer.coef[v, r, d] != 0
+            windows[v] = windows[v] or moving > 1
     mesh = np.empty(2, np.int64)
     states = 1 << dims
     loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)

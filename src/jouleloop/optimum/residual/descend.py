@@ -216,5 +216,8 @@ def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, 
         unrolled.idle[:] = idle[n]
         steps = 1.0
         for d in range(factors.shape[2]):
-            steps *= -(-design.layer.bounds[d] // np.prod(factors[n, :, d]))
+            units = 1
+            for level in range(factors.shape[1]):
+                units *= factors[n, level, d]
+            steps *= -(-design.layer.bounds[d] // units)
         bounds[n] = value_of(design, bound_part(design, unrolled), steps)

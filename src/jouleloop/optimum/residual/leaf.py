@@ -30,6 +30,8 @@ from jouleloop.optimum.residual.bound import (
     ROOT_PJ,
     fill_halos,
     fill_line,
+    has_mate,
+    has_windows,
     may_link,
     refine_crossing,
     slides,
@@ -71,7 +73,7 @@ def refine(design: Design, unrolled: Unrolled, ends: Ends, level: int, inner: In
             crossing = unrolled.crossings[v, i]
             if crossing[CHILD] != level - 1:
                 continue
-            windows = design.mate[v].max() >= 0
+            windows = has_mate(design.mate[v])
             if windows:
                 linked = slides(design.relevant[v], design.mate[v], unrolled.factors[level]) and may_link(
                     bounds, design.layer.coef[v], design.spec, level, unrolled.factors[level], unrolled.loops[level],
@@ -103,7 +105,7 @@ def foresee(design: Design, unrolled: Unrolled, ends: Ends, level: int, tile: In
     more_pj = 0.0
     for v in range(design.relevant.shape[0]):
         # What windows cost depends on tiles along both dimensions.
-        for i in range(unrolled.counts[v] if design.mate[v].max() < 0 else 0):
+        for i in range(0 if has_mate(design.mate[v]) else unrolled.counts[v]):
             crossing = unrolled.crossings[v, i]
             child = int(crossing[CHILD])
             if child < level:
@@ -157,7 +159,7 @@ def _try_nest(
     """Bound a complete nest, evaluate it where it can win, on every arrangement where these may differ."""
     layer = design.layer
     levels = nest.counts.shape[0]
-    early, windows = has_residuals(layer.bounds, nest), design.mate.max() >= 0
+    early, windows = has_residuals(layer.bounds, nest), has_windows(design.mate)
     least, value = -1.0, -1.0
     chosen = room.chosen
     chosen[:] = 0
@@ -287,6 +289,16 @@ def _try_orders(
 
 
 @njit
+def _steps(ends: Ints) -> float:
+    """Return the iterations of all temporal loops."""
+    steps = 1
+    for level in range(ends.shape[0]):
+        for d in range(ends.shape[1]):
+            steps *= ends[level, d]
+    return float(steps)
+
+
+@njit
 def _settle(
     design: Design, unrolled: Unrolled, ends: Ends, first: int, sure_pj: Floats, later_pj: Floats, best: Best,
     counters: Ints, room: Room,
@@ -297,7 +309,7 @@ def _settle(
     what the crossings into all levels inside one cost, ``later_pj``: those from it outward, for all choices.
     """
     levels, dims = ends.least.shape
-    steps = float(ends.least.prod())
+    steps = _steps(ends.least)
     for level in range(first, levels):
         for d in range(dims):
             ends.extent[level + 1, d] = ends.extent[level, d] * unrolled.factors[level, d] * ends.least[level, d]
@@ -360,7 +372,10 @@ def _next_end(design: Design, unrolled: Unrolled, ends: Ends, level: int, d: int
         several = several or factor > 1
         alone = alone and (outside - 1) % factor == 0
         outside = -(-outside // (factor * ends.least[outer, d]))
-    if (several and alone) or design.mate.max() >= 0 or design.spec[:, MIN_WORDS].max() > 0:
+    asks = False
+    for k in range(design.spec.shape[0]):
+        asks = asks or design.spec[k, MIN_WORDS] > 0
+    if (several and alone) or asks or has_windows(design.mate):
         return end + 1 if end < last else 0
     if left > 1 and (passes - 1) % (left - 1) == 0:
         single = (passes - 1) // (left - 1)
@@ -389,7 +404,7 @@ def _try_several(
     while first >= 0:
         reached = _settle(design, unrolled, ends, first, sure_pj, later_pj, best, counters, room)
         if reached > levels:
-            steps = float(ends.least.prod())
+            steps = _steps(ends.least)
             _try_orders(
                 design, unrolled, ends, sure_pj[levels - 1], steps, True, nest, work, best, counters, room
             )  # fmt: skip

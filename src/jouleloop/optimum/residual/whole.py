@@ -9,6 +9,7 @@ from jouleloop.optimum.residual.bound import (
     PARENT,
     ROOT_PJ,
     crossing_pj,
+    has_mate,
     spread_requests,
 )
 from jouleloop.optimum.residual.state import Design, Ends, Unrolled
@@ -37,34 +38,45 @@ def fill_shares(design: Design, unrolled: Unrolled, ends: Ends, level: int, shar
 
 
 @njit
+def _largest(shares: Floats, first: int, last: int, d: int) -> float:
+    """Return the largest share of a dimension from one level to another; none is below zero."""
+    found = 0.0
+    for level in range(first, last + 1):
+        found = max(found, shares[level, d])
+    return found
+
+
+@njit
 def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -> float:
     """Return by how much [pJ] `fill_shares` raises operations and the crossings well inside a level."""
     factors, spec, bounds = unrolled.factors, design.spec, design.layer.bounds
     levels, dims = factors.shape
-    before, now, units, alone = 1.0, 1.0, 1.0, True
+    before, now, units, alone, any_share = 1.0, 1.0, 1.0, True, False
     for d in range(dims):
         outside = 1
         for k in range(1, levels):
             outside *= factors[k, d]
         share = -(-bounds[d] // outside) / factors[0, d]
         before *= share
-        now *= max(share, shares[: level + 1, d].max())
+        largest = _largest(shares, 0, level, d)
+        any_share = any_share or largest > 0.0
+        now *= max(share, largest)
         alone = alone and factors[0, d] == 1
         units *= outside * factors[0, d]
-    if shares[: level + 1].max() == 0.0:
+    if not any_share:
         return 0.0
     total = max(0.0, (now * (1.0 - 1e-12) - before) * units - 1.0) * design.compute_pj
     for v in range(design.relevant.shape[0]):
         for i in range(unrolled.counts[v]):
             crossing = unrolled.crossings[v, i]
             child, parent = int(crossing[CHILD]), int(crossing[PARENT])
-            if child >= level - 1 or (design.mate[v].max() >= 0 and not (child < 0 and alone)):
+            if child >= level - 1 or (has_mate(design.mate[v]) and not (child < 0 and alone)):
                 continue
             asked = spread_requests(design.relevant[v], design.mate[v], factors, child + 2, parent + 1)
             for d in range(dims):
                 if design.relevant[v, d] or (child < 0 and alone):
                     # Fan-outs inside the tile that is whole.
-                    held, outside = shares[child + 2 : level + 1, d].max(), 1
+                    held, outside = _largest(shares, child + 2, level, d), 1
                     for k in range(levels):
                         if k < child + 2:
                             held *= factors[k, d]

@@ -1,0 +1,27 @@
+"""Search small layers, one of each kind of kernels, so that these are compiled: ``python -m jouleloop.api.warm``."""
+
+import sys
+
+from jouleloop.api.hardware import Architecture
+from jouleloop.api.layers import problem_of
+from jouleloop.api.run import search_told
+from jouleloop.engines.protocol import PROVEN
+from jouleloop.engines.registry import get_engine
+from jouleloop.errors import JouleloopError
+
+_LAYERS = ("fc:64x64", "conv:C4xM8xP4xQ4xR3xS3")
+
+
+def main() -> None:
+    """Search with each kind of factors that the command line names."""
+    for factors in sys.argv[1:]:
+        hardware = Architecture.read("simba", factors=factors)
+        for layer in _LAYERS:
+            search_told(hardware, problem_of(layer), get_engine("native"), PROVEN)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except JouleloopError as error:
+        sys.exit(str(error))
