@@ -4,6 +4,7 @@ import os
 import random
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,7 +82,8 @@ def test_another_version_of_numba_is_another_file(folder: Path, monkeypatch: pyt
 
 
 def test_no_room_for_kernels_is_no_failure(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jit, "folder", lambda: folder / "missing")
+    (folder / "taken").touch()
+    monkeypatch.setattr(jit, "folder", lambda: folder / "taken")
     assert loads() == 0
 
 
@@ -101,6 +103,76 @@ def test_parts_are_compiled_into_what_python_calls(folder: Path) -> None:
     again = jit.njit(both)
     assert again(3.0) == 21.0
     assert sum(again.made().stats.cache_hits.values()) == 1  # type: ignore[attr-defined]
+
+
+KERNELS = """
+from jouleloop.jit import njit
+
+@njit
+def part(x):
+    return x + 1.0
+
+@njit(apart=True)
+def shared(x, by):
+    return part(x) / by
+
+@njit
+def within(x, by):
+    return shared(x, by)
+
+@njit
+def first(x, by):
+    return 2.0 * within(x, by)
+
+@njit
+def second(x, by):
+    return 3.0 * shared(x, by)
+"""
+
+
+@pytest.fixture
+def run_kernels(tmp_path: Path) -> Callable[[str], str]:
+    """Return what prints what some code prints in a process of its own, where the kernels above are called."""
+    (tmp_path / "kernels_apart.py").write_text(KERNELS)
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path), "PYTHONPATH": f"{PACKAGE.parent}:{tmp_path}"}
+
+    def run(code: str) -> str:
+        command = [sys.executable, "-c", f"from kernels_apart import *\n{code}"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    return run
+
+
+def of_shared(tmp_path: Path) -> dict[str, Path]:
+    (home,) = tmp_path.glob("kernels-*")
+    return {path.name.split("-")[0].split(".")[-1]: path for path in home.glob("kernels_apart*")}
+
+
+def test_a_kernel_apart_is_compiled_once(tmp_path: Path, run_kernels: Callable[[str], str]) -> None:
+    assert run_kernels("print(first(3.0, 2.0), second(3.0, 2.0), shared(3.0, 2.0))") == "4.0 6.0 2.0"
+    kept = of_shared(tmp_path)
+    # What is no kernel apart is in the others; the one that is has its own file, before Python ever calls it.
+    assert sorted(kept) == ["first", "second", "shared"]
+    assert run_kernels("print(second(3.0, 2.0), second.made().stats.cache_hits.total())") == "6.0 1"
+    error = "try: first(3.0, 0.0)\nexcept ZeroDivisionError: print('told')"
+    assert run_kernels(error) == "told"
+
+
+@pytest.mark.parametrize("lost", ["removed", "damaged"])
+def test_a_lost_kernel_apart_is_compiled_again(lost: str, tmp_path: Path, run_kernels: Callable[[str], str]) -> None:
+    run_kernels("first(3.0, 2.0)")
+    shared = of_shared(tmp_path)["shared"]
+    whole = shared.read_bytes()
+    if lost == "removed":
+        shared.unlink()
+    else:
+        shared.write_bytes(whole[:-1])
+    # Code that calls it is still loaded from its file.
+    assert run_kernels("print(first(3.0, 2.0), first.made().stats.cache_hits.total())") == "4.0 1"
+    assert shared.stat().st_size > len(whole) // 2
+    assert run_kernels("print(second(5.0, 2.0))") == "9.0"
 
 
 def test_reading_modules_with_kernels_does_not_load_numba() -> None:

@@ -297,7 +297,14 @@ def _part(pair: _Pair, factor: Any, i: int, share: int) -> float:
     return float(pair.row[i] * factor[-1]) + 6 // share
 
 
-def _whole(part: Callable[..., float]) -> Callable[..., float]:
+def _apart(pair: _Pair, share: int) -> int:
+    """Write rows whole; fail with a share of nothing."""
+    pair.factor[1] = pair.row
+    pair.factor[0][:] = pair.factor[1]
+    return 6 // share
+
+
+def _whole(part: Callable[..., float], apart: Callable[..., int]) -> Callable[..., float]:
     """Return a function with one of each that is written in our own way: loops, branches, items, rows, calls."""
 
     def whole(pair: _Pair, count: int, share: int) -> float:
@@ -313,7 +320,8 @@ def _whole(part: Callable[..., float]) -> Callable[..., float]:
                 row = pair.factor[k - 1]
                 row[k - count] -= last
                 found += row[0] * row.shape[0]
-        pair.factor[0][:] = last
+        pair.factor[2][:] = last
+        found += apart(pair, share)
         return found + last + float(pair.factor.sum())
 
     return whole
@@ -327,9 +335,10 @@ def check() -> None:
     note = jit.folder() / f".checked-{'-'.join(map(str, versions()))}"
     if note.exists():
         return
-    kernel = make(_whole(make(_part, {}, kept=False)), {}, kept=False)
+    parts = make(_part, {}, kept=False), make(_apart, {"apart": True}, kept=False)
+    kernel = make(_whole(*parts), {}, kept=False)
     pairs = [_Pair(np.array([1.0, 2.0, 0.25]), np.ones((3, 3))) for _ in range(2)]
-    computed, expected = kernel(pairs[0], 3, 2), _whole(_part)(pairs[1], 3, 2)
+    computed, expected = kernel(pairs[0], 3, 2), _whole(_part, _apart)(pairs[1], 3, 2)
     if computed != expected or (pairs[0].factor != pairs[1].factor).any():
         raise ValueError("a small kernel computes something else")
     with contextlib.suppress(ZeroDivisionError):

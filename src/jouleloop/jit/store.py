@@ -8,10 +8,8 @@ explanation does not, checkouts of the same code share what is compiled, and a d
 
 import contextlib
 import hashlib
-import os
 import pickle
 import platform
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,6 +24,8 @@ from numba.core.runtime.nrt import rtsys
 from numba.core.serialize import dumps
 
 from jouleloop import jit
+from jouleloop.errors import InputError
+from jouleloop.files import replacing
 from jouleloop.jit.libraries import publish
 from jouleloop.memory import need
 
@@ -82,16 +82,8 @@ class KernelCache:
         if not result.library.is_kept or result.library.has_dynamic_globals:
             return
         content = dumps(_stored(result))
-        path = self._path(signature, result.codegen)
-        with contextlib.suppress(OSError):
-            handle, temporary = tempfile.mkstemp(prefix=".", suffix=".part", dir=path.parent)
-            try:
-                with os.fdopen(handle, "wb") as stream:
-                    stream.write(hashlib.sha256(content).digest() + content)
-                Path(temporary).replace(path)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
+        with contextlib.suppress(InputError), replacing(self._path(signature, result.codegen)) as temporary:
+            temporary.write_bytes(hashlib.sha256(content).digest() + content)
 
     def _path(self, signature: Any, codegen: Any) -> Path:
         what = repr((signature, (*versions(), codegen.magic_tuple())))

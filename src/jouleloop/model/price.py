@@ -43,7 +43,7 @@ from jouleloop.model.arrays import (
 )
 
 
-@njit
+@njit(apart=True)
 def utilize(spec: Floats, nest: NestArrays, work: WorkArrays) -> tuple[int, int]:
     """Write fan-outs, instances and meshes to ``work.status``; return the utilized units and the operations of one."""
     units = 1

@@ -41,7 +41,7 @@ from jouleloop.model.links import add_group, count_classes, fill_offsets, neighb
 RESIDUAL, KIND, LOOP = 3, 4, 5
 
 
-@njit
+@njit(apart=True)
 def flatten_loops(bounds: Ints, nest: NestArrays, loop: Ints, start: Ints) -> int:
     """Write all loops innermost first, with steps and residual ends, and where each level's begin; return their number.
 
@@ -435,7 +435,7 @@ def _points(bounds: Ints, loop: Ints, total: int) -> float:
     return product
 
 
-@njit
+@njit(apart=True)
 def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays) -> float:
     """Count the transfers of every data space below every level, as `count_transfers` does; return a unit's operations.
 

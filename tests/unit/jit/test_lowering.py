@@ -80,6 +80,34 @@ def filled(table: Any, value: float) -> float:
     return float(table.sum()) + flags.sum()
 
 
+def copied(table: Any, row: Any, small: Any) -> float:
+    """Give arrays, and parts of them, the items of others: that overlap, of other types, of one item for all."""
+    table[1] = row
+    table[2, 1][:] = table[2, 0]
+    table[0][:] = table[1]
+    table[:-1] = table[1:]
+    flat = row.copy()
+    flat[1:] = row[:-1]
+    row[:] = flat
+    row[:] = small
+    whole = np.zeros_like(table)
+    whole[:] = table
+    return float(whole.sum() + flat[0, 0])
+
+
+def moved(row: Any, n: int) -> float:
+    """Copy parts of one array that overlap, both ways."""
+    both = row.reshape((2, -1))
+    both[0] = row[n : n + both.shape[1]]
+    both[1] = row[:-n][: both.shape[1]]
+    return float(both[0, 0])
+
+
+def misfit(table: Any, row: Any) -> None:
+    """Assign a row that does not fit."""
+    table[1] = row
+
+
 @kernel
 def share(row: Any, of: int) -> float:
     """Divide, and fail with a zero."""
@@ -114,6 +142,11 @@ CALLS = [
     (branches, lambda: (np.array([400, 900]), 4)),
     (filled, lambda: (np.zeros((3, 4)), 1.5)),
     (filled, lambda: (np.zeros((3, 4), np.int64), 4)),
+    (copied, lambda: (np.arange(24.0).reshape(4, 3, 2), np.ones((3, 2)), np.arange(6).reshape(3, 2))),
+    (copied, lambda: (np.arange(24).reshape(4, 3, 2), np.ones((3, 2), np.int64), np.full((3, 1), 4, np.int32))),
+    (copied, lambda: (np.arange(48.0).reshape(4, 3, 4)[:, :, ::2], np.ones((3, 2)), np.ones((1, 2), np.int16))),
+    (moved, lambda: (np.arange(10.0), 2)),
+    (moved, lambda: (np.arange(12), 1)),
 ]
 
 
@@ -138,6 +171,15 @@ def test_what_fails_is_told() -> None:
     assert shares(table, 2) == 0.0 + 1.0
     with pytest.raises(ZeroDivisionError):
         shares(table, 0)
+
+
+@pytest.mark.parametrize("length", [1, 2, 4])
+def test_an_array_that_does_not_fit_is_told(length: int) -> None:
+    """Nothing is written past the end of a row; one item for all is refused, too."""
+    table = np.arange(6.0).reshape(2, 3)
+    with pytest.raises(ValueError, match="does not fit"):
+        kernel(misfit)(table, np.zeros(length))
+    np.testing.assert_array_equal(table, np.arange(6.0).reshape(2, 3))
 
 
 def test_part_outlives_its_array() -> None:
