@@ -117,7 +117,7 @@ def _project() -> Finding:
 def doctor(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     warm: Annotated[
-        bool, typer.Option("--warm", help="Compile the kernels now (a minute), so that the first run does not.")
+        bool, typer.Option("--warm", help="Compile the kernels now (half a minute), so that the first run does not.")
     ] = False,
     design: Annotated[
         list[Path] | None,
