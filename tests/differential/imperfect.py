@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 from differential.case import SEMANTICS, Case, components
 from differential.draw import KINDS
 from differential.hardware import draw_architecture, draw_energies
+from differential.later import let_leak
 from differential.native import load
 from differential.problems import draw_problem
 from jouleloop.api.project import load_target
@@ -20,6 +21,7 @@ from jouleloop.engines.timeloop.engine import TimeloopEngine, TimeloopOptions
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.formats import from_levels
 from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapping.reuse import Reuse
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
@@ -27,12 +29,17 @@ from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
+#: What the kinds of designs for Timeloop 4 begin with.
+LATER = "later-"
 #: Loops of a mapping at most: Timeloop executes up to four iterations of each.
 MOST_LOOPS = 9
 
 
-def draw_design(seed: int, kind: str) -> Case:
-    """Return the case of a seed without constraints, its levels wide enough for most mappings, its sizes odd."""
+def draw_design(seed: int, kind: str, *, later: bool = False) -> Case:
+    """Return the case of a seed without constraints, its levels wide enough for most mappings, its sizes odd.
+
+    ``later``: for Timeloop 4, and levels leak.
+    """
     rng = random.Random(f"imperfect/{kind}/{seed}")
     problem = draw_problem(rng, kind)
     instance = problem["problem"]["instance"]
@@ -44,7 +51,11 @@ def draw_design(seed: int, kind: str) -> Case:
     widen(arch["architecture"])
     semantics = rng.choices(("timeloop-3.0.3", "timeloop-2023-04"), (3, 1))[0]
     bare = Case(f"{kind}-{seed}", arch, problem, {"mapspace_constraints": {"targets": []}}, {}, "energy", semantics)
-    return Case(**{**bare.as_json(), "ert": draw_energies(rng, components(bare), kind)})
+    energies = draw_energies(rng, components(bare), kind)
+    if later:
+        energies = let_leak(rng, energies)
+        semantics = SEMANTICS[2]
+    return Case(**{**bare.as_json(), "ert": energies, "semantics": semantics})
 
 
 def widen(tree: dict[str, Any]) -> None:
@@ -107,6 +118,24 @@ def draw_mapping(rng: random.Random, problem: Problem, arch: Architecture) -> Ma
         product[dimension] *= end
     early = tuple(sorted((d, problem.bound[d]) for d in dims if product[d] != problem.bound[d]))
     return Mapping(tuple(levels), early)
+
+
+def draw_reuse(rng: random.Random, mapping: Mapping, problem: Problem) -> Mapping:
+    """Return the mapping with levels told at random what not to reuse, as Timeloop 4 knows it."""
+    written = {space.name for space in problem.data_spaces if space.read_write}
+    levels = []
+    for position, level in enumerate(mapping.levels):
+        told = {
+            rule.name: frozenset(name for name in sorted(level.keep) if rng.random() < 0.3)
+            for rule in fields(Reuse)
+            if rng.random() < 0.25
+        }
+        if "rmw_first_update" in told:
+            told["rmw_first_update"] &= written
+        if position == 0:
+            told.pop("no_coalesce", None)
+        levels.append(replace(level, reuse=Reuse(**told)))
+    return replace(mapping, levels=tuple(levels))
 
 
 def draw_layer(seed: int) -> Layer:
@@ -201,14 +230,17 @@ def draw_evaluated(seed: int, kind: str) -> tuple[dict[str, Any], Problem, Targe
     try:
         record: dict[str, Any] = {"kind": kind, "seed": seed}
         base, taken = CHOSEN.get(kind, (kind, None))
+        later, base = base.startswith(LATER), base.removeprefix(LATER)
         if base in KINDS:
-            record["case"] = draw_design(seed, base).as_json()
+            record["case"] = draw_design(seed, base, later=later).as_json()
         else:
             record |= {"layer": draw_layer(seed).spec(), "semantics": rng.choice(SEMANTICS[:2])}
         problem, target = load_record(record)
         mapping = draw_mapping(rng, problem, target.arch)
         if not mapping.imperfect or (taken is not None and not taken(problem, mapping)):
             return None
+        if later and rng.random() < 0.3:
+            mapping = draw_reuse(rng, mapping, problem)
         if kind in DESIGNS:
             mapping = _fitted(problem, target, mapping)
         from_levels(mapping.as_json(), problem, target.arch)

@@ -2,6 +2,7 @@
 
 import json
 import random
+from typing import Any
 
 from differential.case import SEMANTICS, Case, components, fanouts
 from differential.draw import draw_case
@@ -56,6 +57,19 @@ def draw_resting(seed: int, limit: int) -> Case:
 
 def _dims(space: dict[str, object]) -> set[str]:
     return {term[0] for rank in space["projection"] for term in rank}  # type: ignore[attr-defined]
+
+
+def let_leak(rng: random.Random, ert: dict[str, Any]) -> dict[str, Any]:
+    """Return energies under which fills and updates take the same, operations some, and levels leak now and then."""
+    found: dict[str, Any] = json.loads(json.dumps(ert))
+    _let_units_cost(found)
+    for table in found["ERT"]["tables"][:-1]:
+        energy = {entry["name"]: entry["energy"] for entry in table["actions"]}
+        energy["update"] = energy.get("write", energy.get("update", 0))
+        if rng.random() < 0.4:
+            energy["leak"] = rng.choice((0.01, 0.5, 3, 20))
+        table["actions"] = [{"name": name, "arguments": None, "energy": value} for name, value in energy.items()]
+    return found
 
 
 def _let_units_cost(ert: dict[str, object]) -> None:

@@ -7,6 +7,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.semantics import rules_of
 from jouleloop.optimum.limit import Limit, Watch
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.optimum.residual.optimise import search_residuals
@@ -33,7 +34,8 @@ class NativeEngine:
         if target.constraints.factors == "imperfect":
             return self._search_residuals(problem, target, options)
         try:
-            space = build_mapspace(problem, target.arch, target.constraints)
+            rounds = rules_of(target.semantics).rounds_factors
+            space = build_mapspace(problem, target.arch, target.constraints, rounds=rounds)
             return self._search(space, target.costs, target.semantics, options)
         except InputError as error:
             reason = "; ".join(str(fault) for fault in error.faults)

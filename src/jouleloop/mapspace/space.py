@@ -65,6 +65,8 @@ class MapSpace:
     """What each level is told not to reuse, innermost level first."""
     min_parallelism: float = 0.0
     """Share of all compute units that a mapping has to use at least."""
+    rounded: bool = False
+    """Whether fixed factors do not divide the layer, and are rounded up as in Timeloop 4."""
 
     @cached_property
     def keeps(self) -> tuple[np.typing.NDArray[np.bool_], ...]:
@@ -141,11 +143,12 @@ def _count_factorizations(bound: int, limits: tuple[tuple[int, int, int], ...]) 
 
 
 def build_mapspace(
-    problem: Problem, arch: Architecture, constraints: Constraints, *, imperfect: bool = False
+    problem: Problem, arch: Architecture, constraints: Constraints, *, imperfect: bool = False, rounds: bool = False
 ) -> MapSpace:
     """Return the mapspace of a layer under constraints.
 
-    ``imperfect``: loops may end early, so fixed factors need not divide the layer.
+    ``imperfect``: loops may end early, so fixed factors need not divide the layer. ``rounds``: they need not, but are
+    rounded up, as in Timeloop 4, see `jouleloop.mapspace.rounded`.
 
     A factor of 0 means the whole dimension. A factor larger than the dimension is ignored and the dimension left open
     at that level, as Timeloop does with a warning.
@@ -199,13 +202,21 @@ def build_mapspace(
                     )
                 )
             spatial.append(None)
+    rounded = False
     if not faults and not imperfect:
-        _check_divisible(problem, temporal, spatial, constraints.name, faults)
+        indivisible: list[Fault] = []
+        _check_divisible(problem, temporal, spatial, constraints.name, indivisible)
+        rounded = rounds and bool(indivisible)
+        if rounded:
+            _check_rest(problem, temporal, spatial, constraints.name, faults)
+        else:
+            faults += indivisible
     columns = _keep_columns(problem, arch, constraints, faults)
     if faults:
         raise InputError(faults)
     reuse = tuple(constraints.level(name).reuse for name in reversed(arch.level_names))
-    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, reuse, constraints.min_parallelism)
+    least = constraints.min_parallelism
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, reuse, least, rounded)
 
 
 def _slot(
@@ -303,6 +314,22 @@ def _check_divisible(
             )
         elif product > bound:
             faults.append(Fault(f"constrained factors of {name} multiply to {product} > {bound}", source, name))
+
+
+def _check_rest(
+    problem: Problem,
+    temporal: list[Slot],
+    spatial: list[Slot | None],
+    source: str,
+    faults: list[Fault],
+) -> None:
+    """Refuse dimensions whose factors are all given and leave a rest, where Timeloop 4 ends (``Factors::Factors``)."""
+    slots = [*temporal, *(slot for slot in spatial if slot is not None)]
+    for d, name in enumerate(problem.shape.dimensions):
+        factors = [slot.fixed[d] for slot in slots]
+        if FREE not in factors and math.prod(factors) < problem.bounds[d]:
+            text = f"all factors of {name} are given and multiply to {math.prod(factors)} < {problem.bounds[d]}"
+            faults.append(Fault(text, source, name))
 
 
 def _keep_columns(

@@ -57,16 +57,17 @@ WAYS, SPEC = 2, NETWORK + 2 * WAY
 #: up on their way back, or one that a table charges.
 NO_ENERGY, MESH_BACK, MESH_IN, TREE_BACK, CHARGED = range(5)
 #: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`; `RESTING` says that steps without a
-#: move leave the last move alone, as in Timeloop 4, `SPREADING` that instances send words to each other's inner nodes.
+#: move leave the last move alone and loops that end early run as in Timeloop 4, `SPREADING` that instances send words
+#: to each other's inner nodes.
 NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, RESTING, SPREADING, REUSE = range(8)
 #: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
 TEMPORAL, SPATIAL = 0, 1
 DIM, BOUND, AXIS = range(3)
 #: Place of a loop around a boundary beside its dimension and bound: index step of one iteration.
 STEP = 2
-#: Places of a level's result: cycles, utilized fan-out below, utilized instances, and the columns and rows of the mesh
-#: below that link transfers see.
-CYCLES, FANOUT, INSTANCES, COLUMNS, ROWS, STATUS = range(6)
+#: Places of a level's result: cycles, utilized fan-out below, utilized instances, the columns and rows of the mesh
+#: below that link transfers see, and the instances that any step uses, of which Timeloop 4 counts a mean as utilized.
+CYCLES, FANOUT, INSTANCES, COLUMNS, ROWS, EXPANDED, STATUS = range(7)
 #: Places of a level's and data space's flow: energy over all instances [pJ], words that mesh links carry, energy of
 #: both networks below over all instances [pJ], and the group of transfers (but `UNICAST_HOPS`) that the network carries
 #: for the next inner level, whose instances send words to each other's inner nodes.

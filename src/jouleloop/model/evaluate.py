@@ -15,6 +15,7 @@ from jouleloop.model.arrays import (
     CAPACITY,
     CYCLES,
     ENERGY_PJ,
+    EXPANDED,
     FANOUT,
     FILLS,
     GROUPS,
@@ -26,6 +27,7 @@ from jouleloop.model.arrays import (
     PARTITION,
     READS,
     REDUCTIONS,
+    RESTING,
     SPREAD,
     TILE,
     UPDATES,
@@ -42,7 +44,7 @@ from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, Networ
 from jouleloop.model.kernel import count_transfers
 from jouleloop.model.network import is_wired, price_networks
 from jouleloop.model.price import price, utilize
-from jouleloop.model.residual import count_residual_transfers
+from jouleloop.model.residual import count_residual_transfers, share_instances
 from jouleloop.model.semantics import FIRST_FILLS_ELIDED, RULES, rules_of
 from jouleloop.workload.problem import Problem
 
@@ -80,11 +82,12 @@ def evaluate_residual_nest(
 ) -> tuple[float, int, int, int, int]:
     """Run the whole model on one nest of which a loop ends early, as `count_nest`; also return all operations.
 
-    All units count that any step uses: what is idle in the last run is paid for (``CollectWorkingSets``). The steps are
-    those of loops that run to their ends (``max_temporal_iterations``).
+    All units count that any step uses: what is idle in the last run is paid for (``CollectWorkingSets``); Timeloop 4
+    pays for a mean. The steps are those of loops that run to their ends (``max_temporal_iterations``).
     """
     units, steps = utilize(spec, nest, work)
-    computes = int(count_residual_transfers(layer, nest, work) * units)
+    working = share_instances(layer.bounds, nest, work) if layer.reuse[0, 0, RESTING] else units
+    computes = int(count_residual_transfers(layer, nest, work, False) * working)
     sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
     total_pj, cycles = price(spec, compute_pj, nest.keep, steps, computes, work)
     if not sound:
@@ -118,10 +121,10 @@ def evaluate_mapping(
     work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
     _check_reuse(mapping, semantics)
     _check_wires(arch, costs, mapping)
+    _check_outside(mapping, semantics)
     reuse = [level.reuse for level in reversed(mapping.levels)]
     layer, elided = encode_layer(problem, reuse, rules, arch), rules.first_fills_elided
     if mapping.imperfect:
-        first_fills_elided(semantics)  # the rules of Timeloop 4 are known for loops that run to their ends alone
         residual = evaluate_residual_nest(layer, spec, costs.compute_pj, elided, nest, work)
         total_pj, cycles, units, steps, computes = residual
     else:
@@ -146,13 +149,32 @@ def _check_reuse(mapping: Mapping, semantics: str) -> None:
         if not any(space in level.keep - level.reuse.no_coalesce for level in mapping.levels)
     ]
     for level, reuse in mapping.reuse.items():
-        if mapping.imperfect:
+        if mapping.imperfect and not rules_of(semantics).rests_keep_stride:
             text = "no rule is known for a level that does not reuse all while loops end early"
             faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed="loops that run to their ends"))
         if reuse.later and not rules_of(semantics).later_keywords:
             text = f"{semantics} does not know rmw_first_update and no_coalesce"
             known = ", ".join(name for name, rules in RULES.items() if rules.later_keywords)
             faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed=known))
+    raise_all(faults, MappingError)
+
+
+def _check_outside(mapping: Mapping, semantics: str) -> None:
+    """Refuse unrolled loops that end early while none of their dimension stands outside, where Timeloop 4 ends.
+
+    Source: Timeloop 4 ``src/loop-analysis/nest-analysis.cpp``, ``NestAnalysis::InitNumSpatialElems``.
+    """
+    faults: list[Fault] = []
+    outside: set[str] = set()
+    ends = mapping.residual_ends() if rules_of(semantics).rests_keep_stride else ()
+    for level, (_, spatial) in zip(mapping.levels, ends, strict=False):
+        outside.update(dimension for dimension, end in level.temporal if end > 1)
+        for (dimension, end, _), residual in zip(level.spatial, spatial, strict=True):
+            if residual != end and dimension not in outside:
+                text = "an unrolled loop ends early and none of its dimension is outside, where Timeloop 4 ends"
+                faults.append(Fault(text, field=f"{level.level}.{dimension}", value=f"{end},{residual}"))
+            if end > 1:
+                outside.add(dimension)
     raise_all(faults, MappingError)
 
 
@@ -231,7 +253,7 @@ def _evaluation(
     for position, level in enumerate(arch.levels):
         index = count - 1 - position
         instances = status[index][INSTANCES]
-        clusters = min(instances, max(1, level.instances // level.cluster_size))
+        clusters = min(status[index][EXPANDED], max(1, level.instances // level.cluster_size))
         data = {}
         for v, space in enumerate(spaces):
             if not kept[index][v]:

@@ -60,7 +60,7 @@ def evaluate_exactly(
     layer = encode_layer(problem, [level.reuse for level in reversed(mapping.levels)])
     work = new_work(*nest.keep.shape, residual=True)
     units, _ = utilize(spec, nest, work)
-    count_residual_transfers(layer, nest, work)
+    count_residual_transfers(layer, nest, work, False)
     loops = flat_loops(layer.bounds, nest)
     _check(problem, [*costs.wired(arch), *arch.spreading], mapping, layer, loops, work.flow)
     tiles = work.access[..., TILE] * nest.keep

@@ -16,6 +16,7 @@ from jouleloop.model.arrays import (
     COLUMNS,
     CYCLES,
     ENERGY_PJ,
+    EXPANDED,
     FANOUT,
     FANOUT_X,
     FANOUT_Y,
@@ -50,6 +51,7 @@ def utilize(spec: Floats, nest: NestArrays, work: WorkArrays) -> tuple[int, int]
     steps = 1
     for level in range(nest.counts.shape[0] - 1, -1, -1):
         work.status[level, INSTANCES] = units
+        work.status[level, EXPANDED] = units
         along_x = 1
         along_y = 1
         for s in range(nest.counts[level, SPATIAL]):
@@ -93,7 +95,10 @@ def price(
     scaled = (spec.shape[1] - SPEC) % (WAYS * spaces) != 0
     for level in range(spec.shape[0]):
         block = spec[level, BLOCK_WORDS]
-        clusters = min(float(work.status[level, INSTANCES]), spec[level, CLUSTERS])
+        expanded = work.status[level, EXPANDED]
+        clusters = min(float(expanded), spec[level, CLUSTERS])
+        # How many times as many instances as work on average are there (``scaling_ratio``).
+        spare = expanded / work.status[level, INSTANCES]
         read_rate = 0.0
         write_rate = 0.0
         for v in range(keep.shape[1]):
@@ -106,6 +111,10 @@ def price(
             cluster_pj = _vectors(reads, block) * spec[level, READ_PJ]
             cluster_pj += (_vectors(fills, block) + _vectors(updates, block)) * spec[level, WRITE_PJ]
             cluster_pj += _vectors(updates, block) * (spec[level, UPDATE_PJ] - spec[level, WRITE_PJ])
+            if spare != 1.0:
+                cluster_pj /= spare
+                reads = math.ceil(reads / spare)
+                fills, updates = math.ceil((fills + updates) / spare), 0
             work.flow[level, v, ENERGY_PJ] = cluster_pj * clusters
             total_pj += cluster_pj * clusters
             # Each data space is divided by the cycles before they are added, as Timeloop does: the sum of quotients can

@@ -9,6 +9,11 @@ every temporal loop runs iterations 0, 1, last but one and last, and number 1 st
 (``FillSpatialDeltas``). A boundary needs the sequence of its own boxes only, so boundaries are counted one by one.
 A box may now change its size between two steps: what is fetched is the exact difference of the two, if the centre moved
 as it did in the step before, and the whole box elsewhere (``SaveAndSubtractIfSameStride``, ``MultiAAHR``).
+
+Timeloop 4 (main branch, commit 4cf6d4c, the same file) runs fewer iterations: the last one by itself where all loops of
+the dimension outside are in their last and one inside ends early, the last but one then if the loop itself ends early
+(``NeedsToRunImperfectIteration``). A step without a move leaves the last move alone. Of the instances it counts the
+whole part of a mean (``utilized_spatial_elems_``; ``replication_factor`` is a whole number there).
 """
 
 import numpy as np
@@ -18,9 +23,15 @@ from jouleloop.model.arrays import (
     BOUND,
     COLUMNS,
     DIM,
+    FANOUT,
     GROUPS,
+    INSTANCES,
     LINKS,
     MAX_LOOPS,
+    NO_LINK_TRANSFER,
+    NO_MULTICAST,
+    NO_TEMPORAL_REUSE,
+    RESTING,
     ROWS,
     SIBLING,
     SPATIAL,
@@ -80,6 +91,33 @@ def has_residuals(bounds: Ints, nest: NestArrays) -> bool:
     for d in range(bounds.shape[0]):
         early = early or extent[d] != bounds[d]
     return early
+
+
+@njit
+def share_instances(bounds: Ints, nest: NestArrays, work: WorkArrays) -> int:
+    """Write how many instances of every level work on average, rounded down; return the same of the units.
+
+    A loop that ends early has as many instances on average as it has iterations in all over those of the loops outside
+    (``InitNumSpatialElems``). Just below the innermost level all count (``logical_fanouts_``).
+    """
+    levels = nest.counts.shape[0]
+    loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
+    start = np.empty((levels + 1, 2), np.int64)
+    k = flatten_loops(bounds, nest, loop, start)
+    passes = np.ones(bounds.shape[0])
+    mean = 1.0
+    units = 1
+    for level in range(levels - 1, -1, -1):
+        work.status[level, INSTANCES] = int(mean)
+        units = int(mean * work.status[level, FANOUT])
+        while k > start[level, SPATIAL]:
+            k -= 1
+            d, end, residual = loop[k, DIM], float(loop[k, BOUND]), float(loop[k, RESIDUAL])
+            more = residual + end * (passes[d] - 1)
+            if loop[k, KIND] == SPATIAL:
+                mean = mean * end if residual == end else mean * more / passes[d]
+            passes[d] = more
+    return units
 
 
 @njit
@@ -175,16 +213,18 @@ def _same_but_moved(parts: Ints, number: int, before: Ints, number_before: int, 
 
 
 @njit
-def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints) -> int:
+def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints, later: bool) -> int:
     """Write what is new in ``box`` against the state of a level, as slices; return their number and renew the state.
 
     ``state`` holds the last box and, in its last column, the last move of its centre; ``flags`` whether each is known.
+    ``later``: a step without a move is none.
     """
     ranks = box.shape[0]
     parts[0] = box
     number = 1
     if flags[0]:
         moved_alike = True
+        rests = later
         for r in range(ranks):
             twice = box[r, 0] + box[r, 1] - state[r, 0] - state[r, 1]
             # Centres are doubles in Timeloop, their difference is rounded half away from zero.
@@ -194,7 +234,11 @@ def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints) -> int:
             if flags[1] and move != state[r, 2]:
                 moved_alike = False
             state[r, 3] = move
-        if moved_alike:
+            rests = rests and move == 0
+        if rests:
+            number = subtract_box(box, state[:, :2], parts)
+            moved_alike = flags[1]
+        elif moved_alike:
             number = subtract_box(box, state[:, :2], parts)
             state[:, 2] = state[:, 3]
         flags[1] = moved_alike
@@ -231,13 +275,37 @@ def _choose(end: int, position: int, nearest: bool) -> tuple[int, float]:
 
 
 @njit
+def _choose_later(end: int, position: int, nearest: bool, runs_last: bool, runs_before: bool) -> tuple[int, float]:
+    """Return the same by the rules of Timeloop 4: whether the last iteration runs by itself, and the one before."""
+    if runs_before:
+        return _choose(end, position, nearest)
+    if position == 0:
+        return 0, 1.0
+    if not runs_last:
+        return 1, float(end - 1)
+    if position == 1 and end > 2:
+        return 1, float(end - 1 if nearest else end - 2)
+    return end - 1, 0.0 if nearest and end > 2 else 1.0
+
+
+@njit
+def _early_inside(loop: Ints, total: int, early: Bools) -> None:
+    """Write by loop whether one of its dimension further inside ends early."""
+    for k in range(total):
+        early[k] = False
+        for inner in range(k):
+            if loop[inner, DIM] == loop[k, DIM] and loop[inner, RESIDUAL] != loop[inner, BOUND]:
+                early[k] = True
+
+
+@njit
 def _fill_instances(
-    coef: Ints, spatial: Ints, ends: Ints, offsets: Ints, codes: Ints, classes: Ints
+    coef: Ints, spatial: Ints, ends: Ints, offsets: Ints, codes: Ints, classes: Ints, multicasts: bool
 ) -> tuple[int, int]:
     """Write the offsets of all instances, and how many share a box; return the instances and the numbers of classes.
 
     ``classes`` holds multicast factors, and by how many boxes each is shared; ``spatial`` and ``ends`` are innermost
-    first.
+    first. Without ``multicasts`` no instance shares its box.
     """
     ranks = coef.shape[0]
     spatials = spatial.shape[0]
@@ -254,6 +322,8 @@ def _fill_instances(
         for r in range(ranks):
             reach[r] += coef[r, source[DIM]] * source[STEP] * (used[s, BOUND] - 1)
     fill_offsets(coef, used, spatials, offsets[:instances], codes, reach)
+    if not multicasts:
+        codes[:instances] = np.arange(instances)
     sizes = np.empty(instances, np.int64)
     distinct = count_classes(codes[:instances], np.ones(instances, np.bool_), sizes)
     number = 0
@@ -298,14 +368,16 @@ def count_boundary(
     total: int,
     adds_itself: bool,
     stateless: bool,
+    reuse: Bools,
     mesh: Ints,
     groups: Floats,
     record: Ints,
 ) -> tuple[float, float]:
     """Add the transfers of one data space through one boundary to ``groups``.
 
-    Spatial loops at the boundary are ``begin`` to ``middle``, all loops outside ``middle`` to ``total``. Returns the
-    words that links carry, and how many boxes reach an instance on average.
+    Spatial loops at the boundary are ``begin`` to ``middle``, all loops outside ``middle`` to ``total``; ``reuse`` is
+    what the level outside does not reuse. Returns the words that links carry, and how many boxes reach an instance on
+    average.
     """
     dims, ranks = bounds.shape[0], coef.shape[0]
     extent, residual = np.empty(dims, np.int64), np.empty(dims, np.int64)
@@ -315,6 +387,12 @@ def count_boundary(
     position = np.zeros(outside + 1, np.int64)
     index = np.zeros(outside + 1, np.int64)
     weight = np.ones(outside + 1)
+    later, multicasts, links_allowed = reuse[RESTING], not reuse[NO_MULTICAST], not reuse[NO_LINK_TRANSFER]
+    # How many iterations are executed at most, and of which loops the last ones may be needed.
+    runs = np.full(outside + 1, 4)
+    early = np.zeros(total, np.bool_)
+    if later:
+        _early_inside(loop, total, early)
     last = np.ones((outside + 1, dims), np.bool_)
     low, now = np.zeros(dims, np.int64), np.empty(dims, np.int64)
     box = np.empty((ranks, 2), np.int64)
@@ -349,7 +427,13 @@ def count_boundary(
             else:
                 end[depth] = loop[k, RESIDUAL] if last[depth, d] else loop[k, BOUND]
             nearest = adds_itself and k == middle
-            index[depth], factor = _choose(end[depth], position[depth], nearest)
+            if later:
+                runs_last = early[k] and last[depth, d]
+                runs_before = runs_last and loop[k, BOUND] != loop[k, RESIDUAL]
+                runs[depth] = 4 if runs_before else 3 if runs_last else 2
+                index[depth], factor = _choose_later(end[depth], position[depth], nearest, runs_last, runs_before)
+            else:
+                index[depth], factor = _choose(end[depth], position[depth], nearest)
             weight[depth + 1] = weight[depth] * factor
             last[depth + 1] = last[depth]
             last[depth + 1, d] = last[depth, d] and index[depth] + 1 >= loop[k, RESIDUAL]
@@ -375,7 +459,7 @@ def count_boundary(
             parts[0] = box
             number = 1
         else:
-            number = _step_state(box, state, flags, parts)
+            number = _step_state(box, state, flags, parts, later)
         if not spatials:
             instances = 1
             words += weight[outside] * _words(parts, number)
@@ -383,14 +467,20 @@ def count_boundary(
             if renewed:
                 before_offsets[:] = offsets
                 ends_known[:] = ends
-                instances, number_classes = _fill_instances(coef, loop[begin:middle], ends, offsets, codes, classes)
+                instances, number_classes = _fill_instances(
+                    coef, loop[begin:middle], ends, offsets, codes, classes, multicasts
+                )
                 distinct = 0
                 for c in range(number_classes):
                     distinct += classes[c, 1]
             new_words = _words(parts, number)
             each, handed = new_words * weight[outside], 0.0
             if new_words > 0.0:
-                if before_count[1] > 0 and _same_but_moved(parts, number, before, before_count[0], need):
+                if (
+                    links_allowed
+                    and before_count[1] > 0
+                    and _same_but_moved(parts, number, before, before_count[0], need)
+                ):
                     was = before_offsets if renewed else offsets
                     handed = _hand_on(
                         offsets[:instances], codes[:instances], was[: before_count[1]], need, mesh, distinct, each,
@@ -407,7 +497,7 @@ def count_boundary(
         visited = max(visited, instances)
         # Advance the innermost loop that is not done.
         depth = outside - 1
-        while depth >= 0 and position[depth] + 1 >= min(end[depth], 4):
+        while depth >= 0 and position[depth] + 1 >= min(end[depth], runs[depth]):
             depth -= 1
         if depth < 0:
             break
@@ -436,10 +526,11 @@ def _points(bounds: Ints, loop: Ints, total: int) -> float:
 
 
 @njit(apart=True)
-def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays) -> float:
+def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, plain: bool) -> float:
     """Count the transfers of every data space below every level, as `count_transfers` does; return a unit's operations.
 
-    The latter is an average over the units that Timeloop visits, and need not be whole.
+    The latter is an average over the units that Timeloop visits, and need not be whole. ``plain`` counts the last box
+    of a loop next to a boundary as what it is, where Timeloop may count another one.
     """
     bounds = layer.bounds
     levels = nest.counts.shape[0]
@@ -467,9 +558,10 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
                 # Words pass here on their way only: as many as are asked for inside.
                 add_group(work.groups[level, v], work.access[level, v], 1.0, 1.0, 1.0)
                 continue
-            adds_itself = middle == begin and after > middle
+            adds_itself = middle == begin and after > middle and not plain
+            stateless = level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE]
             work.flow[level, v, LINKS], average = count_boundary(
-                bounds, coef, loop, begin, middle, total, adds_itself, level == 0, mesh,
+                bounds, coef, loop, begin, middle, total, adds_itself, stateless, layer.reuse[level, v], mesh,
                 work.groups[level, v], work.access[level, v],
             )  # fmt: skip
             if level == 0:

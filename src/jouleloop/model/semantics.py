@@ -17,6 +17,8 @@ class Rules(NamedTuple):
     """Whether leakage is part of the total energy."""
     later_keywords: bool = False
     """Whether ``rmw_first_update`` and ``no_coalesce`` are known."""
+    rounds_factors: bool = False
+    """Whether factors of constraints that do not divide the layer are rounded up, where other versions end."""
     later_actions: bool = False
     """Whether fills and updates are looked up under other names in an energy reference table."""
 
@@ -27,7 +29,12 @@ RULES = {
     "timeloop-3.0.3": Rules(first_fills_elided=True),
     "timeloop-2023-04": Rules(first_fills_elided=False),
     "timeloop-4": Rules(
-        first_fills_elided=True, rests_keep_stride=True, leakage=True, later_keywords=True, later_actions=True
+        first_fills_elided=True,
+        rests_keep_stride=True,
+        leakage=True,
+        later_keywords=True,
+        rounds_factors=True,
+        later_actions=True,
     ),
 }
 

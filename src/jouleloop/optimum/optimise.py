@@ -53,6 +53,7 @@ from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
 from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.optimum.reuse import bypass_passed, check_reuse
+from jouleloop.optimum.rounded import search_rounded
 from jouleloop.optimum.solve import Solver
 
 #: Energies closer than this, relatively, are ties.
@@ -244,6 +245,8 @@ def search_mapspace(
     watch
         Limits, and who is told how it goes.
     """
+    if space.rounded:
+        return search_rounded(space, costs, objective=objective, semantics=semantics, budget=budget, watch=watch)
     started = time.perf_counter()
     if objective != _NEXT and (len(objective) != 1 or objective[0] not in OBJECTIVES):
         allowed = ", ".join([*OBJECTIVES, "+".join(_NEXT)])

@@ -1,0 +1,268 @@
+"""The optimum where factors do not divide the layer and Timeloop 4 rounds them up: every mapping that can win is tried.
+
+``docs/search-rounded.md`` states which mappings these are, the bound by which most are left out, and its lemma.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from jouleloop.energy.costs import EnergyCosts
+from jouleloop.errors import Fault, InputError, raise_all
+from jouleloop.mapping.mapping import Mapping, factor_faults
+from jouleloop.mapspace.nest import mapping_of
+from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
+from jouleloop.mapspace.space import MapSpace, Slot
+from jouleloop.mapspace.spatial import Arrangement, arrangements_of, parallelism
+from jouleloop.model.arrays import CAPACITY, FILLS, MIN_WORDS, READS, TILE, Bools, Ints, NestArrays, new_work
+from jouleloop.model.encode import encode_hardware, encode_layer
+from jouleloop.model.evaluate import count_nest, evaluate_mapping, evaluate_residual_nest
+from jouleloop.model.kernel import box_words
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.model.residual import has_residuals
+from jouleloop.model.semantics import rules_of
+from jouleloop.optimum.arrays import (
+    BUDGET,
+    BY_EVALUATIONS,
+    CUT_BOUND,
+    CUT_CAPACITY,
+    NODES,
+    PAUSE,
+    STOPPED,
+    TICKS,
+    VISITED,
+)
+from jouleloop.optimum.limit import MEMORY, Progress, Watch
+from jouleloop.optimum.result import SearchResult
+from jouleloop.optimum.reuse import bypass_passed
+from jouleloop.optimum.rounded_bound import OrderBound, nest_arrays
+
+#: Most choices of ends and of what is kept that are listed; what is beyond is not searched.
+MOST_PARTS = 1_000_000
+#: Work of one bound and of one evaluation, where a node is 1.
+_BOUND_TICKS, _EVALUATION_TICKS = 300, 100
+#: Values closer than this, relatively, are the same.
+_TIE = 1e-12
+
+
+class RoundedSearch:
+    """One search: ends of all loops, what is kept, and the orders of those that can win.
+
+    Raises
+    ------
+    InputError
+        Where loops that end early are not followed: where networks take energy, or distribute multicasts.
+    """
+
+    def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str, objective: tuple[str, ...]) -> None:
+        if len(objective) != 1 or objective[0] not in OBJECTIVES:
+            text = "factors that do not divide the layer are searched for one objective"
+            raise InputError(Fault(text, field="objective", value=list(objective), allowed=", ".join(OBJECTIVES)))
+        text = "factors do not divide the layer, and loops that end early are not followed where networks"
+        wired = [Fault(f"{text} take energy", field=name) for name in costs.wired(space.arch)]
+        raise_all([*wired, *(Fault(f"{text} are of type M:N", field=name) for name in space.arch.spreading)])
+        bypass_passed(space)
+        problem, rules = space.problem, rules_of(semantics)
+        self.space, self.costs, self.semantics = space, costs, semantics
+        self.objective = OBJECTIVES[objective[0]]
+        self.layer = encode_layer(problem, space.reuse, rules, space.arch)
+        self.spec = encode_hardware(space.arch, costs, rules, [data.name for data in problem.data_spaces])
+        self.chains = [np.array(found, np.int64) for found in rounded_chains(space)]
+        self.levels = len(space.temporal)
+        # Where each level's unrolled and temporal loops stand in a chain.
+        self.inside, self.time = [], []
+        place = 0
+        for inside in space.spatial:
+            self.inside.append(-1 if inside is None else place)
+            place += inside is not None
+            self.time.append(place)
+            place += 1
+        ranks = [slot.rank for slot in space.temporal]
+        elided, compute_pj = rules.first_fills_elided, costs.compute_pj
+        self.bound = OrderBound(self.layer, self.spec, compute_pj, elided=elided, ranks=ranks)
+        self.work = new_work(self.levels, len(problem.data_spaces), residual=True)
+        self.parts: list[tuple[float, tuple[int, ...], int]] = []
+        self.best = (math.inf, 0)
+        self.found: Mapping | None = None
+        #: No mapping of what is left is below this value.
+        self.open = 0.0
+
+    def run(self, watch: Watch, counters: Ints) -> str:
+        """Search; return what stopped it, or nothing."""
+        work = self._work(counters)
+        stopped = watch.run(lambda: next(work, True), counters, lambda: self._progress(watch, counters))
+        if not stopped and math.prod(map(len, self.chains)) * len(self.space.keeps) > MOST_PARTS:
+            self.open = 0.0
+            return MEMORY
+        return stopped
+
+    def _work(self, counters: Ints) -> Iterator[bool]:
+        """Bound all parts, then try them, the cheapest first; yield False where it is time for a pause."""
+        for part in itertools.islice(self._parts(counters), MOST_PARTS):
+            if part is not None:
+                self.parts.append(part)
+            if counters[TICKS] >= counters[PAUSE]:
+                yield False
+        self.parts.sort()
+        for value, chosen, place in self.parts:
+            if value >= self.best[0] * (1 - _TIE):
+                counters[CUT_BOUND] += 1
+                continue
+            self.open = value
+            for _ in self._orders(chosen, place, counters):
+                if counters[VISITED] >= counters[BUDGET]:
+                    counters[STOPPED] = BY_EVALUATIONS
+                if counters[TICKS] >= counters[PAUSE] or counters[STOPPED]:
+                    yield False
+        self.open = self.best[0]
+
+    def _parts(self, counters: Ints) -> Iterator[tuple[float, tuple[int, ...], int] | None]:
+        """Yield the value that no order is below, the chains and what is kept; None where that is no mapping."""
+        fanout = self.space.arch.fanout[::-1]
+        for chosen in itertools.product(*(range(len(found)) for found in self.chains)):
+            ends = self._ends(chosen)
+            arrangements = self._arrangements(ends)
+            factors = tuple(tuple(ends[at].tolist()) if at >= 0 else () for at in self.inside)
+            enough = parallelism(factors, fanout) >= self.space.min_parallelism
+            for place, keep in enumerate(self.space.keeps):
+                counters[NODES] += 1
+                counters[TICKS] += _BOUND_TICKS
+                if not enough or not all(arrangements) or not self._fits(ends, keep):
+                    counters[CUT_CAPACITY] += 1
+                    yield None
+                    continue
+                first = [found[0] for found in arrangements]
+                yield self.objective.of(*self.bound(ends[self.time], first, keep, self._uneven(ends))), chosen, place
+
+    def _ends(self, chosen: Sequence[int]) -> Ints:
+        """Return the ends of all loops, shape (slots, dimensions)."""
+        return np.stack([found[n] for found, n in zip(self.chains, chosen, strict=True)], axis=1)
+
+    def _arrangements(self, ends: Ints) -> list[tuple[Arrangement, ...]]:
+        """Return by level how its unrolled loops may lie on the mesh."""
+        return [
+            ((),) if slot is None else arrangements_of(slot.rank, slot.split, tuple(ends[at].tolist()), fan)
+            for slot, at, fan in zip(self.space.spatial, self.inside, self.space.arch.fanout[::-1], strict=True)
+        ]
+
+    def _uneven(self, ends: Ints) -> Bools:
+        """Return by level whether one of its unrolled loops ends early."""
+        left = np.array(self.layer.bounds)
+        early = []
+        for row in ends:
+            early.append(bool((left % row).any()))
+            left = -(-left // row)
+        return np.array([at >= 0 and early[at] for at in self.inside], np.bool_)
+
+    def _fits(self, ends: Ints, keep: Bools) -> bool:
+        """Whether the tiles fit, taken for whole (``NestAnalysis::GetWorkingSetSizes_LTW``)."""
+        inner = np.cumprod(ends, axis=0)[self.time]
+        for level, extent in enumerate(inner):
+            held = sum(box_words(coef, extent) for coef, kept in zip(self.layer.coef, keep[level], strict=True) if kept)
+            if not self.spec[level, MIN_WORDS] <= held <= self.spec[level, CAPACITY]:
+                return False
+        return True
+
+    def _orders(self, chosen: Sequence[int], place: int, counters: Ints) -> Iterator[None]:
+        """Evaluate every order of a part and every arrangement of its unrolled loops."""
+        ends, keep = self._ends(chosen), self.space.keeps[place]
+        times = [orders_of(slot, ends[at]) for slot, at in zip(self.space.temporal, self.time, strict=True)]
+        for temporal in itertools.product(*times):
+            for spatial in itertools.product(*self._arrangements(ends)):
+                value = self._value(nest_arrays(temporal, spatial, keep))
+                counters[VISITED] += 1
+                counters[TICKS] += _EVALUATION_TICKS
+                if value[0] < self.best[0] * (1 - _TIE) or (value[0] <= self.best[0] and value < self.best):
+                    self.best = value
+                    self.found = self._mapping(temporal, spatial, keep)
+                yield
+
+    def _value(self, nest: NestArrays) -> tuple[float, int]:
+        """Return the value and the cycles of a nest, infinite where Timeloop ends."""
+        given = (self.layer, self.spec, self.costs.compute_pj, rules_of(self.semantics).first_fills_elided)
+        if has_residuals(self.layer.bounds, nest):
+            total_pj, cycles, _, _, _ = evaluate_residual_nest(*given, nest, self.work)
+        else:
+            total_pj, cycles, _, _ = count_nest(*given, nest, self.work)
+        held = (self.work.access[..., TILE] * nest.keep).sum(axis=1)
+        if (held < self.spec[:, MIN_WORDS]).any() or self.work.access[..., (READS, FILLS)].min() < 0:
+            return math.inf, 0
+        return self.objective.of(total_pj, cycles), int(cycles)
+
+    def _mapping(
+        self, temporal: Sequence[Sequence[tuple[int, int]]], spatial: Sequence[Arrangement], keep: Bools
+    ) -> Mapping:
+        perfect = mapping_of(self.space, temporal, spatial, keep)
+        early = {fault.field for fault in factor_faults(perfect, self.space.problem)}
+        bound = self.space.problem.bound
+        return Mapping(perfect.levels, tuple(sorted((d, bound[d]) for d in early if d)))
+
+    def _progress(self, watch: Watch, counters: Ints) -> Progress:
+        value = self.best[0] if self.found else None
+        left, nodes = len(self.parts) - int(counters[CUT_BOUND]), int(counters[NODES])
+        return Progress(watch.seconds, value, self.open, self.objective.unit, left, len(self.parts), nodes)
+
+
+def orders_of(slot: Slot, ends: Ints) -> list[tuple[tuple[int, int], ...]]:
+    """Return every order of the temporal loops of a level, outermost first, as (dimension, end)."""
+    loops = sorted((slot.rank[d], int(d), int(ends[d])) for d in np.flatnonzero(ends > 1))
+    groups = [[(d, end) for _, d, end in group] for _, group in itertools.groupby(loops, lambda loop: loop[0])]
+    return [
+        tuple(loop for group in reversed(order) for loop in group)
+        for order in itertools.product(*(list(itertools.permutations(group)) for group in groups))
+    ]
+
+
+def search_rounded(
+    space: MapSpace,
+    costs: EnergyCosts,
+    *,
+    objective: tuple[str, ...] = ("energy",),
+    semantics: str = "timeloop-4",
+    budget: int | None = None,
+    watch: Watch | None = None,
+) -> SearchResult:
+    """Return the best mapping among those that the mapper of Timeloop 4 forms where factors do not divide the layer.
+
+    Parameters and exceptions are those of `jouleloop.optimum.optimise.search_mapspace`.
+    """
+    watch = watch or Watch()
+    counters = watch.begin(budget)
+    search = RoundedSearch(space, costs, semantics, objective)
+    stopped = search.run(watch, counters)
+    factorizations = index_factorizations(space)
+    result = SearchResult(
+        "ok",
+        objective=objective,
+        mapspace_size=factorizations * space.permutations * space.spatial_splits * len(space.keeps),
+        index_factorizations=factorizations,
+        visited=int(counters[VISITED]),
+        stopped=stopped,
+        pruned={
+            "bound": int(counters[CUT_BOUND]),
+            "capacity": int(counters[CUT_CAPACITY]),
+            "nodes": int(counters[NODES]),
+        },
+        seconds=watch.seconds,
+    )
+    if search.found is None:
+        reason = "no factors satisfy fan-outs, capacities and constraints together"
+        if stopped:
+            reason = f"stopped ({stopped}) before a mapping was found"
+        return replace(result, status="no_mapping", reason=reason, lower_bound=search.open if stopped else 0.0)
+    evaluation = evaluate_mapping(space.problem, space.arch, costs, search.found, semantics)
+    value = search.objective.value(evaluation)
+    proof = "all ends that rounding up leaves: every order was evaluated, or has a lower bound no better than this"
+    if stopped:
+        proof = f"stopped ({stopped}) before it ended; no mapping is below the bound"
+    return replace(
+        result,
+        mapping=search.found,
+        evaluation=evaluation,
+        lower_bound=min(value, search.open) if stopped else value,
+        optimal=not stopped,
+        proof=proof,
+    )

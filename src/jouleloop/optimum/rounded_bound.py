@@ -1,0 +1,165 @@
+"""What no order of the loops is below, where all ends are known and loops end early as in Timeloop 4.
+
+Every data space is counted in the order that moves it least: at each level the loops that leave it in place stand
+inside those that move it, as far as the constraints let them. ``docs/search-rounded.md`` has the lemma.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from jouleloop.jit import njit
+from jouleloop.mapspace.spatial import Arrangement
+from jouleloop.model.arrays import (
+    GROUPS,
+    INSTANCES,
+    LATENCY_CYCLES,
+    LEAK_PJ,
+    LINKS,
+    MAX_LOOPS,
+    MULTICAST,
+    NO_COALESCE,
+    NO_MULTICAST,
+    READ_BANDWIDTH,
+    SCATTER,
+    SHARED_BANDWIDTH,
+    SPATIAL,
+    SPEC,
+    TEMPORAL,
+    WORDS,
+    WRITE_BANDWIDTH,
+    Bools,
+    Floats,
+    Ints,
+    LayerArrays,
+    NestArrays,
+    WorkArrays,
+    new_work,
+)
+from jouleloop.model.collapse import collapse
+from jouleloop.model.price import price, utilize
+from jouleloop.model.residual import count_residual_transfers, share_instances
+
+
+@njit
+def _relax(layer: LayerArrays, nest: NestArrays, uneven: Bools, work: WorkArrays) -> bool:
+    """Let as many instances share a box as ever do where words pass a level; return False where that is not known.
+
+    A level that keeps nothing asks for its words times its fan-out over the mean multicast.
+    """
+    for level in range(1, nest.counts.shape[0]):
+        work.flow[level, 0, LINKS] = 0.0
+        most = 1.0
+        for s in range(nest.counts[level, SPATIAL]):
+            d = nest.loops[level, SPATIAL, s, 0]
+            moves = False
+            for r in range(layer.coef.shape[1]):
+                moves = moves or layer.coef[0, r, d] != 0
+            if not moves:
+                most *= nest.loops[level, SPATIAL, s, 1]
+        if nest.keep[level - 1, 0]:
+            if uneven[level] and layer.reuse[level - 1, 0, NO_COALESCE]:
+                return False
+        elif nest.counts[level, SPATIAL] > 0:
+            work.access[level, 0, GROUPS] = 1
+            work.groups[level, 0, 0, MULTICAST] = 1.0 if layer.reuse[level, 0, NO_MULTICAST] else most
+            work.groups[level, 0, 0, SCATTER] = 1.0
+            work.groups[level, 0, 0, WORDS] = 1.0
+    return True
+
+
+@njit
+def least_pj(
+    layer: LayerArrays, spec: Floats, elided: bool, nest: NestArrays, uneven: Bools, work: WorkArrays
+) -> tuple[float, float]:
+    """Return what the one data space of ``layer`` takes [pJ] in the order of ``nest``, and all operations.
+
+    ``uneven`` says by level whether unrolled loops just below it end early.
+    """
+    _, steps = utilize(spec, nest, work)
+    units = share_instances(layer.bounds, nest, work)
+    computes = int(count_residual_transfers(layer, nest, work, True) * units)
+    if not _relax(layer, nest, uneven, work):
+        return 0.0, float(computes)
+    collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
+    total_pj, _ = price(spec, 0.0, nest.keep, steps, 0, work)
+    return max(total_pj, 0.0), float(computes)
+
+
+class OrderBound:
+    """Bounds of one layer on one piece of hardware.
+
+    Parameters
+    ----------
+    ranks
+        By level: in which order constraints want the temporal loops, see `jouleloop.mapspace.space.Slot`.
+    """
+
+    def __init__(
+        self, layer: LayerArrays, spec: Floats, compute_pj: float, *, elided: bool, ranks: Sequence[Sequence[int]]
+    ) -> None:
+        self.layer, self.compute_pj, self.elided, self.ranks = layer, compute_pj, elided, ranks
+        self.levels = spec.shape[0]
+        self.leak_pj, self.latency = spec[:, LEAK_PJ].copy(), int(spec[:, LATENCY_CYCLES].sum())
+        self.spec = spec[:, :SPEC].copy()
+        self.spec[:, LEAK_PJ] = 0.0
+        self.spec[:, (READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH)] = np.inf
+        moving = (layer.coef != 0) & (layer.bounds > 1)
+        #: Data spaces over which no window slides: the boxes of others overlap, and they count for nothing.
+        self.plain = np.flatnonzero((moving.sum(axis=2) <= 1).all(axis=1))
+        self.single = [
+            LayerArrays(layer.coef[v : v + 1], layer.read_write[v : v + 1], layer.bounds, layer.reuse[:, v : v + 1])
+            for v in self.plain
+        ]
+        self.moves = (layer.coef != 0).any(axis=1)
+        self.work = new_work(self.levels, 1, residual=True)
+
+    def __call__(
+        self, ends: Ints, arrangements: Sequence[Arrangement], keep: Bools, uneven: Bools
+    ) -> tuple[float, int]:
+        """Return what no order of these loops is below, in energy [pJ] and in cycles.
+
+        Parameters
+        ----------
+        ends
+            Of the temporal loops, shape (levels, dimensions).
+        arrangements
+            Of the unrolled loops, by level.
+        keep
+            Shape (levels, data spaces).
+        uneven
+            By level: whether unrolled loops just below it end early.
+        """
+        total_pj, computes = 0.0, 0.0
+        # Operations are counted with any data space.
+        for v, layer in zip(self.plain, self.single, strict=True):
+            nest = nest_arrays(self._order(ends, int(v)), arrangements, keep[:, v : v + 1])
+            space_pj, computes = least_pj(layer, self.spec, self.elided, nest, uneven, self.work)
+            total_pj += space_pj
+        steps = int(np.prod(ends))
+        instances = self.work.status[:, INSTANCES]
+        if len(self.plain):
+            total_pj += computes * self.compute_pj + float(self.leak_pj @ instances) * steps
+        return total_pj, steps + self.latency
+
+    def _order(self, ends: Ints, v: int) -> list[list[tuple[int, int]]]:
+        """Return the temporal loops by level, outermost first: of those in any order first what moves a data space."""
+        return [
+            [(int(d), int(ends[level, d])) for d in np.lexsort((~self.moves[v], -np.array(rank))) if ends[level, d] > 1]
+            for level, rank in enumerate(self.ranks)
+        ]
+
+
+def nest_arrays(
+    temporal: Sequence[Sequence[tuple[int, int]]], spatial: Sequence[Arrangement], keep: Bools
+) -> NestArrays:
+    """Return the arrays of a nest, by level: its loops outermost first, and what is kept."""
+    levels = len(temporal)
+    counts, loops = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    for level in range(levels):
+        counts[level] = len(temporal[level]), len(spatial[level])
+        for i, (d, end) in enumerate(temporal[level]):
+            loops[level, TEMPORAL, i] = d, end, 0
+        for i, loop in enumerate(spatial[level]):
+            loops[level, SPATIAL, i] = loop
+    return NestArrays(counts, loops, np.ascontiguousarray(keep))
