@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from differential.case import SEMANTICS, Case, targets
+from differential.keywords import draw_passing
 from differential.later import draw_later
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.rounded import rounded_chains
@@ -16,9 +17,12 @@ from jouleloop.mapspace.spatial import arrangements_of
 
 
 def draw_rounded(seed: int, limit: int = 800) -> Case:
-    """Return a case in which some factors are drawn anew, whether they divide the layer or not."""
+    """Return a case in which some factors are drawn anew, whether they divide the layer or not.
+
+    In every third, levels are told what not to reuse.
+    """
     rng = random.Random(f"rounded/{seed}")
-    case = draw_later(seed, limit)
+    case = draw_passing(seed, limit) if seed % 3 == 2 else draw_later(seed, limit)
     constraints = json.loads(json.dumps(case.constraints))
     sizes = {d: case.problem["problem"]["instance"][d] for d in case.problem["problem"]["shape"]["dimensions"]}
     loops = [one for one in targets(constraints) if one["type"] in ("temporal", "spatial")]

@@ -1,5 +1,6 @@
 """Evaluations by Timeloop 4 of random designs, layers and mappings, field by field; see timeloop_4/README.md."""
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 
 from differential.compare import compare
+from differential.imperfect import differences, load_mapping, load_record
 from differential.native import run_search
 from differential.runs import from_record, read_records
 from drawn import drawn, ours, stored
@@ -25,6 +27,8 @@ from paths import REFERENCE
 
 EVALUATIONS = REFERENCE / "timeloop_4" / "evaluations.json.xz"
 SEARCHES = REFERENCE / "timeloop_4" / "searches.jsonl.xz"
+EARLY = REFERENCE / "timeloop_4" / "early.jsonl.xz"
+ROUNDED = REFERENCE / "timeloop_4" / "rounded.jsonl.xz"
 
 
 def documents(number: str) -> dict[str, Any]:
@@ -52,6 +56,43 @@ def test_every_stored_evaluation_is_met(tmp_path: Path) -> None:
     assert fields > 30_000
     # Version 3.0.3 counts some of them otherwise.
     assert others >= 10
+
+
+def test_loops_that_end_early_are_counted_alike() -> None:
+    wrong, told, others = [], 0, 0
+    records = read_records(EARLY)
+    for record in records:
+        problem, target = load_record(record)
+        mapping = load_mapping(record, problem, target)
+        assert mapping.imperfect
+        assert target.semantics == "timeloop-4"
+        wrong += [f"{record['seed']}: {line}" for line in differences(problem, target, mapping, record["real"])]
+        told += bool(mapping.reuse)
+        if not mapping.reuse:
+            before = evaluate_mapping(problem, target.arch, target.costs, mapping, check_capacity=False)
+            others += any(stats.energy_pj != before.levels[k].data[name].energy_pj for k, name, stats in _stats(record))
+    assert wrong == []
+    assert len(records) >= 400
+    assert told >= 100
+    # Version 3.0.3 counts most of them otherwise.
+    assert others >= 100
+
+
+def _stats(record: dict[str, Any]) -> list[tuple[int, str, Any]]:
+    problem, target = load_record(record)
+    found = evaluate_mapping(
+        problem, target.arch, target.costs, load_mapping(record, problem, target), "timeloop-4", check_capacity=False
+    )
+    return [(k, name, stats) for k, level in enumerate(found.levels) for name, stats in level.data.items()]
+
+
+@pytest.mark.parametrize("part", range(2))
+def test_factors_that_do_not_divide_are_searched_as_by_the_real_mapper(part: int) -> None:
+    found = [compare(*from_record(record)) for record in read_records(ROUNDED)[part::2]]
+    verdicts = Counter(one.verdict for one in found)
+    assert [one.line() for one in found if one.verdict not in ("equal", "refused")] == []
+    assert verdicts["refused"] <= 3
+    assert len(found) >= 100
 
 
 #: So few choices that a search is short.

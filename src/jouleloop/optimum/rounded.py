@@ -134,8 +134,8 @@ class RoundedSearch:
                     counters[CUT_CAPACITY] += 1
                     yield None
                     continue
-                first = [found[0] for found in arrangements]
-                yield self.objective.of(*self.bound(ends[self.time], first, keep, self._uneven(ends))), chosen, place
+                least = self.bound(ends[self.time], arrangements, keep, self._uneven(ends))
+                yield self.objective.of(*least), chosen, place
 
     def _ends(self, chosen: Sequence[int]) -> Ints:
         """Return the ends of all loops, shape (slots, dimensions)."""

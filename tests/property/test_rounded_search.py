@@ -1,0 +1,137 @@
+"""The search over factors that are rounded up, against every mapping, and its bounds against every order."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from differential.native import load
+from differential.rounded import draw_rounded, mappings
+from jouleloop.errors import JouleloopError, MappingError
+from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
+from jouleloop.mapspace.space import MapSpace, build_mapspace
+from jouleloop.model.arrays import new_work
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.model.residual import has_residuals
+from jouleloop.optimum.arrays import new_counters
+from jouleloop.optimum.rounded import RoundedSearch, orders_of, search_rounded
+from jouleloop.optimum.rounded_bound import nest_arrays
+
+SEMANTICS = "timeloop-4"
+MOST = 3000
+
+
+def spaces(seeds: range) -> list[tuple[int, MapSpace, RoundedSearch]]:
+    """Return those mapspaces of some seeds whose factors do not divide the layer and that are small."""
+    found = []
+    for seed in seeds:
+        case = draw_rounded(seed, 300)
+        try:
+            problem, target = load(case)
+            space = build_mapspace(problem, target.arch, target.constraints, rounds=True)
+            search = RoundedSearch(space, target.costs, SEMANTICS, (case.objective,))
+        except JouleloopError:
+            continue
+        if space.rounded and sum(1 for _ in itertools.islice(mappings(space), MOST + 1)) <= MOST:
+            found.append((seed, space, search))
+    return found
+
+
+@pytest.mark.parametrize("first", [60, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(0, 200, 40))])
+def test_nothing_is_better_and_no_bound_is_above_an_order(first: int) -> None:
+    searched, bounded = 0, 0
+    for seed, space, search in spaces(range(first, first + (40 if first % 40 == 0 else 16))):
+        best = math.inf
+        for mapping in mappings(space):
+            try:
+                found = evaluate_mapping(space.problem, space.arch, search.costs, mapping, SEMANTICS)
+            except MappingError:
+                continue
+            tiles = [k for k, _ in enumerate(space.temporal) if not whole_tiles_fit(search, mapping, k)]
+            if not tiles:
+                best = min(best, search.objective.value(found))
+        result = search_rounded(space, search.costs, objective=(search.objective.name,), semantics=SEMANTICS)
+        if result.evaluation is None:
+            assert best == math.inf, seed
+        else:
+            assert result.optimal
+            assert search.objective.value(result.evaluation) == pytest.approx(best, rel=1e-9), seed
+        searched += 1
+        for value, chosen, place in filter(None, search._parts(new_counters())):
+            ends = search._ends(chosen)
+            times = [orders_of(slot, ends[at]) for slot, at in zip(space.temporal, search.time, strict=True)]
+            for temporal in itertools.islice(itertools.product(*times), 100):
+                for spatial in itertools.product(*search._arrangements(ends)):
+                    exact = search._value(nest_arrays(temporal, spatial, space.keeps[place]))[0]
+                    assert value <= exact * (1 + 1e-9), (seed, chosen, temporal, spatial)
+                    bounded += 1
+    assert searched >= 5
+    assert bounded >= 100
+
+
+def whole_tiles_fit(search: RoundedSearch, mapping: object, level: int) -> bool:
+    """Whether the tiles of a level, taken for whole, fit it, as the mapper asks before it evaluates."""
+    problem, levels = search.space.problem, mapping.levels[::-1]  # type: ignore[attr-defined]
+    words = 0
+    for space in problem.data_spaces:
+        if space.name not in levels[level].keep:
+            continue
+        size = 1
+        for rank in space.projection:
+            side = 1
+            for term in rank:
+                step = 1 if term.coefficient is None else problem.coefficient[term.coefficient]
+                ends = [end for one in levels[: level + 1] for d, end in one.loops if d == term.dimension]
+                side += step * (math.prod(ends) - 1)
+            size *= side
+        words += size
+    room = search.space.arch.levels[::-1][level]
+    return room.effective_words is None or words <= room.effective_words
+
+
+def test_ends_are_those_of_the_source() -> None:
+    """By hand: 127 = ceil(127 / 16) = 8 passes of 16, of which the free loops take all splits."""
+    for _, space, _ in spaces(range(12)):
+        for d, (chains, bound) in enumerate(zip(rounded_chains(space), space.problem.bounds, strict=True)):
+            fixed = math.prod(slot.fixed[d] for slot in space.slots if slot.fixed[d])
+            for chain in chains:
+                # Every index is reached, and no loop could be left out.
+                assert math.prod(chain) >= bound
+                left = bound
+                for slot, end in zip(space.slots, chain, strict=True):
+                    assert 1 <= end <= left
+                    assert slot.fixed[d] == 0 or end == min(slot.fixed[d], left)
+                    left = math.ceil(left / end)
+                assert left == 1
+            if bound % fixed == 0:
+                assert all(math.prod(chain) == bound for chain in chains)
+        assert index_factorizations(space) >= math.prod(map(len, rounded_chains(space)))
+
+
+def test_a_search_that_is_stopped_says_so() -> None:
+    for _, space, search in spaces(range(12)):
+        whole = search_rounded(space, search.costs, objective=(search.objective.name,), semantics=SEMANTICS)
+        if whole.visited < 3:
+            continue
+        short = search_rounded(space, search.costs, objective=(search.objective.name,), semantics=SEMANTICS, budget=1)
+        assert not short.optimal
+        assert short.stopped == "budget"
+        assert short.lower_bound <= whole.lower_bound * (1 + 1e-12)
+        assert OBJECTIVES[search.objective.name].value(short.evaluation) >= whole.lower_bound * (1 - 1e-12)  # type: ignore[arg-type]
+        return
+    pytest.fail("no search took longer")
+
+
+def test_some_nests_end_early_and_some_do_not() -> None:
+    kinds = set()
+    for _, space, search in spaces(range(12)):
+        work = new_work(search.levels, len(space.problem.data_spaces), residual=True)
+        assert work.status.shape[0] == search.levels
+        for part in filter(None, search._parts(new_counters())):
+            ends = search._ends(part[1])
+            times = [orders_of(slot, ends[at])[0] for slot, at in zip(space.temporal, search.time, strict=True)]
+            first = [found[0] for found in search._arrangements(ends)]
+            kinds.add(bool(has_residuals(np.array(space.problem.bounds), nest_arrays(times, first, space.keeps[0]))))
+    assert kinds == {True, False}
