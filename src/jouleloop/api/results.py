@@ -155,13 +155,15 @@ class Result:
     def certificate(self) -> dict[str, Any]:
         """Return the proof of the optimum as plain data, which ``jouleloop check`` verifies with other code."""
         from jouleloop.mapspace.space import build_mapspace  # noqa: PLC0415
+        from jouleloop.model.semantics import rules_of  # noqa: PLC0415
         from jouleloop.optimum.certificate import certify  # noqa: PLC0415 - loads the kernels
 
         if self.search is None:
             raise MappingError("a mapping that was given proves no optimum: there is no certificate")
         target = self.architecture.target(self.problem)
         imperfect = target.constraints.factors == "imperfect"
-        space = build_mapspace(self.problem, target.arch, target.constraints, imperfect=imperfect)
+        rounds = rules_of(target.semantics).rounds_factors
+        space = build_mapspace(self.problem, target.arch, target.constraints, imperfect=imperfect, rounds=rounds)
         return certify(space, target.constraints, target.costs, self.search, target.semantics)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":

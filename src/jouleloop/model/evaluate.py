@@ -53,7 +53,7 @@ def first_fills_elided(semantics: str) -> bool:
     """Return whether ``semantics`` leaves the first fills of outputs out, where all else is as in Timeloop 3.0.3."""
     rules_of(semantics)
     if semantics not in FIRST_FILLS_ELIDED:
-        text = "these rules are followed for loops that run to their ends"
+        text = "here loops that end early are followed by other rules alone"
         raise MappingError(Fault(text, field="semantics", value=semantics, allowed=", ".join(FIRST_FILLS_ELIDED)))
     return FIRST_FILLS_ELIDED[semantics]
 

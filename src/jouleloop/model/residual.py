@@ -525,12 +525,25 @@ def _points(bounds: Ints, loop: Ints, total: int) -> float:
     return product
 
 
+@njit
+def _shares(coef: Ints, loop: Ints, begin: int, middle: int) -> bool:
+    """Return whether a loop that is unrolled at a boundary leaves the data space in place."""
+    for k in range(begin, middle):
+        moves = False
+        for r in range(coef.shape[0]):
+            moves = moves or coef[r, loop[k, DIM]] != 0
+        if not moves:
+            return True
+    return False
+
+
 @njit(apart=True)
 def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArrays, plain: bool) -> float:
     """Count the transfers of every data space below every level, as `count_transfers` does; return a unit's operations.
 
     The latter is an average over the units that Timeloop visits, and need not be whole. ``plain`` counts the last box
-    of a loop next to a boundary as what it is, where Timeloop may count another one.
+    of a loop next to a boundary as what it is, where Timeloop may count another one, and nothing that a neighbour may
+    hand on because nothing moves.
     """
     bounds = layer.bounds
     levels = nest.counts.shape[0]
@@ -560,6 +573,8 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
                 continue
             adds_itself = middle == begin and after > middle and not plain
             stateless = level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE]
+            if plain and stateless and not layer.reuse[level, v, NO_LINK_TRANSFER]:
+                stateless = not _shares(coef, loop, begin, middle)
             work.flow[level, v, LINKS], average = count_boundary(
                 bounds, coef, loop, begin, middle, total, adds_itself, stateless, layer.reuse[level, v], mesh,
                 work.groups[level, v], work.access[level, v],

@@ -67,6 +67,9 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
+    if space.rounded:
+        text = "certificates know no factors that are rounded up"
+        raise InputError(Fault(text, constraints.name, "factors", space.problem.name, "factors that divide the layer"))
     early = constraints.factors == "imperfect"
     if any(space.reuse) or space.min_parallelism or (early and (costs.wired(space.arch) or space.arch.spreading)):
         text = "certificates know no level that does not reuse all, and no least parallelism"

@@ -104,7 +104,12 @@ class RoundedSearch:
         for part in itertools.islice(self._parts(counters), MOST_PARTS):
             if part is not None:
                 self.parts.append(part)
-            if counters[TICKS] >= counters[PAUSE]:
+                # One order of each, so that there is a mapping soon, and a good one.
+                if part[0] < self.best[0]:
+                    next(self._orders(*part[1:], counters))
+            if counters[VISITED] >= counters[BUDGET]:
+                counters[STOPPED] = BY_EVALUATIONS
+            if counters[TICKS] >= counters[PAUSE] or counters[STOPPED]:
                 yield False
         self.parts.sort()
         for value, chosen, place in self.parts:
@@ -134,8 +139,8 @@ class RoundedSearch:
                     counters[CUT_CAPACITY] += 1
                     yield None
                     continue
-                least = self.bound(ends[self.time], arrangements, keep, self._uneven(ends))
-                yield self.objective.of(*least), chosen, place
+                first = [found[0] for found in arrangements]
+                yield self.objective.of(*self.bound(ends[self.time], first, keep, self._uneven(ends))), chosen, place
 
     def _ends(self, chosen: Sequence[int]) -> Ints:
         """Return the ends of all loops, shape (slots, dimensions)."""

@@ -4,8 +4,6 @@ Every data space is counted in the order that moves it least: at each level the 
 inside those that move it, as far as the constraints let them. ``docs/search-rounded.md`` has the lemma.
 """
 
-import itertools
-import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -21,9 +19,7 @@ from jouleloop.model.arrays import (
     MAX_LOOPS,
     MULTICAST,
     NO_COALESCE,
-    NO_LINK_TRANSFER,
     NO_MULTICAST,
-    NO_TEMPORAL_REUSE,
     READ_BANDWIDTH,
     SCATTER,
     SHARED_BANDWIDTH,
@@ -43,9 +39,6 @@ from jouleloop.model.arrays import (
 from jouleloop.model.collapse import collapse
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers, share_instances
-
-#: Most ways to lay unrolled loops that are compared; beyond, a data space counts for nothing.
-_MOST_ARRANGEMENTS = 64
 
 
 @njit
@@ -118,15 +111,11 @@ class OrderBound:
             LayerArrays(layer.coef[v : v + 1], layer.read_write[v : v + 1], layer.bounds, layer.reuse[:, v : v + 1])
             for v in self.plain
         ]
-        # Where each step fetches the whole box, neighbours may hand it on, as they lie.
-        stateless = np.roll(layer.reuse[..., NO_TEMPORAL_REUSE], 1, axis=0)
-        stateless[0] = True
-        self.linked = stateless & ~layer.reuse[..., NO_LINK_TRANSFER]
         self.moves = (layer.coef != 0).any(axis=1)
         self.work = new_work(self.levels, 1, residual=True)
 
     def __call__(
-        self, ends: Ints, arrangements: Sequence[Sequence[Arrangement]], keep: Bools, uneven: Bools
+        self, ends: Ints, arrangements: Sequence[Arrangement], keep: Bools, uneven: Bools
     ) -> tuple[float, int]:
         """Return what no order of these loops is below, in energy [pJ] and in cycles.
 
@@ -135,7 +124,7 @@ class OrderBound:
         ends
             Of the temporal loops, shape (levels, dimensions).
         arrangements
-            Of the unrolled loops, by level: all that there are.
+            Of the unrolled loops, by level; any will do.
         keep
             Shape (levels, data spaces).
         uneven
@@ -143,20 +132,10 @@ class OrderBound:
         """
         total_pj, computes = 0.0, 0.0
         for v, layer in zip(self.plain.tolist(), self.single, strict=True):
-            order = self._order(ends, v)
-            linked = [level for level in np.flatnonzero(self.linked[:, v]) if arrangements[level] != ((),)]
-            known = not uneven[linked].any()
-            options = [found if k in linked and known else found[:1] for k, found in enumerate(arrangements)]
-            known = known and math.prod(map(len, options)) <= _MOST_ARRANGEMENTS
-            if not known:
-                options = [found[:1] for found in options]
-            least = np.inf
-            for spatial in itertools.product(*options):
-                nest = nest_arrays(order, spatial, keep[:, v : v + 1])
-                # Operations are counted with any data space.
-                space_pj, computes = least_pj(layer, self.spec, self.elided, nest, uneven, self.work)
-                least = min(least, space_pj)
-            total_pj += least if known else 0.0
+            nest = nest_arrays(self._order(ends, v), arrangements, keep[:, v : v + 1])
+            # Operations are counted with any data space.
+            space_pj, computes = least_pj(layer, self.spec, self.elided, nest, uneven, self.work)
+            total_pj += space_pj
         steps = int(np.prod(ends))
         instances = self.work.status[:, INSTANCES]
         if len(self.plain):
