@@ -3,7 +3,6 @@
 import itertools
 import math
 
-import numpy as np
 import pytest
 
 from differential.native import load
@@ -11,10 +10,8 @@ from differential.rounded import draw_rounded, mappings
 from jouleloop.errors import JouleloopError, MappingError
 from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
 from jouleloop.mapspace.space import MapSpace, build_mapspace
-from jouleloop.model.arrays import new_work
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.model.residual import has_residuals
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.rounded import RoundedSearch, orders_of, search_rounded
 from jouleloop.optimum.rounded_bound import nest_arrays
@@ -92,7 +89,6 @@ def whole_tiles_fit(search: RoundedSearch, mapping: object, level: int) -> bool:
 
 
 def test_ends_are_those_of_the_source() -> None:
-    """By hand: 127 = ceil(127 / 16) = 8 passes of 16, of which the free loops take all splits."""
     for _, space, _ in spaces(range(12)):
         for d, (chains, bound) in enumerate(zip(rounded_chains(space), space.problem.bounds, strict=True)):
             fixed = math.prod(slot.fixed[d] for slot in space.slots if slot.fixed[d])
@@ -122,16 +118,3 @@ def test_a_search_that_is_stopped_says_so() -> None:
         assert OBJECTIVES[search.objective.name].value(short.evaluation) >= whole.lower_bound * (1 - 1e-12)  # type: ignore[arg-type]
         return
     pytest.fail("no search took longer")
-
-
-def test_some_nests_end_early_and_some_do_not() -> None:
-    kinds = set()
-    for _, space, search in spaces(range(12)):
-        work = new_work(search.levels, len(space.problem.data_spaces), residual=True)
-        assert work.status.shape[0] == search.levels
-        for part in filter(None, search._parts(new_counters())):
-            ends = search._ends(part[1])
-            times = [orders_of(slot, ends[at])[0] for slot, at in zip(space.temporal, search.time, strict=True)]
-            first = [found[0] for found in search._arrangements(ends)]
-            kinds.add(bool(has_residuals(np.array(space.problem.bounds), nest_arrays(times, first, space.keeps[0]))))
-    assert kinds == {True, False}

@@ -7,7 +7,7 @@ Source: Timeloop 4 (commit 4cf6d4c) ``src/util/numeric.cpp``, ``Factors::Factors
 import math
 from collections.abc import Iterator
 
-from jouleloop.mapspace.division import divisors
+from jouleloop.division import divisors
 from jouleloop.mapspace.space import FREE, MapSpace
 
 #: Ends of the loops of one dimension, slot by slot from inside.
