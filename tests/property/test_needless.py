@@ -33,7 +33,10 @@ _NO_CONSTRAINTS: dict[str, Any] = {f"{which}_constraints": {"targets": []} for w
 
 def drawn(kind: str, seed: int, *, constrained: bool) -> tuple[MapSpace, Target] | None:
     """Return a design of a number, many of its levels no cheaper than one further out; of `WIRED` a network charges."""
-    case: Case = replace(draw_case(seed, KINDS[3] if kind == WIRED else kind, 400), semantics=_SEMANTICS[seed % 3])
+    # The versions that count energy of networks.
+    known = _SEMANTICS[::2] if kind == WIRED else _SEMANTICS
+    drawn_from = KINDS[3] if kind == WIRED else kind
+    case: Case = replace(draw_case(seed, drawn_from, 400), semantics=known[seed % len(known)])
     if not constrained:
         case = replace(case, constraints=_NO_CONSTRAINTS)
     with contextlib.suppress(JouleloopError):
@@ -126,7 +129,7 @@ def test_a_mapping_of_a_choice_that_is_left_out_costs_more_than_one_with_less(ki
 @pytest.mark.parametrize("kind", [*KINDS, WIRED])
 def test_a_search_finds_the_same_with_all_choices(kind: str) -> None:
     fewer = 0
-    for seed in range(CASES):
+    for seed in range(20 * CASES):
         found = drawn(kind, seed, constrained=True)
         if found is None:
             continue
@@ -146,7 +149,9 @@ def test_a_search_finds_the_same_with_all_choices(kind: str) -> None:
         if whole is not None and ours.evaluation is not None:
             assert ours.evaluation.energy_pj == whole, (kind, seed)
             fewer += 1
-    assert fewer > 0
+            if fewer > CASES // 10:
+                return
+    pytest.fail(f"only {fewer} choices were left out")
 
 
 def every_choice(space: MapSpace, target: Target) -> float | None:

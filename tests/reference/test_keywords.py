@@ -99,6 +99,11 @@ def test_the_search_finds_the_optimum_of_the_real_mapper(part: int) -> None:
     assert sum(one.verdict == "equal" for one in found) > 0.6 * len(found)
 
 
+def counted(case: Case) -> Case:
+    """Return a case by the rules of a version that counts energy of networks as the model does."""
+    return replace(case, semantics="timeloop-3.0.3") if case.semantics == "timeloop-2023-04" else case
+
+
 @pytest.mark.parametrize("draw", [draw_named, draw_wired, draw_spread], ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize("part", range(PARTS))
 def test_networks_of_every_class_are_searched_as_every_mapping_is_counted(
@@ -110,7 +115,7 @@ def test_networks_of_every_class_are_searched_as_every_mapping_is_counted(
     # Of this one, a stride leaves gaps in what passes a level that keeps nothing.
     numbers += [(70141, 400)] if draw is draw_named and part == 0 else []
     for seed, limit in numbers:
-        case = draw(seed, limit)
+        case = counted(draw(seed, limit))
         try:
             problem, target = load(case)
         except InputError:
@@ -134,6 +139,8 @@ def test_certified_optima_with_networks_cost_what_the_real_model_counts(part: in
     draws = {"wired": draw_wired, "named": draw_named, "spread": draw_spread}
     for key, theirs in [*stored(FOLDER / "certified.json.xz").items()][part::PARTS]:
         kind, seed, semantics = key.split("-", 2)
+        if semantics == "timeloop-2023-04":
+            continue  # asked of 3.0.3 without one commit: the builds of that time count networks otherwise
         case = replace(draws[kind](int(seed), 250), semantics=semantics)
         problem, target = load(case)
         space = build_mapspace(problem, target.arch, target.constraints)

@@ -30,6 +30,7 @@ from jouleloop.model.arrays import (
     LayerArrays,
     NestArrays,
 )
+from jouleloop.model.network import takes_energy
 from jouleloop.model.semantics import RULES, Rules
 from jouleloop.workload.problem import Problem
 
@@ -114,6 +115,10 @@ def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tupl
             *(networks[-1] if level.back else _NO_NETWORK),
         )
         scaled.append(scales)
+    if not rules.charged_networks and takes_energy(spec):
+        text = "networks take energy, which builds of before September 2023 count otherwise than the native model"
+        allowed = "timeloop-3.0.3, timeloop-4, or networks that take none"
+        raise InputError(Fault(text, None, "semantics", "timeloop-2023-04", allowed))
     spec = _with_charges(spec, arch, costs, spaces) if costs.networks else spec
     return np.hstack([spec, np.array(scaled)]) if any(scale != 1.0 for scales in scaled for scale in scales) else spec
 

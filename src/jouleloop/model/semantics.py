@@ -21,13 +21,15 @@ class Rules(NamedTuple):
     """Whether factors of constraints that do not divide the layer are rounded up, where other versions end."""
     later_actions: bool = False
     """Whether fills and updates are looked up under other names in an energy reference table."""
+    charged_networks: bool = True
+    """Whether energy of networks is counted as since September 2023 (Timeloop commit 20439e7)."""
 
 
 #: By version. Source: Timeloop ``src/workload/shape-models/operation-space.cpp``,
 #: ``OperationSpace::SaveAndSubtractIfSameStride``, of v3.0.3 and of the main branch (commit 4cf6d4c).
 RULES = {
     "timeloop-3.0.3": Rules(first_fills_elided=True),
-    "timeloop-2023-04": Rules(first_fills_elided=False),
+    "timeloop-2023-04": Rules(first_fills_elided=False, charged_networks=False),
     "timeloop-4": Rules(
         first_fills_elided=True,
         rests_keep_stride=True,
