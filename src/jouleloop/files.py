@@ -265,14 +265,14 @@ def _umask() -> int:
     return found
 
 
-def remove_left_over(folder: Path) -> list[Path]:
-    """Remove the temporary files in ``folder`` and below that `replacing` left where its process was killed.
+def remove_left_over(folder: Path, *, below: bool = True) -> list[Path]:
+    """Remove the temporary files in ``folder`` and ``below`` that `replacing` left where its process was killed.
 
     A file goes where its process is none of this machine any more. That of another machine, where a file system's locks
     may mean nothing, stays for a day; and whatever is locked stays.
     """
     removed = []
-    for path in folder.rglob(".*.part*"):
+    for path in (folder.rglob if below else folder.glob)(".*.part*"):
         writer = _WRITER.search(path.name)
         with contextlib.suppress(OSError), path.open("r+b") as stream:
             if writer and writer[1] == _machine():

@@ -16,6 +16,7 @@ from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling
+from jouleloop.files import remove_left_over
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
 from jouleloop.signals import asked_by_signals, exit_code
@@ -64,6 +65,8 @@ def search_all(
 ) -> None:
     """Search all layers, write what the command ``sweep`` writes, and say so; ``show`` prints a network's layers."""
     store = ResultStore(output / "store")
+    # Below it may be anything of the user's.
+    remove_left_over(output, below=False)
     started = time.monotonic()
     say_if_compiling()
     with log_to(log):

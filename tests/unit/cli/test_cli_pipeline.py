@@ -88,7 +88,17 @@ def test_sweep_without_snakemake(run: Run, tmp_path: Path) -> None:
     ]  # fmt: skip
     assert "not divisible" in table["reason"][3]
     first = (tmp_path / "out/energies.csv").read_bytes()
+    # What a process leaves that is killed while it writes; deeper, another program's may stand.
+    script = (
+        "import os; from pathlib import Path; from jouleloop.files import replacing\n"
+        "held = [replacing(Path(name)) for name in ('energies.csv', 'deeper/energies.csv')]\n"
+        "[one.__enter__() for one in held]; os._exit(9)"
+    )
+    subprocess.run([sys.executable, "-c", script], cwd=tmp_path / "out", check=False)
+    left = [path.parent.name for path in (tmp_path / "out").rglob(".*.part*")]
+    assert sorted(left) == ["deeper", "out"]
     again = run(*arguments)
+    assert [path.parent.name for path in (tmp_path / "out").rglob(".*.part*")] == ["deeper"]
     assert "0 results searched, 4 from the store" in again.stdout
     assert (tmp_path / "out/energies.csv").read_bytes() == first
 
