@@ -6,6 +6,7 @@ Levels are indexed from the innermost storage level (0) outward, as in the model
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -295,11 +296,7 @@ def _check_divisible(
     source: str,
     faults: list[Fault],
 ) -> None:
-    slots = [*temporal, *(slot for slot in spatial if slot is not None)]
-    for d, name in enumerate(problem.shape.dimensions):
-        bound = problem.bounds[d]
-        factors = [slot.fixed[d] for slot in slots if slot.fixed[d] != FREE]
-        product = math.prod(factors)
+    for name, bound, all_given, product in _given_factors(problem, temporal, spatial):
         if bound % product:
             faults.append(
                 Fault(
@@ -308,7 +305,7 @@ def _check_divisible(
                     name,
                 )
             )
-        elif len(factors) == len(slots) and product != bound:
+        elif all_given and product != bound:
             faults.append(
                 Fault(f"all factors of {name} are given and multiply to {product}, the layer has {bound}", source, name)
             )
@@ -324,12 +321,20 @@ def _check_rest(
     faults: list[Fault],
 ) -> None:
     """Refuse dimensions whose factors are all given and leave a rest, where Timeloop 4 ends (``Factors::Factors``)."""
+    for name, bound, all_given, product in _given_factors(problem, temporal, spatial):
+        if all_given and product < bound:
+            text = f"all factors of {name} are given and multiply to {product} < {bound}"
+            faults.append(Fault(text, source, name))
+
+
+def _given_factors(
+    problem: Problem, temporal: list[Slot], spatial: list[Slot | None]
+) -> Iterator[tuple[str, int, bool, int]]:
+    """Yield by dimension its name, its bound, whether all its factors are given, and the product of those that are."""
     slots = [*temporal, *(slot for slot in spatial if slot is not None)]
     for d, name in enumerate(problem.shape.dimensions):
-        factors = [slot.fixed[d] for slot in slots]
-        if FREE not in factors and math.prod(factors) < problem.bounds[d]:
-            text = f"all factors of {name} are given and multiply to {math.prod(factors)} < {problem.bounds[d]}"
-            faults.append(Fault(text, source, name))
+        given = [slot.fixed[d] for slot in slots if slot.fixed[d] != FREE]
+        yield name, problem.bounds[d], len(given) == len(slots), math.prod(given)
 
 
 def _keep_columns(
