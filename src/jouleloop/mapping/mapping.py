@@ -131,6 +131,12 @@ def factor_faults(mapping: Mapping, problem: Problem) -> Iterator[Fault]:
             yield Fault(f"factors of {dimension} multiply to {value}, the layer has {bound}", field=dimension)
 
 
+def ended_early(mapping: Mapping, problem: Problem) -> Mapping:
+    """Return a mapping whose loops end early in every dimension whose bound they do not make up."""
+    early = {fault.field for fault in factor_faults(mapping, problem)}
+    return Mapping(mapping.levels, tuple(sorted((d, problem.bound[d]) for d in early if d)))
+
+
 def close_mapping(
     levels: Sequence[LevelMapping], ends: Sequence[tuple[Sequence[int | None], Sequence[int | None]]]
 ) -> Mapping:

@@ -12,7 +12,7 @@ import numpy as np
 
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError, raise_all
-from jouleloop.mapping.mapping import Mapping, factor_faults
+from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_of
 from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
 from jouleloop.mapspace.space import MapSpace, Slot
@@ -107,9 +107,7 @@ class RoundedSearch:
                 # One order of each, so that there is a mapping soon, and a good one.
                 if part[0] < self.best[0]:
                     next(self._orders(*part[1:], counters))
-            if counters[VISITED] >= counters[BUDGET]:
-                counters[STOPPED] = BY_EVALUATIONS
-            if counters[TICKS] >= counters[PAUSE] or counters[STOPPED]:
+            if _pauses(counters):
                 yield False
         self.parts.sort()
         for value, chosen, place in self.parts:
@@ -118,9 +116,7 @@ class RoundedSearch:
                 continue
             self.open = value
             for _ in self._orders(chosen, place, counters):
-                if counters[VISITED] >= counters[BUDGET]:
-                    counters[STOPPED] = BY_EVALUATIONS
-                if counters[TICKS] >= counters[PAUSE] or counters[STOPPED]:
+                if _pauses(counters):
                     yield False
         self.open = self.best[0]
 
@@ -200,15 +196,19 @@ class RoundedSearch:
     def _mapping(
         self, temporal: Sequence[Sequence[tuple[int, int]]], spatial: Sequence[Arrangement], keep: Bools
     ) -> Mapping:
-        perfect = mapping_of(self.space, temporal, spatial, keep)
-        early = {fault.field for fault in factor_faults(perfect, self.space.problem)}
-        bound = self.space.problem.bound
-        return Mapping(perfect.levels, tuple(sorted((d, bound[d]) for d in early if d)))
+        return ended_early(mapping_of(self.space, temporal, spatial, keep), self.space.problem)
 
     def _progress(self, watch: Watch, counters: Ints) -> Progress:
         value = self.best[0] if self.found else None
         left, nodes = len(self.parts) - int(counters[CUT_BOUND]), int(counters[NODES])
         return Progress(watch.seconds, value, self.open, self.objective.unit, left, len(self.parts), nodes)
+
+
+def _pauses(counters: Ints) -> bool:
+    """Whether it is time for a pause; the search stops where its evaluations are used up."""
+    if counters[VISITED] >= counters[BUDGET]:
+        counters[STOPPED] = BY_EVALUATIONS
+    return bool(counters[TICKS] >= counters[PAUSE] or counters[STOPPED])
 
 
 def orders_of(slot: Slot, ends: Ints) -> list[tuple[tuple[int, int], ...]]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
-from jouleloop.mapping.mapping import Mapping, factor_faults
+from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import FREE, MapSpace, Slot, slot_array
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of
@@ -261,9 +261,7 @@ class ResidualSearch:
 
     def mapping(self, best: Best) -> Mapping:
         """Return the best nest as a mapping."""
-        perfect = mapping_found(self.space, self.dims, best.counts, best.loops, best.keep)
-        early = {fault.field for fault in factor_faults(perfect, self.problem)}
-        return Mapping(perfect.levels, tuple(sorted((d, self.problem.bound[d]) for d in early if d)))
+        return ended_early(mapping_found(self.space, self.dims, best.counts, best.loops, best.keep), self.problem)
 
 
 def search_residuals(
