@@ -17,6 +17,7 @@ import yaml
 
 from jouleloop.arch.attributes import KNOWN
 from jouleloop.arch.read import architecture_from
+from jouleloop.documents.flat import as_tree
 from jouleloop.energy.built_in import BuiltInEstimator
 from jouleloop.energy.estimator import estimate_costs, load_costs
 from jouleloop.engines.timeloop.outputs import parse_evaluation
@@ -115,7 +116,7 @@ def fields_of(evaluation: Evaluation) -> Fields:
 
 def by_jouleloop(change: dict[str, Any], folder: Path) -> Fields:
     files, search = documents(change)
-    arch = architecture_from(files["arch"])
+    arch = architecture_from(as_tree(files["arch"]))
     problem = problem_from(files["problem"])
     if "ert" in files:
         (folder / "ert.yaml").write_text(yaml.safe_dump(files["ert"]))

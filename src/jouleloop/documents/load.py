@@ -6,6 +6,7 @@ from typing import Any
 
 import yaml
 
+from jouleloop.documents.flat import as_tree
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import _SafeLoader, parse_yaml, read_text
 
@@ -72,7 +73,10 @@ class _Documents:
 
     def design(self, path: Path) -> Any:
         """Return the data of a file, the files of functions that it names by their paths."""
-        data = self.load(path)
+        try:
+            data = as_tree(self.load(path))
+        except InputError as error:
+            raise error.at(path) from error
         for key, value in data.items() if isinstance(data, dict) else ():
             files = value.get(_FUNCTIONS) if isinstance(value, dict) and "globals" in str(key) else None
             if isinstance(files, list):

@@ -58,6 +58,8 @@ def problem_from(data: Any, *, name: str = "") -> Problem:
             if not _dense(value):
                 text = "sparse tensors (densities below 1) are not supported by the model"
                 faults.append(Fault(text, None, f"problem.instance.{key}"))
+        elif key in known and value == 0 and _moves_nothing(shape, str(key), instance):
+            coefficients[key] = 1
         elif key in shape.dimensions or key in known:
             if not is_whole(value) or value < 1:
                 faults.append(Fault("must be a positive whole number", None, f"problem.instance.{key}", value))
@@ -74,6 +76,12 @@ def problem_from(data: Any, *, name: str = "") -> Problem:
         faults += _contradictions(shape, instance, {**dict(shape.coefficients), **bounds, **coefficients})
     raise_all(faults)
     return Problem.build(shape, bounds, coefficients, name)
+
+
+def _moves_nothing(shape: ProblemShape, coefficient: str, bounds: Mapping[Any, Any]) -> bool:
+    """Whether a coefficient multiplies dimensions of size 1 alone, whose only index is 0: then it may be anything."""
+    terms = [term for space in shape.data_spaces for rank in space.projection for term in rank]
+    return all(bounds.get(term.dimension) == 1 for term in terms if term.coefficient == coefficient)
 
 
 def _contradictions(shape: ProblemShape, instance: Mapping[Any, Any], sizes: Mapping[str, int]) -> list[Fault]:

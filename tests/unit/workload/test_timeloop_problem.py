@@ -109,6 +109,7 @@ def changed(**instance: Any) -> dict[str, Any]:
         (changed(densities={"Inputs": {"distribution": "fixed-structured", "density": 0.5}}), "sparse tensors"),
         (changed(densities={"Inputs": 0.5}), "sparse tensors"),
         (changed(C=0), "positive whole number"),
+        (changed(Wdilation=0), "instance.Wdilation: must be a positive whole number"),
     ],
 )
 def test_refused(data: Any, message: str) -> None:
@@ -119,6 +120,11 @@ def test_refused(data: Any, message: str) -> None:
 def test_dense_densities_and_derived_sizes_are_fine() -> None:
     assert problem_from(changed(H=227, W=227, Hpad=0, densities={"Inputs": 1.0})).bounds == CONV.bounds
     assert problem_from(changed(Wdilation=2)).coefficient["Wdilation"] == 2
+
+
+def test_a_coefficient_of_one_index_may_be_0() -> None:
+    """So CoSA writes 1 x 1 kernels; with R = 1, R's only index is 0."""
+    assert problem_from(changed(Wdilation=0, R=1)) == problem_from(changed(R=1))
 
 
 @pytest.mark.parametrize(
