@@ -199,9 +199,10 @@ class Search:
         solver = self.solver
         stand = solver.parts.stand
         tables, last = int(stand[FILLED]), max(0, int(stand[TABLED]))
-        stand[TABLED] = -1
-        began = time.process_time()
-        solver.fill_tables(last, float(solver.case.tables.limit[0]))
+        for _ in "compiled", "timed":
+            stand[TABLED] = -1
+            began = time.process_time()
+            solver.fill_tables(last, float(solver.case.tables.limit[0]))
         seconds = {**seconds, "tables, about": tables * (time.process_time() - began)}
         rows = solver.stack.profile[::-1].tolist()
         levels = {
