@@ -122,7 +122,12 @@ def _interpolated_or(text: str) -> EnergySource:
 
 
 def _beside(path: Path, root: Path, folders: tuple[str, str]) -> Path | None:
-    for folder in (path.parent / folders[0], root / folders[1]):
+    """Return the file that belongs to an architecture by its name: near it, or in the project that it is in.
+
+    What the project says of its own ``simba`` says nothing of another file ``simba.yaml`` elsewhere.
+    """
+    own = [root / folders[1]] if path.resolve().is_relative_to(root.resolve()) else []
+    for folder in (path.parent / folders[0], *own):
         for candidate in (folder / path.name, *sorted(folder.glob(f"{path.stem}-*.yaml"))):
             if is_file(candidate):
                 return candidate

@@ -265,7 +265,8 @@ def _ask(
             return answer, estimator.kind
     asked = "; ".join(said) or "no estimator was asked"
     text = f"no estimator knows the energy of class {node.klass}: {asked}"
-    faults.append(Fault(text, None, node.name, allowed="a table that lists it, such as --energy mine.yaml"))
+    allowed = "a table that lists it, such as --energy mine.yaml; or --energy built-in, --energy counts"
+    faults.append(Fault(text, None, node.name, allowed=allowed))
     return None
 
 
