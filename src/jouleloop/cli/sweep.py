@@ -50,7 +50,7 @@ def sweep(
         bool, typer.Option("--verbose", help="Write a line a layer to logs/sweep.log in the output folder.")
     ] = False,
 ) -> None:
-    """Search all layers of one file and write the table of energies [pJ]; stored results are not computed again."""
+    """Search all layers of one file and write the table of energies (pJ); stored results are not computed again."""
     from jouleloop.tables.layers import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
 
     with stderr.status("reading the layers") as status:
