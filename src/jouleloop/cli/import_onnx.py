@@ -1,4 +1,4 @@
-"""``jouleloop import``: the convolutions and matrix products of an ONNX model as a network file."""
+"""``jouleloop import``: the layers of an ONNX model, or Timeloop problem files, as a network file."""
 
 import hashlib
 from collections import Counter
@@ -14,21 +14,26 @@ from jouleloop.config.load import NETWORKS
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import read_bytes
 from jouleloop.terminal.console import print_json, stderr, stdout
-from jouleloop.workload.network_file import network_document, network_macs, write_network
+from jouleloop.workload.network_file import network_document, network_macs, problems_document, write_network
 from jouleloop.workload.onnx_layers import SkippedNode, graph_layers, multiplicities
 from jouleloop.workload.onnx_operands import ImportedLayer
 from jouleloop.workload.onnx_read import read_graph
 
 _SHOWN_NODES = 3
+_YAML = (".yaml", ".yml")
 
 
 def import_onnx(
-    model: Annotated[Path, typer.Argument(help="ONNX file; its weights are not needed and not read.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(help="One ONNX file, whose weights are not needed and not read; or Timeloop problem files."),
+    ],
     output: Annotated[
         Path | None,
         typer.Option(
             "--output",
-            help="Network file to write; without it <model>.yaml in layers/networks/ of the project, or here.",
+            help="Network file to write; without it <model>.yaml, for problem files <their folder>.yaml, in "
+            "layers/networks/ of the project, or here.",
         ),
     ] = None,
     batch: Annotated[
@@ -51,16 +56,18 @@ def import_onnx(
         bool, typer.Option("--json", help="Print what was written and what was skipped as JSON.")
     ] = False,
 ) -> None:
-    """Write the Conv, Gemm and MatMul nodes of an ONNX model as a network file that sweeps and workflows can use."""
+    """Write the layers of an ONNX model, or Timeloop problem files, as a network file that sweeps and studies use."""
+    if all(file.suffix in _YAML for file in files):
+        path = _output(output, files[0].resolve().parent.name, force=force)
+        document, macs = problems_document(files, path)
+        _write(path, document, len(files), macs, [], as_json=as_json)
+        return
+    model, *others = files
+    if others:
+        allowed = "one ONNX file, or problem files that end in .yaml"
+        raise InputError(Fault("cannot be imported together with other files", str(model), allowed=allowed))
     shapes = _shapes(shape or [])
-    path = output
-    if path is None:
-        own = own_root()
-        path = (Path() if own is None else own / NETWORKS) / f"{model.stem}.yaml"
-        if path.exists() and not force:
-            raise InputError(Fault("is there already", str(path), allowed="--force, or another file by --output"))
-    elif path.suffix not in (".yaml", ".yml"):
-        raise InputError(Fault("a network file ends in .yaml", field="--output", value=str(path)))
+    path = _output(output, model.stem, force=force)
     graph = read_graph(model, batch=batch, shapes=shapes)
     layers, skipped = graph_layers(graph, skip_unsupported=skip_unsupported)
     if not as_json:
@@ -74,15 +81,33 @@ def import_onnx(
         left_out = ", ".join(f"{count} {op}" for op, count in sorted(missing.items()))
         description += f" Without the multiply-accumulates of {left_out}{_share(skipped, distinct)}."
     document = network_document(distinct, path.stem, description=description)
-    write_network(path, document)
     runs = sum(count for _, count in distinct)
-    macs = network_macs(document)
+    _write(path, document, runs, network_macs(document), skipped, as_json=as_json)
+
+
+def _output(output: Path | None, name: str, *, force: bool) -> Path:
+    """Return the file to write."""
+    path = output
+    if path is None:
+        own = own_root()
+        path = (Path() if own is None else own / NETWORKS) / f"{name}.yaml"
+        if path.exists() and not force:
+            raise InputError(Fault("is there already", str(path), allowed="--force, or another file by --output"))
+    elif path.suffix not in _YAML:
+        raise InputError(Fault("a network file ends in .yaml", field="--output", value=str(path)))
+    return path
+
+
+def _write(
+    path: Path, document: dict[str, Any], runs: int, macs: int, skipped: list[SkippedNode], *, as_json: bool
+) -> None:
+    """Write the network of so many layers, and say so."""
+    write_network(path, document)
     if as_json:
         print_json(_report(path, document, runs, macs, skipped))
         return
-    stdout.print(
-        f"{len(distinct)} distinct layers of {runs}, {macs:,} multiply-accumulates", highlight=False, markup=False
-    )
+    text = f"{len(document['layers'])} distinct layers of {runs}, {macs:,} multiply-accumulates"
+    stdout.print(text, highlight=False, markup=False)
     stdout.print(f"written to {path}", highlight=False, markup=False, soft_wrap=True)
 
 

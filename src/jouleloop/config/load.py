@@ -145,14 +145,15 @@ def load_all(path: Path, progress: Progress | None = None) -> list[Sweep]:
 
 
 def _is_network(path: Path) -> bool:
-    """Whether the file is a network: by its folder, a transformer without growth, or layers with ``sizes``."""
+    """Whether the file is a network: by its folder, a transformer without growth, or layers each of a kind."""
     if path.resolve().parent.name == NETWORKS.name:
         return True
     document = read_yaml(path)
     if isinstance(document, dict) and "transformer" in document and "expected" not in document:
         return True
     layers = document.get("layers") if isinstance(document, dict) else None
-    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and "sizes" in x for x in layers)
+    own = {"kind", "sizes"}
+    return isinstance(layers, list) and bool(layers) and all(isinstance(x, dict) and own & set(x) for x in layers)
 
 
 def published_sweeps(root: Path = Path()) -> list[Sweep]:

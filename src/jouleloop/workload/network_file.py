@@ -1,16 +1,21 @@
 """Writing a network file: its distinct layers with their multiplicity, under names that tables can use."""
 
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.files import write_yaml
 from jouleloop.validation import validate
+from jouleloop.workload.kinds import OWN
 from jouleloop.workload.onnx_operands import ImportedLayer
+from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import layer_from_sizes
 from jouleloop.workload.sweep_schema import NAME_PATTERN, NetworkFile
+from jouleloop.workload.timeloop_problem import read_problem
 
 _LONGEST_NAME = 60
 
@@ -42,6 +47,32 @@ def network_document(
     document["layers"] = entries
     validate(NetworkFile, document, name)
     return document
+
+
+def problems_document(files: Sequence[Path], path: Path) -> tuple[dict[str, Any], int]:
+    """Return what a network file at ``path`` holds of Timeloop problem files, and the multiply-accumulates of all.
+
+    Equal problems are one layer, named after the first of their files, with their number.
+
+    Raises `InputError`, with what is wrong with each of the files.
+    """
+    faults: list[Fault] = []
+    found: dict[Problem, list[Path]] = {}
+    for file in files:
+        try:
+            found.setdefault(replace(read_problem(file), name=""), []).append(file)
+        except InputError as error:
+            faults += error.faults
+    raise_all(faults)
+    used: set[str] = set()
+    entries: list[dict[str, Any]] = []
+    for same in found.values():
+        shape = os.path.relpath(same[0].resolve(), path.parent.resolve())
+        count = {"count": len(same)} if len(same) > 1 else {}
+        entries.append({"name": _unused(_safe(same[0].stem, "layer"), used), "kind": OWN, "shape": shape, **count})
+    document = {"description": f"{len(files)} Timeloop problem files.", "layers": entries}
+    validate(NetworkFile, document, str(path))
+    return document, sum(problem.macs * len(same) for problem, same in found.items())
 
 
 def network_macs(document: dict[str, Any]) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 from pydantic import Field, StrictInt
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.files import is_whole, read_yaml
+from jouleloop.files import read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.kind import Kind, TextForm, Window
 from jouleloop.workload.problem import ProblemShape
@@ -80,7 +80,7 @@ def read_kind(path: Path, name: str, kind_named: KindNamed) -> Kind:
     data = read_yaml(path)
     try:
         if isinstance(data, Mapping) and isinstance(data.get("problem"), Mapping):
-            return _from_problem(data["problem"], name, kind_named)
+            return _from_problem(data, name, kind_named)
         return kind_from(validate(ShapeFile, data, path), name, kind_named)
     except InputError as error:
         raise error.at(path) from error
@@ -214,14 +214,11 @@ def _base_of(name: str, shape: ProblemShape) -> str:
     return f"problem {hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
 
-def _from_problem(problem: Mapping[str, Any], name: str, kind_named: KindNamed) -> Kind:
+def _from_problem(data: Mapping[str, Any], name: str, kind_named: KindNamed) -> Kind:
     """Return the kind of a Timeloop problem file: bounds and coefficients of its instance are the presets."""
-    instance = problem.get("instance")
-    given = {str(key): value for key, value in (instance.items() if isinstance(instance, Mapping) else ())}
-    faults = [
-        Fault("must be a positive whole number", None, f"problem.instance.{key}", value)
-        for key, value in given.items()
-        if not is_whole(value) or value < 1
-    ]
+    # Read as every problem file is; that module asks this one for the kinds.
+    from jouleloop.workload.timeloop_problem import stated_problem, to_timeloop_shape  # noqa: PLC0415
+
+    shape, sizes, _, faults = stated_problem(data)
     raise_all(faults)
-    return kind_from(ShapeFile(shape=problem.get("shape"), presets=given), name, kind_named)
+    return kind_from(ShapeFile(shape=to_timeloop_shape(shape), presets=sizes), name, kind_named)

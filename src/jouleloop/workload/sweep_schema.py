@@ -221,7 +221,7 @@ class NetworkLayer(Strict):
     )
     shape: str = key("File with the problem shape of the kind `problem`; path from this file.", "path", "")
     count: StrictInt = key("How often the network runs it.", "layers", 1, ge=1)
-    sizes: dict[str, StrictInt] = key("Its sizes, as in a sweep.", "elements", min_length=1)
+    sizes: dict[str, StrictInt] = key("Its sizes, as in a sweep; a problem file has its own.", "elements", {})
     after: str = key(
         "Name of the layer whose outputs are its inputs: as many elements, or the file is refused.", "text", ""
     )

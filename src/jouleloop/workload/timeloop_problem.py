@@ -33,6 +33,23 @@ def read_problem(path: Path) -> Problem:
 
 def problem_from(data: Any, *, name: str = "") -> Problem:
     """Return the problem in loaded data: ``problem: {shape, instance}``, or bounds beside the shape as in v0.2."""
+    shape, sizes, instance, faults = stated_problem(data)
+    for dimension in shape.dimensions:
+        if dimension not in instance:
+            faults.append(Fault("has no bound", None, f"problem.instance.{dimension}"))
+    if not faults:
+        faults += _contradictions(shape, instance, {**dict(shape.coefficients), **sizes})
+    raise_all(faults)
+    bounds = {key: value for key, value in sizes.items() if key in shape.dimensions}
+    coefficients = {key: value for key, value in sizes.items() if key not in bounds}
+    return Problem.build(shape, bounds, coefficients, name)
+
+
+def stated_problem(data: Any) -> tuple[ProblemShape, dict[str, int], Mapping[Any, Any], list[Fault]]:
+    """Return what loaded data states of a problem: its shape, bounds and coefficients, all else; and what is wrong.
+
+    Raises `InputError` where there is no shape.
+    """
     top = data.get("problem") if isinstance(data, Mapping) else None
     if not isinstance(top, Mapping):
         raise InputError(Fault("is no problem file", allowed="a mapping under 'problem'"))
@@ -51,31 +68,24 @@ def problem_from(data: Any, *, name: str = "") -> Problem:
     if not isinstance(instance, Mapping):
         raise InputError(Fault("must be a mapping", None, "problem.instance", instance))
     known = {key for key, _ in shape.coefficients}
-    bounds: dict[str, int] = {}
-    coefficients: dict[str, int] = {}
+    sizes: dict[str, int] = {}
     for key, value in instance.items():
         if str(key).lower() in ("densities", "commondensity"):
             if not _dense(value):
                 text = "sparse tensors (densities below 1) are not supported by the model"
                 faults.append(Fault(text, None, f"problem.instance.{key}"))
         elif key in known and value == 0 and _moves_nothing(shape, str(key), instance):
-            coefficients[key] = 1
+            sizes[key] = 1
         elif key in shape.dimensions or key in known:
             if not is_whole(value) or value < 1:
                 faults.append(Fault("must be a positive whole number", None, f"problem.instance.{key}", value))
                 continue
-            (bounds if key in shape.dimensions else coefficients)[key] = int(value)
+            sizes[key] = int(value)
         elif key not in _DERIVED:
             close = nearest(str(key), (*shape.dimensions, *known))
             hint = f"; did you mean {close!r}?" if close else ""
             _LOG.warning("problem.instance.%s: passed over, as by Timeloop; the shape does not know it%s", key, hint)
-    for dimension in shape.dimensions:
-        if dimension not in instance:
-            faults.append(Fault("has no bound", None, f"problem.instance.{dimension}"))
-    if not faults:
-        faults += _contradictions(shape, instance, {**dict(shape.coefficients), **bounds, **coefficients})
-    raise_all(faults)
-    return Problem.build(shape, bounds, coefficients, name)
+    return shape, sizes, instance, faults
 
 
 def _moves_nothing(shape: ProblemShape, coefficient: str, bounds: Mapping[Any, Any]) -> bool:
@@ -137,9 +147,16 @@ def _dense(value: Any) -> bool:
 
 def to_timeloop_problem(problem: Problem, *, version: str = "0.3") -> dict[str, Any]:
     """Return the data of a problem file; v0.3 spells ``data-spaces`` and ``read-write``, v0.4 with underscores."""
+    head = {"version": 0.4} if version == "0.4" else {}
+    shape = to_timeloop_shape(problem.shape, version=version)
+    return {"problem": {**head, "shape": shape, "instance": problem.as_dict()}}
+
+
+def to_timeloop_shape(shape: ProblemShape, *, version: str = "0.3") -> dict[str, Any]:
+    """Return the data of a shape; see `to_timeloop_problem`."""
     dash = "_" if version == "0.4" else "-"
     spaces = []
-    for space in problem.data_spaces:
+    for space in shape.data_spaces:
         item: dict[str, Any] = {
             "name": space.name,
             "projection": [
@@ -150,11 +167,9 @@ def to_timeloop_problem(problem: Problem, *, version: str = "0.3") -> dict[str, 
         if space.read_write:
             item[f"read{dash}write"] = True
         spaces.append(item)
-    shape = {
-        "name": problem.shape.name,
-        "dimensions": list(problem.shape.dimensions),
-        "coefficients": [{"name": name, "default": default} for name, default in problem.shape.coefficients],
+    return {
+        "name": shape.name,
+        "dimensions": list(shape.dimensions),
+        "coefficients": [{"name": name, "default": default} for name, default in shape.coefficients],
         f"data{dash}spaces": spaces,
     }
-    head = {"version": 0.4} if version == "0.4" else {}
-    return {"problem": {**head, "shape": shape, "instance": problem.as_dict()}}
