@@ -44,8 +44,12 @@ OTHER_SECTIONS = (
 
 
 def is_section(key: str) -> bool:
-    """Whether an input may hold a section of this name; the front end passes over ``…ignore…``, and joins globals."""
-    return key in ("architecture", *OTHER_SECTIONS) or "globals" in key or "ignore" in key
+    """Whether an input may hold a section of this name; the front end passes over ``…ignore…``, and joins others.
+
+    Source: ``timeloopfe/v4/specification.py`` of timeloop-python (commit b8aaf2c), ``part_name_match``.
+    """
+    joined = any(word in key for word in ("globals", "components", "ignore"))
+    return key in ("architecture", *OTHER_SECTIONS) or joined
 
 
 def read_architecture(
@@ -162,12 +166,14 @@ def _targets(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def component_classes(data: Any) -> tuple[Mapping[str, Any], ...] | None:
     """Return the compound components that Timeloop or Accelergy input defines; None where it has no list of them.
 
+    All sections count whose names hold that word, such as ``components_mac``.
     Raises `InputError` where one of them has no name.
     """
-    top = data.get("compound_components", data.get("components")) if isinstance(data, Mapping) else None
-    listed = top.get("classes") if isinstance(top, Mapping) else top
-    if not isinstance(listed, list):
+    tops = [top for key, top in data.items() if "components" in str(key)] if isinstance(data, Mapping) else []
+    lists = [top.get("classes") if isinstance(top, Mapping) else top for top in tops]
+    if not any(isinstance(one, list) for one in lists):
         return None
+    listed = [item for one in lists if isinstance(one, list) for item in one]
     unnamed = [
         Fault("needs a name", None, f"components.classes[{index}]", item)
         for index, item in enumerate(listed)

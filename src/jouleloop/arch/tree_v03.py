@@ -21,6 +21,8 @@ _LOG = logging.getLogger("jouleloop.arch")
 _NAME = re.compile(r"(?P<name>[^\[\]]+)(?:\[(?P<first>\d+)\.\.(?P<last>\d+)\])?")
 _TREE_KEYS = {"name", "attributes", "local", "subtree", "version", "required_actions"}
 _LOCAL_KEYS = {"name", "class", "subclass", "attributes", "required_actions", "enabled", "area_scale", "energy_scale"}
+#: What Accelergy alone reads, though it looks like a key of Timeloop's.
+_OTHERS_KEYS = {"actions"}
 
 
 def _check_keys(node: dict[str, Any], known: set[str], where: str, faults: list[Fault]) -> None:
@@ -29,7 +31,7 @@ def _check_keys(node: dict[str, Any], known: set[str], where: str, faults: list[
         if key == "constraints":
             text = "Timeloop passes over constraints in the tree; move them into architecture_constraints"
             faults.append(Fault(text, None, f"{where}.{key}"))
-        elif key not in known and nearest(str(key), known):
+        elif key not in known | _OTHERS_KEYS and nearest(str(key), known):
             faults.append(unknown(str(key), known, "key", field=where))
         elif key not in known:
             _LOG.warning("%s.%s: passed over, as by Timeloop", where, key)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jouleloop.arch.architecture import Architecture
-from jouleloop.arch.read import architecture_from, read_architecture
+from jouleloop.arch.read import architecture_from, component_classes, is_section, read_architecture
 from jouleloop.arch.write import to_architecture_v03, write_architecture_v04
 from jouleloop.errors import InputError
 from jouleloop.expressions import ExpressionError, evaluate
@@ -368,13 +368,25 @@ def test_the_class_and_not_the_subclass_makes_a_dram(tmp_path: Path) -> None:
 def test_keys_of_a_tree_that_timeloop_passes_over(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     tree = (
         "architecture: {version: 0.3, bank: 1, subtree: [{name: s, local: [{name: DRAM, class: DRAM, color: red},"
-        " {name: mac, class: intmac}]}]}"
+        " {name: mac, class: intmac, actions: [{name: compute}]}]}]}"
     )
     assert read(tree, tmp_path).level_names == ("DRAM",)
     assert "bank: passed over" in caplog.text
     assert "color: passed over" in caplog.text
+    assert "actions: passed over" in caplog.text  # Accelergy's; it looks like required_actions
     with pytest.raises(InputError, match="unknown key"):
         read(tree.replace("bank: 1", "subtrees: 1"), tmp_path)
+
+
+def test_compound_components_in_several_sections() -> None:
+    """The front end joins sections whose names hold that word; one that only resembles it is a fault."""
+    parts = {"components_mac": {"classes": [{"name": "mac_compute"}]}, "components_reg": [{"name": "reg_storage"}]}
+    found = component_classes(parts)
+    assert found is not None
+    assert [one["name"] for one in found] == ["mac_compute", "reg_storage"]
+    assert component_classes({"compound_components": {"version": 0.4}}) is None
+    assert is_section("components_mac")
+    assert not is_section("component_mac")
 
 
 def test_a_spelling_that_changes_nothing_is_no_fault(tmp_path: Path) -> None:
