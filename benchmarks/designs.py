@@ -7,7 +7,7 @@ with a folder beside it, or an architecture with the problem, constraints, mappi
 A mapping is evaluated for its own problem, or the first layer of the repository that it fits; a mapping that fits none
 (of another design, or a template) is named, and its design is searched.
 Layers are cut to at most 8 along every dimension before a search, which visits at most 2,000 mappings, 20 s long;
-where such a small layer has no mapping, the whole one is searched.
+where such a small layer has no mapping, the whole one is searched, then the other layers of the repository.
 """
 
 import argparse
@@ -37,6 +37,7 @@ from jouleloop.workload.timeloop_problem import read_problem
 MADE = re.compile(r"outputs?/|ref[-_]|out_dir|cheatsheets|/tests/|defined_input|flattened")
 SPARSE = re.compile(r"sparse_optimizations|compression-rate|density", re.IGNORECASE)
 MOST_BOUND = 8
+MOST_LAYERS = 20
 BUDGET = 2000
 SECONDS = 20.0
 ENERGIES = ("interpolated", "built-in")
@@ -54,7 +55,8 @@ class Files:
     def sparse(self) -> bool:
         """Whether it asks for sparse tensors."""
         beside = [path.parent / self.variables["architecture"] for path in self.paths if self.variables]
-        files = [*self.paths, *(p for folder in beside for p in folder.glob("*.yaml"))]
+        folders = [path.parent if path.is_file() else path for path in beside]
+        files = [*self.paths, *(p for folder in folders for p in folder.glob("*.yaml"))]
         return any(SPARSE.search(path.read_text(errors="replace")) for path in files)
 
 
@@ -65,8 +67,9 @@ def designs(root: Path) -> Iterator[Files]:
         for arch in sorted(top.parent.rglob("arch.yaml")):
             if arch.parent != top.parent and not MADE.search(str(arch)):
                 covered.add(arch)
-                name = str(arch.parent.relative_to(top.parent))
-                yield Files(str(arch.relative_to(root)), (top,), {"architecture": name})
+                whole = re.search(r"include\(architecture\b", top.read_text(errors="replace"))
+                named = (arch if whole else arch.parent).relative_to(top.parent)
+                yield Files(str(arch.relative_to(root)), (top,), {"architecture": str(named)})
     for arch in sorted(root.rglob("*.yaml")):
         text = arch.read_text(errors="replace")
         if arch not in covered and not MADE.search(str(arch)) and re.search(r"^architecture:", text, re.MULTILINE):
@@ -82,7 +85,7 @@ def around(root: Path, arch: Path) -> Iterator[Files]:
     for choices in (problems, [base / "variables.yaml", base.parent / "variables.yaml"], [base / "components.yaml"]):
         found += [path for path in choices if path.is_file() and holds_more(path, found)][:1]
     name = str(arch.relative_to(root))
-    constraints = sorted(base.glob("constraints/*.yaml"))
+    constraints = [path for path in sorted(base.glob("constraints/*.yaml")) if holds_more(path, found)]
     together = not repeated(constraints)
     mappings = [*sorted(base.glob("map/*.yaml")), *(p for p in [base / "mapping.yaml"] if p.is_file())]
     for mapping in mappings:
@@ -139,7 +142,7 @@ def evaluate_or_search(files: Files, layers: list[Problem], design: Design) -> s
     costs = costs_of(design.arch, [source_of(name) for name in ENERGIES], warn=lambda _: None)
     problems = [*([] if design.problem is None else [design.problem]), *layers]
     if files.mapping is None:
-        return search(problems[0], design, costs)
+        return first_found(problems, design, costs)
     refusal = ""
     for problem in problems:
         try:
@@ -150,6 +153,17 @@ def evaluate_or_search(files: Files, layers: list[Problem], design: Design) -> s
         else:
             return f"evaluated, {evaluation.energy_pj / evaluation.computes:.4g} pJ a MAC"
     return f"{search(problems[0], design, costs)}; its mapping fits no layer: {refusal}"
+
+
+def first_found(problems: list[Problem], design: Design, costs: EnergyCosts) -> str:
+    """Return the best of the first layer that the design has a mapping of; what is wrong with the first if none has."""
+    answers = []
+    for problem in problems[:MOST_LAYERS]:
+        with contextlib.suppress(*([InputError] if answers else [])):
+            answers.append(search(problem, design, costs))
+            if not answers[-1].startswith("searched:"):
+                return answers[-1] + ("" if len(answers) == 1 else f", layer {problem.name}")
+    return answers[0]
 
 
 def search(problem: Problem, design: Design, costs: EnergyCosts) -> str:
