@@ -1,4 +1,4 @@
-"""A mapping for a search that had to stop before it had one: the simplest, made better step by step."""
+"""A mapping for a search that had to stop, with none or far from its bound: the simplest, made better step by step."""
 
 import itertools
 import math

@@ -46,7 +46,7 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.charges import find_charges
-from jouleloop.optimum.climb import climb
+from jouleloop.optimum.climb import Climbed, climb
 from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.needless import needed
@@ -68,6 +68,8 @@ _NEXT = ("energy", "delay")
 _STAGES = ("unrollings", "search", "ties")
 #: Time for a mapping outside the tree where somebody waits for the end; what stops at a count has all it needs.
 _CLIMB_SECONDS = 0.5
+#: Gap from which on a search that had to stop looks for a better mapping outside the tree.
+_CLIMB_GAP = 0.1
 _COUNTED = ("nodes", "tiles", "no room", "tiles out", "orders", "orders out", "out later")
 
 
@@ -275,7 +277,7 @@ def search_mapspace(
     if winner is None:
         if stopped:
             known = replace(result, stopped=stopped, visited=int(counters[VISITED]), lower_bound=open_bound)
-            found = _climbed(known, space, costs, first, semantics)
+            found = _with(known, _climbed(stopped, space, costs, first, semantics))
         else:
             found = replace(result, status="no_mapping", reason=_no_tile(search))
         return replace(found, seconds=time.perf_counter() - started)
@@ -301,6 +303,9 @@ def search_mapspace(
             proof += f"; stopped ({stopped}) before all ties were compared"
     else:
         proof = _stopped_proof(stopped)
+        other = _climbed(stopped, space, costs, first, semantics) if value > (1 + _CLIMB_GAP) * lower else None
+        if other is not None and other.value < value:
+            mapping, evaluation, lower = other.mapping, other.evaluation, min(other.value, open_bound)
     return replace(
         result,
         mapping=mapping,
@@ -320,14 +325,18 @@ def search_mapspace(
     )
 
 
-def _climbed(stopped: SearchResult, space: MapSpace, costs: EnergyCosts, by: Objective, semantics: str) -> SearchResult:
-    """Return what is known where a search had to stop before it had a mapping: one that was found another way."""
+def _climbed(stopped: str, space: MapSpace, costs: EnergyCosts, by: Objective, semantics: str) -> Climbed | None:
+    """Return a mapping that is found without the tree, for a search that had to stop."""
 
     def evaluate(mapping: Mapping) -> Evaluation:
         return evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
 
-    hurried = stopped.stopped in (INTERRUPT, SECONDS)
-    found = climb(space, evaluate, by.value, _CLIMB_SECONDS if hurried else None)
+    hurried = stopped in (INTERRUPT, SECONDS)
+    return climb(space, evaluate, by.value, _CLIMB_SECONDS if hurried else None)
+
+
+def _with(stopped: SearchResult, found: Climbed | None) -> SearchResult:
+    """Return what is known where a search had to stop before it had a mapping: one that was found another way."""
     if found is None:
         reason = f"stopped ({stopped.stopped}) before a mapping was found"
         return replace(stopped, status="no_mapping", reason=reason)
