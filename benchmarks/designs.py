@@ -35,7 +35,7 @@ from jouleloop.workload.timeloop_problem import read_problem
 
 #: Files that programs wrote, and those that only show or test the format.
 MADE = re.compile(r"outputs?/|ref[-_]|out_dir|cheatsheets|/tests/|defined_input|flattened")
-SPARSE = re.compile(r"sparse_optimizations|compression-rate|density", re.IGNORECASE)
+SPARSE = re.compile(r"sparse_optimizations|compression-rate|density|densities:\s*\n", re.IGNORECASE)
 MOST_BOUND = 8
 MOST_LAYERS = 20
 BUDGET = 2000
