@@ -157,7 +157,7 @@ def evaluate_or_search(files: Files, layers: list[Problem], design: Design) -> s
 
 def first_found(problems: list[Problem], design: Design, costs: EnergyCosts) -> str:
     """Return the best of the first layer that the design has a mapping of; what is wrong with the first if none has."""
-    answers = []
+    answers: list[str] = []
     for problem in problems[:MOST_LAYERS]:
         with contextlib.suppress(*([InputError] if answers else [])):
             answers.append(search(problem, design, costs))

@@ -101,7 +101,8 @@ def given_to_timeloop(files: Files, front_end: str, variables: dict[str, str], l
 
 def write(folder: Path, documents: list[Any], **more: Any) -> tuple[list[str], list[str]]:
     """Write a design and what comes with it; return the names of all but its constraints, and those."""
-    names, constraints = [], []
+    names: list[str] = []
+    constraints: list[str] = []
     for n, document in enumerate(documents):
         kept = {key: value for key, value in document.items() if key not in OURS and key not in SECTIONS}
         rules = {key: value for key, value in document.items() if key in SECTIONS}
