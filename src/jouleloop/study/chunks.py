@@ -56,7 +56,8 @@ def estimated_seconds(layer: Layer) -> float:
     for position in kind.bound_positions:
         if kind.fields[position][0] not in filters:
             size *= _factorizations(layer.values[position], 4)
-    if kind.base_windows and all(layer.sizes[name] == 1 for name in windows):
+    own = layer.sizes if windows else {}
+    if kind.base_windows and all(own[name] == 1 for name in windows):
         return 0.003 + 1.2e-8 * size
     return 0.004 + 3e-5 * math.sqrt(size)
 

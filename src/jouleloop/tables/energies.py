@@ -13,7 +13,7 @@ from jouleloop.optimum.result import SearchResult
 from jouleloop.study.chunks import layer_identity
 from jouleloop.study.compute import Job, Record, run_chunk
 from jouleloop.study.store import ResultStore
-from jouleloop.tables.layers import layer_rows
+from jouleloop.tables.layers import each_kind_of_row, layer_rows
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.sweep import Sweep, SweepPoint, size_columns
@@ -31,8 +31,9 @@ Own = Mapping[ProblemShape, Sequence[str]]
 
 def layer_batches(sweep: Sweep) -> Iterator[pd.DataFrame]:
     """Yield the layers of ``sweep`` as a table, a few rows at a time, each with all columns in the same types."""
-    lacking = {name for row in _each_kind_of_row(sweep) for name in set(_layer_columns(sweep.points)) - row.keys()}
-    columns = ["sweep", "layer", *_layer_columns(sweep.points)]
+    own = _layer_columns(sweep.points)
+    lacking = {name for row in each_kind_of_row(sweep) for name in set(own) - row.keys()}
+    columns = ["sweep", "layer", *own]
     for _, table in _taken(zip(sweep.points, layer_rows(sweep), strict=True)):
         columns += [name for name in table.columns if name not in columns]
         yield table.reindex(columns=columns).astype(dict.fromkeys(lacking - {"kind"}, "Int64"))
@@ -272,7 +273,7 @@ class _Columns:
         self._words = [f"dram_words_{space}" for space in spaces]
         self._sizes = _layer_columns(every)
         run = [sweep for sweep in sweeps if any(sweep.runs_on(name) for name in jobs)]
-        lacking = {name for sweep in run for row in _each_kind_of_row(sweep) for name in set(self._sizes) - row.keys()}
+        lacking = {name for sweep in run for row in each_kind_of_row(sweep) for name in set(self._sizes) - row.keys()}
         self._some = dict.fromkeys((name for name in self._sizes if name in lacking and name != "kind"), "Int64")
         paths = dict.fromkeys(path for sweep in sweeps for path in sweep.attributes)
         self._attributes = {
@@ -305,16 +306,6 @@ class _Columns:
             table[name] = _attribute_column(table[name], kind)
         table.attrs["table_version"] = TABLE_VERSION
         return table
-
-
-def _each_kind_of_row(sweep: Sweep) -> Iterator[dict[str, Any]]:
-    """Yield a record of layers for each set of columns that records of ``sweep`` fill."""
-    seen = set()
-    for point, row in zip(sweep.points, layer_rows(sweep), strict=True):
-        kind = (point.layer.kind.name, point.input_size is None, tuple(key for key, _ in point.given))
-        if kind not in seen:
-            seen.add(kind)
-            yield row
 
 
 def _attribute_type(values: Iterable[Any]) -> str:

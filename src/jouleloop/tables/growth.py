@@ -41,7 +41,9 @@ def _response_growth(sweep: Sweep) -> dict[str, str]:
     layers = [point.layer for point in sweep.points]
     if any(layer.kind.name != "fc" for layer in layers):
         return given
-    varying = {name for layer in layers for name, size in layer.sizes.items() if size != layers[0].sizes[name]}
+    of_field = zip(*(layer.values for layer in layers), strict=True)
+    fields = layers[0].kind.fields if layers else ()
+    varying = {name for (name, _), sizes in zip(fields, of_field, strict=True) if len(set(sizes)) > 1}
     of_variable = dict.fromkeys(("dram_words", "dram_words_weights"), sweep.expected)
     if varying == {"C"}:
         stated = of_variable | {"dram_words_inputs": sweep.expected, "dram_words_outputs": "constant"}

@@ -1,6 +1,6 @@
 """The layers of a sweep as records, and whether its variable and growth can be tested; without pandas, as rules ask."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -9,14 +9,15 @@ from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.regression import FloatArray
-from jouleloop.workload.sweep import Sweep, size_columns
+from jouleloop.workload.sweep import Sweep, SweepPoint, size_columns
 from jouleloop.workload.variants import variant_label
 
 
-def layer_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
-    """Yield one record a layer of ``sweep``: name, sizes and what variables may refer to."""
+def row_of(sweep: Sweep) -> Callable[[SweepPoint], dict[str, Any]]:
+    """Return what makes the record of a layer of ``sweep``: name, sizes and what variables may refer to."""
     columns = size_columns(sweep.points)
-    for point in sweep.points:
+
+    def row(point: SweepPoint) -> dict[str, Any]:
         layer = point.layer
         own = layer.sizes
         sizes = {key: own[key] for key in columns if key in own}
@@ -25,7 +26,24 @@ def layer_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
         more |= {} if layer.kind.base == "conv" else {"kind": layer.kind.name}
         more |= dict(point.given)
         variant = {"variant": variant_label(point.variant), **dict(point.variant)} if sweep.attributes else {}
-        yield {"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant}
+        return {"sweep": sweep.name, "layer": layer.label, **sizes, **more, **variant}
+
+    return row
+
+
+def layer_rows(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """Yield one record a layer of ``sweep``, as `row_of` makes it."""
+    return map(row_of(sweep), sweep.points)
+
+
+def each_kind_of_row(sweep: Sweep) -> Iterator[dict[str, Any]]:
+    """Yield a record of layers for each set of columns that records of ``sweep`` fill, but for attributes."""
+    seen, row = set(), row_of(sweep)
+    for point in sweep.points:
+        kind = (point.layer.kind.name, point.input_size is None, tuple(key for key, _ in point.given))
+        if kind not in seen:
+            seen.add(kind)
+            yield row(point)
 
 
 class _Column:
@@ -44,7 +62,7 @@ class _Layers:
 
     def __init__(self, sweep: Sweep) -> None:
         self._sweep = sweep
-        self.columns = list(dict.fromkeys(name for row in layer_rows(sweep) for name in row))
+        self.columns = list(dict.fromkeys(name for row in each_kind_of_row(sweep) for name in row))
 
     def __len__(self) -> int:
         return len(self._sweep.points)

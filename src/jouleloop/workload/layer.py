@@ -89,18 +89,13 @@ class Layer:
         if self.kind.name == OWN:
             whole = {"shape": json.loads(self.kind.document), "values": self.values}
             return f"{OWN}:{json.dumps(whole, sort_keys=True, separators=(',', ':'))}"
-        form = self.kind.text
-        own = self.sizes
-        value = {size: own[target] for size, target in self.kind.sizes}
-        default = self.kind.default
-        options = {name: self.kind.shorthand.get(name, (name,)) for name in form.options}
-        named = {*form.positional, *form.always, *(size for sizes in options.values() for size in sizes)}
-        rest = [s for s, target in self.kind.sizes if s not in named and value[s] != default[target]]
-        text = "x".join(str(value[s]) for s in form.positional)
-        text += "x".join(f"{s}{value[s]}" for s in (*form.always, *rest))
-        for name, sizes in options.items():
-            numbers = [value[s] for s in sizes]
-            if any(value[s] != default[self.kind.field_of[s]] for s in sizes):
+        form, values = self.kind.written, self.values
+        text = "x".join([str(values[place]) for _, place, _ in form.positional])
+        stated = [*form.always, *(size for size in form.rest if values[size[1]] != size[2])]
+        text += "x".join([f"{name}{values[place]}" for name, place, _ in stated])
+        for name, sizes in form.options:
+            if any(values[place] != default for _, place, default in sizes):
+                numbers = [values[place] for _, place, _ in sizes]
                 text += f"/{name}" + "x".join(map(str, numbers[:1] if len(set(numbers)) == 1 else numbers))
         return f"{self.kind.name}:{text}"
 
