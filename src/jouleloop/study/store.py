@@ -89,6 +89,8 @@ class ResultStore:
 
     def read(self, wanted: Iterable[str]) -> Iterator[tuple[str, dict[str, Any]]]:
         """Yield (key, record) of the wanted results that are stored, one segment in memory at a time."""
+        from pydantic_core import from_json  # noqa: PLC0415 - half of the time of `json`; a search reads nothing
+
         missing = set(wanted)
         for _ in range(_TRIES):
             before = self._vanished
@@ -101,7 +103,7 @@ class ResultStore:
                 for key, text in zip(table["key"].to_pylist(), table["record"].to_pylist(), strict=True):
                     if key in hits:
                         hits.discard(key)
-                        yield key, json.loads(text)
+                        yield key, from_json(text)
             # What a merged segment held is in another one by now.
             if not missing or self._vanished == before:
                 break
