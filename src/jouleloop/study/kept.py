@@ -15,6 +15,8 @@ from jouleloop.parquet import Where, sealed_parts, write_sealed
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.study.provenance import versions
 
+#: Folder, beside the table of energies, of what was made of the rows of a sweep.
+PARTS = "parts"
 #: Hexadecimal digits of a digest in the name of a file.
 _DIGITS = 16
 
@@ -46,7 +48,7 @@ class Kept:
 
     def made(self, make: Callable[[], Iterable[pa.Table]], further: Mapping[str, str] | None = None) -> "Kept":
         """Return this with its table in the folder: found there, or made in parts and kept, see `write_sealed`."""
-        if not self._is_whole():
+        if not self.is_whole():
             write_sealed(self._path, make(), further)
             for other in self._path.parent.glob(self._others):
                 if other != self._path:
@@ -70,7 +72,7 @@ class Kept:
         metadata = next(sealed_parts(self._path, columns=lambda _: False)).schema.metadata or {}
         return {key.decode(): value.decode() for key, value in metadata.items()}
 
-    def _is_whole(self) -> bool:
+    def is_whole(self) -> bool:
         """Whether the table was made of the same before and is whole."""
         if is_file(self._path):
             with contextlib.suppress(InputError):  # damaged: made again

@@ -15,7 +15,7 @@ from jouleloop.config.load import Study
 from jouleloop.layouts import Layout
 from jouleloop.parquet import Where
 from jouleloop.stats.columns import VERDICTS
-from jouleloop.study.kept import Kept
+from jouleloop.study.kept import PARTS, Kept
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.provenance import file_hash
 from jouleloop.tables.buffer_growth import buffer_growth_table
@@ -41,8 +41,6 @@ from jouleloop.tables.variants import variants_table
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.sweep import Sweep
 
-#: Folder of what was made of the rows of a sweep.
-_PARTS = "parts"
 #: Rows of which a table is made at a time.
 _FEW = 2000
 
@@ -117,7 +115,7 @@ class Derived:
 
     def write_growth(self) -> None:
         """Test every sweep for the growth that theory expects."""
-        tests = SweepTests(self.study.config.statistics, self.folder / _PARTS)
+        tests = SweepTests(self.study.config.statistics, self.folder / PARTS)
         tested = {sweep.name for sweep in self.study.tested}
 
         def test(sweep: Sweep, bounds: Kept) -> None:
@@ -161,7 +159,7 @@ class Derived:
             content_digest(self._parts(_of(sweeps), lambda name: name != "key")),
         ]
         name = f"{make.func.__name__}-{sweeps[0].name}"
-        kept = Kept(self.folder / _PARTS, name, make.func.__module__, inputs)
+        kept = Kept(self.folder / PARTS, name, make.func.__module__, inputs)
         kept.made(lambda: _alike(make, self._parts(_of(sweeps)), parts.layout))
         for place, architecture in enumerate(self.jobs):
             again = partial(kept.parts, {"architecture": [architecture]})
@@ -171,7 +169,7 @@ class Derived:
 
     def write_laws(self) -> None:
         """Write the law behind every point: exact energies in the layer's sizes, and the classes of mappings."""
-        found = LawsFound(self.jobs, self.study.tested, self._on_architecture, self.folder / _PARTS)
+        found = LawsFound(self.jobs, self.study.tested, self._on_architecture, self.folder / PARTS)
         points = Parts(LAW_POINTS)
         for number, (head, again) in enumerate(found.points()):
             points.add(number, head, again)

@@ -1,14 +1,22 @@
 """The mappings of the charted points: loops from the table, tile sizes and accesses from the store of results."""
 
+import contextlib
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
+import pyarrow as pa
+from pydantic_core import from_json
 
+from jouleloop.errors import InputError
+from jouleloop.study.kept import PARTS, Kept
 from jouleloop.study.store import ResultStore
 
+#: The numbers of data spaces.
+_SPACES = {"Weights": 0, "Inputs": 1, "Outputs": 2}
 _COUNTS = ("tile_words", "instances", "reads", "fills", "updates")
 
 
@@ -43,19 +51,36 @@ def stored_accesses(
 
     For every level outermost first, for every data space kept there: its position among the data spaces, and per
     instance the tile [words], the instances used, and reads, fills and updates [words]. ``points`` are rows of the
-    table of energies with the ``key`` of their results, ``store`` is the folder of these.
+    table of energies with the ``key`` of their results, ``store`` is the folder of these. Those of a sweep on an
+    architecture are kept beside it, if it can be written to; points of one result share what is found.
     """
-    spaces: dict[str, int] = {"Weights": 0, "Inputs": 1, "Outputs": 2}
+    spaces = dict(_SPACES)
     if store is None or "key" not in points.columns:
         return {}, tuple(spaces)
-    wanted: dict[str, list[int]] = {}
-    for index, key in zip(points.index, points["key"], strict=True):
-        wanted.setdefault(str(key), []).append(int(index))
+    shared: dict[str, list[list[list[int]]]] = {}
     found: dict[int, list[list[list[int]]]] = {}
-    for key, record in ResultStore(store).read(wanted):
-        if record.get("evaluation"):
-            found |= dict.fromkeys(wanted[key], _accesses(record["evaluation"], spaces))
+    for group, rows in points.groupby(["architecture", "sweep"], sort=False):
+        keys = list(map(str, rows["key"]))
+        of_key = _of_results("@".join(map(str, group)), list(dict.fromkeys(keys)), store, spaces)
+        for index, key in zip(rows.index, keys, strict=True):
+            if key in of_key:
+                found[int(index)] = shared.setdefault(key, of_key[key])
     return found, tuple(spaces)
+
+
+def _of_results(name: str, keys: list[str], store: Path, spaces: dict[str, int]) -> dict[str, list[list[list[int]]]]:
+    """Return tile sizes and accesses by the key of a result: kept beside the store, or read from it and kept."""
+    kept = Kept(store.parent / PARTS, f"accesses-{name}", __name__, keys)
+    if kept.is_whole():
+        texts = [text for part in kept.parts() for text in part["accesses"]]
+        return dict(zip(keys, from_json(f"[{','.join(texts)}]"), strict=True))
+    read = ResultStore(store).read(keys)
+    found = {key: _accesses(record["evaluation"], spaces) for key, record in read if record.get("evaluation")}
+    # Other data spaces are numbered as they are met. Who may only read does without.
+    if len(found) == len(keys) and len(spaces) == len(_SPACES):
+        with contextlib.suppress(InputError):
+            kept.made(lambda: [pa.table({"accesses": [json.dumps(found[key]) for key in keys]})])
+    return found
 
 
 def _accesses(evaluation: Mapping[str, Any], spaces: dict[str, int]) -> list[list[list[int]]]:
