@@ -51,6 +51,7 @@ class RunTables:
         self.tested = tested
         self._names: tuple[str, ...] = ()
         self._tables: dict[str, pd.DataFrame] = {}
+        self._contents: dict[tuple[str, str], str] = {}
         self._analyses: dict[tuple[str, ...], Tests] = {}
 
     def has(self, layout: Layout) -> bool:
@@ -101,9 +102,14 @@ class RunTables:
 
     def content(self, layout: Layout, sweep: str) -> str:
         """Return a digest of the rows of a table that belong to a sweep or network, as far as figures show them."""
-        if self.step(sweep) == 1:
-            return content_digest([self.table(layout, sweep)])
-        return content_digest(read_parts(self._path(layout), _where(layout, [sweep]), _is_drawn))
+        of = (layout.file, sweep)
+        if of not in self._contents:
+            path, where = self._path(layout), _where(layout, [sweep])
+            whole = self.step(sweep) == 1
+            self._contents[of] = content_digest(
+                [self.table(layout, sweep)] if whole else read_parts(path, where, _is_drawn)
+            )
+        return self._contents[of]
 
     def analysis(self, *sweeps: str) -> Tests:
         """Return the statistics of the data energy of ``sweeps``, which is all that figures of growth show."""
