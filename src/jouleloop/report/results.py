@@ -58,7 +58,7 @@ def write_results(
     code_digest()
     with energies_in(study.unit):
         statistics = ["stats.analysis"] if study.tested and tables else []
-        drawing = ["report.undocumented", "report.study_figures"] if figures else []
+        drawing = ["report.study_figures"] if figures else []
         derived = Derived(study, folder)
         if chunks is not None:
             collection = partial(collect, study, derived.jobs, folder, chunks)

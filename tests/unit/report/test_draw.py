@@ -1,7 +1,6 @@
 """Figures of several sweeps are drawn by several processes; what is wrong in one of them is told."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -146,12 +145,3 @@ def test_of_a_large_sweep_some_layers_are_drawn_the_same_of_each_table(
         if kind.name in ("growth", "breakdown", "laws", "residuals"):
             (file,) = draw.draw(kind, some[0], {name: place[name] for name in kind.per}, results / "figures", ["svg"])
             assert "Of the 24 layers of the sweep about one in 4 is drawn" in file.read_text()
-
-
-def test_a_process_that_draws_loads_no_help_on_artists() -> None:
-    code = (
-        "import jouleloop.report.undocumented, jouleloop.report.study_figures\n"
-        "from matplotlib.axes import Axes\n"
-        "assert 'xlabel' not in Axes.set.__doc__"
-    )
-    subprocess.run([sys.executable, "-c", code], check=True)
