@@ -32,9 +32,11 @@ class _Merging:
         See `Unrolled.side`, over all dimensions of the problem.
     leaks, takes, wired
         Whether instances that are used leak, whether networks take energy, and whether it hangs on where words go.
+    gaps
+        Whether words of outputs lie apart.
     """
 
-    def __init__(self, space: MapSpace, side: Ints, *, leaks: bool, takes: bool, wired: bool) -> None:
+    def __init__(self, space: MapSpace, side: Ints, *, leaks: bool, takes: bool, wired: bool, gaps: bool) -> None:
         self.space = space
         #: By data space: which dimensions leave it in place, and the rank that each shares, or -1.
         self.sides = [
@@ -43,9 +45,10 @@ class _Merging:
         levels = len(space.temporal)
         #: Dimensions that share no rank.
         self.is_free = tuple(map(bool, np.all(side[..., HALO] < 0, axis=0)))
-        # Where a level does not reuse all or leaks, or networks take energy or distribute, it counts what is unrolled.
+        # Where a level does not reuse all or leaks, or networks take energy or distribute, it counts what is unrolled
+        # where. So it does where outputs have gaps: partitions are cut to whole words level by level.
         self.wired = wired
-        fixed = takes or leaks or any(space.reuse) or bool(space.arch.spreading)
+        fixed = takes or leaks or gaps or any(space.reuse) or bool(space.arch.spreading)
         self.empty = [
             k
             for k, slot in enumerate(space.temporal[:-1])

@@ -132,10 +132,11 @@ class Search:
         if by_energy:
             self.columns = needed(space, self.spec, side, self.columns)
         self.side = np.ascontiguousarray(side[:, self.dims])
-        energies = {"leaks": bool(self.spec[:, LEAK_PJ].any()), "takes": takes_energy(self.spec)}
+        told = {"leaks": bool(self.spec[:, LEAK_PJ].any()), "takes": takes_energy(self.spec)}
+        told["gaps"] = bool((self.layer.coef[self.layer.read_write] > 1).any())
         mirrors = find_mirrors(space, whole.coef) if mirrored else []
         wired = bool(is_wired(self.spec))
-        self.candidates = Candidates(space, self.dims, side, self._asked, mirrors, **energies, wired=wired)
+        self.candidates = Candidates(space, self.dims, side, self._asked, mirrors, **told, wired=wired)
         self.charge = find_charges(space, self.spec, self.layer, self.side, self.candidates)
         self.levels = len(space.temporal)
 

@@ -9,6 +9,7 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any
 
 from jouleloop.model.semantics import RULES
@@ -192,6 +193,17 @@ class Design:
             if d in rank and self.bounds[d] > 1 and sum(self.bounds[e] > 1 for e in rank) > 1:
                 return r
         return None
+
+    @cached_property
+    def gapped(self) -> bool:
+        """Whether words of outputs lie apart: then partitions hang on where a loop is unrolled."""
+        return any(
+            c > 1 and self.bounds[d] > 1
+            for ranks, written in zip(self.ranks, self.written, strict=True)
+            for rank in ranks
+            for d, c in rank.items()
+            if written
+        )
 
     def spared_in_groups(self) -> bool:
         """Whether outputs that go twice may go in several groups, each spared the partition, and that may be too much.

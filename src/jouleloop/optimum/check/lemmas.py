@@ -38,6 +38,7 @@ class Merging:
             and not any(any(keep[k]) for keep in design.keeps)
             and not any(one.leak for one in design.levels)
             and not design.wired
+            and not design.gapped
         ]
         #: By level, the outermost level that its factors are moved to.
         self.origin = list(range(last + 1))

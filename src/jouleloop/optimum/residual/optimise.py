@@ -90,8 +90,8 @@ class ResidualSearch:
             raise InputError(Fault(text, field="factors", value=problem.name, allowed="perfect"))
         self.mate, self.step = _mates(coef)
         self.windows = bool(self.mate.max() >= 0)
-        if (self.mate[whole.read_write] >= 0).any():
-            text = "no search of imperfect factors where windows of outputs overlap"
+        if (self.mate[whole.read_write] >= 0).any() or (coef[whole.read_write] > 1).any():
+            text = "no search of imperfect factors where windows of outputs overlap or their words lie apart"
             raise InputError(Fault(text, field="factors", value=problem.name, allowed="perfect"))
         self.layer = LayerArrays(coef, whole.read_write, whole.bounds[self.dims], whole.reuse)
         self.relevant = (coef != 0).any(axis=1)
