@@ -1,20 +1,31 @@
-"""Mesh neighbours of a fan-out: what links serve at most, against the model, and on whole nests of random designs."""
+"""Mesh neighbours of a fan-out: what links serve at most, against the model, and on whole nests of random designs.
 
+And what hops take where words go, and where neighbours hand them on: there accesses cost next to nothing.
+"""
+
+import itertools
 import os
 import random
+from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from differential.draw import draw_case
 from differential.native import load
+from jouleloop.arch.architecture import Architecture
+from jouleloop.energy.costs import EnergyCosts
+from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y
 from jouleloop.model.links import count_classes, fill_offsets, neighbour_links
+from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.arrays import (
     ASKED,
+    BEST_PJ,
     BOXES,
     COUNT,
     ENERGY,
@@ -33,6 +44,7 @@ from jouleloop.optimum.arrays import (
     new_best,
     new_counters,
 )
+from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.descend import _evaluate_leaf
 from jouleloop.optimum.mesh import find_neighbours
 from jouleloop.optimum.optimise import Search
@@ -42,32 +54,60 @@ from jouleloop.optimum.words import find_reach, number_of, shape_of
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 KINDS = ("windows", "arrays")
 PARTS, TILES, NESTS = 3, 4, 6
+#: Most parts of a search that is run, and the versions that count energy of networks.
+MOST_PARTS, _COUNT_HOPS = 3_000, ("timeloop-3.0.3", "timeloop-4")
 
 
-def searches(kind: str) -> list[tuple[int, Search]]:
-    """Searches of random designs, each with unrollings."""
+def searches(kind: str, *, wired: bool = False) -> list[tuple[int, Search]]:
+    """Searches of `designs`."""
+    return [(seed, search) for seed, search, _ in designs(kind, wired=wired)]
+
+
+def designs(kind: str, *, wired: bool = False) -> list[tuple[int, Search, Target]]:
+    """Searches of random designs, each with unrollings; or of the same with networks that take most of the energy."""
     found = []
     for seed in range(CASES):
+        case = draw_case(seed, kind)
+        if wired:
+            case = replace(case, semantics=_COUNT_HOPS[seed % 2])
         try:
-            problem, target = load(draw_case(seed, kind))
+            problem, target = load(case)
+            if wired:
+                target = replace(target, arch=charged(target.arch, seed), costs=nearly_free(target.costs))
             search = Search(build_mapspace(problem, target.arch, target.constraints), target.costs, target.semantics)
         except JouleloopError:
             continue
         if len(search.candidates.ids) and search.levels > 1:
-            found.append((seed, search))
+            found.append((seed, search, target))
     return found
 
 
-def known_parts(kind: str) -> Iterator[tuple[Search, int, random.Random]]:
+def charged(arch: Architecture, seed: int) -> Architecture:
+    """Return an architecture all of whose networks charge hops, some of them routers and what goes in."""
+    levels = []
+    for k, level in enumerate(arch.levels):
+        router_pj, ingress_pj = (0.0, 0.7)[(seed + k) % 2], (0.0, 0.0, 0.3)[seed % 3]
+        network = replace(level.network, hop_pj=1.0, router_pj=router_pj, ingress_pj=ingress_pj)
+        levels.append(replace(level, network=network))
+    return replace(arch, levels=tuple(levels))
+
+
+def nearly_free(costs: EnergyCosts) -> EnergyCosts:
+    """Return energies of accesses that are a thousandth of what they were."""
+    levels = [replace(one, read_pj=one.read_pj / 1000, write_pj=one.write_pj / 1000) for one in costs.levels]
+    return replace(costs, levels=tuple(levels), compute_pj=0.001)
+
+
+def known_parts(kind: str, *, wired: bool = False, asked: bool = True) -> Iterator[tuple[Search, int, random.Random]]:
     """Draw parts and make each the case at hand, its neighbours asked for; yield its search and unrolling."""
-    for seed, search in searches(kind):
+    for seed, search in searches(kind, wired=wired):
         rng, solver = random.Random(seed), search.solver
         for part in rng.sample(range(solver.count), min(PARTS, solver.count)):
             u = int(solver.parts.unrolling[part])
             solver.fill_tables(part)
             if solver.parts.runs[u, FIRST] < 0:
                 solver._arrange(u)
-            solver.case.mesh.ask[ASKED] = 1
+            solver.case.mesh.ask[ASKED] = int(asked)
             yield search, u, rng
 
 
@@ -139,6 +179,46 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_nest_costs_less_than_what_is_certain(kind: str) -> None:
     assert sum(compare_nest(search, u, rng) for search, u, rng in known_parts(kind) for _ in range(NESTS)) > CASES
+
+
+@pytest.mark.parametrize("asked", [True, False])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_nest_costs_less_than_its_hops_and_links(kind: str, asked: bool) -> None:
+    """Hops and links are most of the energy here, so that any that are bounded too high are seen."""
+    parts = known_parts(kind, wired=True, asked=asked)
+    assert sum(compare_nest(search, u, rng) for search, u, rng in parts for _ in range(NESTS)) > CASES
+
+
+def test_orders_of_spatial_loops_are_told_apart_without_loss() -> None:
+    """An unrolling that waits once for each of its best ways has all arrangements, and the same optimum."""
+    more = compared = 0
+    for _, search, target in designs("windows", wired=True):
+        space = search.space
+        together = Search(space, target.costs, target.semantics, links=False)
+        apart, whole = search.candidates, together.candidates
+        more += len(apart.ids) - len(whole.ids)
+        assert spread_out(apart) == spread_out(whole)
+        if len(whole.ids) * space.keep_choices <= MOST_PARTS:
+            found = [new_best(), new_best()]
+            for one, best in zip((search, together), found, strict=True):
+                assert not one.run(ENERGY, best, new_counters(), OBJECTIVES["energy"])[1]
+            assert found[0][BEST_PJ] == found[1][BEST_PJ], str(search.problem)
+            compared += 1
+    assert more > 0
+    assert compared > CASES // 4
+
+
+def spread_out(candidates: Candidates) -> Counter[tuple[object, ...]]:
+    """Return how often every unrolling stands with every combination of arrangements."""
+    found: Counter[tuple[object, ...]] = Counter()
+    for row in candidates.ids.tolist():
+        places = [range(*candidates.arranged(level, n)) for level, n in enumerate(row)]
+        counts, loops = candidates.loops
+        found.update(
+            tuple(tuple(map(tuple, loops[a, : counts[a]].tolist())) for a in combination)
+            for combination in itertools.product(*places)
+        )
+    return found
 
 
 def compare_nest(search: Search, u: int, rng: random.Random) -> int:

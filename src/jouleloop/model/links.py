@@ -114,47 +114,60 @@ def record_hops(
     """
     n = codes.shape[0]
     middle = (rows - 1) / 2.0
+    ordered = codes.copy()
+    _sort(ordered)
+    # By class, which stands where its code first does among all in order.
+    head = np.full(n, -1, np.int64)
     sizes = np.zeros(n, np.int64)
+    furthest = np.zeros(n, np.int64)
     hops = np.zeros(n)
     apart = np.zeros(n)
-    highest = np.empty(columns, np.int64)
-    lowest = np.empty(columns, np.int64)
-    for i in range(n):
-        first = chosen[i]
-        for k in range(i):
-            if chosen[k] and codes[k] == codes[i]:
-                first = False
-        if not first:
+    lowest = np.empty((n, columns), np.int64)
+    highest = np.empty((n, columns), np.int64)
+    for k in range(n):
+        if not chosen[k]:
             continue
-        highest[:] = -1
-        furthest = 0
-        for k in range(i, n):
-            if chosen[k] and codes[k] == codes[i]:
-                column = k % columns
-                row = k // columns
-                if highest[column] < 0:
-                    lowest[column] = row
-                    highest[column] = row
-                lowest[column] = min(lowest[column], row)
-                highest[column] = max(highest[column], row)
-                furthest = max(furthest, column)
-                apart[i] += column + abs(row - middle)
-                sizes[i] += 1
-        hops[i] = furthest
-        for column in range(columns):
-            if highest[column] >= 0:
-                hops[i] += max(0.0, middle - lowest[column]) + max(0.0, highest[column] - middle)
-    for i in range(n):
-        if sizes[i] == 0:
+        own = _place_of(ordered, codes[k])
+        column = k % columns
+        row = k // columns
+        if head[own] < 0:
+            head[own] = k
+            highest[own] = -1
+        if highest[own, column] < 0:
+            lowest[own, column] = row
+        highest[own, column] = row
+        furthest[own] = max(furthest[own], column)
+        apart[own] += column + abs(row - middle)
+        sizes[own] += 1
+    same = np.zeros(n + 1, np.int64)
+    for own in range(n):
+        if head[own] >= 0:
+            same[sizes[own]] += 1
+            hops[own] = furthest[own]
+            for column in range(columns):
+                if highest[own, column] >= 0:
+                    hops[own] += max(0.0, middle - lowest[own, column]) + max(0.0, highest[own, column] - middle)
+    for k in range(n):
+        own = _place_of(ordered, codes[k])
+        if head[own] != k:
             continue
-        same = 0
-        for k in range(n):
-            if sizes[k] == sizes[i]:
-                same += 1
         for g in range(record[GROUPS]):
-            if groups[g, MULTICAST] == sizes[i] and groups[g, SCATTER] == same:
-                groups[g, HOPS] += hops[i] * words
-                groups[g, UNICAST_HOPS] += apart[i] * words
+            if groups[g, MULTICAST] == sizes[own] and groups[g, SCATTER] == same[sizes[own]]:
+                groups[g, HOPS] += hops[own] * words
+                groups[g, UNICAST_HOPS] += apart[own] * words
+
+
+@njit
+def _place_of(ordered: Ints, code: int) -> int:
+    """Return the first place of a code that stands among others in ascending order."""
+    low, high = 0, ordered.shape[0] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if ordered[middle] < code:
+            low = middle + 1
+        else:
+            high = middle
+    return low
 
 
 @njit

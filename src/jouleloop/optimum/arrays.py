@@ -44,13 +44,14 @@ IDLE, HALO, SIDE = range(3)
 #: instance ever sees; shares of linked and of standing words that are counted as fills; whether two instances may hold
 #: one box.
 PARENT, DISTINCT, DISTINCT_LINKED, BEYOND, PARTITIONED, FILL_LINKED, FILL_STANDING, COINCIDE = range(8)
-#: And of the networks below a level: what they charge over all instances [pJ] for a word that the level is asked for,
-#: where the level inside keeps it and where not, at least; and how many instances of the level inside share what they
-#: hold, at most.
-FILLED_PJ, BYPASSED_PJ, SHARERS, EDGE = range(8, 12)
+#: And of the networks below a level: what they charge over all instances [pJ] for a word of the boxes that a plain, a
+#: moved and a standing step fetches, at least, where the level inside keeps it, and where not; how many instances of
+#: the level inside share what they hold, at most.
+FILLED_PJ, BYPASSED_PJ, SHARERS, EDGE = 8, 11, 14, 15
 #: Kinds of steps through a boundary: links serve none of the instances; all but the ends of chains; all. Where
-#: neighbours are known, words of steps that move are plain; what links serve of them is counted by boxes and instances.
-PLAIN, MOVED, STANDING, SPARED, SERVED, STEPS = range(6)
+#: neighbours are known, words of steps that move are plain; what links serve of them is counted by boxes and instances,
+#: and the words of those steps are counted once more.
+PLAIN, MOVED, STANDING, SPARED, SERVED, LINKED, STEPS = range(7)
 #: Places of what is known of tiles of one shape below a fan-out: whether it is; instances below; distinct boxes.
 KNOWN, INSTANCES_BELOW, BOXES, FAN = range(4)
 #: Places of how far instances are apart along a rank: the most; what divides all distances (0: not unrolled); its
@@ -71,8 +72,8 @@ MOST_KEYS = 1024
 #: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that
 #: partition; words per vector of the level; energy over all its instances per vector filled beyond the last, the
 #: words that
-#: are not filled; what networks charge [pJ] for a word asked for, at least.
-ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, NET_PJ, RATE = range(9)
+#: are not filled; what networks charge [pJ] for a word of a plain, a moved and a standing step, at least.
+ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE, NET_PJ, RATE = 0, 1, 2, 3, 4, 5, 6, 7, 10
 #: Places of a dimension in a grid: what temporal loops must cover, number of divisors, weight of a divisor index in the
 #: lattice index, number of pairs, and kind: dimensions of one kind share a data space that they leave in place, -1 for
 #: those that move all; and whether every run counts as one that started with the whole, which saves states.

@@ -41,7 +41,7 @@ from jouleloop.optimum.arrays import (
     Scratch,
 )
 from jouleloop.optimum.closure import close
-from jouleloop.optimum.costs import crossing_pj
+from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit_of, first_tile, next_tile
 from jouleloop.optimum.sketch import compulsory_pj
 from jouleloop.optimum.words import boxes_of, common
@@ -165,6 +165,7 @@ def _slide(
             words = full * iterations
             asked = words * (plain * distinct + moved * edge[DISTINCT_LINKED])
             filled = words * (plain + moved * edge[FILL_LINKED])
+            sent_pj = network_pj(rate, child, v, words * plain, words * moved, 0.0 if resting else words * standing)
             if not resting:
                 filled += words * standing * edge[FILL_STANDING]
         else:
@@ -178,10 +179,12 @@ def _slide(
             words = full / length * step * (iterations - whole)
             asked = part * (full * whole * distinct + words * (edge[DISTINCT_LINKED] if reached else distinct))
             filled = part * (full * whole + words * (edge[FILL_LINKED] if reached else 1.0))
+            linked = part * words if reached else 0.0
+            sent_pj = network_pj(rate, child, v, part * (full * whole + words) - linked, linked, 0.0)
         if cancel or reached or moved > 0.0:
             asked = math.floor(asked)
             filled = math.floor(filled * (1.0 - 1e-12))
-        slide_pj[start] += crossing_pj(rate, child, v, asked, filled)
+        slide_pj[start] += crossing_pj(rate, child, v, asked, filled, sent_pj)
 
 
 @njit
@@ -593,7 +596,8 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                 if shares[v] == 1:
                     sure[v] *= _sure_share(coef[v], side[v], place, bounds, divisor)
                     distinct[v] = boxes_of(coef[v], place[:, EXTENT], factors, axis) * edge[v, BEYOND]
-                moving_pj[v] = crossing_pj(rate, child, v, words * distinct[v], words)
+                sent_pj = network_pj(rate, child, v, words, 0.0, 0.0)
+                moving_pj[v] = crossing_pj(rate, child, v, words * distinct[v], words, sent_pj)
         inner_pj = ahead[child, 1 + point]
         if iterations == 1.0:
             ahead[level, 0] = further(enter, ahead, base, slots, axis, child, point, dims, 0, 0)
@@ -679,7 +683,8 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                                 trailing *= divisor[d, start[d], VALUE] / place[d, TILE_SIZE]
                         words = sure[v] / trailing
                         asked, filled = float(math.floor(words * distinct[v])), float(math.floor(words))
-                        least_pj = crossing_pj(rate, child, v, asked, filled)
+                        sent_pj = network_pj(rate, child, v, words, 0.0, 0.0)
+                        least_pj = crossing_pj(rate, child, v, asked, filled, sent_pj)
                         if resting and shares[v] == 1:
                             least_pj = _resumed_pj(
                                 coef[v],

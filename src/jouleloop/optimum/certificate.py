@@ -85,7 +85,7 @@ def certify(
         check_early(space.problem, objective.name)
         return _claim(about, result)
     # A certificate names every unrolling.
-    search = Search(space, costs, semantics, mirrored=False)
+    search = Search(space, costs, semantics, mirrored=False, links=False)
     solver = search.solver
     best = _incumbent(objective, result.evaluation)
     parts: list[dict[str, Any]] = []

@@ -1,6 +1,6 @@
 """What networks charge for a word at least, and how many instances of a level may share what they hold.
 
-`docs/search.md` states the lemmas: *hops*, *hops of bypassed levels*, *distributed multicast*. Designs without such
+`docs/search.md` states the lemmas: *hops*, *links are paid*, *ways apart*, *distributed multicast*. Designs without such
 networks take an empty table.
 """
 
@@ -32,11 +32,12 @@ from jouleloop.model.arrays import (
 )
 from jouleloop.model.kernel import box_words
 from jouleloop.model.network import is_wired, takes_energy
-from jouleloop.optimum.arrays import HALO
+from jouleloop.optimum.arrays import HALO, MOVED, PLAIN, STANDING
 from jouleloop.optimum.candidates import Candidates
 
-#: Places of a charge: as `FILLED_PJ` and on of `jouleloop.optimum.arrays`, of one instance of the level.
-ASKED, PASSED, SHARED_BY, PLACES = range(4)
+#: Places of a charge: as `FILLED_PJ` and on of `jouleloop.optimum.arrays`, of one instance of the level; the first two
+#: for words of plain, moved and standing steps, three places each.
+ASKED, PASSED, SHARED_BY, PLACES = 0, 3, 6, 7
 #: Most arrangements of spatial loops whose hops are counted; rows beyond take the bound that knows no order.
 _MOST_ARRANGED = 100_000
 
@@ -86,8 +87,59 @@ def _least_hops(
                 least[n, v] = min(least[n, v], hops)
 
 
-def find_charges(space: MapSpace, spec: Floats, layer: LayerArrays, side: Ints, candidates: Candidates) -> Floats:
-    """Return `Parts.charge`; it knows no levels where no network takes energy and none is distributed."""
+def split_by_hops(spec: Floats, layer: LayerArrays, side: Ints, candidates: Candidates) -> None:
+    """Let an unrolling wait once for each best way that words can go, with the arrangements that are no better.
+
+    How far the words of every data space go follows from the arrangement: one is least for weights, another for inputs.
+    """
+    moves = (layer.coef != 0).any(axis=1)
+    for level in range(spec.shape[0]):
+        rows = candidates.row[level, : len(candidates.rows[level])]
+        if not is_wired(spec[level : level + 1]) or not len(rows):
+            continue
+        places = []
+        for n in range(len(rows)):
+            if candidates.arrangements > _MOST_ARRANGED:
+                return
+            places.append(candidates.arranged(level, n))
+        owner = np.repeat(np.arange(len(rows)), [last - first for first, last in places])
+        one = np.concatenate([np.arange(*place) for place in places])
+        least = np.full((len(one), len(moves)), np.inf)
+        counts, loops = candidates.loops
+        columns, lines = int(spec[level, FANOUT_X]), int(spec[level, FANOUT_Y])
+        apart = np.stack([one, one + 1], axis=1)
+        _least_hops(counts, loops, apart, moves, columns, lines, rows.prod(axis=1)[owner], least)
+        # Where boxes may be fewer than indices that move them, nothing is known.
+        for v in range(len(moves)):
+            least[_Rows(spec, layer, side, level, v, rows).overlaps[owner], v] = 0.0
+        ends = np.cumsum(np.bincount(owner, minlength=len(rows)))
+        candidates.split(level, [_no_better(own) for own in np.split(least, ends[:-1])])
+
+
+def _no_better(hops: Floats) -> list[list[int]]:
+    """Return groups of rows: each that no other is as low as in all columns, with rows that are no lower."""
+    kinds, kind_of = np.unique(hops, axis=0, return_inverse=True)
+    # In this order none is as low as one before.
+    heads: list[int] = []
+    groups: dict[int, list[int]] = {}
+    head_of = []
+    for n, kind in enumerate(kinds):
+        head = next((h for h in heads if (kinds[h] <= kind).all()), n)
+        if head == n:
+            heads.append(n)
+        head_of.append(head)
+    for k, kind in enumerate(kind_of.ravel().tolist()):
+        groups.setdefault(head_of[kind], []).append(k)
+    return list(groups.values())
+
+
+def find_charges(
+    space: MapSpace, spec: Floats, layer: LayerArrays, side: Ints, candidates: Candidates, *, links: bool = True
+) -> Floats:
+    """Return `Parts.charge`; it knows no levels where no network takes energy and none is distributed.
+
+    ``links``: whether what neighbours hand on is charged (lemma *links are paid*).
+    """
     levels, spaces = spec.shape[0], layer.coef.shape[0]
     spreads = [level.network.spreads for level in reversed(space.arch.levels)]
     if not takes_energy(spec) and not any(spreads):
@@ -111,7 +163,10 @@ def find_charges(space: MapSpace, spec: Floats, layer: LayerArrays, side: Ints, 
                 found[:, SHARED_BY] = row.instances / row.distinct
             if takes:
                 plain = level > 0 and not any(space.reuse) and not any(spreads)
-                _fill_charge(spec, row, None if hops is None else hops[:, v], found, plain=plain)
+                own_hops = None if hops is None else hops[:, v]
+                _fill_charge(spec, row, own_hops, found, plain=plain)
+                if links:
+                    _raise_charge(spec, row, own_hops, found)
     return table
 
 
@@ -125,12 +180,16 @@ class _Rows:
         #: Whether any of its ranks is shared, and, by row, whether such a rank is unrolled here, so that links serve.
         self.shares = bool(halo.any())
         self.near = (rows[:, halo] > 1).any(axis=1)
+        #: Whether boxes can be fewer than indices that move them: several dimensions of one rank are unrolled.
+        self.overlaps = np.zeros(len(rows), np.bool_)
+        self.most = rows[:, (layer.coef[v] != 0).any(axis=0)].prod(axis=1)
         self.distinct = np.ones(len(rows))
         widest = np.ones(len(rows))
         for rank in layer.coef[v] != 0:
             if rank.any():
                 most = rows[:, rank].max(axis=1)
                 self.distinct *= most
+                self.overlaps |= (rows[:, rank] > 1).sum(axis=1) > 1
                 if halo[rank].any():
                     widest = np.maximum(widest, most)
         #: Whether a stride leaves gaps: then fewer words than a box holds may pass a level that keeps nothing.
@@ -187,13 +246,55 @@ def _fill_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Floats, *
             # Outputs that go twice are at least as many words as once.
             routers = np.maximum(each, 1.0) if twice or not exact else 1.0 + np.floor(each)
             more_pj = routers * network[ROUTER_PJ] + network[INGRESS_PJ]
-            found[:, ASKED] += each * network[HOP_PJ] + more_pj
+            _add(found, ASKED, row, each * network[HOP_PJ] + more_pj)
             # The words of a level that bypasses become a whole multiple where there are no gaps, the hops stay.
-            found[:, PASSED] += each * network[HOP_PJ] + (more_pj if exact and not row.gaps else 0.0)
+            _add(found, PASSED, row, each * network[HOP_PJ] + (more_pj if exact and not row.gaps else 0.0))
         elif network[KIND] == CHARGED and exact:
             charged_pj = _charged_pj(spec, row, way)
-            found[:, ASKED] += charged_pj
-            found[:, PASSED] += 0.0 if row.gaps else charged_pj
+            _add(found, ASKED, row, charged_pj)
+            if not row.gaps:
+                _add(found, PASSED, row, charged_pj)
+
+
+def _add(found: Floats, what: int, row: _Rows, each_pj: Floats) -> None:
+    """Add what every word that is asked for costs: plain steps ask for all boxes, moved ones for those at the ends."""
+    found[:, what + PLAIN] += each_pj * row.distinct
+    found[:, what + MOVED] += each_pj * row.linkless
+
+
+def _raise_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Floats) -> None:
+    """Raise what steps cost to what the words take that are asked for and those that neighbours hand on together."""
+    ways = spec[row.level, NETWORK : NETWORK + WAYS * WAY].reshape(WAYS, WAY)
+    meshes = [
+        way
+        for way in ways
+        if way[KIND] in (MESH_BACK, MESH_IN)
+        and not (way[KIND] == MESH_BACK and row.written and spec[row.level, REDUCES] == 0.0)
+    ]
+    keys = np.stack([row.instances, row.most, row.distinct, row.linkless], axis=1).astype(np.int64)
+    kinds, kind_of = np.unique(keys, axis=0, return_inverse=True)
+    least = np.zeros((len(kinds), 3))
+    for n, (instances, most, distinct, linkless) in enumerate(kinds.tolist()):
+        far = np.concatenate([[0.0], np.cumsum(np.sort(row.distance[:instances]))])
+        asked = np.arange(most + 1)
+        linked = np.maximum(0, distinct - asked)
+        way_out = np.maximum(far[: most + 1] + linked, instances - asked)
+        total_pj = np.zeros(most + 1)
+        for way in meshes if instances > 1 else ():
+            total_pj += way_out * way[HOP_PJ] + np.maximum(way_out, asked + 2 * linked) * way[ROUTER_PJ]
+            total_pj += asked * way[INGRESS_PJ]
+        for kind, first in ((PLAIN, distinct), (MOVED, linkless), (STANDING, 0)):
+            least[n, kind] = total_pj[first:].min()
+    least = least[kind_of.ravel()]
+    if hops is not None:
+        # No two instances hold one box but for those that no index moves.
+        known = row.near & ~row.overlaps & np.isfinite(hops) & (row.instances > 1)
+        exact_pj = np.zeros(len(hops))
+        for way in meshes:
+            exact_pj += hops * way[HOP_PJ] + np.maximum(hops, row.distinct) * way[ROUTER_PJ]
+            exact_pj += row.distinct * way[INGRESS_PJ]
+        least[known, PLAIN] = np.maximum(least[known, PLAIN], exact_pj[known])
+    found[:, ASKED : ASKED + 3] = np.maximum(found[:, ASKED : ASKED + 3], least)
 
 
 def _charged_pj(spec: Floats, row: _Rows, way: int) -> Floats:

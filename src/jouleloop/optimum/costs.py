@@ -12,10 +12,13 @@ from jouleloop.optimum.arrays import (
     FILL_BLOCK,
     FILL_FREE,
     FILL_PJ,
+    MOVED,
     NET_PJ,
     PARTITIONED,
+    PLAIN,
     RATE,
     SHARERS,
+    STANDING,
     Unrolled,
 )
 
@@ -27,7 +30,7 @@ def vectors(words: float, block_words: float) -> float:
 
 
 @njit
-def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -> float:
+def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float, network_pj: float) -> float:
     """Energy [pJ] of one data space's traffic between a level and the next kept level outside it.
 
     Parameters
@@ -36,6 +39,8 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -
         See `Unrolled.rate`; ``child`` is the level filled, -1 for the compute units.
     asked, filled
         Words per instance of the child: those that the parent is asked for, and those counted as fills.
+    network_pj
+        See `network_pj`.
     """
     total = vectors(asked, rate[child, v, ASK_BLOCK]) * rate[child, v, ASK_PJ]
     again = asked - rate[child, v, ASK_FREE]
@@ -44,7 +49,17 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float) -
     anew = filled - rate[child, v, FILL_FREE]
     if anew > 0.0:
         total += vectors(anew, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
-    return float(total + asked * rate[child, v, NET_PJ])
+    return float(total + network_pj)
+
+
+@njit(inline="always")
+def network_pj(rate: Floats, child: int, v: int, plain: float, moved: float, standing: float) -> float:
+    """Energy [pJ] that networks charge for a crossing, at least, from its words by kind of step (see `PLAIN`)."""
+    return float(
+        plain * rate[child, v, NET_PJ + PLAIN]
+        + moved * rate[child, v, NET_PJ + MOVED]
+        + standing * rate[child, v, NET_PJ + STANDING]
+    )
 
 
 @njit(inline="always")

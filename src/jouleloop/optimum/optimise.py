@@ -45,7 +45,7 @@ from jouleloop.optimum.arrays import (
     new_found,
 )
 from jouleloop.optimum.candidates import Candidates
-from jouleloop.optimum.charges import find_charges
+from jouleloop.optimum.charges import find_charges, split_by_hops
 from jouleloop.optimum.climb import Climbed, climb
 from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch
 from jouleloop.optimum.mirror import find_mirrors
@@ -94,6 +94,8 @@ class Search:
         Whether mirror images may be left out.
     by_energy
         Whether energy alone is minimised, so that choices may be left out that cost more than others.
+    links
+        Whether bounds charge what neighbours hand on, and tell arrangements of spatial loops apart.
     """
 
     def __init__(
@@ -105,6 +107,7 @@ class Search:
         *,
         mirrored: bool = True,
         by_energy: bool = False,
+        links: bool = True,
     ) -> None:
         problem = space.problem
         self.space = space
@@ -137,7 +140,9 @@ class Search:
         mirrors = find_mirrors(space, whole.coef) if mirrored else []
         wired = bool(is_wired(self.spec))
         self.candidates = Candidates(space, self.dims, side, self._asked, mirrors, **told, wired=wired)
-        self.charge = find_charges(space, self.spec, self.layer, self.side, self.candidates)
+        if links and is_wired(self.spec):
+            split_by_hops(self.spec, self.layer, self.side, self.candidates)
+        self.charge = find_charges(space, self.spec, self.layer, self.side, self.candidates, links=links)
         self.levels = len(space.temporal)
 
     @cached_property

@@ -142,9 +142,9 @@ def _open(case: Case, parts: Parts, u: int) -> float:
     for level in range(charge.shape[1] - 1):
         n, instances = parts.ids[u, level], case.unrolled.instances[level]
         for v in range(charge.shape[0]):
-            edge[level, v, FILLED_PJ] = charge[v, 1 + level, n, 0] * instances
-            edge[level, v, BYPASSED_PJ] = charge[v, 1 + level, n, 1] * instances
-            edge[level, v, SHARERS] = charge[v, 1 + level, n, 2]
+            for place in range(FILLED_PJ, SHARERS):
+                edge[level, v, place] = charge[v, 1 + level, n, place - FILLED_PJ] * instances
+            edge[level, v, SHARERS] = charge[v, 1 + level, n, SHARERS - FILLED_PJ]
     return float(macs)
 
 
@@ -208,7 +208,7 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                 if not is_kept(parts.columns[v, c], parts.bits[level, v]):
                     continue
                 if parts.pair_pj[child + 1, level] < 0.0:
-                    words = connect(
+                    words, sent_pj = connect(
                         case.layer,
                         case.spec,
                         elided,
@@ -221,7 +221,7 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                     )
                     parts.pair_pj[child + 1, level] = 0.0
                     if child < 0:
-                        parts.pair_pj[0, level] = crossing_pj(case.unrolled.rate, -1, v, words, 0.0)
+                        parts.pair_pj[0, level] = crossing_pj(case.unrolled.rate, -1, v, words, 0.0, sent_pj)
                     for k in range(max(child, 0), level):
                         if k == child or case.unrolled.edge[k + 1, v, BYPASSED_PJ] > 0.0:
                             parts.pair_pj[child + 1, level] += compulsory_pj(case, k, v)

@@ -26,7 +26,9 @@ from jouleloop.optimum.arrays import (
     DISTINCT,
     KIND,
     KNOWN,
+    LINKED,
     LOOPS,
+    MOVED,
     PARENT,
     PARTITIONED,
     PLAIN,
@@ -34,13 +36,14 @@ from jouleloop.optimum.arrays import (
     RADIX,
     REACH,
     SHARERS,
+    STANDING,
     VALUE,
     WHOLE,
     Case,
     Path,
 )
 from jouleloop.optimum.bounds import admits
-from jouleloop.optimum.costs import crossing_pj
+from jouleloop.optimum.costs import crossing_pj, network_pj
 from jouleloop.optimum.lattice import digit, digit_of, index_of
 from jouleloop.optimum.words import (
     asked_words,
@@ -252,7 +255,10 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
         fan = mesh.fan[level, v, place]
         asked = asked_words(words, edge, distinct, known, fan)
         filled = filled_words(words, edge, fan)
-        total_pj += crossing_pj(unrolled.rate, child, v, asked, filled)
+        sent_pj = network_pj(
+            unrolled.rate, child, v, words[PLAIN] - words[LINKED], words[MOVED] + words[LINKED], words[STANDING]
+        )
+        total_pj += crossing_pj(unrolled.rate, child, v, asked, filled, sent_pj)
         if not case.keep[child, v]:
             continue
         up_share, share = 1.0 / unrolled.edge[up + 1, v, SHARERS], 1.0 / unrolled.edge[level, v, SHARERS]

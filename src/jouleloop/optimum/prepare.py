@@ -31,7 +31,7 @@ from jouleloop.optimum.arrays import (
     SIDE,
     Unrolled,
 )
-from jouleloop.optimum.costs import crossing_pj, fill_rate
+from jouleloop.optimum.costs import crossing_pj, fill_rate, network_pj
 from jouleloop.optimum.words import offsets_of
 
 
@@ -155,27 +155,27 @@ def connect(
     child: int,
     level: int,
     v: int,
-) -> float:
+) -> tuple[float, float]:
     """Fill edge and rate between two levels that keep a data space, nothing in between keeping it.
 
     So are those of levels in between whose networks charge.
 
-    Returns the words that the compute units (``child`` -1) ask for, at least; see `prepare`.
+    Returns the words that the compute units (``child`` -1) ask for, at least, and what networks charge for them [pJ].
     """
     fill_rate(unrolled.rate, spec, unrolled, v, layer.read_write[v], elided, child, level)
     coef, edge, rate = layer.coef[v], unrolled.edge, unrolled.rate
     for inner in range(child, level):
         outer = level if inner == child else inner + 1
         if inner == child:
-            if edge[child + 1, v, FILLED_PJ] > 0.0:
-                beyond = _chain(coef, unrolled, child + 2, level)
-                rate[child, v, NET_PJ] = edge[child + 1, v, FILLED_PJ] / beyond
+            for kind in range(RATE - NET_PJ):
+                rate[child, v, NET_PJ + kind] = edge[child + 1, v, FILLED_PJ + kind]
         elif edge[outer, v, BYPASSED_PJ] > 0.0:
             # The network outside a level that keeps nothing charges for the tile that it would hold.
             for place in range(RATE):
                 rate[inner, v, place] = 0.0
             rate[inner, v, ASK_BLOCK] = rate[inner, v, FILL_BLOCK] = 1.0
-            rate[inner, v, NET_PJ] = edge[outer, v, BYPASSED_PJ]
+            for kind in range(RATE - NET_PJ):
+                rate[inner, v, NET_PJ + kind] = edge[outer, v, BYPASSED_PJ + kind]
         else:
             continue
         if inner >= 0:
@@ -183,7 +183,7 @@ def connect(
             _edge(coef, rests, unrolled, v, inner, outer)
     if child < 0:
         return _unit_words(coef, rests, steps, unrolled, v, level)
-    return 0.0
+    return 0.0, 0.0
 
 
 @njit
@@ -219,9 +219,9 @@ def prepare(
             unrolled.edge[level, v, PARENT] = -1.0
             if not keep[level, v]:
                 continue
-            words = connect(layer, spec, elided, rests, steps, unrolled, child, level, v)
+            words, sent_pj = connect(layer, spec, elided, rests, steps, unrolled, child, level, v)
             if child < 0:
-                total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0)
+                total_pj += crossing_pj(unrolled.rate, -1, v, words, 0.0, sent_pj)
                 share = 1.0 / unrolled.edge[level + 1, v, SHARERS]
                 traffic[level, 1 if layer.read_write[v] else 0] += words * share
                 if layer.read_write[v]:
@@ -248,8 +248,10 @@ def _chain(coef: Ints, unrolled: Unrolled, first: int, last: int) -> float:
 
 
 @njit
-def _unit_words(coef: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: int, level: int) -> float:
+def _unit_words(coef: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: int, level: int) -> tuple[float, float]:
     """Words that the compute units ask of one instance of the innermost level that keeps a data space, at least.
+
+    And what networks charge for them [pJ].
 
     Units hold nothing, so a neighbour may hand an operand on in every step that does not move a rank of one dimension.
     """
@@ -263,8 +265,9 @@ def _unit_words(coef: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: in
         for d in range(side.shape[0]):
             if side[d, IDLE] == 0 and side[d, HALO] < 0:
                 words *= rests[d, REST]
+    sent_pj = network_pj(unrolled.rate, -1, v, words, 0.0, steps - words)
     words *= _spread(coef, side, unrolled.inside[0], unrolled.factors[0], rests)[0]
-    return words * _chain(coef, unrolled, 1, level)
+    return words * _chain(coef, unrolled, 1, level), sent_pj
 
 
 @njit

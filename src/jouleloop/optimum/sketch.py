@@ -14,7 +14,7 @@ from jouleloop.optimum.arrays import (
     REST,
     Case,
 )
-from jouleloop.optimum.costs import crossing_pj
+from jouleloop.optimum.costs import crossing_pj, network_pj
 
 
 @njit
@@ -43,4 +43,6 @@ def compulsory_pj(case: Case, child: int, v: int) -> float:
     if linked or edge[COINCIDE] != 0.0:
         filled = math.floor(words * (edge[FILL_LINKED] if linked else 1.0) * (1.0 - 1e-12))
     asked = words * edge[DISTINCT_LINKED if linked else DISTINCT]
-    return float(crossing_pj(case.unrolled.rate, child, v, asked, filled))
+    rate = case.unrolled.rate
+    sent_pj = network_pj(rate, child, v, 0.0 if linked else words, words if linked else 0.0, 0.0)
+    return float(crossing_pj(rate, child, v, asked, filled, sent_pj))

@@ -19,6 +19,7 @@ from jouleloop.optimum.arrays import (
     FILL_STANDING,
     HALO,
     INSTANCES_BELOW,
+    LINKED,
     MOVED,
     PLAIN,
     QUANTUM,
@@ -196,6 +197,8 @@ def _link(words: Floats, number: float, known: bool, served: Ints, key: int) -> 
     words[PLAIN] += number
     words[SPARED] += number * served[key, SERVED_BOXES]
     words[SERVED] += number * served[key, SERVED_INSTANCES]
+    if served[key, SERVED_BOXES] > 0:
+        words[LINKED] += number
 
 
 @njit
