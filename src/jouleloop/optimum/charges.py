@@ -1,7 +1,7 @@
 """What networks charge for a word at least, and how many instances of a level may share what they hold.
 
-`docs/search.md` states the lemmas: *hops*, *links are paid*, *ways apart*, *distributed multicast*. Designs without such
-networks take an empty table.
+`docs/search.md` states the lemmas: *hops*, *links are paid*, *ways apart*, *distributed multicast*. Designs without
+such networks take an empty table.
 """
 
 import numpy as np
