@@ -2,6 +2,8 @@
 
 import itertools
 import math
+from collections.abc import Iterator
+from functools import partial
 
 import pytest
 
@@ -13,7 +15,7 @@ from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.arrays import new_counters
-from jouleloop.optimum.rounded import RoundedSearch, orders_of, search_rounded
+from jouleloop.optimum.rounded import RoundedSearch, _products, orders_of, search_rounded
 from jouleloop.optimum.rounded_bound import nest_arrays
 
 SEMANTICS = "timeloop-4"
@@ -66,6 +68,21 @@ def test_nothing_is_better_and_no_bound_is_above_an_order(first: int) -> None:
                     bounded += 1
     assert searched >= 5
     assert bounded >= 100
+
+
+def test_orders_are_made_when_they_are_asked_for() -> None:
+    made = []
+
+    def choice(name: str) -> Iterator[str]:
+        for n in range(5040):
+            made.append(name)
+            yield f"{name}{n}"
+
+    found = _products([partial(choice, name) for name in "abc"])
+    assert next(found) == ("a0", "b0", "c0")
+    assert made == ["a", "b", "c"]
+    few = [range(2), range(3), range(2)]
+    assert list(_products([partial(iter, one) for one in few])) == list(itertools.product(*few))
 
 
 def whole_tiles_fit(search: RoundedSearch, mapping: object, level: int) -> bool:

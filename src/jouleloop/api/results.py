@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
 
+    from jouleloop.optimum.limit import Watch
+
 #: Version of the plain form of a result; it changes when a key changes its name or meaning.
 SCHEMA = "jouleloop/result/1"
 
@@ -152,8 +154,11 @@ class Result:
 
         return timeloop_input(self.architecture.targets, self.problem)
 
-    def certificate(self) -> dict[str, Any]:
-        """Return the proof of the optimum as plain data, which ``jouleloop check`` verifies with other code."""
+    def certificate(self, watch: "Watch | None" = None) -> dict[str, Any]:
+        """Return the proof of the optimum as plain data, which ``jouleloop check`` verifies with other code.
+
+        ``watch`` is told how it goes, and may stop it: then `KeyboardInterrupt` is raised.
+        """
         from jouleloop.mapspace.space import build_mapspace  # noqa: PLC0415
         from jouleloop.model.semantics import rules_of  # noqa: PLC0415
         from jouleloop.optimum.certificate import certify  # noqa: PLC0415 - loads the kernels
@@ -164,7 +169,7 @@ class Result:
         imperfect = target.constraints.factors == "imperfect"
         rounds = rules_of(target.semantics).rounds_factors
         space = build_mapspace(self.problem, target.arch, target.constraints, imperfect=imperfect, rounds=rounds)
-        return certify(space, target.constraints, target.costs, self.search, target.semantics)
+        return certify(space, target.constraints, target.costs, self.search, target.semantics, watch)
 
     def plot(self, ax: "Axes | None" = None) -> "Axes":
         """Draw the energy [pJ, or `unit`] by level, split by data space; return the axes."""

@@ -1,5 +1,6 @@
 """``jouleloop check``: verify the certificate of an optimum, independently of the search that wrote it."""
 
+import contextlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,6 +14,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.files import read_json
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.signals import exit_code
 from jouleloop.terminal.console import print_json, stderr, stdout
 from jouleloop.terminal.splice import spliced
 from jouleloop.units import PJ, WORDS, energies_in, said
@@ -30,7 +32,7 @@ def check(
 ) -> None:
     """Verify that no mapping is better than a certificate claims; exit code 1 where it proves nothing."""
     from jouleloop.optimum.check.form import check_form  # noqa: PLC0415 - loads the model
-    from jouleloop.optimum.check.verify import Refused, verify  # noqa: PLC0415
+    from jouleloop.optimum.check.verify import Refused, Verdict, verify  # noqa: PLC0415
 
     try:
         data = check_form(read_json(file))
@@ -41,10 +43,24 @@ def check(
     refused = _about_another(data, arch, layer, constraints, hardware) if arch and layer else ""
     verdict = None
     if not refused:
-        try:
-            verdict = verify(data)
-        except Refused as error:
-            refused = str(error)
+        done = "none of its parts"
+        with contextlib.ExitStack() as stack:
+            status = stack.enter_context(stderr.status("checking")) if stderr.is_terminal else None
+
+            def tell(so_far: Verdict, parts: int) -> None:
+                nonlocal done
+                of = f" of {parts:,}" if parts else ""
+                done = f"{so_far.parts:,}{of} parts, {so_far.cuts:,} cuts"
+                if status is not None:
+                    status.update(f"checked: {done}")
+
+            try:
+                verdict = verify(data, tell)
+            except Refused as error:
+                refused = str(error)
+            except KeyboardInterrupt as error:
+                stderr.print(f"interrupted, nothing is proven: {done} checked", highlight=False)
+                raise typer.Exit(exit_code()) from error
     if as_json:
         counts = {} if verdict is None else {"parts": verdict.parts, "cuts": verdict.cuts, "nests": verdict.nests}
         about = {"objective": data["objective"], "value": data["value"]}

@@ -82,8 +82,16 @@ def map_layer(
         write_text(write_mapping, header + result.to_timeloop())
     elif write_mapping is not None and result.ok:
         stderr.print(f"{write_mapping} is not written: {result.reason}", markup=False, soft_wrap=True)
+    ended = result.search is not None and result.search.stopped == INTERRUPT
     if certificate is not None and result.optimal:
-        write_json(certificate, result.certificate(), indent=None)
+        try:
+            with energies_in(target.costs.unit), watched(None) as watch:
+                proof = result.certificate(watch)
+        except KeyboardInterrupt as error:
+            stderr.print(f"{certificate} is not written: interrupted; {error}", markup=False, soft_wrap=True)
+            ended = True
+        else:
+            write_json(certificate, proof, indent=None)
     elif certificate is not None and result.ok:
         stderr.print(f"{certificate} is not written: the optimum is not proven", markup=False, soft_wrap=True)
     if as_json:
@@ -97,7 +105,7 @@ def map_layer(
             show_profile(result.search.profile)
     for line in narrower(result) if result.search is not None and result.search.stopped else ():
         stderr.print(line, markup=False, highlight=False, soft_wrap=True)
-    if result.search is not None and result.search.stopped == INTERRUPT:
+    if ended:
         raise typer.Exit(exit_code())
     if not result.ok:
         for hint in hints(result):

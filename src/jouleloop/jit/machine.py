@@ -39,7 +39,7 @@ from jouleloop.memory import need
 #: What compiling one kernel takes at most [bytes]: without it LLVM ends the process.
 _COMPILING_BYTES = 300 * 10**6
 #: Objects after which Python looks for garbage while it compiles; 700 by default.
-_COLLECTED_AFTER = 100_000
+_COLLECTED_AFTER = 1_000_000
 #: What the frame has room for that all frames of the compiler stand behind [pointers].
 _FRAME_OBJECTS = 2**17
 

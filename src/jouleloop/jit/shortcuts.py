@@ -9,8 +9,10 @@ from typing import Any
 from llvmlite import ir as llvm
 from numba.core import byteflow, errors, event, ir, lowering, ssa, transforms, typeinfer, types, utils
 from numba.core.callconv import CPUCallConv
+from numba.core.datamodel.manager import DataModelManager
 from numba.core.inline_closurecall import InlineClosureCallPass
 from numba.core.postproc import PostProcessor, VariableLifetime
+from numba.core.typing.context import BaseContext
 from numba.extending import overload
 from numba.np import arrayobj
 from numba.stencils.stencil import StencilFunc
@@ -111,6 +113,58 @@ def _process(run: Any) -> Any:
     return processed
 
 
+def _attributed(find: Any) -> Any:
+    """Return ``find``, the type of an attribute of a type, that looks only once for each."""
+    known: dict[tuple[int, str], tuple[Any, Any]] = {}
+
+    def found(self: Any, kind: Any, name: str) -> Any:
+        key = id(kind), name
+        if key not in known:
+            known[key] = kind, find(self, kind, name)
+        return known[key][1]
+
+    return found
+
+
+def _modelled(find: Any) -> Any:
+    """Return ``find``, how values of a type are held, that looks only once for each."""
+    known: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+    def found(self: Any, kind: Any) -> Any:
+        key = id(self), id(kind)
+        if key not in known:
+            known[key] = (self, kind), find(self, kind)
+        return known[key][1]
+
+    return found
+
+
+class _Renaming:
+    """Gives each variable one meaning, as numba does, which walks twice over all blocks for each variable."""
+
+    def __init__(self, run: Any, rewrite: Any) -> None:
+        self._run, self._rewrite = run, rewrite
+        #: By the number of a block: the block, and what variables it mentions.
+        self._mentioned: dict[int, tuple[Any, frozenset[str]]] = {}
+
+    def run(self, blocks: Any) -> Any:
+        """Rename the variables of a function."""
+        self._mentioned.clear()
+        return self._run(blocks)
+
+    def rewrite(self, blocks: dict[int, Any], states: dict[str, Any], handler: Any) -> dict[int, Any]:
+        """Rewrite the blocks that mention the variable at hand; any other stays the same."""
+        name, found = states["varname"], {}
+        for label, block in blocks.items():
+            if id(block) not in self._mentioned:
+                names = frozenset(one.name for statement in block.body for one in statement.list_vars())
+                self._mentioned[id(block)] = block, names
+            found[label] = block
+            if name in self._mentioned[id(block)][1]:
+                found |= self._rewrite({label: block}, states, handler)
+        return found
+
+
 def _close(run: Any) -> Any:
     """Return ``run``, which takes in functions that a function defines, for those that define or fold any."""
 
@@ -141,8 +195,13 @@ def replaced(names: list[tuple[Any, str, Any]]) -> Iterator[None]:
 
 def shortcuts() -> list[tuple[Any, str, Any]]:
     """Return what numba's names mean with its shortcuts."""
+    renaming = _Renaming(ssa._run_ssa, ssa._run_block_rewrite)  # noqa: SLF001
     return [
         (arrayobj, "raise_with_shape_context", _wrong_size),
+        (ssa, "_run_ssa", renaming.run),
+        (ssa, "_run_block_rewrite", renaming.rewrite),
+        (BaseContext, "resolve_getattr", _attributed(BaseContext.resolve_getattr)),
+        (DataModelManager, "lookup", _modelled(DataModelManager.lookup)),
         (types.Function, "get_call_type", _remembering(types.Function.get_call_type)),
         (ir.Inst, "_rec_list_vars", _list_variables),
         (llvm.Type, "as_pointer", _pointing(llvm.Type.as_pointer)),

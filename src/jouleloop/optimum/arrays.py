@@ -218,7 +218,7 @@ class Scratch(NamedTuple):
     Attributes
     ----------
     tile
-        Divisor indices of a tile and of where a run started, shape (2, dimensions).
+        Divisor indices of a tile and of where a run started, and the tile's extents, shape (3, dimensions).
     place
         Shape (dimensions, PLACES).
     of_space, pj_of
@@ -481,7 +481,7 @@ def new_scratch(grid: Grid, levels: int, spaces: int, points: int) -> Scratch:
     dims, divisors = grid.divisor.shape[:2]
     digits = max(divisors, grid.pair.shape[1])
     return Scratch(
-        np.empty((2, dims), np.int64),
+        np.empty((3, dims), np.int64),
         np.empty((dims, PLACES), np.int64),
         np.empty((4, spaces), np.int64),
         np.empty((4, spaces)),

@@ -246,7 +246,7 @@ def _sure_share(coef: Ints, side: Ints, place: Ints, bounds: Ints, divisor: Ints
     """Share of the iterations outside a trailing run that surely move a data space (*trailing run*)."""
     share = 1.0
     for d in range(place.shape[0]):
-        if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1 and windows(coef, side, place, bounds, d)[0]:
+        if side[d, HALO] >= 0 and place[d, OUTSIDE] > 1 and windows(coef, side, place, bounds, d, 0, 0)[0]:
             share = min(share, 1.0 - 1.0 / divisor[d, 1, VALUE])
     return share
 
@@ -547,7 +547,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     scratch = case.scratch
     open_tile, left, place, slide_pj = scratch.open_tile, scratch.left, scratch.place, scratch.slide_pj[0]
     roomless = scratch.roomless
-    index, start = scratch.tile[0], scratch.tile[1]
+    index, start, extent = scratch.tile[0], scratch.tile[1], scratch.tile[2]
     full, moving_pj, sure, distinct = scratch.pj_of[0], scratch.pj_of[1], scratch.pj_of[2], scratch.pj_of[3]
     idle, slid = scratch.of_space[0], scratch.of_space[1]
     crossed, shares = scratch.of_space[2], scratch.of_space[3]
@@ -595,7 +595,9 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
                 distinct[v] = edge[v, DISTINCT]
                 if shares[v] == 1:
                     sure[v] *= _sure_share(coef[v], side[v], place, bounds, divisor)
-                    distinct[v] = boxes_of(coef[v], place[:, EXTENT], factors, axis) * edge[v, BEYOND]
+                    for d in range(dims):
+                        extent[d] = place[d, EXTENT]
+                    distinct[v] = boxes_of(coef[v], extent, factors, axis) * edge[v, BEYOND]
                 sent_pj = network_pj(rate, child, v, words, 0.0, 0.0)
                 moving_pj[v] = crossing_pj(rate, child, v, words * distinct[v], words, sent_pj)
         inner_pj = ahead[child, 1 + point]

@@ -4,6 +4,7 @@ The parts are one for each choice of what is kept and each unrolling. A part is 
 followed cut by cut. `jouleloop.optimum.check` verifies the file with none of the code that wrote it.
 """
 
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,9 @@ from jouleloop.optimum.arrays import (
     LEFT_OUT,
     NO_TILE,
     OPENED,
+    PAUSE,
     STOPPED,
+    TICKS,
     VALUE,
     Log,
     new_best,
@@ -39,6 +42,7 @@ from jouleloop.optimum.arrays import (
 from jouleloop.optimum.check.form import digest_of
 from jouleloop.optimum.descend import beaten
 from jouleloop.optimum.lattice import digit
+from jouleloop.optimum.limit import Progress, Watch
 from jouleloop.optimum.optimise import Search, delay_power_of, mode_of
 from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.solve import Solver
@@ -48,17 +52,31 @@ from jouleloop.workload.problem import Problem
 FORMAT = 1
 #: Events that a certificate may hold; beyond, the tree is too large to be of use.
 MOST_EVENTS = 4_000_000
+#: Work of a part between two looks at whether to stop.
+_SLICE_TICKS = 100_000
 
 
 def certify(
-    space: MapSpace, constraints: Constraints, costs: EnergyCosts, result: SearchResult, semantics: str
+    space: MapSpace,
+    constraints: Constraints,
+    costs: EnergyCosts,
+    result: SearchResult,
+    semantics: str,
+    watch: Watch | None = None,
 ) -> dict[str, Any]:
     """Return the certificate of an optimum as plain data.
+
+    Parameters
+    ----------
+    watch
+        Is told how many parts are left, and may stop it.
 
     Raises
     ------
     InputError
         Where the result is no proven optimum of one objective, or the tree is too large.
+    KeyboardInterrupt
+        Where the watch stopped it.
     """
     objective = OBJECTIVES[result.objective[0]]
     mode = mode_of(objective)
@@ -87,31 +105,44 @@ def certify(
     # A certificate names every unrolling.
     search = Search(space, costs, semantics, mirrored=False, links=False)
     solver = search.solver
-    best = _incumbent(objective, result.evaluation)
-    parts: list[dict[str, Any]] = []
-    spent = 0
+    value, watching = objective.value(result.evaluation), watch or Watch()
     solver.list_all()
-    for p in range(solver.count):
-        u = solver.parts.unrolling[p]
-        factors = search.candidates.factors[u]
-        keep = solver.keep_of(p).astype(int).tolist()
-        part: dict[str, Any] = {"keep": keep, "unrolling": _whole_rows(search, factors), "lemma": "bound"}
-        bound_pj = float(solver.bound_pj[p]) if solver.parts.stage[p] == FINAL else solver.fill_tables(p)
-        part["bound_pj"] = None if np.isinf(bound_pj) else bound_pj
-        if np.isfinite(bound_pj) and not beaten(mode, best, bound_pj, solver.parts.steps[u]):
-            log = _follow(search, p, mode, best, MOST_EVENTS - spent)
-            spent += int(log.used[0])
-            part |= {"lemma": "cuts", "cuts": _tree(search, solver, log)}
-        parts.append(part)
+    parts: list[dict[str, Any]] = []
+    work = _write_parts(search, mode, _incumbent(objective, result.evaluation), parts)
+
+    def progress() -> Progress:
+        count = solver.count
+        return Progress(watching.seconds, value, value, objective.unit, count - len(parts), count, 0)
+
+    if watching.run(lambda: next(work, True), watching.begin(None), progress):
+        raise KeyboardInterrupt(f"{len(parts)} of {solver.count} parts were written")
     found = {
         "certificate": FORMAT,
         "objective": objective.name,
-        "value": objective.value(result.evaluation),
+        "value": value,
         **about,
         "mapping": result.mapping.as_json(),
         "parts": parts,
     }
     return {**found, "digest": digest_of(found)}
+
+
+def _write_parts(search: Search, mode: int, best: Floats, parts: list[dict[str, Any]]) -> Iterator[bool]:
+    """Write why each part is no better than the best mapping; yield False after each, and between in a long one."""
+    solver, spent = search.solver, 0
+    for p in range(solver.count):
+        u = solver.parts.unrolling[p]
+        keep = solver.keep_of(p).astype(int).tolist()
+        factors = _whole_rows(search, search.candidates.factors[u])
+        part: dict[str, Any] = {"keep": keep, "unrolling": factors, "lemma": "bound"}
+        bound_pj = float(solver.bound_pj[p]) if solver.parts.stage[p] == FINAL else solver.bound_one(p)
+        part["bound_pj"] = None if np.isinf(bound_pj) else bound_pj
+        if np.isfinite(bound_pj) and not beaten(mode, best, bound_pj, solver.parts.steps[u]):
+            log = yield from _follow(search, p, mode, best, MOST_EVENTS - spent)
+            spent += int(log.used[0])
+            part |= {"lemma": "cuts", "cuts": _tree(search, solver, log)}
+        parts.append(part)
+        yield False
 
 
 def check_early(problem: Problem, objective: str) -> None:
@@ -175,12 +206,19 @@ def _incumbent(objective: Objective, evaluation: Evaluation) -> Floats:
     return best
 
 
-def _follow(search: Search, part: int, mode: int, best: Floats, room: int) -> Log:
-    """Descend into one part once more and return what it logs."""
+def _follow(search: Search, part: int, mode: int, best: Floats, room: int) -> Generator[bool, None, Log]:
+    """Descend into one part once more and return what it logs; yield False where it is time for a pause."""
     events = 4096
     while True:
         log, counters = new_log(min(events, max(1, room))), new_counters()
-        search.solver.search_one(part, mode, best.copy(), counters, search.new_found(), log)
+        own, found = best.copy(), search.new_found()
+        search.solver.begin_one(part)
+        ended = False
+        while not ended and not counters[STOPPED]:
+            counters[PAUSE] = counters[TICKS] + _SLICE_TICKS
+            ended = search.solver.run(mode, own, counters, found, log)
+            if not ended:
+                yield False
         if not counters[STOPPED]:
             return log
         if events >= room:

@@ -51,8 +51,8 @@ def find_kinds(side: Ints) -> Ints:
     return kind
 
 
-def new_grid(bounds: Ints, kind: Ints, slots: Ints, most_cells: int) -> tuple[Grid, int]:
-    """Return a grid for a layer of these bounds, and how many cells the tables of any of its unrollings take at most.
+def new_grid(bounds: Ints, kind: Ints, slots: Ints, most_cells: int) -> tuple[Grid, int, int]:
+    """Return a grid of a layer, filled; how many cells tables of any unrolling take at most; its number of points.
 
     Where that would be more than ``most_cells``, kinds of many states take all runs for whole ones.
     """
@@ -76,10 +76,8 @@ def new_grid(bounds: Ints, kind: Ints, slots: Ints, most_cells: int) -> tuple[Gr
         grid.fixed[level] = grid.fixed[level - 1] * slots[level - 1, :, FIXED]
     grid.axis[:, REST] = bounds
     grid.axis[:, KIND] = kind
-    fill_grid(grid, 0)
-    least = _lay_out(grid)
-    grid.axis[:, WHOLE] = 0
-    return grid, min(_lay_out(grid), max(least, most_cells))
+    cells, points = _size(grid, most_cells)
+    return grid, cells, points
 
 
 def _count(number: int, of_power: Callable[[int], int]) -> int:
@@ -180,6 +178,16 @@ def fill_grid(grid: Grid, most_cells: int) -> int:
             if grid.axis[d, KIND] == widest:
                 grid.axis[d, WHOLE] = 1
     return points
+
+
+@njit
+def _size(grid: Grid, most_cells: int) -> tuple[int, int]:
+    """Fill a lattice; return how many cells its tables take at most, and its number of points."""
+    fill_grid(grid, 0)
+    least = _lay_out(grid)
+    grid.axis[:, WHOLE] = 0
+    cells = min(_lay_out(grid), max(least, most_cells))
+    return cells, fill_grid(grid, cells)
 
 
 @njit

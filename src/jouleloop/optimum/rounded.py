@@ -5,8 +5,10 @@
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -46,6 +48,7 @@ MOST_PARTS = 1_000_000
 _BOUND_TICKS, _EVALUATION_TICKS = 300, 100
 #: Values closer than this, relatively, are the same.
 _TIE = 1e-12
+_Choice = TypeVar("_Choice")
 
 
 class RoundedSearch:
@@ -170,8 +173,8 @@ class RoundedSearch:
     def _orders(self, chosen: Sequence[int], place: int, counters: Ints) -> Iterator[None]:
         """Evaluate every order of a part and every arrangement of its unrolled loops."""
         ends, keep = self._ends(chosen), self.space.keeps[place]
-        times = [orders_of(slot, ends[at]) for slot, at in zip(self.space.temporal, self.time, strict=True)]
-        for temporal in itertools.product(*times):
+        slots = zip(self.space.temporal, self.time, strict=True)
+        for temporal in _products([partial(orders_of, slot, ends[at]) for slot, at in slots]):
             for spatial in itertools.product(*self._arrangements(ends)):
                 value = self._value(nest_arrays(temporal, spatial, keep))
                 counters[VISITED] += 1
@@ -211,14 +214,22 @@ def _pauses(counters: Ints) -> bool:
     return bool(counters[TICKS] >= counters[PAUSE] or counters[STOPPED])
 
 
-def orders_of(slot: Slot, ends: Ints) -> list[tuple[tuple[int, int], ...]]:
-    """Return every order of the temporal loops of a level, outermost first, as (dimension, end)."""
+def orders_of(slot: Slot, ends: Ints) -> Iterator[tuple[tuple[int, int], ...]]:
+    """Yield every order of the temporal loops of a level, outermost first, as (dimension, end)."""
     loops = sorted((slot.rank[d], int(d), int(ends[d])) for d in np.flatnonzero(ends > 1))
     groups = [[(d, end) for _, d, end in group] for _, group in itertools.groupby(loops, lambda loop: loop[0])]
-    return [
-        tuple(loop for group in reversed(order) for loop in group)
-        for order in itertools.product(*(list(itertools.permutations(group)) for group in groups))
-    ]
+    for order in _products([partial(itertools.permutations, group) for group in groups]):
+        yield tuple(loop for group in reversed(order) for loop in group)
+
+
+def _products(choices: Sequence[Callable[[], Iterable[_Choice]]]) -> Iterator[tuple[_Choice, ...]]:
+    """Yield what `itertools.product` does, none before it is asked for: seven loops alone have 5,040 orders."""
+    if not choices:
+        yield ()
+        return
+    for first in choices[0]():
+        for rest in _products(choices[1:]):
+            yield (first, *rest)
 
 
 def search_rounded(

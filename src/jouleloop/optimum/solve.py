@@ -85,6 +85,9 @@ from jouleloop.optimum.arrays import (
     Tables,
     Unrolled,
     deepened,
+    new_best,
+    new_counters,
+    new_found,
     new_log,
     new_mesh,
     new_scratch,
@@ -362,8 +365,7 @@ class Solver:
             np.zeros((levels + 1, spaces, RATE)),
         )
         kind = find_kinds(unrolled.side)
-        grid, cells = new_grid(layer.bounds, kind, slots, MOST_CELLS)
-        points = fill_grid(grid, cells)
+        grid, cells, points = new_grid(layer.bounds, kind, slots, MOST_CELLS)
         tables = Tables(
             np.empty(cells),
             np.empty((levels, 1 + points)),
@@ -535,10 +537,17 @@ class Solver:
         """Fill the tables of one part; return its lower bound [pJ], or the limit where that is lower."""
         return float(fill_tables(self.case, self.path, self.compute_pj, self.elided, self.parts, part, limit_pj))
 
-    def search_one(self, part: int, mode: int, best: Floats, counters: Ints, found: Found, log: Log) -> None:
-        """Search one part to its end."""
+    def begin_one(self, part: int) -> None:
+        """Let one part wait alone, to be searched from its beginning."""
         self.parts.heap[0] = part
         self.parts.stand[LEFT] = 1
         self.parts.stand[CURRENT] = -1
         self.parts.stand[DIVING] = 0
-        self.run(mode, best, counters, found, log)
+
+    def bound_one(self, part: int) -> float:
+        """Return the lower bound of one part [pJ] by its whole tables, which the kernel of the search fills."""
+        self.begin_one(part)
+        counters = new_counters()
+        counters[PAUSE] = 1  # before the descent
+        self.run(ENERGY, new_best(), counters, new_found(*self.case.keep.shape), new_log(1))
+        return float(self.parts.value[part, PART_BOUND])

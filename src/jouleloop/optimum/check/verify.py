@@ -1,7 +1,7 @@
 """Verify a certificate: its mapping costs what it says, its parts cover the mapspace, and no part can be better."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -36,9 +36,15 @@ class Verdict:
     nests: int = 0
 
 
+#: Is told what is verified so far, and how many parts there are; 0: not known before the end.
+Tell = Callable[[Verdict, int], None]
+
+
 class _Verifier:
-    def __init__(self, data: dict[str, Any]) -> None:
+    def __init__(self, data: dict[str, Any], tell: Tell) -> None:
         self.data = data
+        self.tell = tell
+        self.count = 0
         self.design = Design(data)
         self.nests = Nests(self.design, data)
         self.merging = Merging(self.design)
@@ -63,6 +69,8 @@ class _Verifier:
         members: dict[tuple[Factors, ...], list[tuple[Factors, ...]]] = {}
         for unrolling in self.design.unrollings():
             members.setdefault(self.merging.representative(unrolling), []).append(unrolling)
+        self.count = len(members) * len(self.design.keeps)
+        self.tell(self.verdict, self.count)
         for keep in self.design.keeps:
             for chosen, group in members.items():
                 part_or_none = parts.get((keep, chosen))
@@ -70,6 +78,7 @@ class _Verifier:
                     raise Refused(f"no part covers the unrolling {self.shown(chosen)}")
                 _Part(self, keep, chosen, group).verify(part_or_none)
                 self.verdict.parts += 1
+                self.tell(self.verdict, self.count)
         return self.verdict
 
     def claim(self) -> None:
@@ -163,6 +172,7 @@ class _Part:
     def leave_out(self, k: int, cut: Factors, least: Energy, claimed_pj: float | None) -> None:
         """Check that what a cut leaves cannot be better than claimed."""
         self.verifier.verdict.cuts += 1
+        self.verifier.tell(self.verifier.verdict, self.verifier.count)
         self.hold(least, claimed_pj, f"the cut {cut} of {self.design.levels[k].name}")
 
     def hold(self, least: Energy, claimed_pj: float | None, what: str) -> None:
@@ -205,20 +215,25 @@ class _Part:
         yield from choose(0, ())
 
 
-def verify(data: dict[str, Any]) -> Verdict:
+def verify(data: dict[str, Any], tell: Tell = lambda _verdict, _parts: None) -> Verdict:
     """Verify a certificate.
+
+    Parameters
+    ----------
+    tell
+        Called after each part and each cut.
 
     Raises
     ------
     Refused
         Where it does not prove its claim.
     """
-    return _verify_early(data) if data.get("factors") == "imperfect" else _Verifier(data).run()
+    return _verify_early(data, tell) if data.get("factors") == "imperfect" else _Verifier(data, tell).run()
 
 
-def _verify_early(data: dict[str, Any]) -> Verdict:
+def _verify_early(data: dict[str, Any], tell: Tell) -> Verdict:
     """Verify that no mapping whose loops need not divide is better; see `jouleloop.optimum.check.early`."""
-    verifier = _Verifier(data)
+    verifier = _Verifier(data, tell)
     design, nests, value = verifier.design, verifier.nests, float(data["value"])
     if not early.knows(design) or data["objective"] != "energy":
         raise Refused("imperfect factors are verified for the least energy, ranks that two dimensions move at most")
@@ -241,6 +256,7 @@ def _verify_early(data: dict[str, Any]) -> Verdict:
         verdict.parts += 1
         verdict.cuts += part.cuts
         verdict.nests += part.count
+        tell(verdict, 0)
     return verdict
 
 

@@ -8,6 +8,13 @@ from jouleloop.optimum.residual.bound import FIXED, LEAST, MOST
 
 
 @njit
+def look_outside(slots: Ints, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints, Ints]:
+    """Return `passes_outside` and `next_factor`: one kernel, not two."""
+    least, most = passes_outside(slots, factors, idle, bounds)
+    return least, most, next_factor(slots, factors)
+
+
+@njit
 def passes_outside(slots: Ints, factors: Ints, idle: Bools, bounds: Ints) -> tuple[Ints, Ints]:
     """Return by level and dimension how often all loops outside that level run at least and at most."""
     levels, dims = factors.shape

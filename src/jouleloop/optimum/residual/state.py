@@ -7,7 +7,7 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Floats, Ints, LayerArrays
 from jouleloop.optimum.residual.bound import CROSSING, FIXED, HALO, MOST
-from jouleloop.optimum.residual.ends import next_factor, passes_outside
+from jouleloop.optimum.residual.ends import look_outside
 
 #: Relative slack: sums are added in another order.
 SLACK = 1e-11
@@ -207,8 +207,7 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
     bound_pj[0] = root_pj
     pending = np.zeros((levels + 1, len(design.relevant), levels), np.bool_)
     place = np.array([0, 0, 1])
-    least, most = passes_outside(design.slots, unrolled.factors, unrolled.idle, design.layer.bounds)
-    factor = next_factor(design.slots, unrolled.factors)
+    least, most, factor = look_outside(design.slots, unrolled.factors, unrolled.idle, design.layer.bounds)
     if (design.mate >= 0).any() or (design.spec[:, MIN_WORDS] > 0).any():
         # Tiles overlap, or larger ones may be asked for: every end counts.
         factor[:] = 0
