@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from jouleloop.api.bounds import Bounds, bounds
     from jouleloop.api.hardware import Architecture, architecture_names
     from jouleloop.api.results import Result
-    from jouleloop.api.run import evaluate, laws, search, sweep
+    from jouleloop.api.run import Interrupted, evaluate, laws, search, sweep
     from jouleloop.errors import EngineError, InputError, JouleloopError, MappingError
     from jouleloop.workload.layer import Layer
     from jouleloop.workload.sizes import parse_layer
@@ -28,6 +28,7 @@ __all__ = [
     "Bounds",
     "EngineError",
     "InputError",
+    "Interrupted",
     "JouleloopError",
     "Layer",
     "MappingError",
@@ -51,7 +52,7 @@ _HOMES = {
     "jouleloop.api.bounds": ("Bounds", "bounds"),
     "jouleloop.api.hardware": ("Architecture", "architecture_names"),
     "jouleloop.api.results": ("Result",),
-    "jouleloop.api.run": ("evaluate", "laws", "search", "sweep"),
+    "jouleloop.api.run": ("Interrupted", "evaluate", "laws", "search", "sweep"),
     "jouleloop.errors": ("EngineError", "InputError", "JouleloopError", "MappingError"),
     "jouleloop.workload.layer": ("Layer",),
     "jouleloop.workload.sizes": ("parse_layer",),

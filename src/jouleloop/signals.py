@@ -6,25 +6,34 @@ raise `Ended` once, what follows from it is not disturbed, and a process that do
 
 import _thread
 import contextlib
+import math
 import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 
 #: What ends a process; the last only where it is not ignored (``nohup``).
 _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 #: Seconds in which a process that was told to end has to do so, and after which a further signal ends it at once.
 _MOST_SECONDS, _PATIENCE_SECONDS = 3.0, 1.0
-#: Seconds in which a search that was asked to stop has to do so.
-_ASKED_SECONDS = 1.5
+#: CPU seconds in which a search that was asked to stop has to do so, and seconds that it has where others compute.
+_ASKED_CPU_SECONDS, _ASKED_SECONDS = 1.5, 4.0
+#: Between two looks at the clocks.
+_LOOK_SECONDS = 0.05
 _IMPORTS = "<frozen importlib"
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
 class Ended(KeyboardInterrupt):
     """A signal told the process to end."""
+
+
+def interrupts_raise() -> bool:
+    """Whether Ctrl-C raises `KeyboardInterrupt` here: no program has set a handler of its own."""
+    main = threading.current_thread() is threading.main_thread()
+    return main and signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 class _Told:
@@ -71,21 +80,26 @@ def ended_by_signals() -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def asked_by_signals(stop: Callable[[], None]) -> Iterator[None]:
+def asked_by_signals(stop: Callable[[], None], numbers: Sequence[int] = _SIGNALS[:2]) -> Iterator[None]:
     """Let the first signal call ``stop`` inside; the second one, or some time, does what the first did before."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     main = threading.get_ident()
-    before = {number: signal.getsignal(number) for number in _SIGNALS[:2]}
+    before = {number: signal.getsignal(number) for number in numbers}
 
     def ask(number: int, frame: FrameType | None) -> None:
         del frame
         _Told.number, _Told.at = number, time.monotonic()
         stop()
         restore()
+
         # Sent to the thread itself, so that a call that waits ends as well.
-        _later(_ASKED_SECONDS, lambda: signal.pthread_kill(main, number) if _Asked.now == turn else None)
+        def insist() -> None:
+            if _Asked.now == turn:
+                signal.pthread_kill(main, number)
+
+        _later(_ASKED_SECONDS, insist, _ASKED_CPU_SECONDS)
 
     def restore() -> None:
         for number, handler in before.items():
@@ -179,9 +193,13 @@ def _leave_soon(number: int, last: Callable[[], None] = lambda: None) -> None:
     _later(_MOST_SECONDS, end)
 
 
-def _later(seconds: float, what: Callable[[], None]) -> None:
+def _later(seconds: float, what: Callable[[], None], cpu_seconds: float = math.inf) -> None:
+    """Call ``what`` after some seconds, or as soon as the process has computed for ``cpu_seconds``."""
+    until, worked = time.monotonic() + seconds, time.process_time() + cpu_seconds
+
     def wait() -> None:
-        time.sleep(seconds)
+        while time.monotonic() < until and time.process_time() < worked:
+            time.sleep(_LOOK_SECONDS)
         what()
 
     # Not `threading`: a handler may run while the main thread holds the lock that it takes for a new thread.

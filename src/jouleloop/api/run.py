@@ -1,5 +1,7 @@
 """Search, evaluate and sweep by name: what the commands ``map``, ``evaluate`` and ``sweep`` are built on."""
 
+import signal
+import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +19,9 @@ from jouleloop.mapping.mapping import Mapping as Nest
 from jouleloop.mapping.nest import read_map_txt
 from jouleloop.model.exact_evaluation import evaluate_exactly
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.optimum.limit import INTERRUPT, Limit, Watch
+from jouleloop.signals import asked_by_signals, interrupts_raise
+from jouleloop.study.progress import long_searches
 from jouleloop.units import energies_in, unit_of, written
 from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.problem import Problem
@@ -34,6 +39,14 @@ MappingLike = str | Path | Sequence[Mapping[str, Any]] | Nest
 #: How loops that end early are counted.
 RESIDUALS = ("timeloop", "exact")
 _NO_MAPPING = Fault("holds no mapping", allowed="a list of levels, or an object with the key 'mapping'")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C stopped a search; ``result`` is what it had: its best mapping, ``lower_bound`` and gap."""
+
+    def __init__(self, result: Result) -> None:
+        super().__init__(repr(result))
+        self.result = result
 
 
 def search(
@@ -75,11 +88,25 @@ def search(
     ------
     InputError
         Where a name is unknown or a file is wrong.
+    Interrupted
+        A `KeyboardInterrupt`, at Ctrl-C; its ``result`` has the best mapping so far. The native engine only, in the
+        main thread of a program without a handler of its own.
     """
     problem = problem_of(layer)
     hardware = architecture_of(architecture, problem, constraints)
     options = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
-    return search_told(hardware, problem, get_engine(engine) if isinstance(engine, str) else engine, options)
+    back_end: Any = get_engine(engine) if isinstance(engine, str) else engine
+    if getattr(back_end, "watch", back_end) is not None or not interrupts_raise():
+        return search_told(hardware, problem, back_end, options)
+    watch = back_end.watch = Watch(Limit(seconds), long_searches("jouleloop") if sys.stderr.isatty() else None)
+    try:
+        with asked_by_signals(watch.stop, [signal.SIGINT]):
+            result = search_told(hardware, problem, back_end, options)
+    finally:
+        back_end.watch = None
+    if result.search is not None and result.search.stopped == INTERRUPT:
+        raise Interrupted(result)
+    return result
 
 
 def search_told(hardware: Architecture, problem: Problem, engine: Engine, options: SearchOptions) -> Result:

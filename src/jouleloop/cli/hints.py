@@ -7,7 +7,7 @@ import yaml
 from jouleloop.api.results import Result
 from jouleloop.mapping.mapping import LevelMapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
-from jouleloop.mapspace.space import build_mapspace
+from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
 from jouleloop.model.semantics import rules_of
 from jouleloop.workload.problem import Problem
@@ -46,8 +46,17 @@ def narrower(result: Result) -> list[str]:
     given, mapping = target.constraints, result.mapping
     imperfect = given.factors == "imperfect"
 
+    rounds = rules_of(target.semantics).rounds_factors
+
+    def space(constraints: Constraints) -> MapSpace:
+        return build_mapspace(result.problem, target.arch, constraints, imperfect=imperfect, rounds=rounds)
+
     def size(constraints: Constraints) -> int:
-        return build_mapspace(result.problem, target.arch, constraints, imperfect=imperfect).size
+        return space(constraints).size
+
+    if space(given).rounded:
+        # Lines that fix more factors may leave Timeloop 4 none that it forms.
+        return []
 
     proposed = [found for level in mapping.levels for found in _fixed(level, given.level(level.level), result.problem)]
     whole = size(given)

@@ -2,6 +2,8 @@
 
 import inspect
 import json
+import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +14,8 @@ import jouleloop as jl
 from jouleloop.api.project import own_root, roots, shipped_root
 from jouleloop.api.schema import ResultData
 from jouleloop.api.start import write_study
+from jouleloop.model.arrays import Ints
+from jouleloop.optimum.limit import Watch
 from paths import ROOT
 
 
@@ -168,3 +172,30 @@ def test_a_transformer_is_swept_product_by_product() -> None:
     assert list(found["sweep"]) == ["tiny_query"] * 2 + ["tiny_scores"] * 2
     assert list(found["sequence"]) == [8, 16, 8, 16]
     assert found["optimal"].all()
+
+
+def test_ctrl_c_raises_what_was_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    before, looks = Watch.stopped, 0
+
+    def stopped(watch: Watch, counters: Ints) -> str:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        return before(watch, counters)
+
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        monkeypatch.setattr(Watch, "stopped", stopped)
+        with pytest.raises(jl.Interrupted) as raised:
+            jl.search("simba", "fc:48x32")
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, handler)
+    result = raised.value.result
+    assert result.mapping is not None
+    assert not result.optimal
+    assert result.search is not None
+    assert result.search.stopped == "interrupt"
+    assert 0 < result.search.lower_bound <= result.energy_pj
+    assert isinstance(raised.value, KeyboardInterrupt)

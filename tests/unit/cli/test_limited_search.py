@@ -8,6 +8,8 @@ import pytest
 
 from jouleloop.cli.app import main
 from jouleloop.model.arrays import Ints
+from jouleloop.optimum import certificate
+from jouleloop.optimum.check import verify
 from jouleloop.optimum.limit import INTERRUPT, Watch
 
 
@@ -71,3 +73,79 @@ def test_an_interrupted_sweep_says_where_it_stood_and_goes_on(
     monkeypatch.setattr(Watch, "stopped", before)
     assert sweep() == 0
     assert "2 results searched, 1 from the store" in capsys.readouterr().out
+
+
+def test_an_interrupted_certificate_leaves_the_optimum(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "c.json"
+    before, looks = Watch.stopped, 0
+
+    def stopped(watch: Watch, counters: Ints) -> str:
+        nonlocal looks
+        looks += not watch.subject  # a watch of a search names its layer
+        return INTERRUPT if looks > 2 else before(watch, counters)
+
+    monkeypatch.setattr(Watch, "stopped", stopped)
+    assert run(monkeypatch, "--json", "--certificate", str(file)) == 130
+    told = capsys.readouterr()
+    assert json.loads(told.out)["optimal"]
+    assert "is not written: interrupted; 2 of " in told.err.replace("\n", " ")
+    assert not file.exists()
+
+
+def test_pauses_change_nothing_in_a_certificate(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    digests, looks = set(), []
+    before = Watch.stopped
+    monkeypatch.setattr(Watch, "stopped", lambda w, c: looks.append(w.subject) or before(w, c))
+    for ticks in (1, 10**9):
+        monkeypatch.setattr(certificate, "_SLICE_TICKS", ticks)
+        looks.append("next")
+        layer = ["--arch", "eyeriss", "--layer", "conv:C4xM8xP7xQ7xR3xS3"]
+        assert run(monkeypatch, *layer, "--certificate", str(tmp_path / "c.json")) == 0
+        written = json.loads((tmp_path / "c.json").read_text())
+        assert {part["lemma"] for part in written["parts"]} == {"bound", "cuts"}
+        digests.add(written["digest"])
+    assert len(digests) == 1
+    second = looks.index("next", 1)
+    assert looks[:second].count("") > looks[second:].count("")
+
+
+def test_an_interrupted_check_says_how_far_it_was(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "c.json"
+    assert run(monkeypatch, "--certificate", str(file)) == 0
+    parts = len(json.loads(file.read_text())["parts"])
+    assert parts > 2
+    before, verified = verify._Part.verify, 0
+
+    def interrupted(part: verify._Part, given: dict[str, object]) -> None:
+        nonlocal verified
+        verified += 1
+        if verified > 2:
+            raise KeyboardInterrupt
+        before(part, given)
+
+    monkeypatch.setattr(verify._Part, "verify", interrupted)
+    monkeypatch.setattr(sys, "argv", ["jouleloop", "check", str(file)])
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err.startswith(f"interrupted, nothing is proven: 2 of {parts} parts")
+
+
+def test_what_stops_a_search_that_rounds_up_is_no_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    constraints = tmp_path / "two.yaml"
+    constraints.write_text(
+        "mapspace_constraints: [{target: PEWeightBuffer, type: temporal, factors: C=5},"
+        " {target: PEWeightRegs, type: bypass, keep: [Weights], bypass: [Inputs, Outputs]}]\n"
+    )
+    given = ["--semantics", "timeloop-4", "--constraints", str(constraints), "--budget", "1", "--json"]
+    assert run(monkeypatch, *given) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["mapping"]
+    assert not found["optimal"]
