@@ -19,6 +19,7 @@ from differential.limits import draw_constraints
 from differential.native import load
 from differential.problems import draw_problem
 from differential.residual_space import least_pj, mappings, sizes
+from differential.shared import few_energies
 from jouleloop.errors import InputError, JouleloopError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import new_work
@@ -34,10 +35,10 @@ from jouleloop.optimum.residual.counts import least_cost
 from jouleloop.optimum.residual.optimise import ResidualSearch, search_residuals
 from jouleloop.study.targets import TargetFiles, TargetSet
 from jouleloop.workload.layer import Layer
-from paths import ROOT
+from paths import REFERENCE, ROOT
 
 #: Most mappings of a mapspace that is walked as a whole.
-MOST, MOST_WINDOWS = 1500, 600
+MOST, MOST_WINDOWS, MOST_CANCELLING = 1500, 600, 3000
 
 
 def draw(seed: int) -> Case:
@@ -193,6 +194,87 @@ def test_where_windows_slide_the_search_finds_the_least(part: int) -> None:
             assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9), seed
             compared += 1
     assert compared >= 10
+
+
+def draw_cancelling(seed: int) -> Case:
+    """Return a design whose buffer holds little but inputs, with a window of which two loops may cancel."""
+    rng = random.Random(f"cancelling/{seed}")
+    step = rng.choice((1, 1, 2, 3))
+    spaces = [
+        {"name": "T", "projection": [[["P", "a"], ["R", "b"]], *([[["N"]]] if rng.random() < 0.3 else [])]},
+        {"name": "W", "projection": [[["R"]], [["C"]]]},
+        {"name": "Z", "projection": [[["P"]], [["N"]]], "read-write": True},
+    ]
+    coefficients = [{"name": name, "default": step * rng.choice((1, 1, 1, 2))} for name in "ab"]
+    shape = {"name": "g", "dimensions": ["P", "R", "C", "N"], "coefficients": coefficients, "data-spaces": spaces}
+    instance = {
+        "P": rng.choice((2, 3, 4)),
+        "R": rng.choice((2, 3)),
+        "C": rng.choice((2, 3)),
+        "N": rng.choice((1, 1, 2)),
+    }
+    buffer = {"word-bits": 8, "depth": rng.choice((1, 1, 2, 3, 4, 5)), "meshX": 1}
+    local = [
+        {"name": "DRAM", "class": "DRAM", "attributes": {"word-bits": 8, "meshX": 1}},
+        {"name": "buffer", "class": "SRAM", "attributes": buffer},
+        {"name": "mac", "class": "mac", "attributes": {"datawidth": 8}},
+    ]
+    arch = {"architecture": {"version": 0.3, "subtree": [{"name": "s", "local": local}]}}
+    keep = ["T", *rng.choice(([], [], ["W"]))]
+    bypass = [name for name in "TWZ" if name not in keep]
+    constraints = {
+        "mapspace_constraints": {"targets": [{"target": "buffer", "type": "bypass", "keep": keep, "bypass": bypass}]}
+    }
+    semantics = rng.choice(("timeloop-3.0.3", "timeloop-2023-04"))
+    bare = Case(
+        f"cancelling-{seed}",
+        arch,
+        {"problem": {"shape": shape, "instance": instance}},
+        constraints,
+        {},
+        "energy",
+        semantics,
+    )
+    return Case(**{**bare.as_json(), "ert": few_energies(rng, components(bare))})
+
+
+def test_where_two_loops_of_a_window_cancel_the_search_finds_the_least() -> None:
+    """And the verifier accepts what proves it: nothing is fetched where a tile stays."""
+    compared = 0
+    for seed in range(130):
+        try:
+            problem, target = load(draw_cancelling(seed))
+            space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+            ResidualSearch(space, target.costs, target.semantics)
+        except JouleloopError:
+            continue
+        if not 1 < sizes(space) <= MOST_CANCELLING:
+            continue
+        least, _ = least_pj(space, target.costs, target.semantics)
+        found = search_residuals(space, target.costs, semantics=target.semantics)
+        if found.evaluation is None:
+            continue
+        assert found.evaluation.energy_pj == pytest.approx(least, rel=1e-9, abs=1e-9), seed
+        compared += 1
+        if least > 0:
+            constraints = replace(target.constraints, factors="imperfect")
+            data = certify(space, constraints, target.costs, found, target.semantics)
+            parts = walk_all(Nests(Design(data), data), least * (1 + 1e-6))
+            assert min(part.better[1] for part in parts if part.better) == pytest.approx(least, rel=1e-9), seed
+    assert compared >= 80
+
+
+@pytest.mark.parametrize(("name", "optimum_pj"), [("tiles_stay", 34.8), ("tiles_stay_2023", 349.1442)])
+def test_designs_that_an_earlier_search_got_wrong(name: str, optimum_pj: float) -> None:
+    """The real mapper finds these energies with factors that divide."""
+    case = Case(**json.loads((REFERENCE / "soundness" / name / "case.json").read_text()))
+    problem, target = load(case)
+    space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+    found = search_residuals(space, target.costs, semantics=target.semantics)
+    assert found.evaluation is not None
+    assert found.evaluation.energy_pj == pytest.approx(optimum_pj, rel=1e-12)
+    data = certify(space, replace(target.constraints, factors="imperfect"), target.costs, found, target.semantics)
+    assert verify(check_form(data)).parts > 0
 
 
 @pytest.mark.slow

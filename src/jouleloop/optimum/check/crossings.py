@@ -17,11 +17,13 @@ Unrolling = tuple[tuple[Factors, ...], tuple[tuple[bool, ...], ...]]
 class Halo(NamedTuple):
     """What windows do along a dimension: see docs, "Times".
 
-    ``again``: words that pass without a slide, over the rank's; ``box``, ``over``: one box, and what of it is still
+    ``again``: words that pass without a slide, over the rank's; ``rested``: the same where two of its loops may cancel
+    (*nothing slides over a loop that stands*); ``box``, ``over``: one box, and what of it is still
     there when the dimension begins again, as shares of the rank's words.
     """
 
     again: float
+    rested: float
     box: float
     over: float
 
@@ -269,10 +271,19 @@ class Crossings:
                 for n_b in {few[1], few[1] if alone[1] else share[1]}:
                     sides = reach[0] * (share[0] - n_a) * n_b + reach[1] * (share[1] - n_b) * n_a + n_a * n_b
                     least = min(least, sides / words)
+            again = max(1.0, least)
+            rested = 1.0 if self._may_cancel(pair, steps, tiles) else again
             for i, d in enumerate(pair):
                 move = steps[i] * extent[d] * spread[i] * (number[i] - 1)
                 over = min(1.0, max(0.0, side - move) / words)
-                crossing.halos[d] = Halo(max(1.0, least), min(1.0, side / words), over)
+                crossing.halos[d] = Halo(again, rested, min(1.0, side / words), over)
+
+    def _may_cancel(self, pair: tuple[int, int], steps: tuple[int, int], tiles: tuple[Factors, Factors]) -> bool:
+        """Whether one dimension of a rank may move a tile on by just as much as the other falls back."""
+        bounds, (extent, largest) = self.design.bounds, tiles
+        moves = [s * (extent[d] if extent[d] == largest[d] else 1) for s, d in zip(steps, pair, strict=True)]
+        far = [s * (bounds[d] - 1) if extent[d] < bounds[d] else 0 for s, d in zip(steps, pair, strict=True)]
+        return math.lcm(*moves) <= min(far)
 
     def may_link(self, v: int, k: int, extent: Factors, largest: Factors) -> bool:
         """Whether a unit may take words from a mesh neighbour once a step has moved the box (*no links*)."""

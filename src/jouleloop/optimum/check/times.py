@@ -92,9 +92,13 @@ class Times(Crossings):
         return asked, filled
 
     def again_times(
-        self, one: Crossing, within: tuple[int, ...], number: list[int], rows: dict[int, Floats], stays: float
-    ) -> tuple[Floats | float, Floats | float]:
-        """How often words are asked for and reach a unit, if every loop outside steps; ``within``: what slides once."""
+        self, one: Crossing, within: tuple[int, ...], number: list[int], rows: dict[int, Floats], stays: float,
+        *, rested: bool = False,
+    ) -> tuple[Floats | float, Floats | float]:  # fmt: skip
+        """How often words are asked for and reach a unit, if every loop outside steps; ``within``: what slides once.
+
+        ``rested``: whether two loops of a rank may cancel.
+        """
         moves, mate, used = self.moves[one.space], self.mate[one.space], one.used
         asked: Floats | float = 1.0
         filled: Floats | float = 1.0
@@ -103,7 +107,7 @@ class Times(Crossings):
             if not moves[d]:
                 ask, fill, low = float(number[d]), number[d] - 1 + used[d], used[d]
             elif mate[d] > d and d not in within:
-                ask = fill = one.halos[d].again
+                ask = fill = one.halos[d].rested if rested else one.halos[d].again
             if ask == fill == low == 1.0:
                 continue
             row = rows.get(d)
@@ -141,7 +145,7 @@ class Times(Crossings):
                 ask, fill = self.again_times(one, (d, mate[d]), number, saving, one.halos[d].box)
                 kept = share * (1 - one.halos[d].over)
                 return asked + kept * float(np.max(ask)), filled + kept * float(np.max(fill))
-            ask, fill = self.again_times(one, (), number, {}, 0.0)
+            ask, fill = self.again_times(one, (), number, {}, 0.0, rested=mate[d] >= 0)
             stays = 0.0
             if single:
                 stays = 1.0 if d in last else 1 / -(-passes[first][d] // self.beyond[first + 1][d])

@@ -105,7 +105,7 @@ def _times(
         within, stays, kept = 0, 1.0 / inner[j], 1.0
         if mate[j] >= 0:
             within, stays, kept = 1 << j | 1 << mate[j], halos[j, BOX], 1.0 - halos[j, OVER]
-        asked, filled = again_times(relevant, mate, halos, within, inner, saving, stays, used)
+        asked, filled = again_times(relevant, mate, halos, AGAIN, within, inner, saving, stays, used)
         return asked * kept, filled * kept
     asked, filled = 1.0, 1.0
     # What no loop of a complete level moves waits for one outside, where all of it is counted.
@@ -134,12 +134,15 @@ def _times(
 
 @njit
 def again_times(
-    relevant: Bools, mate: Ints, halos: Floats, within: int, number: Ints, saving: int, stays: float, used: Floats
-) -> tuple[float, float]:
+    relevant: Bools, mate: Ints, halos: Floats, again: int, within: int, number: Ints, saving: int, stays: float,
+    used: Floats,
+) -> tuple[float, float]:  # fmt: skip
     """Return how often words are asked for and reach a unit on average at least, if every loop outside steps.
 
     Parameters
     ----------
+    again
+        `AGAIN`, or `RESTED` where two loops of a rank may cancel.
     within
         The dimensions along whose rank the innermost loop slides, which is passed once; a bit each.
     number
@@ -156,7 +159,7 @@ def again_times(
             ask = float(number[d])
             fill, low = ask - 1.0 + used[d], used[d]
         elif mate[d] > d and not within >> d & 1:
-            ask = fill = halos[d, AGAIN]
+            ask = fill = halos[d, again]
         if saving >> d & 1 or (mate[d] >= 0 and saving >> mate[d] & 1):
             ask = ask * (1.0 - stays) + stays
             fill = fill * (1.0 - stays) + low * stays

@@ -29,10 +29,10 @@ from jouleloop.model.arrays import BLOCK_WORDS, CLUSTERS, FANOUT_X, FANOUT_Y, RE
     LINKLESS,
     CROSSING,
 ) = range(13)
-#: Places of a halo, by dimension: how often the words of its rank pass if no window slides along it, all boxes that an
-#: instance, or all of a fan-out, hold at once, and what of it is still there when the dimension is through and begins
-#: again; as shares of all words along the rank.
-AGAIN, BOX, OVER, HALO = range(4)
+#: Places of a halo, by dimension: how often the words of its rank pass if no window slides along it, where every step
+#: outside moves it and where two loops may cancel; all boxes that an instance, or all of a fan-out, hold at once, and
+#: what of it is still there when the dimension is through and begins again; as shares of all words along the rank.
+AGAIN, RESTED, BOX, OVER, HALO = range(5)
 #: Products of shares are rounded; words are whole numbers, or far from one by comparison.
 _ROUNDING = 1e-14
 #: Places of a slot: the factor where it is fixed (0 where it is free), most, least, and rank of its loop.
@@ -473,6 +473,21 @@ def fill_halos(
                 again = min(again, sides / words)
         for d in (a, b):
             halos[d, AGAIN] = max(1.0, again)
+            halos[d, RESTED] = 1.0 if _may_cancel(bounds, step, extent, largest, a, b) else max(1.0, again)
             halos[d, BOX] = min(1.0, side / words)
             move = step[d] * extent[d] * (spread_a if d == a else spread_b) * (inner[d] - 1)
             halos[d, OVER] = min(1.0, max(0.0, side - move) / words)
+
+
+@njit
+def _may_cancel(bounds: Ints, step: Ints, extent: Ints, largest: Ints, a: int, b: int) -> bool:
+    """Whether a step of two dimensions of a rank may leave tiles where they are: one moves on as the other falls back.
+
+    Each moves by multiples of its tile; of one that is not known yet, by multiples of its step.
+    """
+    if extent[a] >= bounds[a] or extent[b] >= bounds[b]:
+        return False
+    unit_a = step[a] * (extent[a] if extent[a] == largest[a] else 1)
+    unit_b = step[b] * (extent[b] if extent[b] == largest[b] else 1)
+    least = unit_a // np.gcd(unit_a, unit_b) * unit_b
+    return bool(least <= min(step[a] * (bounds[a] - 1), step[b] * (bounds[b] - 1)))

@@ -3,7 +3,7 @@
 from jouleloop.jit import njit
 from jouleloop.model.arrays import DIM, TEMPORAL, Bools, Floats, Ints, NestArrays
 from jouleloop.optimum.residual.ahead import again_times
-from jouleloop.optimum.residual.bound import BOX, CHILD, LINKLESS, ONCE_PJ, OVER, crossing_pj
+from jouleloop.optimum.residual.bound import AGAIN, BOX, CHILD, LINKLESS, ONCE_PJ, OVER, RESTED, crossing_pj
 from jouleloop.optimum.residual.ends import ends_once
 
 
@@ -37,10 +37,11 @@ def _times(
                 number[e] = -(-rest[e] // beyond[level, e])
             if mate[d] >= 0 and not plain:
                 within, saving = 1 << d | 1 << mate[d], _between(nest, level, place)
-                ask, fill = again_times(relevant, mate, halos, within, number, saving, halos[d, BOX], used)
+                ask, fill = again_times(relevant, mate, halos, AGAIN, within, number, saving, halos[d, BOX], used)
                 kept = share * (1.0 - halos[d, OVER])
                 return asked + kept * ask, filled + kept * fill
-            ask, fill = again_times(relevant, mate, halos, 0, number, 0, 0.0, used)
+            again = RESTED if mate[d] >= 0 else AGAIN
+            ask, fill = again_times(relevant, mate, halos, again, 0, number, 0, 0.0, used)
             # In the last pass of the dimension, one of those it visits, the loop may run once.
             stays = 1.0 / -(-passes[first, d] // beyond[first, d]) if once else 0.0
             if once and last >> d & 1:
