@@ -4,8 +4,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from jouleloop.model.arrays import Ints
+from jouleloop.errors import Fault, InputError
+from jouleloop.model.arrays import MAX_LOOPS, Ints
 from jouleloop.optimum.arrays import BY_EVALUATIONS, BY_NODES, BY_PARTS, PAUSE, STOPPED, TICKS, new_counters
+from jouleloop.workload.problem import Problem
 
 #: What may stop a search before it ends.
 BUDGET, NODE_COUNT, SECONDS, INTERRUPT, MEMORY = "budget", "nodes", "seconds", "interrupt", "memory"
@@ -128,3 +130,14 @@ class Watch:
 
 #: Is told how a search goes.
 Tell = Callable[[Watch, Callable[[], Progress]], None]
+
+
+def check_dimensions(problem: Problem, dims: Ints) -> None:
+    """Refuse more dimensions than a level has room for loops: kernels do not look.
+
+    ``dims`` are those that are open, by number. Raises `InputError`.
+    """
+    if len(dims) > MAX_LOOPS:
+        names = [problem.shape.dimensions[d] for d in dims.tolist()]
+        text = f"too many dimensions above 1 for a search: {len(dims)}"
+        raise InputError(Fault(text, field="dimensions", value=names, allowed=f"at most {MAX_LOOPS}"))

@@ -47,7 +47,7 @@ from jouleloop.optimum.arrays import (
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.charges import find_charges, split_by_hops
 from jouleloop.optimum.climb import Climbed, climb
-from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch
+from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch, check_dimensions
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
@@ -121,6 +121,7 @@ class Search:
         # level has to hold more stays in, so that no mapping is found.
         slots = slot_array(space.temporal, len(problem.bounds))
         self.dims = np.flatnonzero((np.array(problem.bounds) > 1) | (slots[..., LEAST] > 1).any(axis=0))
+        check_dimensions(problem, self.dims)
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
         whole = encode_layer(problem, space.reuse, rules, space.arch)

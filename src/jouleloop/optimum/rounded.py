@@ -37,7 +37,7 @@ from jouleloop.optimum.arrays import (
     TICKS,
     VISITED,
 )
-from jouleloop.optimum.limit import MEMORY, Progress, Watch
+from jouleloop.optimum.limit import MEMORY, Progress, Watch, check_dimensions
 from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.reuse import bypass_passed
 from jouleloop.optimum.rounded_bound import OrderBound, nest_arrays
@@ -74,6 +74,7 @@ class RoundedSearch:
         self.layer = encode_layer(problem, space.reuse, rules, space.arch)
         self.spec = encode_hardware(space.arch, costs, rules, [data.name for data in problem.data_spaces])
         self.chains = [np.array(found, np.int64) for found in rounded_chains(space)]
+        check_dimensions(problem, np.flatnonzero([chain.max(initial=1) > 1 for chain in self.chains]))
         self.levels = len(space.temporal)
         # Where each level's unrolled and temporal loops stand in a chain.
         self.inside, self.time = [], []
