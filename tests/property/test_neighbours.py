@@ -13,8 +13,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from differential.case import Case, components
 from differential.draw import draw_case
 from differential.native import load
+from differential.problems import space
+from differential.shared import few_energies
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import Target
@@ -189,6 +192,37 @@ def test_no_nest_costs_less_than_its_hops_and_links(kind: str, asked: bool) -> N
     assert sum(compare_nest(search, u, rng) for search, u, rng in parts for _ in range(NESTS)) > CASES
 
 
+def test_links_may_serve_some_instances_of_a_box_without_multicasts() -> None:
+    """Every box is asked for, yet words go less far than without links: no order of loops bounds that."""
+    spaces = [space("T", "P+R*a"), space("W", "R", "M"), space("Z", "P", "M", write=True)]
+    shape = {"name": "slides", "dimensions": list("PMR"), "coefficients": [{"name": "a", "default": 2}]}
+    problem = {"problem": {"shape": {**shape, "data-spaces": spaces}, "instance": {"P": 3, "M": 2, "R": 101, "a": 2}}}
+    unit = {"name": "mac", "class": "intmac", "attributes": {"datawidth": 8, "meshX": 3}}
+    buffer = {"name": "buf", "class": "SRAM", "attributes": {"word-bits": 8, "meshX": 3, "depth": 100}}
+    node = {"name": "s1[0..11]", "local": [buffer], "subtree": [{"name": "s2", "local": [unit]}]}
+    memory = {"name": "DRAM", "class": "DRAM", "attributes": {"word-bits": 8}}
+    arch = {"architecture": {"version": 0.3, "subtree": [{"name": "s0", "local": [memory], "subtree": [node]}]}}
+    order = {"permutation": "MPR", "split": 1}
+    targets = [
+        {"target": "DRAM", "type": "spatial", **order, "factors": "P=3 M=2 R=1", "no_multicast_no_reduction": ["T"]},
+        {"target": "buf", "type": "temporal", "factors": "P=1 M=1 R=1"},
+        {"target": "buf", "type": "bypass", "keep": ["T", "W", "Z"]},
+    ]
+    constraints = {"architecture_constraints": {"targets": targets}, "mapspace_constraints": {"targets": []}}
+    case = Case("slides", arch, problem, constraints, {})
+    layer, target = load(replace(case, ert=few_energies(random.Random(0), components(case))))
+    outermost, *levels = target.arch.levels
+    outermost = replace(outermost, network=replace(outermost.network, hop_pj=1.0))
+    target = replace(target, arch=replace(target.arch, levels=(outermost, *levels)))
+    search = Search(build_mapspace(layer, target.arch, target.constraints), nearly_free(target.costs), target.semantics)
+    solver = search.solver
+    assert solver.count == 1
+    solver.fill_tables(0)
+    solver._arrange(0)
+    solver.case.mesh.ask[ASKED] = 1
+    assert compare_nest(search, 0, random.Random(0), whole=True)
+
+
 def test_orders_of_spatial_loops_are_told_apart_without_loss() -> None:
     """An unrolling that waits once for each of its best ways has all arrangements, and the same optimum."""
     more = compared = 0
@@ -221,8 +255,11 @@ def spread_out(candidates: Candidates) -> Counter[tuple[object, ...]]:
     return found
 
 
-def compare_nest(search: Search, u: int, rng: random.Random) -> int:
-    """Draw a nest from the outermost level inward; compare what is certain with the cost of its best arrangement."""
+def compare_nest(search: Search, u: int, rng: random.Random, *, whole: bool = False) -> int:
+    """Draw a nest from the outermost level inward; compare what is certain with the cost of its best arrangement.
+
+    ``whole``: all loops stand at the outermost level.
+    """
     solver = search.solver
     case, path = solver.case, solver.path
     axis, divisor = case.grid.axis, case.grid.divisor
@@ -231,7 +268,7 @@ def compare_nest(search: Search, u: int, rng: random.Random) -> int:
     path.node[-1, LOOPS], path.node[-1, POINT] = 0, int(np.dot(index, axis[:, RADIX]))
     for level in range(search.levels - 1, 0, -1):
         target = [
-            rng.choice([k for k in range(w + 1) if divisor[d, w, VALUE] % divisor[d, k, VALUE] == 0])
+            0 if whole else rng.choice([k for k in range(w + 1) if divisor[d, w, VALUE] % divisor[d, k, VALUE] == 0])
             for d, w in enumerate(index)
         ]
         moving = [d for d in range(dims) if index[d] != target[d]]

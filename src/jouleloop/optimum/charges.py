@@ -20,6 +20,7 @@ from jouleloop.model.arrays import (
     MESH_BACK,
     MESH_IN,
     NETWORK,
+    NO_MULTICAST,
     REDUCES,
     ROUTER_PJ,
     SPEC,
@@ -176,6 +177,7 @@ class _Rows:
     def __init__(self, spec: Floats, layer: LayerArrays, side: Ints, level: int, v: int, rows: Ints) -> None:
         self.level, self.v, self.spaces, self.written = level, v, len(layer.coef), bool(layer.read_write[v])
         self.instances = rows.prod(axis=1)
+        self.multicasts = not bool(layer.reuse[level, v, NO_MULTICAST])
         halo = side[v, :, HALO] >= 0
         #: Whether any of its ranks is shared, and, by row, whether such a rank is unrolled here, so that links serve.
         self.shares = bool(halo.any())
@@ -287,8 +289,9 @@ def _raise_charge(spec: Floats, row: _Rows, hops: Floats | None, found: Floats) 
             least[n, kind] = total_pj[first:].min()
     least = least[kind_of.ravel()]
     if hops is not None:
-        # No two instances hold one box but for those that no index moves.
-        known = row.near & ~row.overlaps & np.isfinite(hops) & (row.instances > 1)
+        # No two instances hold one box but for those that no index moves. Without multicasts links may serve some of
+        # these alone, though every box is asked for.
+        known = row.near & ~row.overlaps & np.isfinite(hops) & (row.instances > 1) & row.multicasts
         exact_pj = np.zeros(len(hops))
         for way in meshes:
             exact_pj += hops * way[HOP_PJ] + np.maximum(hops, row.distinct) * way[ROUTER_PJ]
