@@ -276,6 +276,92 @@ def test_a_changed_certificate_is_refused(change: Callable[[dict[str, Any]], Non
         proven(data)
 
 
+def level_of(data: dict[str, Any], **stated: Any) -> None:
+    """State something of the outermost level."""
+    data["architecture"]["levels"][0].update(stated)
+
+
+HOPS = {
+    "kind": "mesh",
+    "back": True,
+    "hop_pj": 3.0,
+    "router_pj": 0.0,
+    "ingress_pj": 0.0,
+    "adder_pj": 0.0,
+    "charges": {},
+}
+
+
+def rank_of_two(data: dict[str, Any]) -> None:
+    for space in data["problem"]["data_spaces"]:
+        space["ranks"] += [dict(rank) for rank in space["ranks"]]
+
+
+def name_again(data: dict[str, Any]) -> None:
+    data["problem"]["data_spaces"][1]["name"] = data["problem"]["data_spaces"][0]["name"]
+
+
+def level_again(data: dict[str, Any]) -> None:
+    data["architecture"]["levels"][1]["name"] = data["architecture"]["levels"][0]["name"]
+
+
+def loop_again(data: dict[str, Any]) -> None:
+    """A nest that no mapspace has: with windows it may cost less than all that it has."""
+    level = next(level for level in data["mapping"] if level["temporal"])
+    level["temporal"].append([level["temporal"][0][0], 1])
+
+
+def many_dimensions(data: dict[str, Any]) -> None:
+    """The model takes no nest with so many loops at a level, so nothing would be tried."""
+    data["problem"]["dimensions"] += [f"D{n}" for n in range(40)]
+    data["problem"]["bounds"] += [2] * 40
+    data["parts"] = []
+
+
+#: What a certificate may state, the words of its refusal, and whether that is so where loops need not divide alone.
+STATED: list[tuple[Callable[[dict[str, Any]], Any], str, bool]] = [
+    (lambda data: level_of(data, update_pj=1000.0), "charge updates as fills", False),
+    (lambda data: level_of(data, update_pj=None), "update_pj", False),
+    (lambda data: level_of(data, leak_pj=1.0), "know no leakage", False),
+    (rank_of_two, "moves two ranks", False),
+    (name_again, "a name stands twice", False),
+    (level_again, "a name stands twice", False),
+    (loop_again, "loops twice at a level", False),
+    (many_dimensions, "than a level takes loops", False),
+    (lambda data: data["mapping"][0]["keep"].append("Q"), "unknown data space", False),
+    (lambda data: data.update(semantics="timeloop-4"), "no lemma is known for loops that end early", True),
+    (lambda data: level_of(data, networks=[HOPS]), "not counted here", True),
+    (lambda data: level_of(data, spreads=True), "not counted here", True),
+]
+
+
+@pytest.mark.parametrize("factors", [None, "imperfect"])
+@pytest.mark.parametrize(("state", "words", "early"), STATED)
+def test_what_no_lemma_counts_may_not_be_stated(
+    state: Callable[[dict[str, Any]], Any], words: str, early: bool, factors: str | None
+) -> None:
+    """Each was believed once: an optimum by other rules, or of a nest that is none, was proven."""
+    data = json.loads(whole())
+    if factors is not None:
+        data |= {"factors": factors, "parts": []}
+    state(data)
+    data["digest"] = digest_of(data)
+    if early and factors is None:
+        check_form(data)
+        return
+    with pytest.raises(JouleloopError, match=words):
+        check_form(data)
+
+
+def test_numbers_beyond_all_counts_are_a_refusal() -> None:
+    for stated in ({"read_bandwidth_words": 1e-320}, {"read_pj": 1e308}):
+        data = json.loads(whole())
+        level_of(data, **stated)
+        data["digest"] = digest_of(data)
+        with pytest.raises(Refused, match="beyond those"):
+            proven(data)
+
+
 def test_damaged_bytes_are_refused(tmp_path: Path) -> None:
     text = whole()
     for place in range(0, len(text), max(1, len(text) // 150)):

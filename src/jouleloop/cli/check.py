@@ -91,15 +91,19 @@ def _about_another(
     data: dict[str, object], arch: str, layer: str, constraints: str | None, hardware: HardwareChoice
 ) -> str:
     """Return in what a certificate differs from a design and layer, or an empty text."""
-    from jouleloop.optimum.certificate import subject  # noqa: PLC0415 - loads the kernels
+    from jouleloop.optimum.certificate import check_known, subject  # noqa: PLC0415 - loads the kernels
 
     problem = problem_of(layer)
     target = hardware.load(arch, constraints, problem.shape).target(problem)
     imperfect = data.get("factors") == "imperfect"
     space = build_mapspace(problem, target.arch, target.constraints, imperfect=imperfect)
+    check_known(space, target.constraints, target.costs, OBJECTIVES[str(data["objective"])])
     wanted = subject(space, target.constraints, target.costs, target.semantics)
     parts = [key for key, value in wanted.items() if key != "problem" and data[key] != value]
     given, asked = data["problem"], wanted["problem"]
     if not isinstance(given, dict) or {**given, "name": ""} != {**asked, "name": ""}:
         parts.append("problem")
+    # What is proven of loops that end early holds for those that divide the layer, not the other way round.
+    if target.constraints.factors == "imperfect" and not imperfect:
+        parts.append("choice of factors")
     return f"it is about another {', '.join(parts)}" if parts else ""

@@ -85,21 +85,9 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
-    if space.rounded:
-        text = "certificates know no factors that are rounded up"
-        raise InputError(Fault(text, constraints.name, "factors", space.problem.name, "factors that divide the layer"))
-    early = constraints.factors == "imperfect"
-    if any(space.reuse) or space.min_parallelism or (early and (costs.wired(space.arch) or space.arch.spreading)):
-        text = "certificates know no level that does not reuse all, and no least parallelism"
-        raise InputError(
-            Fault(text, constraints.name, "reuse", {k: v.as_dict() for k, v in result.mapping.reuse.items()})
-        )
-    scaled = any(level.bandwidth_scale for level in space.arch.levels)
-    if objective.delay_power and (space.arch.latency_cycles or scaled):
-        text = "certificates know no latencies of networks and no scaled bandwidths where cycles count"
-        raise InputError(Fault(text, constraints.name, "objective", objective.name, "energy"))
+    check_known(space, constraints, costs, objective)
     about = subject(space, constraints, costs, semantics)
-    if early:
+    if constraints.factors == "imperfect":
         check_early(space.problem, objective.name)
         return _claim(about, result)
     # A certificate names every unrolling.
@@ -125,6 +113,22 @@ def certify(
         "parts": parts,
     }
     return {**found, "digest": digest_of(found)}
+
+
+def check_known(space: MapSpace, constraints: Constraints, costs: EnergyCosts, objective: Objective) -> None:
+    """Raise `InputError` where a design asks for what a certificate does not state, so that none can be about it."""
+    if space.rounded:
+        text = "certificates know no factors that are rounded up"
+        raise InputError(Fault(text, constraints.name, "factors", space.problem.name, "factors that divide the layer"))
+    early = constraints.factors == "imperfect"
+    if any(space.reuse) or space.min_parallelism or (early and (costs.wired(space.arch) or space.arch.spreading)):
+        text = "certificates know no level that does not reuse all, and no least parallelism"
+        told = {name: level.reuse.as_dict() for name, level in constraints.levels.items() if level.reuse}
+        raise InputError(Fault(text, constraints.name, "reuse", told))
+    scaled = any(level.bandwidth_scale for level in space.arch.levels)
+    if objective.delay_power and (space.arch.latency_cycles or scaled):
+        text = "certificates know no latencies of networks and no scaled bandwidths where cycles count"
+        raise InputError(Fault(text, constraints.name, "objective", objective.name, "energy"))
 
 
 def _write_parts(search: Search, mode: int, best: Floats, parts: list[dict[str, Any]]) -> Iterator[bool]:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from jouleloop.optimum.check.form import digest_of
+from paths import ROOT
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -67,6 +68,30 @@ def test_a_certificate_of_another_layer_is_refused(certificate: Path) -> None:
     code, _, error = run("check", str(certificate), "--arch", "simba", "--layer", "fc:16x16")
     assert code == 1
     assert "another problem" in error
+
+
+def test_loops_that_divide_prove_nothing_of_those_that_need_not(certificate: Path) -> None:
+    about = ("--arch", "simba", "--layer", "fc:16x8")
+    code, _, error = run("check", str(certificate), *about, "--factors", "imperfect")
+    assert code == 1
+    assert "another choice of factors" in error
+
+
+def test_a_design_of_which_certificates_state_too_little_is_refused(tmp_path: Path) -> None:
+    """One for the same levels without latencies has other cycles."""
+    path = tmp_path / "proof.json"
+    arch = ROOT / "arch" / "simba.yaml"
+    about = ("--layer", "fc:16x8", "--energy", str(ROOT / "arch/energy/simba-45nm-accelergy03.yaml"))
+    constraints = ("--constraints", str(ROOT / "mappings/simba.yaml"))
+    options = (*about, *constraints)
+    code, _, error = run("map", "--arch", str(arch), *options, "--objective", "delay", "--certificate", str(path))
+    assert code == 0, error
+    slow = tmp_path / "slow.yaml"
+    before, after = arch.read_text().split('type: "LPDDR4", ')
+    slow.write_text(f'{before}type: "LPDDR4", network_fill_latency: 100, {after}')
+    code, _, error = run("check", str(path), "--arch", str(slow), *options)
+    assert code == 2
+    assert "certificates know no latencies" in error
 
 
 def test_a_false_claim_is_refused(certificate: Path, tmp_path: Path) -> None:

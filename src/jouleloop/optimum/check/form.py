@@ -7,8 +7,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from jouleloop.errors import Fault, InputError, unknown
+from jouleloop.model.arrays import MAX_LOOPS
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.model.semantics import RULES
+from jouleloop.model.semantics import FIRST_FILLS_ELIDED, RULES, Rules
 
 Count = Annotated[int, Field(ge=1, le=2**53)]
 Size = Annotated[int, Field(ge=0, le=2**53)]
@@ -52,7 +53,7 @@ class _Level(_Strict):
     fanout: Annotated[list[Count], Field(min_length=2, max_length=2)]
     read_pj: Energy
     write_pj: Energy
-    update_pj: Energy | None = None
+    update_pj: Energy = 0.0
     leak_pj: Energy = 0.0
     read_bandwidth_words: Rate | None
     write_bandwidth_words: Rate | None
@@ -150,7 +151,41 @@ def check_form(data: Any) -> dict[str, Any]:
             Fault("no rules of that name count so", field="semantics", value=data["semantics"], allowed=allowed)
         )
     _check_names(certificate)
+    _check_counted(certificate, rules)
     return certificate
+
+
+def _check_counted(data: dict[str, Any], rules: Rules) -> None:
+    """Refuse what is stated, but counted by no rules of the version, or not where loops end early."""
+    levels, early = data["architecture"]["levels"], data.get("factors") == "imperfect"
+    faults: list[Fault] = []
+    if early and data["semantics"] not in FIRST_FILLS_ELIDED:
+        allowed = ", ".join(FIRST_FILLS_ELIDED)
+        text = "no lemma is known for loops that end early by these rules"
+        faults.append(Fault(text, field="semantics", value=data["semantics"], allowed=allowed))
+    for level in levels:
+        if not rules.later_actions and level.get("update_pj", level["write_pj"]) != level["write_pj"]:
+            text = "these rules charge updates as fills"
+            faults.append(Fault(text, field=f"{level['name']}.update_pj", value=level["update_pj"]))
+        if not rules.leakage and level.get("leak_pj"):
+            faults.append(
+                Fault("these rules know no leakage", field=f"{level['name']}.leak_pj", value=level["leak_pj"])
+            )
+        charged = bool(level.get("networks"))
+        if (charged and not rules.charged_networks) or (early and (charged or level.get("spreads"))):
+            faults.append(Fault("networks that take energy or distribute are not counted here", field=level["name"]))
+    bound = dict(zip(data["problem"]["dimensions"], data["problem"]["bounds"], strict=True))
+    for space in data["problem"]["data_spaces"]:
+        moved = [d for rank in space["ranks"] for d in rank if bound[d] > 1]
+        twice = sorted({d for d in moved if moved.count(d) > 1})
+        faults += [Fault("a dimension moves two ranks of a data space", field=space["name"], value=d) for d in twice]
+    if sum(size > 1 for size in bound.values()) > MAX_LOOPS:
+        text = "more dimensions above 1 than a level takes loops"
+        faults.append(
+            Fault(text, field="problem.bounds", value=data["problem"]["bounds"], allowed=f"at most {MAX_LOOPS}")
+        )
+    if faults:
+        raise InputError(faults[:20])
 
 
 def _check_names(data: dict[str, Any]) -> None:
@@ -161,6 +196,12 @@ def _check_names(data: dict[str, Any]) -> None:
     faults: list[Fault] = []
     if len(dims) != len(data["problem"]["bounds"]) or len(set(dims)) != len(dims):
         faults.append(Fault("names and bounds do not match", field="problem.dimensions", value=dims))
+    for field, found, whole in (
+        ("problem", spaces, data["problem"]["data_spaces"]),
+        ("architecture", levels, data["architecture"]["levels"]),
+    ):
+        if len(found) != len(whole):
+            faults.append(Fault("a name stands twice", field=field, value=[one["name"] for one in whole]))
     for space in data["problem"]["data_spaces"]:
         named = {d for rank in space["ranks"] for d in rank}
         faults += [Fault("unknown dimension", field=space["name"], value=d) for d in sorted(named) if d not in dims]
@@ -183,6 +224,15 @@ def _check_names(data: dict[str, Any]) -> None:
             for loop in (*level["temporal"], *level["spatial"])
             if loop[0] not in dims or not isinstance(loop[1], int) or loop[1] < 1 or loop[2:] not in ([], ["X"], ["Y"])
         ]
+        for kind in ("temporal", "spatial"):
+            looped = [loop[0] for loop in level[kind]]
+            faults += [
+                Fault("a dimension loops twice at a level", field=f"mapping.{level['level']}", value=d)
+                for d in dims
+                if looped.count(d) > 1
+            ]
+        kept = [space for space in level["keep"] if space not in spaces]
+        faults += [Fault("unknown data space", field=f"mapping.{level['level']}", value=space) for space in kept]
     for number, part in enumerate(data["parts"]):
         if [len(row) for row in part["keep"]] != [len(spaces)] * len(levels):
             faults.append(Fault("is not by level and data space", field=f"parts.{number}.keep"))

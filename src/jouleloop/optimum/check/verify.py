@@ -228,7 +228,10 @@ def verify(data: dict[str, Any], tell: Tell = lambda _verdict, _parts: None) -> 
     Refused
         Where it does not prove its claim.
     """
-    return _verify_early(data, tell) if data.get("factors") == "imperfect" else _Verifier(data, tell).run()
+    try:
+        return _verify_early(data, tell) if data.get("factors") == "imperfect" else _Verifier(data, tell).run()
+    except OverflowError as error:
+        raise Refused("its numbers are beyond those that are counted with") from error
 
 
 def _verify_early(data: dict[str, Any], tell: Tell) -> Verdict:
