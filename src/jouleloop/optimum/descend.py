@@ -145,14 +145,15 @@ def beaten(mode: int, best: Floats, energy_pj: float, cycles: float) -> bool:
 @njit
 def limit_of(mode: int, best: Floats, steps: float) -> float:
     """Energy [pJ] from which on nothing of so many iterations is better or ties."""
-    limit_pj = best[LIMIT_PJ]
     if mode == ENERGY:
-        limit_pj = best[BEST_PJ]
-    elif mode == PRODUCT:
-        limit_pj = best[BEST_PRODUCT] / steps ** best[DELAY_POWER]
-    elif best[LIMIT_PRODUCT] < np.inf:
+        return float(best[BEST_PJ] * (1.0 + 1e-9))
+    if mode == PRODUCT:
+        return float(best[BEST_PRODUCT] / steps ** best[DELAY_POWER] * (1.0 + 1e-9))
+    limit_pj = best[LIMIT_PJ]
+    if best[LIMIT_PRODUCT] < np.inf:
         limit_pj = min(limit_pj, best[LIMIT_PRODUCT] / steps ** best[DELAY_POWER])
-    return float(limit_pj * (1.0 + 1e-9))
+    # What costs nothing ties with what costs nothing.
+    return float(limit_pj * (1.0 + 1e-9)) + 1e-300
 
 
 @njit
