@@ -7,7 +7,7 @@ import numpy as np
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
-from jouleloop.model.arrays import Bools, Floats, Ints, LayerArrays
+from jouleloop.model.arrays import RMW_FIRST_UPDATE, Bools, Floats, Ints, LayerArrays
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
     ASK_BLOCK,
@@ -289,13 +289,15 @@ def _edge(coef: Ints, rests: Ints, unrolled: Unrolled, v: int, child: int, level
 
 @njit
 def _partitions(layer: LayerArrays, unrolled: Unrolled, v: int) -> None:
-    """Fill partition sizes: exact where no rank is shared, an upper limit elsewhere, which keeps the bound a bound."""
+    """Fill partition sizes: exact where no rank is shared, an upper limit elsewhere, which keeps the bound a bound.
+
+    A level that is told to read and fill outputs the first time too is spared nothing (*first update*).
+    """
     factors = unrolled.factors
     levels = factors.shape[0]
     words = box_words(layer.coef[v], layer.bounds)
-    unrolled.edge[levels - 1, v, PARTITIONED] = words
-    for level in range(levels - 2, -1, -1):
+    for level in range(levels - 1, -1, -1):
         for d in range(factors.shape[1]):
-            if unrolled.side[v, d, IDLE] == 0 and unrolled.side[v, d, HALO] < 0:
+            if level + 1 < levels and unrolled.side[v, d, IDLE] == 0 and unrolled.side[v, d, HALO] < 0:
                 words //= factors[level + 1, d]
-        unrolled.edge[level, v, PARTITIONED] = words
+        unrolled.edge[level, v, PARTITIONED] = 0.0 if layer.reuse[level, v, RMW_FIRST_UPDATE] else words
