@@ -15,6 +15,10 @@ from jouleloop.optimum.arrays import (
     MOVED,
     NET_PJ,
     PARTITIONED,
+    PASS_BLOCK,
+    PASS_NEXT,
+    PASS_PJ,
+    PASS_SHARE,
     PLAIN,
     RATE,
     SHARERS,
@@ -49,6 +53,13 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float, n
     anew = filled - rate[child, v, FILL_FREE]
     if anew > 0.0:
         total += vectors(anew, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
+    passing = int(rate[child, v, PASS_NEXT])
+    while passing > 0:
+        # Timeloop rounds to the nearest word; a hair below half a word is rounding, not half a word.
+        row = rate[passing - 1, v]
+        passed = math.floor(asked / row[PASS_SHARE] + 0.499999)
+        total += vectors(passed, row[PASS_BLOCK]) * row[PASS_PJ]
+        passing = int(row[PASS_NEXT])
     return float(total + network_pj)
 
 

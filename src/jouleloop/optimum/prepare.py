@@ -7,7 +7,20 @@ import numpy as np
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.jit import njit
-from jouleloop.model.arrays import RMW_FIRST_UPDATE, Bools, Floats, Ints, LayerArrays
+from jouleloop.model.arrays import (
+    BLOCK_WORDS,
+    CLUSTERS,
+    NO_COALESCE,
+    READ_PJ,
+    RMW_FIRST_UPDATE,
+    SPREADING,
+    UPDATE_PJ,
+    WRITE_PJ,
+    Bools,
+    Floats,
+    Ints,
+    LayerArrays,
+)
 from jouleloop.model.kernel import box_words
 from jouleloop.optimum.arrays import (
     ASK_BLOCK,
@@ -25,6 +38,10 @@ from jouleloop.optimum.arrays import (
     NET_PJ,
     PARENT,
     PARTITIONED,
+    PASS_BLOCK,
+    PASS_NEXT,
+    PASS_PJ,
+    PASS_SHARE,
     RATE,
     REST,
     SHARERS,
@@ -181,9 +198,36 @@ def connect(
         if inner >= 0:
             edge[inner, v, PARENT] = outer
             _edge(coef, rests, unrolled, v, inner, outer)
+    _pass_through(layer, spec, unrolled, v, child, level)
     if child < 0:
         return _unit_words(coef, rests, steps, unrolled, v, level)
     return 0.0, 0.0
+
+
+@njit
+def _pass_through(layer: LayerArrays, spec: Floats, unrolled: Unrolled, v: int, child: int, level: int) -> None:
+    """Write what levels charge for the words that pass through them between two levels that keep a data space.
+
+    They are asked for as often as if they were the next level that keeps it (*words that pass through*). Where
+    instances share what they hold nothing is said.
+    """
+    rate = unrolled.rate
+    rate[child, v, PASS_NEXT] = 0.0
+    for k in range(layer.reuse.shape[0]):
+        if layer.reuse[k, v, SPREADING]:
+            return
+    for k in range(level - 1, child, -1):
+        if not layer.reuse[k, v, NO_COALESCE]:
+            continue
+        row = rate[k, v]
+        row[PASS_NEXT] = rate[child, v, PASS_NEXT]
+        row[PASS_SHARE] = _chain(layer.coef[v], unrolled, k + 1, level)
+        row[PASS_BLOCK] = spec[k, BLOCK_WORDS]
+        word_pj = spec[k, READ_PJ]
+        if layer.read_write[v]:
+            word_pj += spec[k, UPDATE_PJ] + spec[k, WRITE_PJ]
+        row[PASS_PJ] = word_pj * min(unrolled.instances[k], spec[k, CLUSTERS])
+        rate[child, v, PASS_NEXT] = k + 1
 
 
 @njit
