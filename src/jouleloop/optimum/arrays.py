@@ -72,12 +72,12 @@ MOST_KEYS = 1024
 #: the parent; energy [pJ] over all its instances per vector asked, and per vector asked beyond its partition; that
 #: partition; words per vector of the level; energy over all its instances per vector filled beyond the last, the
 #: words that
-#: are not filled; what networks charge [pJ] for a word of a plain, a moved and a standing step, at least. Between the
-#: last two, of the words that pass through levels in between: the first such level plus 1 (0: none). It has a row of
-#: its own: there stands the next one, how many words the parent is asked for per word that passes, at most, words per
-#: vector, and energy [pJ] over all its instances per vector that passes, at least.
+#: are not filled; of the words that pass through levels in between, the first such level plus 1 (0: none). It has a row
+#: of its own: there stand the next one, how many words the parent is asked for per word that passes, at most, words per
+#: vector, and energy [pJ] over all its instances per vector that passes, at least. Last what networks charge [pJ] for a
+#: word of a plain, a moved and a standing step, at least.
 ASK_BLOCK, ASK_PJ, AGAIN_PJ, ASK_FREE, FILL_BLOCK, FILL_PJ, FILL_FREE = range(7)
-PASS_NEXT, PASS_SHARE, PASS_BLOCK, PASS_PJ, NET_PJ, RATE = 7, 8, 9, 10, 11, 14
+PASS_FIRST, PASS_NEXT, PASS_SHARE, PASS_BLOCK, PASS_PJ, NET_PJ, RATE = 7, 8, 9, 10, 11, 12, 15
 #: Places of a dimension in a grid: what temporal loops must cover, number of divisors, weight of a divisor index in the
 #: lattice index, number of pairs, and kind: dimensions of one kind share a data space that they leave in place, -1 for
 #: those that move all; and whether every run counts as one that started with the whole, which saves states.

@@ -16,6 +16,7 @@ from jouleloop.optimum.arrays import (
     NET_PJ,
     PARTITIONED,
     PASS_BLOCK,
+    PASS_FIRST,
     PASS_NEXT,
     PASS_PJ,
     PASS_SHARE,
@@ -53,7 +54,7 @@ def crossing_pj(rate: Floats, child: int, v: int, asked: float, filled: float, n
     anew = filled - rate[child, v, FILL_FREE]
     if anew > 0.0:
         total += vectors(anew, rate[child, v, FILL_BLOCK]) * rate[child, v, FILL_PJ]
-    passing = int(rate[child, v, PASS_NEXT])
+    passing = int(rate[child, v, PASS_FIRST])
     while passing > 0:
         # Timeloop rounds to the nearest word; a hair below half a word is rounding, not half a word.
         row = rate[passing - 1, v]

@@ -42,7 +42,7 @@ from jouleloop.optimum.arrays import (
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.costs import crossing_pj
 from jouleloop.optimum.mesh import forget_neighbours
-from jouleloop.optimum.prepare import connect, open_unrolling, prepare
+from jouleloop.optimum.prepare import connect, fills_passed, open_unrolling, prepare
 from jouleloop.optimum.sketch import compulsory_pj
 
 #: Most parts that may wait at once (about 50 bytes each).
@@ -223,7 +223,8 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                     if child < 0:
                         parts.pair_pj[0, level] = crossing_pj(case.unrolled.rate, -1, v, words, 0.0, sent_pj)
                     for k in range(max(child, 0), level):
-                        if k == child or case.unrolled.edge[k + 1, v, BYPASSED_PJ] > 0.0:
+                        charged = case.unrolled.edge[k + 1, v, BYPASSED_PJ] > 0.0
+                        if k == child or charged or fills_passed(case.layer, case.spec, v, k):
                             parts.pair_pj[child + 1, level] += compulsory_pj(case, k, v)
                 total_pj += parts.pair_pj[child + 1, level]
                 child = level

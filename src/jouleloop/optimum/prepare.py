@@ -31,6 +31,7 @@ from jouleloop.optimum.arrays import (
     DISTINCT_LINKED,
     FILL_BLOCK,
     FILL_LINKED,
+    FILL_PJ,
     FILL_STANDING,
     FILLED_PJ,
     HALO,
@@ -39,6 +40,7 @@ from jouleloop.optimum.arrays import (
     PARENT,
     PARTITIONED,
     PASS_BLOCK,
+    PASS_FIRST,
     PASS_NEXT,
     PASS_PJ,
     PASS_SHARE,
@@ -175,7 +177,7 @@ def connect(
 ) -> tuple[float, float]:
     """Fill edge and rate between two levels that keep a data space, nothing in between keeping it.
 
-    So are those of levels in between whose networks charge.
+    So are those of levels in between whose networks charge, or that are filled with what passes through them.
 
     Returns the words that the compute units (``child`` -1) ask for, at least, and what networks charge for them [pJ].
     """
@@ -186,7 +188,7 @@ def connect(
         if inner == child:
             for kind in range(RATE - NET_PJ):
                 rate[child, v, NET_PJ + kind] = edge[child + 1, v, FILLED_PJ + kind]
-        elif edge[outer, v, BYPASSED_PJ] > 0.0:
+        elif edge[outer, v, BYPASSED_PJ] > 0.0 or fills_passed(layer, spec, v, inner):
             # The network outside a level that keeps nothing charges for the tile that it would hold.
             for place in range(RATE):
                 rate[inner, v, place] = 0.0
@@ -197,11 +199,33 @@ def connect(
             continue
         if inner >= 0:
             edge[inner, v, PARENT] = outer
-            _edge(coef, rests, unrolled, v, inner, outer)
+            # What passes through a level is sent by the level outside alone: no words over links are added.
+            apart = 0.0 if layer.reuse[inner, v, NO_COALESCE] else 1.0 / unrolled.instances[inner + 1]
+            _edge(coef, rests, unrolled, v, inner, outer, apart)
     _pass_through(layer, spec, unrolled, v, child, level)
     if child < 0:
         return _unit_words(coef, rests, steps, unrolled, v, level)
     return 0.0, 0.0
+
+
+@njit
+def fills_passed(layer: LayerArrays, spec: Floats, v: int, level: int) -> bool:
+    """Whether a level is charged for fills with the tile that it would hold, since it lets words pass through.
+
+    Outputs are filled as often as they are asked for there. Where instances share what they hold nothing is said.
+    """
+    if not layer.reuse[level, v, NO_COALESCE] or layer.read_write[v]:
+        return False
+    return bool(spec[level, WRITE_PJ] > 0.0) and not _spreads(layer, v)
+
+
+@njit
+def _spreads(layer: LayerArrays, v: int) -> bool:
+    """Whether instances of any level share what they would hold of a data space."""
+    for level in range(layer.reuse.shape[0]):
+        if layer.reuse[level, v, SPREADING]:
+            return True
+    return False
 
 
 @njit
@@ -212,22 +236,25 @@ def _pass_through(layer: LayerArrays, spec: Floats, unrolled: Unrolled, v: int, 
     instances share what they hold nothing is said.
     """
     rate = unrolled.rate
-    rate[child, v, PASS_NEXT] = 0.0
-    for k in range(layer.reuse.shape[0]):
-        if layer.reuse[k, v, SPREADING]:
-            return
+    rate[child, v, PASS_FIRST] = 0.0
+    if _spreads(layer, v):
+        return
     for k in range(level - 1, child, -1):
         if not layer.reuse[k, v, NO_COALESCE]:
             continue
         row = rate[k, v]
-        row[PASS_NEXT] = rate[child, v, PASS_NEXT]
+        sharing = min(unrolled.instances[k], spec[k, CLUSTERS])
+        row[PASS_FIRST] = 0.0
+        row[PASS_NEXT] = rate[child, v, PASS_FIRST]
         row[PASS_SHARE] = _chain(layer.coef[v], unrolled, k + 1, level)
-        row[PASS_BLOCK] = spec[k, BLOCK_WORDS]
-        word_pj = spec[k, READ_PJ]
+        row[PASS_BLOCK] = row[FILL_BLOCK] = spec[k, BLOCK_WORDS]
+        row[PASS_PJ] = spec[k, READ_PJ] * sharing
+        row[FILL_PJ] = 0.0
         if layer.read_write[v]:
-            word_pj += spec[k, UPDATE_PJ] + spec[k, WRITE_PJ]
-        row[PASS_PJ] = word_pj * min(unrolled.instances[k], spec[k, CLUSTERS])
-        rate[child, v, PASS_NEXT] = k + 1
+            row[PASS_PJ] += (spec[k, UPDATE_PJ] + spec[k, WRITE_PJ]) * sharing
+        else:
+            row[FILL_PJ] = spec[k, WRITE_PJ] * sharing
+        rate[child, v, PASS_FIRST] = k + 1
 
 
 @njit
@@ -315,14 +342,16 @@ def _unit_words(coef: Ints, rests: Ints, steps: float, unrolled: Unrolled, v: in
 
 
 @njit
-def _edge(coef: Ints, rests: Ints, unrolled: Unrolled, v: int, child: int, level: int) -> None:
-    """Fill `Unrolled.edge` of one boundary: ``level`` is the next level outside ``child`` that keeps the data space."""
+def _edge(coef: Ints, rests: Ints, unrolled: Unrolled, v: int, child: int, level: int, apart: float) -> None:
+    """Fill `Unrolled.edge` of one boundary: ``level`` is the next level outside ``child`` that keeps the data space.
+
+    ``apart`` is the share of the words over links that is counted as fills.
+    """
     edge = unrolled.edge[child, v]
     side = unrolled.side[v]
     factors = unrolled.factors
     distinct, linked, share = _spread(coef, side, unrolled.inside[child + 1], factors[child + 1], rests)
     beyond = _chain(coef, unrolled, child + 2, level)
-    apart = 1.0 / unrolled.instances[child + 1]
     edge[DISTINCT] = distinct * beyond
     edge[DISTINCT_LINKED] = linked * beyond
     edge[BEYOND] = beyond
