@@ -222,10 +222,10 @@ def fills_passed(layer: LayerArrays, spec: Floats, v: int, level: int) -> bool:
 @njit
 def _spreads(layer: LayerArrays, v: int) -> bool:
     """Whether instances of any level share what they would hold of a data space."""
+    spreads = False
     for level in range(layer.reuse.shape[0]):
-        if layer.reuse[level, v, SPREADING]:
-            return True
-    return False
+        spreads = spreads or layer.reuse[level, v, SPREADING]
+    return bool(spreads)
 
 
 @njit
