@@ -67,6 +67,7 @@ class NativeEngine:
                 target.costs,
                 objective=options.objective,
                 semantics=target.semantics,
+                budget=options.budget,
                 watch=self._watched(problem, options),
             )
         except InputError as error:

@@ -1,5 +1,6 @@
 """Limits of one search, what it tells on its way, and when it has to stop."""
 
+import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,6 +15,9 @@ BUDGET, NODE_COUNT, SECONDS, INTERRUPT, MEMORY = "budget", "nodes", "seconds", "
 _COUNTED = {BY_EVALUATIONS: BUDGET, BY_NODES: NODE_COUNT, BY_PARTS: MEMORY}
 #: Seconds that a kernel should run between two looks at the clock, and the work that is tried first.
 _SLICE_SECONDS, _FIRST_TICKS = 0.2, 100_000
+#: Work that a budget of evaluations allows in all, some seconds, and more for each of them: where no tile fits, tables
+#: of many parts are filled before the first mapping is evaluated.
+_BUDGET_TICKS, _TICKS_AN_EVALUATION = 10_000_000, 20_000
 
 
 @dataclass(frozen=True)
@@ -78,6 +82,7 @@ class Watch:
         self.started = time.monotonic()
         self._asked = ""
         self._ticks = _FIRST_TICKS
+        self._most_ticks = math.inf
 
     @property
     def seconds(self) -> float:
@@ -87,6 +92,7 @@ class Watch:
     def begin(self, budget: int | None) -> Ints:
         """Start the clock; return the counters of the search."""
         self.started = time.monotonic()
+        self._most_ticks = math.inf if budget is None else _BUDGET_TICKS + budget * _TICKS_AN_EVALUATION
         return new_counters(budget, self.limit.nodes)
 
     def stop(self) -> None:
@@ -102,7 +108,7 @@ class Watch:
         """Return what has stopped the search, or nothing."""
         if counters[STOPPED]:
             return _COUNTED[int(counters[STOPPED])]
-        return self.asked()
+        return BUDGET if counters[TICKS] >= self._most_ticks else self.asked()
 
     def run(self, some: Callable[[], bool], counters: Ints, progress: Callable[[], Progress]) -> str:
         """Call ``some``, which does some of the work and says whether it was the last, until it was or must not be.
@@ -113,7 +119,7 @@ class Watch:
         """
         while not (stopped := self.stopped(counters)):
             before, done = time.monotonic(), int(counters[TICKS])
-            counters[PAUSE] = counters[TICKS] + self._ticks
+            counters[PAUSE] = min(done + self._ticks, self._most_ticks)
             if some():
                 return ""
             if self.tell is not None:

@@ -3,6 +3,7 @@
 import signal
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -12,7 +13,7 @@ from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import JouleloopError
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.optimum import candidates
+from jouleloop.optimum import candidates, limit
 from jouleloop.optimum.arrays import PAUSE
 from jouleloop.optimum.limit import BUDGET, INTERRUPT, MEMORY, NODE_COUNT, SECONDS, Limit, Progress, Watch
 from jouleloop.optimum.result import SearchResult
@@ -121,6 +122,44 @@ def test_a_budget_of_evaluations_is_kept() -> None:
     found = NativeEngine().search(problem, target, SearchOptions(budget=1))
     assert found.stopped == BUDGET
     check(found, whole, "energy", problem)
+
+
+def test_a_budget_limits_the_work_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many tables may be filled before the first mapping is evaluated: that ends, too, the same way each time."""
+    monkeypatch.setattr(limit, "_BUDGET_TICKS", 500)
+    monkeypatch.setattr(limit, "_TICKS_AN_EVALUATION", 0)
+    stops = 0
+    for seed, problem, target, whole in cases("general"):
+        found = NativeEngine().search(problem, target, SearchOptions(budget=10**6))
+        check(found, whole, "energy", seed)
+        assert found.stopped in {BUDGET, ""}
+        engine = NativeEngine()
+        engine.watch = Fine()
+        again = engine.search(problem, target, SearchOptions(budget=10**6))
+        assert {**again.as_json(), "seconds": 0} == {**found.as_json(), "seconds": 0}, seed
+        stops += not found.optimal
+    assert stops > 3
+
+
+@pytest.mark.parametrize("budget", [1, 30])
+def test_a_budget_of_evaluations_is_kept_where_loops_end_early(budget: int) -> None:
+    stops = 0
+    for seed in SEEDS:
+        try:
+            problem, target = load(draw_case(seed, "general"))
+            target = replace(target, constraints=replace(target.constraints, factors="imperfect"))
+            whole = NativeEngine().search(problem, target)
+        except JouleloopError:
+            continue
+        if whole.status != "ok" or whole.visited <= 2 * budget:
+            continue
+        found, again = (NativeEngine().search(problem, target, SearchOptions(budget=budget)) for _ in range(2))
+        assert found.stopped == BUDGET
+        assert budget <= found.visited < whole.visited
+        check(found, whole, "energy", seed)
+        assert {**again.as_json(), "seconds": 0} == {**found.as_json(), "seconds": 0}, seed
+        stops += 1
+    assert stops > 2
 
 
 def test_an_interrupt_between_slices_is_seen() -> None:

@@ -10,6 +10,7 @@ from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import FREE, build_mapspace
 from jouleloop.optimum.limit import Watch
+from jouleloop.optimum.residual import optimise
 from jouleloop.optimum.residual.bound import may_link
 from jouleloop.optimum.residual.ends import ends_once, list_ends, passes_outside
 from jouleloop.optimum.residual.optimise import ResidualSearch, _mates, search_residuals
@@ -112,6 +113,16 @@ def test_other_objectives_and_ranks_of_three_dimensions_are_refused() -> None:
         search_residuals(space, costs, objective=("energy", "delay"))
     with pytest.raises(InputError, match="more than two"):
         _mates(np.ones((1, 1, 3), np.int64))
+
+
+def test_more_unrollings_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    space, costs = _space("fc:5x7")
+    whole = search_residuals(space, costs)
+    assert whole.optimal
+    monkeypatch.setattr(optimise, "MOST_UNROLLINGS", 2)
+    with pytest.raises(InputError, match="too many unrollings") as refused:
+        search_residuals(space, costs)
+    assert refused.value.faults[0].value > 2
 
 
 class Patience(Watch):

@@ -9,7 +9,18 @@ import numpy as np
 
 from jouleloop.jit import njit
 from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints, NestArrays, WorkArrays
-from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS
+from jouleloop.optimum.arrays import (
+    BUDGET,
+    BY_EVALUATIONS,
+    CUT_BOUND,
+    CUT_CAPACITY,
+    NODES,
+    PAUSE,
+    RUNNING,
+    STOPPED,
+    TICKS,
+    VISITED,
+)
 from jouleloop.optimum.residual.ahead import ahead_pj
 from jouleloop.optimum.residual.bound import CHILD, FIXED, LEAST, MOST, bound_unrolling
 from jouleloop.optimum.residual.ends import list_ends
@@ -71,7 +82,9 @@ def descend(
     has_choice = walk.has_choice
     level, d, entering = walk.place[0], walk.place[1], walk.place[2] == 1
     while True:
-        if counters[TICKS] >= counters[PAUSE]:
+        if counters[VISITED] >= counters[BUDGET]:
+            counters[STOPPED] = BY_EVALUATIONS
+        if counters[TICKS] >= counters[PAUSE] or counters[STOPPED] != RUNNING:
             walk.place[0], walk.place[1], walk.place[2] = level, d, entering
             return False
         counters[TICKS] += 1

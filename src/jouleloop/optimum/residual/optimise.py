@@ -26,6 +26,7 @@ from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS, VISITED, new_counters
+from jouleloop.optimum.candidates import MOST_UNROLLINGS
 from jouleloop.optimum.limit import Progress, Watch
 from jouleloop.optimum.residual.counts import MOST_DIMS
 from jouleloop.optimum.residual.descend import bound_part, bound_parts, descend
@@ -108,6 +109,7 @@ class ResidualSearch:
         #: The best of layers slightly larger, once it was asked for.
         self.padded: Found | None = None
         self.asked = False
+        self.budget: int | None = None
         self.work = new_work(self.levels, len(self.relevant), residual=True)
 
     def design(self, keep: Bools) -> Design:
@@ -139,6 +141,10 @@ class ResidualSearch:
             list(self._level_factors(slot, fanout))
             for slot, fanout in zip(self.space.spatial, self.space.arch.fanout[::-1], strict=True)
         ]
+        count = math.prod(map(len, options))
+        if count > MOST_UNROLLINGS:
+            text = "too many unrollings for a search of imperfect factors; constraints on spatial ones cut them"
+            raise InputError(Fault(text, field="factors", value=count, allowed=f"at most {MOST_UNROLLINGS:,}"))
         chosen = np.indices([len(found) for found in options]).reshape(self.levels, -1).T
         tables = [
             np.array([one for one, _ in found], np.int64).reshape(-1, len(self.problem.bounds)) for found in options
@@ -158,13 +164,13 @@ class ResidualSearch:
         self.parts = np.stack(np.unravel_index(order, bounds.shape), axis=1)
         self.bounds = bounds.ravel()[order]
 
-    def run(self, best: Best, watch: Watch) -> tuple[float, str]:
+    def run(self, best: Best, watch: Watch, budget: int | None = None) -> tuple[float, str]:
         """Search all parts; return a lower bound on the value of all mappings, and what stopped the search.
 
         The search looks for a mapping a little above the least bound, and further up where there is none: so parts and
         nodes are followed no further than the optimum asks for.
         """
-        self.counters = watch.begin(None)
+        self.budget, self.counters = budget, watch.begin(budget)
         self.fill_parts()
         if not len(self.parts):
             return np.inf, ""
@@ -177,7 +183,7 @@ class ResidualSearch:
         """Look for a good mapping among those of layers slightly larger, once."""
         if not self.asked:
             self.asked = True
-            self.padded = best_padded(self.space, self.costs, self.semantics, self.objective, seconds)
+            self.padded = best_padded(self.space, self.costs, self.semantics, self.objective, seconds, self.budget)
             self.found_value = min(self.found_value, np.inf if self.padded is None else self.padded[0])
 
     def _slices(self, best: Best, watch: Watch) -> Iterator[bool]:
@@ -270,6 +276,7 @@ def search_residuals(
     *,
     objective: tuple[str, ...] = ("energy",),
     semantics: str = "timeloop-3.0.3",
+    budget: int | None = None,
     watch: Watch | None = None,
 ) -> SearchResult:
     """Return the mapping of least energy, delay or product of both among all whose loops need not divide.
@@ -278,6 +285,8 @@ def search_residuals(
     ----------
     objective
         One of `OBJECTIVES`.
+    budget
+        Most mappings to evaluate; the result is optimal only where the search ended by itself.
     watch
         May stop the search; the result then has the lower bound of what was not searched, and is not called optimal.
 
@@ -292,7 +301,7 @@ def search_residuals(
     watch = watch or Watch()
     search = ResidualSearch(space, costs, semantics, OBJECTIVES[objective[0]])
     best = new_best(search.levels, len(space.problem.data_spaces))
-    least, stopped = search.run(best, watch)
+    least, stopped = search.run(best, watch, budget)
     proven = not stopped
     if not proven:
         # It may have found nothing yet, or nothing good.

@@ -34,11 +34,12 @@ def sizes_of(bound: int, multiple: int) -> list[int]:
 
 
 def best_padded(
-    space: MapSpace, costs: EnergyCosts, semantics: str, objective: Objective, seconds: float
+    space: MapSpace, costs: EnergyCosts, semantics: str, objective: Objective, seconds: float, budget: int | None
 ) -> Found | None:
     """Return the least value that was found in so many seconds, its mapping and evaluation; None where nothing was.
 
-    One dimension at a time takes other sizes, as long as that is better.
+    One dimension at a time takes other sizes, as long as that is better. With a budget of evaluations the first sizes
+    are tried alone, whatever the seconds: equal inputs give equal mappings.
     """
     until = time.monotonic() + seconds
     fixed = [[slot.fixed[d] for slot in space.slots if slot.fixed[d] != FREE] for d in range(len(space.problem.bounds))]
@@ -49,8 +50,8 @@ def best_padded(
     if not all(options):
         return None
     now = tuple(sizes[0] for sizes in options)
-    best, known = _try(space, now, costs, semantics, objective, until), {now}
-    for _ in range(_ROUNDS):
+    best, known = _try(space, now, costs, semantics, objective, until, budget), {now}
+    for _ in range(_ROUNDS if budget is None else 0):
         before = best
         for d, sizes in enumerate(options):
             for size in sizes:
@@ -58,7 +59,7 @@ def best_padded(
                 if tried in known or time.monotonic() > until:
                     continue
                 known.add(tried)
-                found = _try(space, tried, costs, semantics, objective, until)
+                found = _try(space, tried, costs, semantics, objective, until, budget)
                 if found is not None and (best is None or found[0] < best[0]):
                     best, now = found, tried
         if best is before:
@@ -67,7 +68,13 @@ def best_padded(
 
 
 def _try(
-    space: MapSpace, sizes: tuple[int, ...], costs: EnergyCosts, semantics: str, objective: Objective, until: float
+    space: MapSpace,
+    sizes: tuple[int, ...],
+    costs: EnergyCosts,
+    semantics: str,
+    objective: Objective,
+    until: float,
+    budget: int | None,
 ) -> Found | None:
     """Return what the best mapping of a layer of these sizes is worth, once it is cut short."""
     problem = space.problem
@@ -86,8 +93,10 @@ def _try(
         spatial=tuple(map(open_up, space.spatial)),
     )
     try:
-        watch = Watch(Limit(max(0.01, until - time.monotonic())))
-        mapping = search_mapspace(wide, costs, objective=(objective.name,), semantics=semantics, watch=watch).mapping
+        watch = Watch(Limit(max(0.01, until - time.monotonic()) if budget is None else None))
+        by = (objective.name,)
+        found = search_mapspace(wide, costs, objective=by, semantics=semantics, budget=budget, watch=watch)
+        mapping = found.mapping
         if mapping is None:
             return None
         mapping = cut_short(mapping, space)
