@@ -20,8 +20,9 @@ from differential.native import load
 from differential.problems import draw_problem
 from differential.residual_space import least_pj, mappings, sizes
 from differential.shared import few_energies
+from jouleloop.engines.protocol import Target
 from jouleloop.errors import InputError, JouleloopError
-from jouleloop.mapspace.space import build_mapspace
+from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.arrays import new_work
 from jouleloop.model.encode import encode_mapping
 from jouleloop.model.evaluate import evaluate_mapping
@@ -58,18 +59,25 @@ def draw(seed: int) -> Case:
     return Case(**{**bare.as_json(), "constraints": draw_constraints(rng, bare)})
 
 
+def searched(case: Case, most: int) -> tuple[Target, MapSpace] | None:
+    """Return target and mapspace of a case that is searched, where the mapspace has a few mappings."""
+    try:
+        problem, target = load(case)
+        space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
+        ResidualSearch(space, target.costs, target.semantics)
+    except JouleloopError:
+        return None
+    return (target, space) if 1 < sizes(space) <= most else None
+
+
 @pytest.mark.parametrize("part", range(8))
 def test_the_search_finds_the_least_of_all_mappings(part: int) -> None:
     compared = 0
     for seed in range(part * 400, part * 400 + 400):
-        try:
-            problem, target = load(draw(seed))
-            space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
-            ResidualSearch(space, target.costs, target.semantics)
-        except JouleloopError:
+        given = searched(draw(seed), MOST)
+        if given is None:
             continue
-        if not 1 < sizes(space) <= MOST:
-            continue
+        target, space = given
         least, _ = least_pj(space, target.costs, target.semantics)
         found = search_residuals(space, target.costs, semantics=target.semantics)
         assert found.optimal is (least < math.inf), seed
@@ -242,14 +250,10 @@ def test_where_two_loops_of_a_window_cancel_the_search_finds_the_least() -> None
     """And the verifier accepts what proves it: nothing is fetched where a tile stays."""
     compared = 0
     for seed in range(130):
-        try:
-            problem, target = load(draw_cancelling(seed))
-            space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
-            ResidualSearch(space, target.costs, target.semantics)
-        except JouleloopError:
+        given = searched(draw_cancelling(seed), MOST_CANCELLING)
+        if given is None:
             continue
-        if not 1 < sizes(space) <= MOST_CANCELLING:
-            continue
+        target, space = given
         least, _ = least_pj(space, target.costs, target.semantics)
         found = search_residuals(space, target.costs, semantics=target.semantics)
         if found.evaluation is None:

@@ -12,11 +12,11 @@ from differential.rounded import draw_rounded, mappings
 from jouleloop.errors import JouleloopError, MappingError
 from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
 from jouleloop.mapspace.space import MapSpace, build_mapspace
+from jouleloop.model.encode import nest_arrays
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.arrays import new_counters
 from jouleloop.optimum.rounded import RoundedSearch, _products, orders_of, search_rounded
-from jouleloop.optimum.rounded_bound import nest_arrays
 
 SEMANTICS = "timeloop-4"
 MOST = 3000

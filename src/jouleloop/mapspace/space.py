@@ -309,8 +309,6 @@ def _check_divisible(
             faults.append(
                 Fault(f"all factors of {name} are given and multiply to {product}, the layer has {bound}", source, name)
             )
-        elif product > bound:
-            faults.append(Fault(f"constrained factors of {name} multiply to {product} > {bound}", source, name))
 
 
 def _check_rest(

@@ -1,5 +1,6 @@
 """Problem, hardware and mapping as the arrays that the kernels read; levels from the innermost outward."""
 
+import math
 from collections.abc import Collection, Sequence
 from dataclasses import fields
 from functools import lru_cache
@@ -184,28 +185,23 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
     spaces = [space.name for space in problem.data_spaces]
     dims = {name: index for index, name in enumerate(problem.shape.dimensions)}
     levels = len(names)
-    counts = np.zeros((levels, 2), np.int64)
-    loops = np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    temporal = [[(dims[d], bound) for d, bound in level.temporal if bound > 1] for level in reversed(mapping.levels)]
+    spatial = [
+        [(dims[d], bound, "XY".index(axis)) for d, bound, axis in level.spatial if bound > 1]
+        for level in reversed(mapping.levels)
+    ]
     keep = np.zeros((levels, len(spaces)), np.bool_)
     faults: list[Fault] = []
     for index, level in enumerate(reversed(mapping.levels)):
-        temporal = [(d, b) for d, b in level.temporal if b > 1]
-        spatial = [(d, b, axis) for d, b, axis in level.spatial if b > 1]
-        if max(len(temporal), len(spatial)) > MAX_LOOPS:
+        if max(len(temporal[index]), len(spatial[index])) > MAX_LOOPS:
             faults.append(Fault("too many loops", field=level.level, allowed=f"at most {MAX_LOOPS}"))
             continue
-        used = {"X": 1, "Y": 1}
-        for k, (dimension, bound) in enumerate(temporal):
-            loops[index, TEMPORAL, k] = dims[dimension], bound, 0
-        for k, (dimension, bound, axis) in enumerate(spatial):
-            loops[index, SPATIAL, k] = dims[dimension], bound, "XY".index(axis)
-            used[axis] *= bound
-        counts[index] = len(temporal), len(spatial)
-        for axis, limit in zip("XY", arch.fanout[levels - 1 - index], strict=True):
-            if used[axis] > limit:
+        for axis, limit in enumerate(arch.fanout[levels - 1 - index]):
+            used = math.prod(bound for _, bound, on in spatial[index] if on == axis)
+            if used > limit:
                 faults.append(
                     Fault(
-                        f"spatial loops on {axis} unroll {used[axis]} instances",
+                        f"spatial loops on {'XY'[axis]} unroll {used} instances",
                         field=level.level,
                         allowed=f"at most {limit}",
                     )
@@ -220,7 +216,22 @@ def encode_mapping(problem: Problem, arch: Architecture, mapping: Mapping) -> Ne
             faults.append(Fault("data space is kept at no level", value=name))
     if faults:
         raise MappingError(faults)
-    return NestArrays(counts, loops, keep)
+    return nest_arrays(temporal, spatial, keep)
+
+
+def nest_arrays(
+    temporal: Sequence[Sequence[tuple[int, int]]], spatial: Sequence[Sequence[tuple[int, int, int]]], keep: Bools
+) -> NestArrays:
+    """Return the arrays of a nest whose levels stand innermost first, the loops of a level outermost first."""
+    levels = len(temporal)
+    counts, loops = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
+    for level in range(levels):
+        counts[level] = len(temporal[level]), len(spatial[level])
+        for i, (d, end) in enumerate(temporal[level]):
+            loops[level, TEMPORAL, i] = d, end, 0
+        for i, loop in enumerate(spatial[level]):
+            loops[level, SPATIAL, i] = loop
+    return NestArrays(counts, loops, np.ascontiguousarray(keep))
 
 
 def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Mapping]) -> NestArrays:

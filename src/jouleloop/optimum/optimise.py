@@ -25,8 +25,6 @@ from jouleloop.optimum.arrays import (
     BEST_PRODUCT,
     CANONICAL,
     CURRENT,
-    CUT_BOUND,
-    CUT_CAPACITY,
     DELAY,
     DELAY_POWER,
     ENERGY,
@@ -51,7 +49,7 @@ from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch,
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
-from jouleloop.optimum.result import Profile, SearchResult
+from jouleloop.optimum.result import Profile, SearchResult, concluded, counted, stopped_proof
 from jouleloop.optimum.reuse import bypass_passed, check_reuse
 from jouleloop.optimum.rounded import search_rounded
 from jouleloop.optimum.solve import Solver
@@ -283,8 +281,10 @@ def search_mapspace(
     clock.append(time.process_time())
     if winner is None:
         if stopped:
-            known = replace(result, stopped=stopped, visited=int(counters[VISITED]), lower_bound=open_bound)
-            found = _with(known, _climbed(stopped, space, costs, first, semantics))
+            known = replace(result, stopped=stopped, visited=int(counters[VISITED]))
+            way = _climbed(stopped, space, costs, first, semantics)
+            best_way = None if way is None else (way.mapping, way.evaluation)
+            found = concluded(known, best_way, open_bound, "", "")
         else:
             found = replace(result, status="no_mapping", reason=_no_tile(search))
         return replace(found, seconds=time.perf_counter() - started)
@@ -309,24 +309,18 @@ def search_mapspace(
         if stopped:
             proof += f"; stopped ({stopped}) before all ties were compared"
     else:
-        proof = _stopped_proof(stopped)
+        proof = stopped_proof(stopped)
         other = _climbed(stopped, space, costs, first, semantics) if value > (1 + _CLIMB_GAP) * lower else None
         if other is not None and other.value < value:
             mapping, evaluation, lower = other.mapping, other.evaluation, min(other.value, open_bound)
     return replace(
-        result,
+        counted(result, counters),
         mapping=mapping,
         evaluation=evaluation,
         lower_bound=lower,
         optimal=proven,
         stopped=stopped,
         proof=proof,
-        visited=int(counters[VISITED]),
-        pruned={
-            "bound": int(counters[CUT_BOUND]),
-            "capacity": int(counters[CUT_CAPACITY]),
-            "nodes": int(counters[NODES]),
-        },
         seconds=time.perf_counter() - started,
         profile=search.profile(dict(zip(_STAGES, np.diff(clock).tolist(), strict=True))) if watch.profile else None,
     )
@@ -340,24 +334,6 @@ def _climbed(stopped: str, space: MapSpace, costs: EnergyCosts, by: Objective, s
 
     hurried = stopped in (INTERRUPT, SECONDS)
     return climb(space, evaluate, by.value, _CLIMB_SECONDS if hurried else None)
-
-
-def _with(stopped: SearchResult, found: Climbed | None) -> SearchResult:
-    """Return what is known where a search had to stop before it had a mapping: one that was found another way."""
-    if found is None:
-        reason = f"stopped ({stopped.stopped}) before a mapping was found"
-        return replace(stopped, status="no_mapping", reason=reason)
-    return replace(
-        stopped,
-        mapping=found.mapping,
-        evaluation=found.evaluation,
-        lower_bound=min(found.value, stopped.lower_bound),
-        proof=_stopped_proof(stopped.stopped),
-    )
-
-
-def _stopped_proof(stopped: str) -> str:
-    return f"stopped ({stopped}) before it ended; no mapping is below the bound"
 
 
 def _ties(mode: int, best: Floats, several: bool) -> Floats:

@@ -1,11 +1,13 @@
 """The answer of a search: the best mapping, and the certificate that nothing in the mapspace is better."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from jouleloop.mapping.mapping import Mapping
+from jouleloop.model.arrays import Ints
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES
+from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, VISITED
 from jouleloop.optimum.limit import gap_of
 
 Status = Literal["ok", "no_mapping", "invalid", "failed"]
@@ -87,3 +89,46 @@ class SearchResult:
             "pruned": self.pruned,
             "seconds": self.seconds,
         }
+
+
+def counted(result: SearchResult, counters: Ints) -> SearchResult:
+    """Return the answer with what the counters of its search say."""
+    pruned = {"bound": CUT_BOUND, "capacity": CUT_CAPACITY, "nodes": NODES}
+    return replace(
+        result, visited=int(counters[VISITED]), pruned={name: int(counters[place]) for name, place in pruned.items()}
+    )
+
+
+def concluded(
+    result: SearchResult, found: tuple[Mapping, Evaluation] | None, open_bound: float, proof: str, nothing: str
+) -> SearchResult:
+    """Return the answer of a search that ended, or that `SearchResult.stopped` says has not.
+
+    Parameters
+    ----------
+    found
+        The best mapping and what it costs, if there is any.
+    open_bound
+        No mapping that a stopped search did not look at has a lower value.
+    proof, nothing
+        What proves the optimum, and why there is no mapping, of a search that ended by itself.
+    """
+    stopped = result.stopped
+    if found is None:
+        reason = f"stopped ({stopped}) before a mapping was found" if stopped else nothing
+        return replace(result, status="no_mapping", reason=reason, lower_bound=open_bound if stopped else 0.0)
+    mapping, evaluation = found
+    value = OBJECTIVES[result.objective[0]].value(evaluation)
+    return replace(
+        result,
+        mapping=mapping,
+        evaluation=evaluation,
+        lower_bound=min(value, open_bound) if stopped else value,
+        optimal=not stopped,
+        proof=stopped_proof(stopped) if stopped else proof,
+    )
+
+
+def stopped_proof(stopped: str) -> str:
+    """Return what a search knows that had to stop."""
+    return f"stopped ({stopped}) before it ended; no mapping is below the bound"

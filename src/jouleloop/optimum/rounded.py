@@ -6,7 +6,6 @@
 import itertools
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import TypeVar
 
@@ -20,7 +19,7 @@ from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
 from jouleloop.mapspace.space import MapSpace, Slot
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of, parallelism
 from jouleloop.model.arrays import CAPACITY, FILLS, MIN_WORDS, READS, TILE, Bools, Ints, NestArrays, new_work
-from jouleloop.model.encode import encode_hardware, encode_layer
+from jouleloop.model.encode import encode_hardware, encode_layer, nest_arrays
 from jouleloop.model.evaluate import count_nest, evaluate_mapping, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
 from jouleloop.model.objective import OBJECTIVES
@@ -38,9 +37,9 @@ from jouleloop.optimum.arrays import (
     VISITED,
 )
 from jouleloop.optimum.limit import MEMORY, Progress, Watch, check_dimensions
-from jouleloop.optimum.result import SearchResult
+from jouleloop.optimum.result import SearchResult, concluded, counted
 from jouleloop.optimum.reuse import bypass_passed
-from jouleloop.optimum.rounded_bound import OrderBound, nest_arrays
+from jouleloop.optimum.rounded_bound import OrderBound
 
 #: Most choices of ends and of what is kept that are listed; what is beyond is not searched.
 MOST_PARTS = 1_000_000
@@ -256,30 +255,12 @@ def search_rounded(
         objective=objective,
         mapspace_size=factorizations * space.permutations * space.spatial_splits * len(space.keeps),
         index_factorizations=factorizations,
-        visited=int(counters[VISITED]),
         stopped=stopped,
-        pruned={
-            "bound": int(counters[CUT_BOUND]),
-            "capacity": int(counters[CUT_CAPACITY]),
-            "nodes": int(counters[NODES]),
-        },
         seconds=watch.seconds,
     )
-    if search.found is None:
-        reason = "no factors satisfy fan-outs, capacities and constraints together"
-        if stopped:
-            reason = f"stopped ({stopped}) before a mapping was found"
-        return replace(result, status="no_mapping", reason=reason, lower_bound=search.open if stopped else 0.0)
-    evaluation = evaluate_mapping(space.problem, space.arch, costs, search.found, semantics)
-    value = search.objective.value(evaluation)
+    found = None
+    if search.found is not None:
+        found = search.found, evaluate_mapping(space.problem, space.arch, costs, search.found, semantics)
     proof = "all ends that rounding up leaves: every order was evaluated, or has a lower bound no better than this"
-    if stopped:
-        proof = f"stopped ({stopped}) before it ended; no mapping is below the bound"
-    return replace(
-        result,
-        mapping=search.found,
-        evaluation=evaluation,
-        lower_bound=min(value, search.open) if stopped else value,
-        optimal=not stopped,
-        proof=proof,
-    )
+    nothing = "no factors satisfy fan-outs, capacities and constraints together"
+    return concluded(counted(result, counters), found, search.open, proof, nothing)

@@ -16,7 +16,6 @@ from jouleloop.model.arrays import (
     LATENCY_CYCLES,
     LEAK_PJ,
     LINKS,
-    MAX_LOOPS,
     MULTICAST,
     NO_COALESCE,
     NO_MULTICAST,
@@ -25,7 +24,6 @@ from jouleloop.model.arrays import (
     SHARED_BANDWIDTH,
     SPATIAL,
     SPEC,
-    TEMPORAL,
     WORDS,
     WRITE_BANDWIDTH,
     Bools,
@@ -37,6 +35,7 @@ from jouleloop.model.arrays import (
     new_work,
 )
 from jouleloop.model.collapse import collapse
+from jouleloop.model.encode import nest_arrays
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers, share_instances
 
@@ -148,18 +147,3 @@ class OrderBound:
             [(int(d), int(ends[level, d])) for d in np.lexsort((~self.moves[v], -np.array(rank))) if ends[level, d] > 1]
             for level, rank in enumerate(self.ranks)
         ]
-
-
-def nest_arrays(
-    temporal: Sequence[Sequence[tuple[int, int]]], spatial: Sequence[Arrangement], keep: Bools
-) -> NestArrays:
-    """Return the arrays of a nest, by level: its loops outermost first, and what is kept."""
-    levels = len(temporal)
-    counts, loops = np.zeros((levels, 2), np.int64), np.zeros((levels, 2, MAX_LOOPS, 3), np.int64)
-    for level in range(levels):
-        counts[level] = len(temporal[level]), len(spatial[level])
-        for i, (d, end) in enumerate(temporal[level]):
-            loops[level, TEMPORAL, i] = d, end, 0
-        for i, loop in enumerate(spatial[level]):
-            loops[level, SPATIAL, i] = loop
-    return NestArrays(counts, loops, np.ascontiguousarray(keep))

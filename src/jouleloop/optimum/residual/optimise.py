@@ -25,7 +25,7 @@ from jouleloop.model.arrays import (
 from jouleloop.model.encode import encode_hardware, encode_layer
 from jouleloop.model.evaluate import evaluate_mapping, first_fills_elided
 from jouleloop.model.objective import OBJECTIVES, Objective
-from jouleloop.optimum.arrays import CUT_BOUND, CUT_CAPACITY, NODES, PAUSE, TICKS, VISITED, new_counters
+from jouleloop.optimum.arrays import NODES, PAUSE, TICKS, new_counters
 from jouleloop.optimum.candidates import MOST_UNROLLINGS
 from jouleloop.optimum.limit import Progress, Watch
 from jouleloop.optimum.residual.counts import MOST_DIMS
@@ -41,7 +41,7 @@ from jouleloop.optimum.residual.state import (
     new_unrolled,
     new_walk,
 )
-from jouleloop.optimum.result import SearchResult
+from jouleloop.optimum.result import SearchResult, concluded, counted
 
 #: How far above the least bound a mapping is looked for at first, relatively, and how that grows: slower where windows
 #: slide, as what is evaluated in vain takes long there.
@@ -302,49 +302,33 @@ def search_residuals(
     search = ResidualSearch(space, costs, semantics, OBJECTIVES[objective[0]])
     best = new_best(search.levels, len(space.problem.data_spaces))
     least, stopped = search.run(best, watch, budget)
-    proven = not stopped
-    if not proven:
+    if stopped:
         # It may have found nothing yet, or nothing good.
         search.ask_padded(min(_PADDED_SECONDS, (watch.limit.seconds or 0) / 10 + _LATE_SECONDS))
-    padded = search.padded
     chains = factorizations(space)
     result = SearchResult(
         "ok",
         objective=objective,
         mapspace_size=chains * space.permutations * space.spatial_splits * len(space.keeps),
         index_factorizations=chains,
+        stopped=stopped,
         seconds=watch.seconds,
     )
-    pruned = {
-        "bound": int(search.counters[CUT_BOUND]),
-        "capacity": int(search.counters[CUT_CAPACITY]),
-        "nodes": int(search.counters[NODES]),
-    }
-    result = replace(result, visited=int(search.counters[VISITED]), pruned=pruned)
-    if not best.found[0] and padded is None:
-        reason = "no tiles satisfy constraints and capacities together"
-        if not proven:
-            reason = "no mapping was found, though there may be one"
-            result = replace(result, lower_bound=least)
-        return replace(result, status="no_mapping", reason=reason)
-    taken = padded is not None and padded[0] <= search.found_value
-    mapping = padded[1] if padded is not None and taken else search.mapping(best)
-    evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
-    value = search.objective.value(evaluation)
+    mapping = search.mapping(best) if best.found[0] else None
+    padded = search.padded
+    taken = padded is not None and (mapping is None or padded[0] <= search.found_value)
+    if padded is not None and taken:
+        mapping = padded[1]
+    found = None
+    if mapping is not None:
+        found = mapping, evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
     proof = "branch and bound over all ends and orders: every part left out has a lower bound no better than this"
-    if not proven:
-        proof = "the limit ended the search; the bound is that of what was not searched"
-        if taken:
-            proof = "the best of layers slightly larger, their loops ended early; no mapping is below the bound"
-    return replace(
-        result,
-        mapping=mapping,
-        evaluation=evaluation,
-        lower_bound=value if proven else min(value, least),
-        optimal=proven,
-        stopped=stopped,
-        proof=proof,
-    )
+    nothing = "no tiles satisfy constraints and capacities together"
+    result = concluded(counted(result, search.counters), found, least, proof, nothing)
+    if stopped and taken:
+        proof = "the best of layers slightly larger, their loops ended early; no mapping is below the bound"
+        result = replace(result, proof=proof)
+    return result
 
 
 def _products(options: list[tuple[int, ...]], most_units: int) -> Iterator[tuple[int, ...]]:
