@@ -25,7 +25,7 @@ class ArrayLower(Lower):
         elif (
             isinstance(inst, ir.StaticSetItem)
             and inst.index == slice(None)
-            and self._is_copied(inst.target, 0, inst.value)
+            and is_copied(self.typeof(inst.target.name), None, self.typeof(inst.value.name))
         ):
             fields = self.context.data_model_manager[self.typeof(inst.target.name)]
             record = self.loadvar(inst.target.name)
@@ -51,18 +51,6 @@ class ArrayLower(Lower):
         item = context.cast(builder, self.loadvar(inst.value.name), self.typeof(inst.value.name), kind.dtype)
         with cgutils.for_range(builder, many) as loop:
             arrayobj.store_item(context, builder, kind, item, builder.gep(data, [loop.index]))
-
-    def _is_copied(self, target: Any, indices: int, value: Any) -> bool:
-        """Whether a statement gives an array, or the part that so many indices choose, all items of another."""
-        whole, part = self.typeof(target.name), self.typeof(value.name)
-        return (
-            isinstance(part, types.Array)
-            and isinstance(whole, types.Array)
-            and whole.layout == part.layout == "C"
-            and part.ndim == whole.ndim - indices
-            and part.ndim > 0
-            and part.dtype == whole.dtype
-        )
 
     def _copy(self, target: Any, place: Any, value: Any) -> None:
         """Copy all items of an array to a place in another; both may overlap.
@@ -111,9 +99,9 @@ class ArrayLower(Lower):
     def lower_setitem(self, target_var: Any, index_var: Any, value_var: Any, signature: Any) -> Any:
         """Write an item of an array."""
         kind, place = self.typeof(target_var.name), None
-        indices = len(_indices(self.typeof(index_var.name)))
-        copied = self._is_copied(target_var, indices, value_var)
-        if copied or (isinstance(kind, types.Array) and kind.ndim == indices):
+        index = self.typeof(index_var.name)
+        copied = is_copied(kind, index, self.typeof(value_var.name))
+        if copied or (isinstance(kind, types.Array) and kind.ndim == len(_indices(index))):
             place = self._place(target_var, index_var)
         if place is not None and copied:
             return self._copy(target_var, place, value_var)
@@ -131,7 +119,7 @@ class ArrayLower(Lower):
             not isinstance(kind, types.Array)
             or kind.layout != "C"
             or not 0 < len(kinds) <= kind.ndim
-            or not all(isinstance(one, types.Integer) for one in kinds)
+            or not are_numbers(given)
         ):
             return None
         builder, context = self.builder, self.context
@@ -162,6 +150,25 @@ def is_natural(number: Any) -> bool:
 
 def _indices(kind: Any) -> Any:
     return getattr(kind, "types", (kind,))
+
+
+def are_numbers(index: Any) -> bool:
+    """Whether an index of this type is a whole number, or only such."""
+    return all(isinstance(one, types.Integer) for one in _indices(index))
+
+
+def is_copied(whole: Any, index: Any, part: Any) -> bool:
+    """Whether a statement gives an array, or the part that an index of this type chooses, the items of another."""
+    indices = 0 if index is None else len(_indices(index))
+    return (
+        isinstance(part, types.Array)
+        and isinstance(whole, types.Array)
+        and whole.layout == part.layout == "C"
+        and part.ndim == whole.ndim - indices
+        and part.ndim > 0
+        and part.dtype == whole.dtype
+        and (index is None or are_numbers(index))
+    )
 
 
 def array_record(context: Any, builder: Any, kind: Any, meminfo: Any, data: Any, shape: list[Any]) -> Any:

@@ -28,7 +28,7 @@ from numba.core.typed_passes import (
 from numba.core.untyped_passes import WithLifting
 
 from jouleloop import jit
-from jouleloop.jit.arrays import ArrayByItems
+from jouleloop.jit.arrays import ArrayByItems, is_copied
 from jouleloop.jit.libraries import Code, Part, publish
 from jouleloop.jit.lowering import Lowering
 from jouleloop.jit.records import mark
@@ -266,7 +266,7 @@ def _is_data(kind: Any) -> bool:
 def _makes(statement: Any, counted: set[str], kinds: Any) -> bool:
     """Whether a statement may make an array: any but those that take a value out of another, or put some together."""
     if isinstance(statement, ir.SetItem | ir.StaticSetItem):
-        return statement.value.name in counted  # an array into a part of another: both may overlap
+        return statement.value.name in counted and not _copies(statement, kinds)
     if not isinstance(statement, ir.Assign) or statement.target.name not in counted:
         return False
     value = statement.value
@@ -279,6 +279,14 @@ def _makes(statement: Any, counted: set[str], kinds: Any) -> bool:
     if value.op == "exhaust_iter":
         return not isinstance(kinds[value.value.name], types.BaseTuple)
     return value.op not in {"getattr", "static_getitem", "build_tuple", "cast", "phi"}
+
+
+def _copies(statement: Any, kinds: Any) -> bool:
+    """Whether a statement copies items, as `ArrayLower` does; numba makes an array where both may overlap."""
+    static = isinstance(statement, ir.StaticSetItem)
+    whole = static and statement.index == slice(None)
+    index = statement.index_var if static else statement.index
+    return is_copied(kinds[statement.target.name], None if whole else kinds[index.name], kinds[statement.value.name])
 
 
 def _parts_of(kind: Any) -> list[Any]:

@@ -33,7 +33,7 @@ from jouleloop.memory import need
 _LOADING_BYTES = 100 * 10**6
 _DIGEST_BYTES = hashlib.sha256().digest_size
 #: Of the files: raised where what is in them changes.
-_FORMAT = 5
+_FORMAT = 6
 
 
 #: The kernels that others call by their address, by name.

@@ -1,10 +1,12 @@
 """Tests that the code which is written for variables, arrays and calls computes what Python does."""
 
+import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from numba.core.runtime import _nrt_python, rtsys
 
 from jouleloop.jit.machine import _Compiler, make
 
@@ -103,6 +105,50 @@ def moved(row: Any, n: int) -> float:
     return float(both[0, 0])
 
 
+def divided(numbers: Any, by: Any) -> int:
+    """Divide numbers of either sign by others, and by constants."""
+    total = 0
+    for i in range(numbers.shape[0]):
+        n = numbers[i]
+        for j in range(by.shape[0]):
+            total = 3 * total + 100 * (n // by[j]) + n % by[j]
+        total += 7 * (n // 4) + 11 * (n % 4) + 13 * (n // -3) + 17 * (n % -3)
+        n //= 5
+        total += n
+        n %= 3
+        total = (total + n) % 1000003
+    return total
+
+
+def mixed(flags: Any, numbers: Any) -> float:
+    """Calculate with numbers of several types, some of them constant."""
+    total = 0.0
+    for i in range(flags.shape[0]):
+        total += flags[i] * 2 + (numbers[i] - 1) ** 2 + 2**i + numbers[i] / 4 + numbers[i] // 0.3 + numbers[i] % 0.7
+        if (flags[i] & (numbers[i] > 2)) | (i >= 3 != flags[i]):
+            total -= (int(numbers[i]) << 2) ^ 5
+    return total
+
+
+class Box(NamedTuple):
+    """Arrays that are handed over together."""
+
+    rows: Any
+    line: Any
+
+
+def lent(box: Box, n: int) -> Any:
+    """Make arrays beside parts of an argument, which are kept, swapped, written to and returned."""
+    rows, made = box.rows, np.zeros(3)
+    row = rows[0]
+    for i in range(n):
+        part = rows[i]
+        made[i] = part[i]
+        row = part if i % 2 else made
+        box.line[i] += row.sum() + rows[1:, i].sum()
+    return (box.line if n > 1 else row), made, rows[n - 1]
+
+
 def misfit(table: Any, row: Any) -> None:
     """Assign a row that does not fit."""
     table[1] = row
@@ -145,6 +191,9 @@ CALLS = [
     (copied, lambda: (np.arange(24.0).reshape(4, 3, 2), np.ones((3, 2)), np.arange(6).reshape(3, 2))),
     (copied, lambda: (np.arange(24).reshape(4, 3, 2), np.ones((3, 2), np.int64), np.full((3, 1), 4, np.int32))),
     (copied, lambda: (np.arange(48.0).reshape(4, 3, 4)[:, :, ::2], np.ones((3, 2)), np.ones((1, 2), np.int16))),
+    (divided, lambda: (np.arange(-9, 10), np.array([1, 2, 3, 5, -1, -2, -7]))),
+    (divided, lambda: (np.arange(-9, 10, dtype=np.int32), np.array([2, -3], np.int32))),
+    (mixed, lambda: (np.array([True, False, True, False, True]), np.arange(5.0))),
     (moved, lambda: (np.arange(10.0), 2)),
     (moved, lambda: (np.arange(12), 1)),
 ]
@@ -171,6 +220,40 @@ def test_what_fails_is_told() -> None:
     assert shares(table, 2) == 0.0 + 1.0
     with pytest.raises(ZeroDivisionError):
         shares(table, 0)
+
+
+def test_rest_of_nothing_is_told() -> None:
+    """Quotient and rest of whole numbers need a divisor."""
+    for numbers in (np.arange(3), np.arange(3, dtype=np.int32)):
+        with pytest.raises(ZeroDivisionError):
+            kernel(divided)(numbers, np.zeros(1, numbers.dtype))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_what_is_lent_is_held_and_let_go(n: int) -> None:
+    """Arrays of an argument are held while a part of them is in use, and no longer; all that is made is freed."""
+
+    def box() -> Box:
+        return Box(np.arange(9.0).reshape(3, 3), np.ones(3))
+
+    _nrt_python.memsys_enable_stats()
+    made, given, expected = kernel(lent), box(), lent(box(), n)
+    held, before = [sys.getrefcount(one) for one in given], rtsys.get_allocation_stats()
+    found = made(given, n)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    kept = [one.copy() for one in found]
+    del one, given
+    for one, other in zip(found, kept, strict=True):
+        np.testing.assert_array_equal(one, other)
+    del one, found, other
+    given = box()
+    for _ in range(10):
+        made(given, n)
+    after = rtsys.get_allocation_stats()
+    assert [sys.getrefcount(one) for one in given] == held
+    assert after.alloc - before.alloc == after.free - before.free
+    assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
 
 
 @pytest.mark.parametrize("length", [1, 2, 4])
