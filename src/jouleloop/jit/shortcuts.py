@@ -7,12 +7,29 @@ from functools import cache, reduce
 from typing import Any
 
 from llvmlite import ir as llvm
-from numba.core import byteflow, errors, event, ir, lowering, ssa, transforms, typeinfer, types, utils
+from numba.core import (
+    byteflow,
+    compiler_machinery,
+    errors,
+    event,
+    interpreter,
+    ir,
+    itanium_mangler,
+    lowering,
+    ssa,
+    transforms,
+    typeinfer,
+    types,
+    utils,
+)
+from numba.core.base import BaseContext as TargetContext
 from numba.core.callconv import CPUCallConv
 from numba.core.datamodel.manager import DataModelManager
+from numba.core.datamodel.models import DataModel
 from numba.core.inline_closurecall import InlineClosureCallPass
 from numba.core.postproc import PostProcessor, VariableLifetime
-from numba.core.typing.context import BaseContext
+from numba.core.runtime.context import NRTContext
+from numba.core.typing.context import BaseContext as TypingContext
 from numba.extending import overload
 from numba.np import arrayobj
 from numba.stencils.stencil import StencilFunc
@@ -139,6 +156,81 @@ def _modelled(find: Any) -> Any:
     return found
 
 
+def _known(find: Any) -> Any:
+    """Return ``find``, the type of a value of Python, that looks only once for each: none of them changes meanwhile."""
+    known: dict[tuple[int, int], tuple[Any, Any]] = {}
+
+    def found(self: Any, value: Any) -> Any:
+        key = id(self), id(value)
+        if key not in known:
+            known[key] = (self, value), find(self, value)
+        return known[key][1]
+
+    return found
+
+
+def _sized(find: Any) -> Any:
+    """Return ``find``, the bytes of a type, that asks LLVM only once for each."""
+    known: dict[str, int] = {}
+
+    def found(self: Any, kind: Any) -> int:
+        text = str(kind)
+        if text not in known:
+            known[text] = find(self, kind)
+        return known[text]
+
+    return found
+
+
+def _mangled(mangle: Any) -> Any:
+    """Return ``mangle``, a type or a value as a part of a name, that writes each type once: a record has 250 parts."""
+    known: dict[int, tuple[Any, str]] = {}
+
+    def found(given: Any) -> Any:
+        if not isinstance(given, types.Type):
+            return mangle(given)
+        if id(given) not in known:
+            known[id(given)] = given, mangle(given)
+        return known[id(given)][1]
+
+    return found
+
+
+def _counted(look: Any) -> Any:
+    """Return ``look``, whether values of a model hold what is counted, that looks only once for each."""
+
+    def found(self: Any) -> bool:
+        try:
+            return self._jouleloop_counted  # type: ignore[no-any-return]
+        except AttributeError:
+            self._jouleloop_counted = look(self)
+            return self._jouleloop_counted  # type: ignore[no-any-return]
+
+    return found
+
+
+def _list_counted(self: Any, builder: Any, kind: Any, value: Any) -> list[Any]:
+    """Return what is counted in a value, each with its type, as numba does, which takes out all else as well."""
+    models = self._context.data_model_manager
+    model = models[kind]
+    found = [(kind, model.get_nrt_meminfo(builder, value))] if model.has_nrt_meminfo() else []
+    for inner, part in model.traverse(builder):
+        if models[inner].contains_nrt_meminfo():
+            found.extend(_list_counted(self, builder, inner, part(value)))
+    return found
+
+
+def _run_step(self: Any, _index: int, step: Any, state: Any) -> None:
+    """Run one step of the compiler as numba does, without clocks, notes and looks for what a step left behind."""
+    step.analysis = self._analysis
+    changed = [one(state) for one in (step.run_initialization, step.run_pass, step.run_finalizer)]
+    if compiler_machinery._pass_registry.get(type(step)).mutates_CFG:  # noqa: SLF001
+        if any(changed):
+            PostProcessor(state.func_ir).run()
+        else:
+            state.func_ir.blocks = transforms.canonicalize_cfg(state.func_ir.blocks)
+
+
 class _Renaming:
     """Gives each variable one meaning, as numba does, which walks twice over all blocks for each variable."""
 
@@ -200,10 +292,15 @@ def shortcuts() -> list[tuple[Any, str, Any]]:
         (arrayobj, "raise_with_shape_context", _wrong_size),
         (ssa, "_run_ssa", renaming.run),
         (ssa, "_run_block_rewrite", renaming.rewrite),
-        (BaseContext, "resolve_getattr", _attributed(BaseContext.resolve_getattr)),
+        (TypingContext, "resolve_getattr", _attributed(TypingContext.resolve_getattr)),
         (DataModelManager, "lookup", _modelled(DataModelManager.lookup)),
         (types.Function, "get_call_type", _remembering(types.Function.get_call_type)),
         (ir.Inst, "_rec_list_vars", _list_variables),
+        (DataModel, "contains_nrt_meminfo", _counted(DataModel.contains_nrt_meminfo)),
+        (NRTContext, "get_meminfos", _list_counted),
+        (TypingContext, "resolve_value_type", _known(TypingContext.resolve_value_type)),
+        (TargetContext, "get_abi_sizeof", _sized(TargetContext.get_abi_sizeof)),
+        (itanium_mangler, "mangle_type_or_value", _mangled(itanium_mangler.mangle_type_or_value)),
         (llvm.Type, "as_pointer", _pointing(llvm.Type.as_pointer)),
         (PostProcessor, "run", _process(PostProcessor.run)),
         (InlineClosureCallPass, "run", _close(InlineClosureCallPass.run)),
@@ -214,8 +311,14 @@ def shortcuts() -> list[tuple[Any, str, Any]]:
         (lowering, "new_error_context", lambda *_, **__: _SILENT),
         (typeinfer, "new_error_context", lambda *_, **__: _SILENT),
         *((module, "_logger", _SILENT) for module in (byteflow, ssa, transforms)),
+        (errors.WarningsFixer, "catch_warnings", lambda *_, **__: _SILENT),  # type: ignore[attr-defined]
+        (ir.Loc, "strformat", lambda *_: ""),
         # How long each step took: nobody asks.
-        (event, "broadcast", lambda _: None),
+        (event, "start_event", lambda *_, **__: None),
+        (event, "end_event", lambda *_, **__: None),
+        (compiler_machinery.PassManager, "_runPass", _run_step),
+        # What opens a file in `with` has more to be removed; no kernel does.
+        (interpreter, "peep_hole_delete_with_exit", lambda function: function),
         # Texts of errors that nobody sees, as another signature fits: not in colours.
         (type(errors.termcolor()), "_markup", lambda _, text, *__: text),
     ]
