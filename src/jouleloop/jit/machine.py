@@ -283,6 +283,8 @@ def _makes(statement: Any, counted: set[str], kinds: Any) -> bool:
 
 def _copies(statement: Any, kinds: Any) -> bool:
     """Whether a statement copies items, as `ArrayLower` does; numba makes an array where both may overlap."""
+    if vars(Lowering)["lowering_class"] is Lower:  # see `_compile_alone`
+        return False
     static = isinstance(statement, ir.StaticSetItem)
     whole = static and statement.index == slice(None)
     index = statement.index_var if static else statement.index

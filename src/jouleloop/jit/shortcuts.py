@@ -157,14 +157,17 @@ def _modelled(find: Any) -> Any:
 
 
 def _known(find: Any) -> Any:
-    """Return ``find``, the type of a value of Python, that looks only once for each: none of them changes meanwhile."""
+    """Return ``find``, the type of a value of Python, that looks once for each but functions, which get new types."""
     known: dict[tuple[int, int], tuple[Any, Any]] = {}
 
     def found(self: Any, value: Any) -> Any:
         key = id(self), id(value)
-        if key not in known:
-            known[key] = (self, value), find(self, value)
-        return known[key][1]
+        if key in known:
+            return known[key][1]
+        kind = find(self, value)
+        if not isinstance(kind, types.Function):
+            known[key] = (self, value), kind
+        return kind
 
     return found
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
+from jouleloop.jit.lowering import _Lower
 from jouleloop.jit.machine import _Compiler, make
 
 
@@ -254,6 +255,13 @@ def test_what_is_lent_is_held_and_let_go(n: int) -> None:
     assert [sys.getrefcount(one) for one in given] == held
     assert after.alloc - before.alloc == after.free - before.free
     assert after.mi_alloc - before.mi_alloc == after.mi_free - before.mi_free
+
+
+def test_numba_writes_what_we_cannot(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where our way fails numba's own compiles the same kernel, copies of arrays too."""
+    monkeypatch.setattr(_Lower, "lower_assign", lambda *_: 1 / 0)
+    _, given = next(one for one in CALLS if one[0] is moved)
+    assert kernel(moved)(*given()) == moved(*given())
 
 
 @pytest.mark.parametrize("length", [1, 2, 4])
