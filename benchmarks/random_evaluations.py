@@ -334,7 +334,7 @@ class Draw:
 def ours(documents: dict[str, Any], folder: Path, semantics: str) -> Evaluation | None:
     """Return jouleloop's evaluation, or None where it refuses the design."""
     try:
-        later = RULES[semantics].later_keywords
+        later = RULES[semantics].later
         arch, problem = architecture_from(documents["arch"], later=later), problem_from(documents["problem"])
         costs = load_costs(arch, folder / "ert.yaml")
         mapping = read_timeloop_mapping(documents["mapping"], problem, arch)
@@ -385,8 +385,8 @@ def main() -> int:
     given = parser.parse_args()
     stored: dict[int, Any] = {}
     program, _ = locate()
-    tables = LATER_TABLES if RULES[given.semantics].leakage else STORAGE_TABLES
-    known = LATER_KEYWORDS if RULES[given.semantics].later_keywords else KEYWORDS
+    tables = LATER_TABLES if RULES[given.semantics].later else STORAGE_TABLES
+    known = LATER_KEYWORDS if RULES[given.semantics].later else KEYWORDS
     keywords = known if given.keywords else None
     tally: collections.Counter[str] = collections.Counter()
     fields = 0

@@ -36,7 +36,7 @@ def runs_in(root: Path) -> list[tuple[Path, str]]:
 
 def different(folder: Path, program: str, semantics: str) -> tuple[int, list[str]]:
     """Return how many fields a run has, and those that differ."""
-    design = read_design([folder / INPUT], later=RULES[semantics].later_keywords)
+    design = read_design([folder / INPUT], later=RULES[semantics].later)
     if design.problem is None:
         return 0, []
     costs = load_costs(design.arch, folder / f"{program}.ERT.yaml")

@@ -167,7 +167,7 @@ class Result:
             raise MappingError("a mapping that was given proves no optimum: there is no certificate")
         target = self.architecture.target(self.problem)
         imperfect = target.constraints.factors == "imperfect"
-        rounds = rules_of(target.semantics).rounds_factors
+        rounds = rules_of(target.semantics).later
         space = build_mapspace(self.problem, target.arch, target.constraints, imperfect=imperfect, rounds=rounds)
         return certify(space, target.constraints, target.costs, self.search, target.semantics, watch)
 

@@ -26,7 +26,7 @@ def hints(result: Result) -> list[str]:
         found.append("--constraints arch-only drops the constraints that only make the search easier")
     if "divisible" in result.reason:
         found.append("or ask for sizes that the constraints divide")
-        if rules_of(target.semantics).rests_keep_stride:
+        if rules_of(target.semantics).later:
             found.append("Timeloop 4 lets such a loop end early: --engine timeloop searches that")
     return found
 
@@ -46,7 +46,7 @@ def narrower(result: Result) -> list[str]:
     given, mapping = target.constraints, result.mapping
     imperfect = given.factors == "imperfect"
 
-    rounds = rules_of(target.semantics).rounds_factors
+    rounds = rules_of(target.semantics).later
 
     def space(constraints: Constraints) -> MapSpace:
         return build_mapspace(result.problem, target.arch, constraints, imperfect=imperfect, rounds=rounds)

@@ -94,7 +94,7 @@ def _show_leakage(counts: Evaluation, target: Target) -> None:
     leakage = sum(leakage_pj(target.costs, counts).values())
     if not leakage:
         return
-    if rules_of(target.semantics).leakage:
+    if rules_of(target.semantics).later:
         print_text(f"leakage       {leakage:,.2f} pJ, in the total as in Timeloop 4\n")
     else:
         total = counts.energy_pj + leakage

@@ -240,7 +240,7 @@ class Config(Strict):
 
     @model_validator(mode="after")
     def _semantics_known(self) -> Self:
-        if self.semantics == SEMANTICS[2] and self.engine == "accelforge":
+        if self.semantics != SEMANTICS[0] and self.engine == "accelforge":
             raise ValueError(f"semantics {self.semantics} are not those of engine {self.engine}")
         return self
 

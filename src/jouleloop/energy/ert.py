@@ -210,7 +210,7 @@ def built_in_energy_pj(level: StorageLevel) -> float:
 def to_ert(arch: Architecture, costs: EnergyCosts, *, later: bool = False) -> dict[str, Any]:
     """Return data of an ERT and an ART with which Timeloop charges ``costs`` and calls no estimator; areas are 0.
 
-    ``later``: whether it is Timeloop 4 that is to read it.
+    ``later``: whether Timeloop since September 2023 is to read it.
     """
     tables = []
     for level, energy in zip(arch.levels, costs.levels, strict=True):

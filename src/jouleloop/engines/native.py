@@ -34,7 +34,7 @@ class NativeEngine:
         if target.constraints.factors == "imperfect":
             return self._search_residuals(problem, target, options)
         try:
-            rounds = rules_of(target.semantics).rounds_factors
+            rounds = rules_of(target.semantics).later
             space = build_mapspace(problem, target.arch, target.constraints, rounds=rounds)
             return self._search(space, target.costs, target.semantics, options)
         except InputError as error:

@@ -57,9 +57,19 @@ WAYS, SPEC = 2, NETWORK + 2 * WAY
 #: up on their way back, or one that a table charges.
 NO_ENERGY, MESH_BACK, MESH_IN, TREE_BACK, CHARGED = range(5)
 #: Places of `LayerArrays.reuse`, see `jouleloop.mapping.reuse.Reuse`; `RESTING` says that steps without a
-#: move leave the last move alone and loops that end early run as in Timeloop 4, `SPREADING` that instances send words
-#: to each other's inner nodes.
-NO_TEMPORAL_REUSE, NO_MULTICAST, NO_LINK_TRANSFER, RMW_FIRST_UPDATE, NO_COALESCE, RESTING, SPREADING, REUSE = range(8)
+#: move leave the last move alone, `LATER` that loops that end early run as on the main branch, `SPREADING` that
+#: instances send words to each other's inner nodes.
+(
+    NO_TEMPORAL_REUSE,
+    NO_MULTICAST,
+    NO_LINK_TRANSFER,
+    RMW_FIRST_UPDATE,
+    NO_COALESCE,
+    RESTING,
+    LATER,
+    SPREADING,
+    REUSE,
+) = range(9)
 #: Kinds of loops of a level, and places of a loop: dimension, bound, mesh axis.
 TEMPORAL, SPATIAL = 0, 1
 DIM, BOUND, AXIS = range(3)

@@ -14,6 +14,7 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.model.arrays import (
     CHARGED,
+    LATER,
     MAX_LOOPS,
     MESH_BACK,
     MESH_IN,
@@ -64,6 +65,7 @@ def encode_layer(
     raise_all(faults, InputError)
     reused = encode_reuse(problem, reuse)
     reused[..., RESTING] = rules.rests_keep_stride
+    reused[..., LATER] = rules.later
     for level, place in enumerate(reversed(arch.levels if arch else ())):
         reused[level, :, SPREADING] = place.network.spreads
     return LayerArrays(
@@ -102,14 +104,14 @@ def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tupl
         both = level.back is None
         networks = [_network(one, both or one is level.back, charged) for one in level.networks]
         spec[index] = (
-            *entry.charged_pj(later=rules.later_actions),
+            *entry.charged_pj(later=rules.later),
             level.block_words,
             max(1, level.instances // level.cluster_size),
             *(np.inf if value is None else value for value in limits),
             0.0 if level.effective_words is None else level.effective_words * level.min_utilization,
             *fanout,
             level.reduces,
-            entry.leak_pj * rules.leakage,
+            entry.leak_pj * rules.later,
             level.latency_cycles,
             min([1.0, *(scales := _scales(level, rules, spaces))]),
             *networks[0],
@@ -129,7 +131,7 @@ def _scales(level: StorageLevel, rules: Rules, spaces: Sequence[str]) -> list[fl
 
     Source: Timeloop 4 ``src/model/buffer.cpp``, ``BufferLevel::ParseSpecs`` and ``ComputePerformance``.
     """
-    stated = dict(level.bandwidth_scale) if rules.later_keywords else {}
+    stated = dict(level.bandwidth_scale) if rules.later else {}
     unknown_spaces = sorted(set(stated) - set(spaces))
     if unknown_spaces and spaces:
         text = "scales the bandwidth of no data space of the layer, where Timeloop ends"

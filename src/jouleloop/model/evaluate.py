@@ -21,13 +21,13 @@ from jouleloop.model.arrays import (
     GROUPS,
     HOPS,
     INSTANCES,
+    LATER,
     LINKS,
     MIN_WORDS,
     NETWORK_PJ,
     PARTITION,
     READS,
     REDUCTIONS,
-    RESTING,
     SPREAD,
     TILE,
     UPDATES,
@@ -86,7 +86,7 @@ def evaluate_residual_nest(
     pays for a mean. The steps are those of loops that run to their ends (``max_temporal_iterations``).
     """
     units, steps = utilize(spec, nest, work)
-    working = share_instances(layer.bounds, nest, work) if layer.reuse[0, 0, RESTING] else units
+    working = share_instances(layer.bounds, nest, work) if layer.reuse[0, 0, LATER] else units
     computes = int(count_residual_transfers(layer, nest, work, False) * working)
     sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
     total_pj, cycles = price(spec, compute_pj, nest.keep, steps, computes, work)
@@ -149,12 +149,12 @@ def _check_reuse(mapping: Mapping, semantics: str) -> None:
         if not any(space in level.keep - level.reuse.no_coalesce for level in mapping.levels)
     ]
     for level, reuse in mapping.reuse.items():
-        if mapping.imperfect and not rules_of(semantics).rests_keep_stride:
+        if mapping.imperfect and not rules_of(semantics).later:
             text = "no rule is known for a level that does not reuse all while loops end early"
             faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed="loops that run to their ends"))
-        if reuse.later and not rules_of(semantics).later_keywords:
+        if reuse.later and not rules_of(semantics).later:
             text = f"{semantics} does not know rmw_first_update and no_coalesce"
-            known = ", ".join(name for name, rules in RULES.items() if rules.later_keywords)
+            known = ", ".join(name for name, rules in RULES.items() if rules.later)
             faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed=known))
     raise_all(faults, MappingError)
 
@@ -166,7 +166,7 @@ def _check_outside(mapping: Mapping, semantics: str) -> None:
     """
     faults: list[Fault] = []
     outside: set[str] = set()
-    ends = mapping.residual_ends() if rules_of(semantics).rests_keep_stride else ()
+    ends = mapping.residual_ends() if rules_of(semantics).later else ()
     for level, (_, spatial) in zip(mapping.levels, ends, strict=False):
         outside.update(dimension for dimension, end in level.temporal if end > 1)
         for (dimension, end, _), residual in zip(level.spatial, spatial, strict=True):

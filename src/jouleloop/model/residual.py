@@ -26,6 +26,7 @@ from jouleloop.model.arrays import (
     FANOUT,
     GROUPS,
     INSTANCES,
+    LATER,
     LINKS,
     MAX_LOOPS,
     NO_LINK_TRANSFER,
@@ -213,18 +214,18 @@ def _same_but_moved(parts: Ints, number: int, before: Ints, number_before: int, 
 
 
 @njit
-def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints, later: bool) -> int:
+def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints, resting: bool) -> int:
     """Write what is new in ``box`` against the state of a level, as slices; return their number and renew the state.
 
     ``state`` holds the last box and, in its last column, the last move of its centre; ``flags`` whether each is known.
-    ``later``: a step without a move is none.
+    ``resting``: a step without a move is none.
     """
     ranks = box.shape[0]
     parts[0] = box
     number = 1
     if flags[0]:
         moved_alike = True
-        rests = later
+        rests = resting
         for r in range(ranks):
             twice = box[r, 0] + box[r, 1] - state[r, 0] - state[r, 1]
             # Centres are doubles in Timeloop, their difference is rounded half away from zero.
@@ -387,7 +388,8 @@ def count_boundary(
     position = np.zeros(outside + 1, np.int64)
     index = np.zeros(outside + 1, np.int64)
     weight = np.ones(outside + 1)
-    later, multicasts, links_allowed = reuse[RESTING], not reuse[NO_MULTICAST], not reuse[NO_LINK_TRANSFER]
+    later, resting = reuse[LATER], reuse[RESTING]
+    multicasts, links_allowed = not reuse[NO_MULTICAST], not reuse[NO_LINK_TRANSFER]
     # How many iterations are executed at most, and of which loops the last ones may be needed.
     runs = np.full(outside + 1, 4)
     early = np.zeros(total, np.bool_)
@@ -459,7 +461,7 @@ def count_boundary(
             parts[0] = box
             number = 1
         else:
-            number = _step_state(box, state, flags, parts, later)
+            number = _step_state(box, state, flags, parts, resting)
         if not spatials:
             instances = 1
             words += weight[outside] * _words(parts, number)

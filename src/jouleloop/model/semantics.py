@@ -13,35 +13,26 @@ class Rules(NamedTuple):
     """Whether the first fill of an output is left out, as since 2 May 2023."""
     rests_keep_stride: bool = False
     """Whether a step that moves nothing leaves the last move as it is, so that what two windows share is moved once."""
-    leakage: bool = False
-    """Whether leakage is part of the total energy."""
-    later_keywords: bool = False
-    """Whether ``rmw_first_update`` and ``no_coalesce`` are known."""
-    rounds_factors: bool = False
-    """Whether factors of constraints that do not divide the layer are rounded up, where other versions end."""
-    later_actions: bool = False
-    """Whether fills and updates are looked up under other names in an energy reference table."""
+    later: bool = False
+    """Whether it is the main branch since September 2023: leakage is part of the total, fills and updates have names of
+    their own in an energy reference table, ``rmw_first_update`` and ``no_coalesce`` are known, factors of constraints
+    that do not divide the layer are rounded up where 3.0.3 ends, and loops that end early run otherwise."""
     charged_networks: bool = True
     """Whether energy of networks is counted as since September 2023 (Timeloop commit 20439e7)."""
 
 
 #: By version. Source: Timeloop ``src/workload/shape-models/operation-space.cpp``,
-#: ``OperationSpace::SaveAndSubtractIfSameStride``, of v3.0.3 and of the main branch (commit 4cf6d4c).
+#: ``OperationSpace::SaveAndSubtractIfSameStride``, of v3.0.3 and of the main branch
+#: (commits 704c4b9 and 4cf6d4c, before and after its windows changed in January 2025).
 RULES = {
     "timeloop-3.0.3": Rules(first_fills_elided=True),
     "timeloop-2023-04": Rules(first_fills_elided=False, charged_networks=False),
-    "timeloop-4": Rules(
-        first_fills_elided=True,
-        rests_keep_stride=True,
-        leakage=True,
-        later_keywords=True,
-        rounds_factors=True,
-        later_actions=True,
-    ),
+    "timeloop-2024": Rules(first_fills_elided=True, later=True),
+    "timeloop-4": Rules(first_fills_elided=True, later=True, rests_keep_stride=True),
 }
 
 #: Whether the first fill of an output is left out, by version, of those that differ in nothing else.
-FIRST_FILLS_ELIDED = {name: rules.first_fills_elided for name, rules in RULES.items() if not rules.rests_keep_stride}
+FIRST_FILLS_ELIDED = {name: rules.first_fills_elided for name, rules in RULES.items() if not rules.later}
 
 
 def rules_of(semantics: str) -> Rules:

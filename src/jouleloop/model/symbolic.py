@@ -134,7 +134,7 @@ def symbolic_energies(
     for level, utilized in zip(reversed(arch.levels), instances, strict=True):
         most = max(1, level.instances // level.cluster_size)
         clusters = utilized if utilized.value <= most else Polynomial.constant(most)
-        each_pj = by_name[level.name].charged_pj(later=rules.later_actions)
+        each_pj = by_name[level.name].charged_pj(later=rules.later)
         priced[level.name] = LevelCosts(level.block_words, clusters, *map(Fraction, each_pj))
     names = [level.name for level in reversed(arch.levels)]
     used = dict(zip(names, instances, strict=True))

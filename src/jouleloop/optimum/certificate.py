@@ -315,7 +315,7 @@ def _architecture(space: MapSpace, costs: EnergyCosts, rules: Rules) -> dict[str
                 "fanout": list(fanout),
                 "read_pj": float(row[READ_PJ]),
                 "write_pj": float(row[WRITE_PJ]),
-                **({"update_pj": float(row[UPDATE_PJ]), "leak_pj": float(row[LEAK_PJ])} if rules.later_actions else {}),
+                **({"update_pj": float(row[UPDATE_PJ]), "leak_pj": float(row[LEAK_PJ])} if rules.later else {}),
                 "read_bandwidth_words": level.read_bandwidth_words,
                 "write_bandwidth_words": level.write_bandwidth_words,
                 "shared_bandwidth_words": level.shared_bandwidth_words,

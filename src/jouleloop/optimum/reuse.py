@@ -25,9 +25,9 @@ def check_reuse(space: MapSpace, side: Ints, rules: Rules) -> None:
     windows = {data.name for data, has in zip(space.problem.data_spaces, slides, strict=True) if has}
     for k, reuse in enumerate(space.reuse):
         level = space.arch.level_names[len(space.reuse) - 1 - k]
-        if reuse.later and not rules.later_keywords:
-            text = "rmw_first_update and no_coalesce are known by Timeloop 4 alone"
-            faults.append(Fault(text, None, level, reuse.as_dict(), "semantics timeloop-4"))
+        if reuse.later and not rules.later:
+            text = "rmw_first_update and no_coalesce are known since September 2023"
+            faults.append(Fault(text, None, level, reuse.as_dict(), "semantics timeloop-2024 or timeloop-4"))
         position = space.arch.levels[len(space.reuse) - 1 - k]
         ingress_pj = position.networks[-1].ingress_pj
         if ingress_pj and not position.reduces and space.spatial[k] is not None and _in_groups(space, k, windows):

@@ -20,6 +20,7 @@ from jouleloop.model.arrays import (
     NO_COALESCE,
     NO_MULTICAST,
     READ_BANDWIDTH,
+    RESTING,
     SCATTER,
     SHARED_BANDWIDTH,
     SPATIAL,
@@ -106,8 +107,11 @@ class OrderBound:
         moving = (layer.coef != 0) & (layer.bounds > 1)
         #: Data spaces over which no window slides: the boxes of others overlap, and they count for nothing.
         self.plain = np.flatnonzero((moving.sum(axis=2) <= 1).all(axis=1))
+        reuse = layer.reuse.copy()
+        # A step that moves nothing may fetch the box again or not: only steps that move it count.
+        reuse[..., RESTING] = True
         self.single = [
-            LayerArrays(layer.coef[v : v + 1], layer.read_write[v : v + 1], layer.bounds, layer.reuse[:, v : v + 1])
+            LayerArrays(layer.coef[v : v + 1], layer.read_write[v : v + 1], layer.bounds, reuse[:, v : v + 1])
             for v in self.plain
         ]
         self.moves = (layer.coef != 0).any(axis=1)

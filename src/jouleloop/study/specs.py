@@ -40,7 +40,7 @@ def timeloop_input(targets: TargetSet, problem: Problem) -> str:
     target = targets.for_shape(problem.shape)
     parts: dict[str, Any] = {
         "architecture": architecture_tree(target.arch),
-        **to_ert(target.arch, target.costs, later=rules_of(targets.semantics).later_actions),
+        **to_ert(target.arch, target.costs, later=rules_of(targets.semantics).later),
         "problem": problem_tree(problem),
         "architecture_constraints": {"targets": constraint_targets(problem, target.arch, target.constraints)},
         "mapper": _mapper(targets),

@@ -73,7 +73,7 @@ class TargetSet:
             raise InputError(unknown(semantics, SEMANTICS, "semantics", field="semantics"))
         self.files = files
         self.semantics = semantics
-        later = rules_of(semantics).rests_keep_stride
+        later = rules_of(semantics).later
         self.arch: Architecture = read_architecture(
             files.arch, variables=dict(files.variables), changes=files.changes, later=later
         )

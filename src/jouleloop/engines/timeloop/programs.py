@@ -2,8 +2,8 @@
 
 Neither 3.0.x nor later versions can say what they are. What matters is told by running ``timeloop-model`` once, on a
 convolution of four operations: whether the first fills of outputs are counted (they were until May 2023, Timeloop
-commit 59fdc83), whether what overlaps from one window to the next is moved once or twice (Timeloop 4: once), and which
-form the output has.
+commit 59fdc83), whether leakage is part of the total (since September 2023), and whether what overlaps from one window
+to the next is moved once or twice (since January 2025: once).
 """
 
 import importlib.util
@@ -17,14 +17,13 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy
-from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop.inputs import write_evaluation
 from jouleloop.engines.timeloop.options import HOME_VARIABLE
 from jouleloop.engines.timeloop.outputs import read_evaluation
 from jouleloop.engines.timeloop.process import ProgramWatch
 from jouleloop.engines.timeloop.runners import Runner, run_executable
 from jouleloop.errors import EngineError, Fault, JouleloopError
-from jouleloop.files import read_text
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.workload.layer import Layer
@@ -35,8 +34,13 @@ _HOW = (
     "see docs/engines-timeloop.md for the ways to install them"
 )
 _PROBE_SECONDS = 30.0
-#: Semantics by the fills of outputs and inputs in the probe.
-_SEMANTICS: dict[tuple[float, float], str] = {(0, 4): SEMANTICS[0], (2, 4): SEMANTICS[1], (0, 3): SEMANTICS[2]}
+#: Semantics and release by what the probe shows: fills of outputs and of inputs, and leakage [pJ].
+_ANSWERS: dict[tuple[float, float, float], tuple[str, str]] = {
+    (0, 4, 0): ("timeloop-3.0.3", "3.0.x"),
+    (2, 4, 0): ("timeloop-2023-04", "3.0.x"),
+    (0, 4, 2): ("timeloop-2024", "of 2024"),
+    (0, 3, 2): ("timeloop-4", "4"),
+}
 
 
 @dataclass(frozen=True)
@@ -49,7 +53,7 @@ class TimeloopPrograms:
     semantics: str
     """Which of `SEMANTICS` its counts follow."""
     release: str
-    """``3.0.x``, ``4`` or ``later than 3.0``, by its counts and the form of its output."""
+    """``3.0.x``, ``of 2024`` or ``4``, by its counts."""
     where: str = ""
     """For runs made elsewhere: with what; the other fields are then not known beforehand."""
 
@@ -114,19 +118,17 @@ def ask_timeloop(model: Path, mapper: Path, runner: Runner = run_executable) -> 
             if not outcome.ok:
                 raise EngineError(outcome.failure("timeloop-model"))
             evaluation = read_evaluation(folder, "timeloop-model", layer.problem())
-            later = "<< Compute >>" in read_text(folder / "timeloop-model.map.txt")
         except JouleloopError as error:
             raise EngineError(
                 Fault(f"does not evaluate even the smallest problem: {error}", str(model), allowed=_HOW)
             ) from error
     data = evaluation.level("Buffer").data
-    fills = (data["Outputs"].fills, data["Inputs"].fills)
-    if fills not in _SEMANTICS:
-        allowed = "outputs 0 or 2; inputs 4, or 3 from Timeloop 4 on"
-        raise EngineError(Fault("counts fills in no known way", str(model), value=fills, allowed=allowed))
-    semantics = _SEMANTICS[fills]
-    release = "4" if semantics == SEMANTICS[2] else "later than 3.0" if later else "3.0.x"
-    return TimeloopPrograms(model, mapper, semantics, release)
+    leakage_pj = evaluation.energy_pj - evaluation.compute_energy_pj - evaluation.data_energy_pj
+    answer = (data["Outputs"].fills, data["Inputs"].fills, round(leakage_pj, 6))
+    if answer not in _ANSWERS:
+        allowed = f"fills of outputs, fills of inputs and leakage of {', '.join(map(str, _ANSWERS))}"
+        raise EngineError(Fault("counts in no known way", str(model), value=answer, allowed=allowed))
+    return TimeloopPrograms(model, mapper, *_ANSWERS[answer])
 
 
 def describe(home: Path | None = None, environment: EnvironmentMapping[str, str] | None = None) -> dict[str, Any]:
@@ -148,7 +150,7 @@ def _probe() -> tuple[Target, Layer, Mapping]:
     """Return a convolution of two outputs with two weights, one window after the other, and a nest that moves words.
 
     A buffer that holds one word of each tensor takes four inputs, or three where the one that both windows share stays,
-    and fills its two outputs twice or not at all.
+    and fills its two outputs twice or not at all. It leaks half a pJ in each of four cycles, if that is counted.
     """
     arch = Architecture(
         "probe",
@@ -158,8 +160,9 @@ def _probe() -> tuple[Target, Layer, Mapping]:
         ),
         ComputeLevel("mac", "system.mac", "intmac", 16),
     )
-    levels = (LevelEnergy("Backing", 2.0, 2.0, "probe"), LevelEnergy("Buffer", 1.0, 1.0, "probe"))
-    target = Target(arch, EnergyCosts("probe", levels, 1.0, "probe"), Constraints("none"))
+    levels = (LevelEnergy("Backing", 2.0, 2.0, "probe"), LevelEnergy("Buffer", 1.0, 1.0, "probe", leak_pj=0.5))
+    costs = EnergyCosts("probe", levels, 1.0, "probe")
+    target = Target(arch, costs, Constraints("none"), "timeloop-4")
     spaces = frozenset({"Weights", "Inputs", "Outputs"})
     outer = LevelMapping("Backing", (("P", 2), ("R", 2)), (), spaces)
     return target, Layer.of("conv", 1, 1, R=2, P=2), Mapping((outer, LevelMapping("Buffer", (), (), spaces)))
