@@ -4,7 +4,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from differential.case import SEMANTICS, Case
+from differential.case import LATER, Case
 from differential.real import SCRATCH, Outcome
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.choice import costs_of, sources_of
@@ -28,7 +28,7 @@ def load(case: Case) -> tuple[Problem, Target]:
     try:
         case.write(folder)
         problem = read_problem(folder / "problem.yaml")
-        arch = read_architecture(folder / "arch.yaml", later=case.semantics == SEMANTICS[2])
+        arch = read_architecture(folder / "arch.yaml", later=case.semantics in LATER)
         costs = costs_of(arch, sources_of(folder / "ert.yaml"))
         constraints = read_constraints(folder / "constraints.yaml", arch, shape=problem.shape)
         return problem, Target(arch, costs, constraints, case.semantics)

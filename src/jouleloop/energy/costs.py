@@ -29,16 +29,12 @@ class LevelEnergy:
     """Area of one instance; None where it is not known."""
 
     def actions(self, *, later: bool = False) -> list[tuple[str, float]]:
-        """Return actions of an energy reference table by which Timeloop charges this.
-
-        ``later``: for Timeloop since September 2023, which alone charges leakage.
-        """
+        """Return actions of an energy reference table by which Timeloop charges this, ``later`` Timeloop 4."""
         read_pj, fill_pj, update_pj = self.charged_pj(later=later)
-        leak_pj = self.leak_pj if later else 0.0
-        return [("read", read_pj), ("write", fill_pj), ("update", update_pj), ("leak", leak_pj)]
+        return [("read", read_pj), ("write", fill_pj), ("update", update_pj), ("leak", self.leak_pj)]
 
     def charged_pj(self, *, later: bool = False) -> tuple[float, ...]:
-        """Return what is charged per read, fill and update, ``later`` since September 2023."""
+        """Return what is charged per read, fill and update, ``later`` by Timeloop 4."""
         return self.later_pj if later and self.later_pj else (self.read_pj, self.write_pj, self.write_pj)
 
 
