@@ -29,16 +29,16 @@ from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
 
-#: What the kinds of designs for Timeloop 4 begin with.
-LATER = "later-"
+#: What the kinds of designs for the main branch begin with, and by whose rules they count.
+LATER = {"later-": "timeloop-4", "2024-": "timeloop-2024"}
 #: Loops of a mapping at most: Timeloop executes up to four iterations of each.
 MOST_LOOPS = 9
 
 
-def draw_design(seed: int, kind: str, *, later: bool = False) -> Case:
+def draw_design(seed: int, kind: str, later: str | None = None) -> Case:
     """Return the case of a seed without constraints, its levels wide enough for most mappings, its sizes odd.
 
-    ``later``: for Timeloop 4, and levels leak.
+    ``later``: for a version of the main branch, and levels leak.
     """
     rng = random.Random(f"imperfect/{kind}/{seed}")
     problem = draw_problem(rng, kind)
@@ -54,7 +54,7 @@ def draw_design(seed: int, kind: str, *, later: bool = False) -> Case:
     energies = draw_energies(rng, components(bare), kind)
     if later:
         energies = let_leak(rng, energies)
-        semantics = SEMANTICS[2]
+        semantics = later
     return Case(**{**bare.as_json(), "ert": energies, "semantics": semantics})
 
 
@@ -230,9 +230,10 @@ def draw_evaluated(seed: int, kind: str) -> tuple[dict[str, Any], Problem, Targe
     try:
         record: dict[str, Any] = {"kind": kind, "seed": seed}
         base, taken = CHOSEN.get(kind, (kind, None))
-        later, base = base.startswith(LATER), base.removeprefix(LATER)
+        prefix = next((one for one in LATER if base.startswith(one)), "")
+        later, base = LATER.get(prefix), base.removeprefix(prefix)
         if base in KINDS:
-            record["case"] = draw_design(seed, base, later=later).as_json()
+            record["case"] = draw_design(seed, base, later).as_json()
         else:
             record |= {"layer": draw_layer(seed).spec(), "semantics": rng.choice(SEMANTICS[:2])}
         problem, target = load_record(record)

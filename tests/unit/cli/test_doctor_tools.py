@@ -49,7 +49,12 @@ def timeloop_finding() -> doctor.Finding:
 
 
 @pytest.mark.parametrize(
-    ("release", "label"), [("3.0.3", "3.0.x (counts as timeloop-3.0.3)"), ("later", "4 (counts as timeloop-4)")]
+    ("release", "label"),
+    [
+        ("3.0.3", "3.0.x (counts as timeloop-3.0.3)"),
+        ("2024", "of 2024 (counts as timeloop-2024)"),
+        ("later", "4 (counts as timeloop-4)"),
+    ],
 )
 def test_which_timeloop_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, label: str) -> None:
     program(tmp_path, "timeloop-model", f'cp "{RUNS}/probe_{release}/"timeloop-model.* .')

@@ -194,6 +194,8 @@ def test_probe_tells_the_semantics(tmp_path: Path) -> None:
     other = install(tmp_path / "b", probe=PROBE.replace("3.0.3", "2023-04"))
     assert find_timeloop(other).semantics == "timeloop-2023-04"
     assert find_timeloop(other).release == "3.0.x"
+    main = find_timeloop(install(tmp_path / "d", probe=PROBE.replace("3.0.3", "2024")))
+    assert (main.semantics, main.release) == ("timeloop-2024", "of 2024")
     later = find_timeloop(install(tmp_path / "c", probe=PROBE.replace("3.0.3", "later")))
     assert (later.semantics, later.release) == ("timeloop-4", "4")
 
@@ -210,6 +212,14 @@ def test_timeloop_4_counts_products_as_3_0_3_but_no_windows(tmp_path: Path) -> N
         later.check("timeloop-2023-04")
     with pytest.raises(EngineError, match="by other rules"):
         engine(install(tmp_path / "3")).check("timeloop-4")
+    # Between the two windows were as in 3.0.3.
+    main = engine(install(tmp_path / "2024", probe=PROBE.replace("3.0.3", "2024")))
+    windows = Layer.of("conv", 2, 2, R=3, P=4).problem()
+    main.check("timeloop-2024", windows)
+    main.check("timeloop-3.0.3", windows)
+    main.check("timeloop-4", FC)
+    with pytest.raises(EngineError, match="set semantics to timeloop-2024"):
+        main.check("timeloop-4", windows)
 
 
 def test_programs_are_found(tmp_path: Path) -> None:
