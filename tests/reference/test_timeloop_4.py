@@ -50,12 +50,11 @@ def test_every_stored_evaluation_is_met(version: str, enough: int, tmp_path: Pat
         fields += len(pairs)
         before = ours(documents(number), tmp_path, "timeloop-3.0.3")
         assert before is not None
-        other = any(a.data != b.data for a, b in zip(mine.levels, before.levels, strict=True))
-        others += other
+        others += mine.energy_pj != before.energy_pj
     assert wrong == []
     assert sum(found is not None for found in evaluations.values()) >= enough
     assert fields > 60 * enough
-    # Version 3.0.3 counts some of them otherwise.
+    # Version 3.0.3 counts some of them otherwise: leakage is in no total of its.
     assert others >= enough // 50
 
 
