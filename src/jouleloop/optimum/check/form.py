@@ -164,10 +164,10 @@ def _check_counted(data: dict[str, Any], rules: Rules) -> None:
         text = "no lemma is known for loops that end early by these rules"
         faults.append(Fault(text, field="semantics", value=data["semantics"], allowed=allowed))
     for level in levels:
-        if not rules.later_actions and level.get("update_pj", level["write_pj"]) != level["write_pj"]:
+        if not rules.later and level.get("update_pj", level["write_pj"]) != level["write_pj"]:
             text = "these rules charge updates as fills"
             faults.append(Fault(text, field=f"{level['name']}.update_pj", value=level["update_pj"]))
-        if not rules.leakage and level.get("leak_pj"):
+        if not rules.later and level.get("leak_pj"):
             faults.append(
                 Fault("these rules know no leakage", field=f"{level['name']}.leak_pj", value=level["leak_pj"])
             )
