@@ -116,6 +116,8 @@ class _Resolving:
         variables = self._values(self.variables, "variables", lambda _: False)
         raise_all(self.faults)
         fill_up(list(_leaves(self.nodes)), self.problem, variables)
+        # Expressions have read the layer as it stands beside them, and the layer that fills the arrays is the design's.
+        read |= {key: size for key, size in (self.problem.get("instance") or {}).items() if key in read}
         result = {**self.data, "variables": variables, "problem": self.problem}
         result["architecture"] = {**self.data["architecture"], "nodes": self.nodes, SIZES: read}
         classes = self.data.get("components")

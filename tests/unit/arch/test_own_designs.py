@@ -116,6 +116,15 @@ def test_variables_of_the_template_replace_those_of_the_design(tmp_path: Path) -
     assert filled.bound == {"C": 8, "M": 4, "P": 4, "X": 4}
 
 
+def test_the_layer_that_fills_all_arrays_is_the_one_that_expressions_read(tmp_path: Path) -> None:
+    """They are evaluated before the layer grows, and the design stays one for the layer that it becomes."""
+    text = TOP.replace("level: MEAN", "level: MEAN, seen: spec.problem.instance.C").replace("C: 8, M", "C: 4, M")
+    design = read(tmp_path, text, MAX_UTILIZATION="True")
+    assert design.problem is not None
+    assert design.problem.bound["C"] == dict(design.arch.layer_sizes)["C"] == 8
+    assert build_mapspace(design.problem, design.arch, design.constraints).size > 1
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
