@@ -119,16 +119,20 @@ def parse_evaluation(
     for name, one in reversed(exact.items()):
         if name != statistics.levels[0].name:
             levels.append(LevelStats(name, one.cycles, one.throttle, one.data))
-    leakage = sum(level.numbers.get("Leakage energy (total)", 0.0) for level in printed.values())
+    leaks = [
+        level.numbers["Leakage energy (total)"]
+        for level in printed.values()
+        if "Leakage energy (total)" in level.numbers
+    ]
     compute = statistics.levels[0]
     compute_energy = exact[compute.name].compute_energy_pj if exact else compute.number("Energy (total)", source)
     computes = int(compute.number("Computes (total)", source))
     cycles = int(statistics.summary["Cycles"])
     units = compute.number("Instances", source)
     networks = [stats.energy_pj for spaces in statistics.networks.values() for stats in spaces.values()]
-    energy = compute_energy + sum(level.energy_pj for level in levels) + leakage + sum(networks)
+    energy = compute_energy + sum(level.energy_pj for level in levels) + sum(leaks) + sum(networks)
     if check:
-        _check_total(energy, computes, (len(levels), len(networks)), statistics, source)
+        _check_total(energy, computes, (len(levels), len(networks) + len(leaks)), statistics, source)
     return Evaluation(
         levels=tuple(levels),
         networks=statistics.networks,
@@ -228,7 +232,7 @@ def _from_text(data: dict[str, dict[str, float]], source: str) -> dict[str, Data
 def _check_total(energy: float, computes: int, parts: tuple[int, int], statistics: Statistics, source: str) -> None:
     """Refuse energies that do not add up to the total printed per compute, to half its last digit a part.
 
-    ``parts``: levels, and data spaces of networks, whose energies of wires and of links stand in pJ with two decimals.
+    ``parts``: levels, and energies that stand in pJ with two decimals: of networks (wires and links), and leakages.
     """
     printed = statistics.summary["fJ/Compute"] * computes / 1e3
     allowed = statistics.summary["rounding fJ"] * (1 + parts[0]) * computes / 1e3 + 1e-6 * printed + 0.01 * parts[1]

@@ -110,3 +110,14 @@ def test_a_total_in_pj_is_read_as_one() -> None:
     for wrong in (total, total / 1000 + 1):
         with pytest.raises(EngineError, match="do not add up"):
             parse_evaluation(printed(wrong), XML, FC)
+
+
+def test_leakage_is_printed_with_two_decimals() -> None:
+    """The total of few computations has more of them, so that it need not be the sum of what is printed."""
+    run = REFERENCE / "timeloop_runs" / "probe_later"
+    stats, xml = ((run / f"timeloop-model.{name}").read_text() for name in ("stats.txt", "map+stats.xml"))
+    line, problem = "Leakage energy (total)          : %.2f pJ", Layer.of("conv", 1, 1, R=2, P=2).problem()
+    assert stats.count(line % 0) == 2
+    assert parse_evaluation(stats.replace(line % 0, line % 0.01), xml, problem).energy_pj == pytest.approx(43.02)
+    with pytest.raises(EngineError, match="do not add up"):
+        parse_evaluation(stats.replace(line % 0, line % 0.03), xml, problem)
