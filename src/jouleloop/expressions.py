@@ -79,6 +79,24 @@ def _range(*bounds: int) -> list[int]:
     return list(values)
 
 
+def _counted(count: Callable[..., int]) -> Callable[..., int]:
+    """Return a function of few whole numbers whose value may be huge, kept within bounds."""
+
+    def within(*numbers: int) -> int:
+        if any(abs(number) > MAX_BITS // 8 for number in numbers):
+            raise ExpressionError("the number is too large")
+        return count(*numbers)
+
+    return within
+
+
+#: Functions of real numbers that stand for themselves, as in Accelergy ``parsing_utils.py``.
+_REAL = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "copysign", "cos", "cosh", "degrees", "erf", "erfc"),
+    *("expm1", "fabs", "fmod", "fsum", "gamma", "hypot", "isclose", "isfinite", "isinf", "isnan", "lgamma", "radians"),
+    *("remainder", "sin", "sinh", "tan", "tanh"),
+)
+
 _BINARY: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -106,13 +124,15 @@ _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{
         name: getattr(math, name)
-        for name in ("ceil", "floor", "trunc", "gcd", "isqrt", "sqrt", "exp", "log2", "log10", "log", "log1p")
+        for name in ("ceil", "floor", "trunc", "gcd", "isqrt", "sqrt", "exp", "log2", "log10", "log", "log1p", *_REAL)
     },
+    **{name: _counted(getattr(math, name)) for name in ("comb", "factorial", "perm")},
     "abs": abs,
     "bool": bool,
     "float": float,
     "int": int,
     "len": len,
+    "list": list,
     "max": max,
     "min": min,
     "pow": power,
@@ -121,6 +141,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "round": _round,
     "str": str,
     "sum": sum,
+    "tuple": list,
 }
 _CONSTANTS: dict[str, Any] = {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
 
