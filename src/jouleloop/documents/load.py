@@ -46,7 +46,8 @@ def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
     """Return the data of one Timeloop YAML file; tagged nodes are plain dicts with the tag under `TAG`.
 
     A file with jinja2 markup is expanded first, in a sandbox, with Timeloop front end's ``include``, ``include_all``,
-    ``include_text``, ``path_exists``, ``find_path``, ``add_to_path`` and ``cwd``.
+    ``include_text``, ``path_exists``, ``find_path``, ``find_paths``, ``add_to_path`` and ``cwd``; statements such as
+    ``{% import %}`` name files beside it. A value ``!include FILE`` is what that file holds.
 
     Raises `InputError` where a file is missing, is no YAML, or the template fails.
 
@@ -59,17 +60,26 @@ def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
 
 
 class _Documents:
-    """One load: search path, included parts and how deep the includes are."""
+    """One load: search path, included parts, the templates and the files that are being read."""
 
     def __init__(self, variables: dict[str, Any]) -> None:
         self.variables = variables
         self.search: list[Path] = []
         self.parts: list[Any] = []
         self.stack: list[Path] = []
+        self.loading: list[Path] = []
         self.count = 0
 
     def load(self, path: Path) -> Any:
-        return _merged(parse_yaml(self.text(path), str(path), _loader(self.parts)), str(path), {})
+        def include(name: str, *, whole_folder: bool = False) -> Any:
+            beside = path.parent / name.removesuffix(",")
+            return [self.load(file) for file in sorted(beside.glob("*.yaml"))] if whole_folder else self.load(beside)
+
+        self.loading.append(path.resolve())
+        try:
+            return _merged(parse_yaml(self.text(path), str(path), _loader(self.parts, include)), str(path), {})
+        finally:
+            self.loading.pop()
 
     def design(self, path: Path) -> Any:
         """Return the data of a file, the files of functions that it names by their paths."""
@@ -85,7 +95,8 @@ class _Documents:
 
     def text(self, path: Path) -> str:
         self.count += 1
-        if path.resolve() in self.stack or self.count > _MAX_INCLUDES:
+        again = path.resolve() in self.stack or self.loading.count(path.resolve()) > 1
+        if again or self.count > _MAX_INCLUDES:
             raise InputError(Fault("includes itself, or too many files", str(path)))
         text = read_text(path)
         if path.suffix not in (".jinja2", ".j2", ".jinja") and "{{" not in text and "{%" not in text:
@@ -103,6 +114,7 @@ class _Documents:
             "add_to_path": lambda *paths: self._add(folder, paths),
             "path_exists": lambda name: self._find(folder, name) is not None,
             "find_path": lambda name: str(self._need(folder, name)),
+            "find_paths": lambda name: [str(self._need(folder, name))],
             "include": lambda name, key=None: self._include(self.load(self._need(folder, name)), key, path),
             "include_text": lambda name: self.text(self._need(folder, name)),
             "include_all": lambda pattern, key=None: self._include_all(folder, pattern, key, path),
@@ -113,7 +125,7 @@ class _Documents:
         from jouleloop.documents.templates import expand  # noqa: PLC0415
 
         try:
-            return expand(text, functions, self.variables)
+            return expand(text, functions, self.variables, lambda name: self._beside(folder, name))
         except jinja2.UndefinedError as error:
             raise InputError(
                 Fault(f"the template needs a variable that is not given: {error.message}", str(path))
@@ -122,6 +134,13 @@ class _Documents:
             raise InputError(Fault(f"the template fails: {error}", str(path))) from error
         except (RecursionError, MemoryError, AttributeError, OSError) as error:
             raise InputError(Fault(f"the template fails: {type(error).__name__}", str(path))) from error
+
+    def _beside(self, folder: Path, name: str) -> str | None:
+        """Return the text of another template, in the folder or below it; None where there is none."""
+        self.count += 1
+        path = folder / name
+        inside = not Path(name).is_absolute() and ".." not in Path(name).parts
+        return read_text(path) if inside and self.count <= _MAX_INCLUDES and path.is_file() else None
 
     def _add(self, folder: Path, paths: tuple[str, ...]) -> str:
         self.search += [folder / name for name in paths]
@@ -211,8 +230,8 @@ def _joined(own: dict[Any, Any], base: dict[Any, Any]) -> dict[Any, Any]:
     return result
 
 
-def _loader(parts: list[Any]) -> type[Any]:
-    """Return a safe loader that knows the node tags, nothing that builds objects."""
+def _loader(parts: list[Any], include: Callable[..., Any]) -> type[Any]:
+    """Return a safe loader that knows the node tags and files to include, nothing that builds objects."""
 
     class Loader(_SafeLoader):
         may_repeat = True
@@ -252,4 +271,11 @@ def _loader(parts: list[Any]) -> type[Any]:
     for tag in (*NODE_TAGS, ARRAY_TAG, *_CONSTRAINT_TAGS, "included"):
         Loader.add_constructor(f"!{tag}", lambda loader, yaml_node, tag=tag: node(loader, tag, yaml_node))
     Loader.add_constructor(f"!{_WHOLE}", whole)
+    for tag, whole_folder in (("include", False), ("includedir", True)):
+        Loader.add_constructor(
+            f"!{tag}",
+            lambda loader, yaml_node, whole_folder=whole_folder: include(
+                loader.construct_scalar(yaml_node), whole_folder=whole_folder
+            ),
+        )
     return Loader

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import jinja2
+import jinja2.environment
 import jinja2.nodes
 import jinja2.runtime
 import jinja2.sandbox
@@ -33,8 +34,9 @@ class BoundedEnvironment(jinja2.sandbox.SandboxedEnvironment):
 
     intercepted_binops = frozenset({"*", "**", "+", "%"})
 
-    def __init__(self, functions: Mapping[str, Callable[..., Any]]) -> None:
-        super().__init__(undefined=jinja2.StrictUndefined, autoescape=False, finalize=self._written)
+    def __init__(self, functions: Mapping[str, Callable[..., Any]], source: Callable[[str], str | None]) -> None:
+        loader = jinja2.FunctionLoader(source)
+        super().__init__(undefined=jinja2.StrictUndefined, autoescape=False, finalize=self._written, loader=loader)
         self.filters = {name: self.filters[name] for name in _FILTERS} | {"join": self._join, "indent": self._indent}
         self.globals = {**functions, "range": self._range, "namespace": jinja2.utils.Namespace}
         self._functions = frozenset(functions.values())
@@ -101,11 +103,11 @@ class BoundedEnvironment(jinja2.sandbox.SandboxedEnvironment):
         return super().call_binop(context, operator, left, right)
 
     def is_safe_attribute(self, obj: Any, attr: str, value: Any) -> bool:
-        """Whether an attribute may be read: few methods of texts and dicts, and what loops and namespaces hold."""
+        """Whether an attribute may be read: few methods of texts and dicts, what loops and templates hold."""
         for kind, names in _METHODS.items():
             if isinstance(obj, kind):
                 return attr in names
-        known = (jinja2.runtime.LoopContext, jinja2.utils.Namespace)
+        known = (jinja2.runtime.LoopContext, jinja2.utils.Namespace, jinja2.environment.TemplateModule)
         return isinstance(obj, known) and not attr.startswith("_") and super().is_safe_attribute(obj, attr, value)
 
     def is_safe_callable(self, obj: Any) -> bool:
@@ -127,11 +129,16 @@ def _filtered(node: Any, name: str) -> jinja2.nodes.Filter:
     return jinja2.nodes.Filter(node, name, [], [], None, None, lineno=node.lineno)
 
 
-def expand(text: str, functions: Mapping[str, Callable[..., Any]], variables: Mapping[str, Any]) -> str:
-    """Return the template ``text`` expanded.
+def expand(
+    text: str,
+    functions: Mapping[str, Callable[..., Any]],
+    variables: Mapping[str, Any],
+    source: Callable[[str], str | None] = lambda _: None,
+) -> str:
+    """Return the template ``text`` expanded; ``source`` gives the text of others that it includes or imports by name.
 
     Raises `jinja2.TemplateError` where the template is none, does what is not allowed, or too much;
     `jinja2.UndefinedError` for an unknown name; `ValueError` or `TypeError` or `ArithmeticError` or `LookupError` or
     `RecursionError` where a computation in it fails.
     """
-    return BoundedEnvironment(functions).from_string(text).render(**variables)
+    return BoundedEnvironment(functions, source).from_string(text).render(**variables)

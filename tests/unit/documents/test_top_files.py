@@ -44,3 +44,37 @@ def test_a_key_given_twice_with_one_value_counts_once(tmp_path: Path, caplog: py
         (tmp_path / "a.yaml").write_text(f"problem: {{N: 16, C: 3, N: {other}}}\n")
         with pytest.raises(InputError, match="key 'N' is given twice"):
             load_document(tmp_path / "a.yaml")
+
+
+def test_templates_beside_a_file_are_included_and_imported(tmp_path: Path) -> None:
+    """As by the front end, whose templates are looked up in the folder of the file."""
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/memory.j2").write_text(
+        "{% macro memory(name, depth=4) %}{name: {{name}}, depth: {{depth}}}{% endmacro %}"
+    )
+    (tmp_path / "size.yaml").write_text("size: {{words * 2}}\n")
+    top = tmp_path / "top.yaml.jinja2"
+    top.write_text(
+        '{% import "parts/memory.j2" as parts %}{% include "size.yaml" %}'
+        "\nlevels: [{{parts.memory('a')}}, {{parts.memory('b', 8)}}]\nfound: {{find_paths('size.yaml') | length}}\n"
+    )
+    levels = [{"name": "a", "depth": 4}, {"name": "b", "depth": 8}]
+    assert load_document(top, {"words": 3}) == {"size": 6, "levels": levels, "found": 1}
+    for name in ("../size.yaml", "none.yaml", "top.yaml.jinja2"):
+        top.write_text(f'{{% include "{name}" %}}')
+        with pytest.raises(InputError, match="the template fails"):
+            load_document(top, {"words": 3})
+
+
+def test_values_may_be_other_files(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts/a.yaml").write_text("a: !include b.yaml\n")
+    (tmp_path / "parts/b.yaml").write_text("[1, 2]\n")
+    (tmp_path / "top.yaml").write_text("one: !include parts/a.yaml\nall: !includedir parts\n")
+    assert load_document(tmp_path / "top.yaml") == {"one": {"a": [1, 2]}, "all": [{"a": [1, 2]}, [1, 2]]}
+    (tmp_path / "parts/b.yaml").write_text("!include a.yaml\n")
+    with pytest.raises(InputError, match="includes itself"):
+        load_document(tmp_path / "top.yaml")
+    (tmp_path / "top.yaml").write_text("one: !include parts/c.yaml\n")
+    with pytest.raises(InputError, match=r"c\.yaml: no such file"):
+        load_document(tmp_path / "top.yaml")
