@@ -161,6 +161,10 @@ class Architecture:
     """Whether that front end reads it before Timeloop does."""
     layer_sizes: tuple[tuple[str, int], ...] = field(default=(), hash=False, compare=False)
     """Sizes of the layer beside it that its expressions read: it is an architecture for layers of these alone."""
+    idle: frozenset[str] = field(default=frozenset(), hash=False, compare=False)
+    """Containers of a v0.4 file that do not fan out: the front end drops what constraints and mappings say of them."""
+    auto_bypass: bool = False
+    """Whether a level that a given mapping does not fit is bypassed; searches know no such mapping, as in Timeloop."""
 
     def __post_init__(self) -> None:
         faults: list[Fault] = []

@@ -10,6 +10,7 @@ from jouleloop.arch.networks import connect_networks
 from jouleloop.arch.resolve import SIZES, load_design
 from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
+from jouleloop.documents.join import is_front_end, joined_names
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.workload.variants import UNCHANGED, Variant
 
@@ -92,6 +93,8 @@ def architecture_from(
     data: Any, *, name: str = "architecture", spatial_levels: bool | None = None, later: bool = False
 ) -> Architecture:
     """Return the accelerator described by loaded architecture data; see `read_architecture`."""
+    if is_front_end(data):
+        data = joined_names(data, CONSTRAINT_SECTIONS)
     if not isinstance(data, dict):
         raise InputError(Fault("is no architecture file", allowed="a mapping with the key 'architecture'"))
     top = data.get("architecture")
@@ -114,9 +117,9 @@ def architecture_from(
     if sparse and (not isinstance(sparse, dict) or sparse.get("targets")):
         faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
     settings = data.get("model")
-    if isinstance(settings, dict) and settings.get("auto_bypass_on_failure"):
-        text = "would bypass every level whose tiles do not fit; write into the mapping what it bypasses"
-        faults.append(Fault(text, None, "model.auto_bypass_on_failure", True))
+    auto_bypass = settings.get("auto_bypass_on_failure", False) if isinstance(settings, dict) else False
+    if not isinstance(auto_bypass, bool):
+        faults.append(Fault("must be true or false", None, "model.auto_bypass_on_failure", auto_bypass))
     # A tree of version 0.4 is what the front end writes for later versions of Timeloop, in words of its own.
     plain = "nodes" not in top and version != VERSIONS[-1] and not data.get("dumped_by_timeloop_front_end")
     plain = plain and not later
@@ -150,6 +153,8 @@ def architecture_from(
         plain=plain,
         front_end="nodes" in top,
         layer_sizes=tuple((top.get(SIZES) or {}).items()),
+        idle=frozenset(found_nodes.idle),
+        auto_bypass=auto_bypass is True,
     )
 
 

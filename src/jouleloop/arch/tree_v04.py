@@ -38,6 +38,8 @@ class Nodes:
     fanout_names: dict[str, str] = field(default_factory=dict)
     plain: bool = False
     networks: dict[str, dict[str, Any]] = field(default_factory=dict)
+    idle: set[str] = field(default_factory=set)
+    """Containers that do not fan out."""
 
 
 def read_nodes(
@@ -226,6 +228,8 @@ class _Walk:
         elif constraints.get("spatial") and tag != "Container":  # the front end drops those of a container
             self.faults.append(Fault("constrains spatial loops but does not fan out", None, f"{name}.constraints"))
         if tag == "Container":
+            if mesh == (1, 1):
+                self.nodes.idle.add(name)
             self.path.append(name)
             self.inherited |= own
             self.outer |= own

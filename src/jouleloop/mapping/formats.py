@@ -1,5 +1,6 @@
 """Mappings in Timeloop's YAML (read and written), as plain lists of levels, and as printed loop nests."""
 
+import logging
 from collections.abc import Iterable
 from collections.abc import Mapping as AnyMapping
 from pathlib import Path
@@ -16,6 +17,8 @@ from jouleloop.mapping.nest import Nest, parse_map_txt, print_nest, read_map_txt
 from jouleloop.mapping.reuse import REUSE_KEYS, Reuse, parse_reuse, reuse_from, write_reuse
 from jouleloop.mapping.validate import check_mapping
 from jouleloop.workload.problem import Problem
+
+_LOG = logging.getLogger("jouleloop.mapping")
 
 __all__ = [
     "Nest",
@@ -132,8 +135,12 @@ class _Directives:
             return
         if level not in self.arch.level_names:
             level = self.arch.fanout_names.get(level, level) if kind == "spatial" else level
+        if level in self.arch.idle:
+            _LOG.warning("%s: passed over, as by Timeloop's front end: nothing fans out there", where)
+            return
         if level not in self.arch.level_names:
-            self.faults.append(unknown(level, self.arch.level_names, "level", field=where))
+            known = (*self.arch.level_names, *self.arch.fanout_names)
+            self.faults.append(unknown(level, dict.fromkeys(known), "level", field=where))
             return
         self.faults += [
             unknown(str(key), _KEYS[kind], "key", field=where)

@@ -1,5 +1,6 @@
 """Reading mapspace constraints and mapper settings: Timeloop's files, v0.3 and v0.4, and constraints on nodes."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import OTHER_SECTIONS
+from jouleloop.documents.join import joined_names
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapping.directives import (
@@ -24,6 +26,8 @@ from jouleloop.mapspace.sections import SECTIONS, section_targets
 from jouleloop.mapspace.stated import Stated, take_stated
 from jouleloop.workload.kinds import CONV, GROUPED_CONV
 from jouleloop.workload.problem import ProblemShape
+
+_LOG = logging.getLogger("jouleloop.mapspace")
 
 #: Sets of constraints that can be chosen: architecture and mapspace constraints, or the former alone.
 SETS = ("full", "arch-only")
@@ -97,6 +101,7 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
     targets = list(arch.constraints)
     if not isinstance(data, dict):
         raise InputError(Fault("is no constraints file", str(path), allowed="a mapping with architecture_constraints"))
+    data = joined_names(data, SECTIONS) if arch.front_end else data
     for key in data:
         if key not in (*SECTIONS, *OTHER_SECTIONS, SHAPES, "architecture"):
             faults.append(unknown(str(key), (*SECTIONS, SHAPES, *OTHER_SECTIONS), "section"))
@@ -128,6 +133,7 @@ def own_constraints(
     Raises `InputError` where they name what does not exist, or contradict themselves.
     """
     data = load_document(path, variables)
+    data = joined_names(data, SECTIONS) if isinstance(data, dict) and arch.front_end else data
     faults: list[Fault] = []
     targets = list(arch.constraints)
     targets += section_targets(data if isinstance(data, dict) else {}, which, faults)
@@ -281,6 +287,9 @@ def _one(
         return
     if name not in arch.level_names:
         name = arch.fanout_names.get(name, name) if kind == "spatial" else name
+    if name in arch.idle:
+        _LOG.warning("%s: passed over, as by Timeloop's front end: nothing fans out there", where)
+        return
     if name not in arch.level_names:
         faults.append(unknown(name, (*arch.level_names, *arch.fanout_names), "target", field=where))
         return

@@ -1,13 +1,14 @@
 """Reading a whole Timeloop input at once: architecture, problem, constraints and mapper from one file or several."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from jouleloop.arch.architecture import Architecture
-from jouleloop.arch.read import OTHER_SECTIONS, architecture_from, is_section
+from jouleloop.arch.read import CONSTRAINT_SECTIONS, OTHER_SECTIONS, architecture_from, is_section
 from jouleloop.arch.resolve import resolve_design
+from jouleloop.documents.join import combined, is_front_end, joined_names
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unknown
 from jouleloop.mapspace.constraints import Constraints
@@ -38,7 +39,7 @@ def read_design(
 ) -> Design:
     """Return what a set of Timeloop input files describes together, such as one jinja2 top file.
 
-    Raises `InputError` where a file cannot be read, a section stands in two files, or a section is refused.
+    Raises `InputError` where a file cannot be read, two files state a section that is not joined, or one is refused.
 
     Parameters
     ----------
@@ -53,20 +54,8 @@ def read_design(
     """
     if which not in SETS:
         raise InputError(unknown(which, SETS, "set of constraints"))
-    sections: dict[str, tuple[Any, Path]] = {}
     faults: list[Fault] = []
-    for path in paths:
-        data = load_document(path, variables)
-        if not isinstance(data, Mapping):
-            faults.append(Fault("is no Timeloop input", str(path), allowed="a mapping of sections"))
-            continue
-        for key, value in data.items():
-            if key in sections:
-                faults.append(Fault(f"stands in {sections[key][1]} too", str(path), str(key)))
-            elif key != SHAPES and not is_section(str(key)):
-                known = ("architecture", SHAPES, *OTHER_SECTIONS)
-                faults.append(unknown(str(key), known, "section", source=str(path)))
-            sections[key] = (value, path)
+    sections = _sections(paths, variables, faults)
     raise_all(faults)
     source = sections["architecture"][1] if "architecture" in sections else (paths[0] if paths else Path())
     try:
@@ -94,3 +83,31 @@ def read_design(
     settings.pop("version", None)
     constraints = constraints_for(targets, everything | rules, arch, shape, name=f"{arch.name}/{which}")
     return Design(arch, problem, constraints, settings)
+
+
+def _sections(
+    paths: Sequence[Path], variables: dict[str, Any] | None, faults: list[Fault]
+) -> dict[str, tuple[Any, Path]]:
+    """Return the sections of all files, each with the file that it begins in; the front end joins those of one name."""
+    documents = [(path, load_document(path, variables)) for path in paths]
+    joins = any(is_front_end(data) for _, data in documents)
+    found: dict[str, tuple[Any, Path]] = {}
+    for path, data in documents:
+        if not isinstance(data, Mapping):
+            faults.append(Fault("is no Timeloop input", str(path), allowed="a mapping of sections"))
+            continue
+        for key, value in (joined_names(data, CONSTRAINT_SECTIONS) if joins else data).items():
+            if key in found and joins:
+                try:
+                    found[key] = combined(found[key][0], value, str(key)), found[key][1]
+                except InputError as error:
+                    text = f"{error.faults[0].message}; the other stands in {found[key][1]}"
+                    faults.append(replace(error.faults[0], message=text, source=str(path)))
+                continue
+            if key in found:
+                faults.append(Fault(f"stands in {found[key][1]} too", str(path), str(key)))
+            elif key != SHAPES and not is_section(str(key)):
+                known = ("architecture", SHAPES, *OTHER_SECTIONS)
+                faults.append(unknown(str(key), known, "section", source=str(path)))
+            found[key] = (value, path)
+    return found

@@ -1,6 +1,8 @@
 """Evaluate mappings: one with everything that is known of it, or many of one layer in bulk."""
 
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -47,6 +49,8 @@ from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers, share_instances
 from jouleloop.model.semantics import FIRST_FILLS_ELIDED, RULES, rules_of
 from jouleloop.workload.problem import Problem
+
+_LOG = logging.getLogger("jouleloop.model")
 
 
 def first_fills_elided(semantics: str) -> bool:
@@ -132,7 +136,11 @@ def evaluate_mapping(
         computes = steps * units
     _check_gaps(problem, arch, work)
     if check_capacity:
-        _check_capacity(arch, nest, spec, work)
+        faults = _capacity_faults(arch, nest, spec, work)
+        if faults and arch.auto_bypass:
+            bypassed = _bypassing(mapping, {str(fault.field) for fault in faults})
+            return evaluate_mapping(problem, replace(arch, auto_bypass=False), costs, bypassed, semantics)
+        raise_all(faults, MappingError)
     if total_pj == np.inf:
         text = "outputs overlap: fewer words move than a level sees, where Timeloop stops"
         apart = "outputs overlap, or words go to different numbers of instances, which no M:N network of Timeloop takes"
@@ -215,7 +223,8 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
     )
 
 
-def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> None:
+def _capacity_faults(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> list[Fault]:
+    """Return what is wrong with the words that levels hold; each fault's field is the level."""
     faults = []
     held = (work.access[..., TILE] * nest.keep).sum(axis=1).tolist()
     limits = spec[:, (CAPACITY, MIN_WORDS)].tolist()
@@ -228,8 +237,18 @@ def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: Wo
             text = f"tiles of {needed} words fill too little"
             allowed = f"at least {least:g} words, min-utilization {level.min_utilization:g}"
             faults.append(Fault(text, field=level.name, allowed=allowed))
-    if faults:
-        raise MappingError(faults)
+    return faults
+
+
+def _bypassing(mapping: Mapping, names: set[str]) -> Mapping:
+    """Return the mapping without anything kept in some levels.
+
+    Source: Timeloop ``src/applications/model/model.cpp``, ``Model::Run``: every data space bypasses a level that fails
+    the check before an evaluation.
+    """
+    _LOG.warning("auto_bypass_on_failure: what does not fit is bypassed, as by Timeloop: %s", ", ".join(sorted(names)))
+    levels = [replace(level, keep=frozenset()) if level.level in names else level for level in mapping.levels]
+    return replace(mapping, levels=tuple(levels))
 
 
 def _evaluation(

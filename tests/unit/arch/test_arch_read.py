@@ -69,7 +69,16 @@ def read(text: str, tmp_path: Path, **options: object) -> Architecture:
 
 @pytest.mark.parametrize(
     ("expression", "words"),
-    [("64", 64), ("8 * 8", 64), ("2**6 if 1 < 2 else 3", 64), ("isqrt(4096) if not 0 else 1", 64), ("1e2", 100)],
+    [
+        ("64", 64),
+        ("8 * 8", 64),
+        ("2**6 if 1 < 2 else 3", 64),
+        ("isqrt(4096) if not 0 else 1", 64),
+        ("1e2", 100),
+        ("factorial(4) + 40", 64),
+        ("fabs(-64) * cos(0)", 64),
+        ("ceil(degrees(pi) - 116)", 64),
+    ],
 )
 def test_attributes_are_evaluated(expression: str, words: int, tmp_path: Path) -> None:
     assert read(MINIMAL % expression, tmp_path).level("buffer").capacity_words == words
@@ -290,8 +299,9 @@ architecture:
 def test_settings_of_the_program_are_passed_by_unless_they_count(tmp_path: Path) -> None:
     text = MINIMAL % "8" + "\nmodel: {verbose: True, auto_bypass_on_failure: %s}\n"
     assert read(text % "False", tmp_path) == read(MINIMAL % "8", tmp_path)
-    with pytest.raises(InputError, match="auto_bypass_on_failure"):
-        read(text % "True", tmp_path)
+    assert read(text % "True", tmp_path).auto_bypass
+    with pytest.raises(InputError, match="auto_bypass_on_failure: must be true or false"):
+        read(text % "2", tmp_path)
 
 
 def test_flattened_lists_are_refused(tmp_path: Path) -> None:

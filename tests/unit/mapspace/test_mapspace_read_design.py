@@ -5,8 +5,11 @@ from pathlib import Path
 
 import pytest
 
+from jouleloop.documents.load import load_document
 from jouleloop.errors import InputError
+from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.mapspace.read_design import read_design
+from jouleloop.workload.layer import Layer
 from paths import REFERENCE
 
 EXERCISES = REFERENCE / "exercises"
@@ -54,8 +57,7 @@ def test_several_files_and_their_faults(tmp_path: Path) -> None:
     design = read_design(parts)
     assert design.arch.level_names[1] == "GlobalBuffer"
     assert design.problem is not None
-    with pytest.raises(InputError, match="problem: stands in"):
-        read_design([*parts, EXERCISES / "problem.yaml"])
+    assert read_design([*parts, EXERCISES / "problem.yaml"]) == design
     with pytest.raises(InputError, match="no such file"):
         read_design([*parts, tmp_path / "missing.yaml"])
     (tmp_path / "odd.yaml").write_text("maper: {}\n")
@@ -63,6 +65,23 @@ def test_several_files_and_their_faults(tmp_path: Path) -> None:
         read_design([*parts, tmp_path / "odd.yaml"])
     with pytest.raises(InputError, match="has no architecture"):
         read_design([EXERCISES / "problem.yaml"])
+
+
+def test_the_front_end_joins_sections_of_several_files(tmp_path: Path) -> None:
+    """Shape and sizes of a layer in two files, constraints in sections of any name that holds the word."""
+    parts = [EXERCISES / "simba_like" / "arch.yaml", EXERCISES / "problem.yaml"]
+    before = read_design(parts)
+    level = before.arch.level_names[1]
+    factors = "{target: %s, type: temporal, factors: [%s]}"
+    (tmp_path / "a.yaml").write_text(f"glb_constraints: {{targets: [{factors % (level, 'N=1')}]}}\n")
+    (tmp_path / "b.yaml").write_text(f"constraints: {{targets: [{factors % (level, 'R=1')}]}}\n")
+    joined = read_design([*parts, tmp_path / "a.yaml", tmp_path / "b.yaml"]).constraints.level(level).temporal.factors
+    assert joined == before.constraints.level(level).temporal.factors | {"N": 1, "R": 1}
+    (tmp_path / "c.yaml").write_text("problem: {instance: {M: 7}}\n")
+    with pytest.raises(InputError, match=r"c.yaml: problem.instance.M: is stated twice.*problem.yaml"):
+        read_design([*parts, tmp_path / "c.yaml"])
+    (tmp_path / "c.yaml").write_text("problem: {instance: {M: 32}}\n")
+    assert read_design([*parts, tmp_path / "c.yaml"]).problem == before.problem
 
 
 DESIGN = """
@@ -141,3 +160,30 @@ def test_loops_may_end_early_where_a_design_says_so(tmp_path: Path) -> None:
     file = tmp_path / "design.yaml"
     file.write_text(f"{DESIGN}mapspace: {{template: ruby, targets: []}}\n")
     assert read_design([file]).constraints.factors == "imperfect"
+
+
+def test_what_is_said_of_containers_that_do_not_fan_out_is_dropped(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As by the front end: a template with meshes as variables names a container at a mesh of 1 x 1, too."""
+    text = """
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 8, datawidth: 8}}
+  - !Container {name: chip, spatial: {meshX: %d}}
+  - !Component {name: spad, class: regfile, attributes: {depth: 64, width: 8, datawidth: 8}}
+  - !Component {name: mac, class: intmac, attributes: {datawidth: 8}}
+constraints: {targets: [{target: chip, type: spatial, factors: [C=2]}]}
+mapping:
+- {target: DRAM, type: temporal, factors: [C=%d]}
+- {target: chip, type: spatial, factors: [C=%d]}
+"""
+    problem = Layer.of("fc", 4, 1).problem()
+    for mesh, factors in ((2, {"C": 2}), (1, {})):
+        (tmp_path / "arch.yaml").write_text(text % (mesh, 4 // mesh, mesh))
+        design = read_design([tmp_path / "arch.yaml"], spatial_levels=True)
+        assert design.constraints.level("inter_chip_spatial").spatial.factors == factors
+        mapping = read_timeloop_mapping(load_document(tmp_path / "arch.yaml"), problem, design.arch)
+        assert mapping.levels[0].temporal == (("C", 4 // mesh),)
+        assert caplog.text.count("(chip spatial): passed over") == (0 if factors else 2)
