@@ -3,6 +3,7 @@
 Source: ``workspace/scripts/processors.py`` of mit-emze/cimloop, commit d6e1390 (``ArrayProcessor``).
 """
 
+import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -11,8 +12,12 @@ from jouleloop.division import factorised
 from jouleloop.documents.load import ARRAY_TAG, TAG
 from jouleloop.errors import Fault, InputError
 
+_LOG = logging.getLogger("jouleloop.arch")
+
 #: The variable that asks for the layer that fills all arrays, and what the bits of words are called.
 FULL = "MAX_UTILIZATION"
+#: The variable that says whether there are arrays.
+ARRAYS = "CIM_ARCHITECTURE"
 _BITS = {"X": "INPUT", "Y": "WEIGHT", "Z": "OUTPUT"}
 #: Beyond every number of loops: all of them lie along X.
 _ALL_ALONG_X = 99999
@@ -44,14 +49,16 @@ def fill_arrays(
     value
         Returns what a text of an attribute stands for.
     """
-    needed = ("CIM_ARCHITECTURE", "CIM_UNIT_DEPTH_CELLS", "CIM_UNIT_WIDTH_CELLS")
-    wanted = needed if value(variables.get("CIM_ARCHITECTURE")) else needed[:1]
-    missing = [key for key in wanted if key not in variables]
+    if ARRAYS not in variables:
+        _LOG.warning(
+            "variables.%s: is missing, and taken as True; so did CiMLoop before April 2025, later versions end", ARRAYS
+        )
+    if not value(variables.get(ARRAYS, True)):
+        return {}
+    missing = [key for key in ("CIM_UNIT_DEPTH_CELLS", "CIM_UNIT_WIDTH_CELLS") if key not in variables]
     if missing:
         text = "is missing: CiMLoop ends where its arrays have no such variable"
         raise InputError([Fault(text, None, f"variables.{key}") for key in missing])
-    if len(wanted) == 1:
-        return {}
     sizes = {"meshX": 1, "meshY": 1}
     shape = problem.get("shape")
     spaces = shape.get("data_spaces") if isinstance(shape, Mapping) else None
@@ -102,7 +109,7 @@ def fill_up(leaves: Sequence[dict[str, Any]], problem: dict[str, Any], variables
         for prime, times in factorised(unused) if growing else ():
             for _ in range(times):
                 instance[min(growing, key=lambda d: instance[d])] *= prime
-    if variables["CIM_ARCHITECTURE"]:
+    if variables.get(ARRAYS, True):
         channels = instance["M"] * variables["CIM_UNIT_DEPTH_CELLS"]
         slices = variables["N_WEIGHT_SLICES"]
         if channels < slices:

@@ -125,12 +125,24 @@ def test_the_layer_that_fills_all_arrays_is_the_one_that_expressions_read(tmp_pa
     assert build_mapspace(design.problem, design.arch, design.constraints).size > 1
 
 
+def test_a_design_from_before_arrays_were_optional_has_them(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    before = read(tmp_path, MAX_UTILIZATION="True")
+    assert "CIM_ARCHITECTURE" not in caplog.text
+    older = read(tmp_path, TOP.replace("  CIM_ARCHITECTURE: True\n", ""), MAX_UTILIZATION="True")
+    assert (older.arch.as_dict(), older.problem, older.constraints) == (
+        before.arch.as_dict(),
+        before.problem,
+        before.constraints,
+    )
+    assert "CIM_ARCHITECTURE: is missing, and taken as True" in caplog.text
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
         (("width: UNIT, datawidth: UNIT, level", "width: MEAN, datawidth: 1, level"), "no code of its own"),
         (("is_signed(HIST)", "is_sined(HIST)"), "unknown name 'is_sined'"),
-        (("  CIM_ARCHITECTURE: True\n", ""), "CIM_ARCHITECTURE: is missing"),
+        (("  CIM_UNIT_DEPTH_CELLS: 2\n", ""), "CIM_UNIT_DEPTH_CELLS: is missing"),
         (("meshY: 8", "meshY: 8, meshX: 2"), "an array has one axis"),
         (("- {version: 0.4, BITS: 4", "- {version: 0.4, UNIT: 3, BITS: 4"), "in two parts"),
         (("[bits.py]", "[bytes.py]"), "no such file"),
