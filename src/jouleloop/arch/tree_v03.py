@@ -85,7 +85,9 @@ def _walk(
     if "name" in tree:
         split = split_name(str(tree["name"]))
         if split is None:
-            faults.append(Fault("is no name", None, f"{where}.name", tree["name"], "name or name[0..N]"))
+            faults.append(
+                Fault("is no name", None, f"{where}.name", tree["name"], "name or name[0..N] with a number N")
+            )
             return
         path, count = [*path, str(tree["name"])], count * split[1]
     for key in ("local", "subtree"):
@@ -116,7 +118,9 @@ def _local(
         return
     split = split_name(str(item.get("name", "")))
     if split is None:
-        faults.append(Fault("is no name", None, f"{where}.name", item.get("name"), "name or name[0..N]"))
+        faults.append(
+            Fault("is no name", None, f"{where}.name", item.get("name"), "name or name[0..N] with a number N")
+        )
         return
     name, instances = split[0], count * split[1]
     klass = item.get("class")

@@ -127,9 +127,8 @@ class _Documents:
         try:
             return expand(text, functions, self.variables, lambda name: self._beside(folder, name))
         except jinja2.UndefinedError as error:
-            raise InputError(
-                Fault(f"the template needs a variable that is not given: {error.message}", str(path))
-            ) from error
+            text = f"the template needs a variable that is not given: {error.message}"
+            raise InputError(Fault(text, str(path), allowed="--variable NAME=VALUE")) from error
         except (jinja2.TemplateError, ArithmeticError, LookupError, TypeError, ValueError) as error:
             raise InputError(Fault(f"the template fails: {error}", str(path))) from error
         except (RecursionError, MemoryError, AttributeError, OSError) as error:

@@ -116,6 +116,9 @@ class _Directives:
             data = data.get("mapping", data)
         if isinstance(data, AnyMapping):
             data = data.get("targets", data)
+        if isinstance(data, AnyMapping) and "nodes" in data:
+            text = "is a mapping of several layers at once (LoopTree), which the model does not follow"
+            raise MappingError(Fault(text, None, "mapping.type", data.get("type"), "a list of directives"))
         if not isinstance(data, list):
             raise MappingError(Fault("is no mapping", allowed="a list of directives under 'mapping'"))
         for index, item in enumerate(data):

@@ -166,7 +166,7 @@ def build_mapspace(
     sizes = {**problem.bound, **problem.coefficient}
     for name, size in arch.layer_sizes:
         if sizes.get(name, size) != size:
-            text = "expressions of the architecture were evaluated for the layer beside it"
+            text = "expressions of the architecture were evaluated for the layer beside it; put this one there instead"
             faults.append(Fault(text, constraints.name, f"{problem.name}.{name}", sizes[name], str(size)))
     temporal: list[Slot] = []
     spatial: list[Slot | None] = []

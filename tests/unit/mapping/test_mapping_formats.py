@@ -75,6 +75,7 @@ def only(level: str = "DRAM", kind: str = "temporal", **more: Any) -> list[Any]:
         (only(factors="C=0 M=0") + only(kind="skew"), "skewed mappings are not supported"),
         (only(factors="C=0 M=0") + only("shared_glb", "bypass", keep=["Inputs"], bypass=["Inputs"]), "both keeps"),
         ("text", "is no mapping"),
+        ({"type": "fused", "nodes": []}, "several layers at once"),
     ],
 )
 def test_refused_directives(directives: Any, message: str, eyeriss: Architecture) -> None:
