@@ -226,7 +226,7 @@ def test_a_search_refuses_what_no_bound_covers() -> None:
     problem, arch, costs, _ = design()
     output = frozenset(space.name for space in problem.data_spaces if space.read_write)
     for reuse, semantics, said in (
-        (Reuse(rmw_first_update=output), "timeloop-3.0.3", "by Timeloop 4 alone"),
+        (Reuse(rmw_first_update=output), "timeloop-3.0.3", "known since September 2023"),
         (Reuse(no_coalesce=output), "timeloop-4", "pass through a level or bypass it"),
     ):
         limits = {arch.level_names[1]: LevelConstraints(reuse=reuse)}
