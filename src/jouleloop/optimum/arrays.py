@@ -107,8 +107,8 @@ TAKE, ENTER, EXPAND = range(3)
 ENTERED, TILES, ROOMLESS, TILES_OUT, ORDERS, ORDERS_OUT, TAKEN_OUT, PROFILE = range(8)
 #: Places of where a pass over all parts stands: parts that wait; the part that is searched and the one whose tables
 #: are filled (-1: none), and the lattice points of those; tables filled and quick descents made so far; whether this is
-#: one; parts so far; what the kernel wants before it can go on.
-LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, PASS = range(10)
+#: one; parts so far; what the kernel wants before it can go on; nests evaluated before the part was begun.
+LEFT, CURRENT, TABLED, POINTS, FILLED, DIVES, DIVING, COUNT_PARTS, WANTS, BEGUN, PASS = range(11)
 #: What a kernel may want: nothing, room for more parts or children, arrangements or neighbours of the part at hand.
 NOTHING, ROOM, ROWS, ARRANGED, NEIGHBOURS = range(5)
 #: How far a part is: its bound takes no tables; the parts of its unrolling that keep something else wait as well; its

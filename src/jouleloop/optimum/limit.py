@@ -28,6 +28,8 @@ class Limit:
     """Of wall clock; what is found then varies from run to run."""
     nodes: int | None = None
     """Nodes of the search tree; what is found then does not vary."""
+    ticks: int | None = None
+    """Work, which is counted and not timed; what is found then does not vary."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Watch:
         Called between slices with the watch itself and a function that says where the search stands.
     profile
         Whether the result says where the time went.
+    within
+        The watch of a search that this one is a part of: what stops that one stops this one, too.
     """
 
     def __init__(
@@ -73,16 +77,19 @@ class Watch:
         tell: "Tell | None" = None,
         *,
         profile: bool = False,
+        within: "Watch | None" = None,
     ) -> None:
         self.limit = limit or Limit()
         self.tell = tell
         self.profile = profile
+        self.within = within
         #: The layer that is searched, in words.
         self.subject = ""
         self.started = time.monotonic()
         self._asked = ""
         self._ticks = _FIRST_TICKS
         self._most_ticks = math.inf
+        self._counters = new_counters()
 
     @property
     def seconds(self) -> float:
@@ -93,7 +100,15 @@ class Watch:
         """Start the clock; return the counters of the search."""
         self.started = time.monotonic()
         self._most_ticks = math.inf if budget is None else _BUDGET_TICKS + budget * _TICKS_AN_EVALUATION
-        return new_counters(budget, self.limit.nodes)
+        if self.limit.ticks is not None:
+            self._most_ticks = min(self._most_ticks, self.limit.ticks)
+        self._counters = new_counters(budget, self.limit.nodes)
+        return self._counters
+
+    @property
+    def worked(self) -> int:
+        """Work of the search so far."""
+        return int(self._counters[TICKS])
 
     def stop(self) -> None:
         """Ask the search to stop as soon as it can; may be called from a signal handler."""
@@ -102,7 +117,7 @@ class Watch:
     def asked(self) -> str:
         """Return what stops a search whatever it has counted, its seconds or somebody, or nothing."""
         late = self.limit.seconds is not None and self.seconds >= self.limit.seconds
-        return self._asked or (SECONDS if late else "")
+        return self._asked or (SECONDS if late else self.within.asked() if self.within else "")
 
     def stopped(self, counters: Ints) -> str:
         """Return what has stopped the search, or nothing."""

@@ -172,18 +172,23 @@ class Search:
 
     def lower_bound(self, objective: Objective) -> float:
         """Least value that a mapping not looked at may have; infinite where there is none."""
-        bounds_pj, steps = self.solver.open_bounds()
-        values = bounds_pj**objective.energy_power * steps**objective.delay_power
-        return float(values.min(initial=np.inf))
+        return _least_open(self.solver, objective)
 
     def run(self, mode: int, best: Floats, counters: Ints, objective: Objective) -> tuple[Found | None, str]:
         """Run one pass; return the nest that won, if any, and what stopped the pass, if anything did."""
-        solver, found = self.solver, self.new_found()
+        found = self.new_found()
+        stopped = self._pass(self.solver, mode, best, counters, objective, found)
+        if not stopped and not self.solver.whole:
+            stopped = self.watch.asked() or MEMORY
+        return (found if found.arrangement[0] >= 0 else None), stopped
+
+    def _pass(self, solver: Solver, mode: int, best: Floats, counters: Ints, objective: Objective, found: Found) -> str:
+        """Run one pass of a solver slice by slice; return what stopped it, or nothing."""
 
         def progress() -> Progress:
             have = found.arrangement[0] >= 0
             value = objective.of(best[BEST_PJ], best[BEST_CYCLES]) if have else None
-            lower = self.lower_bound(objective)
+            lower = _least_open(solver, objective)
             parts = solver.parts
             return Progress(
                 self.watch.seconds,
@@ -196,10 +201,7 @@ class Search:
             )
 
         solver.start(mode, best)
-        stopped = self.watch.run(lambda: solver.run(mode, best, counters, found), counters, progress)
-        if not stopped and not solver.whole:
-            stopped = self.watch.asked() or MEMORY
-        return (found if found.arrangement[0] >= 0 else None), stopped
+        return self.watch.run(lambda: solver.run(mode, best, counters, found), counters, progress)
 
     def profile(self, seconds: dict[str, float]) -> Profile:
         """Return where the time went, given the CPU seconds of the stages."""
@@ -219,15 +221,21 @@ class Search:
         return Profile(solver.count, tables, seconds, levels)
 
     def has_mapping(self, spec: Floats) -> bool:
-        """Whether any mapping is valid on other hardware."""
-        solver, found, best, counters = self._solver(spec), self.new_found(), new_best(), new_counters(1)
-        solver.start(ENERGY, best)
-        solver.run(ENERGY, best, counters, found)
+        """Whether any mapping is valid on other hardware; not known, so false, where the search has to stop."""
+        found = self.new_found()
+        self._pass(self._solver(spec, self._asked), ENERGY, new_best(), new_counters(1), OBJECTIVES["energy"], found)
         return bool(found.arrangement[0] >= 0)
 
     def mapping(self, found: Found) -> Mapping:
         """Return the nest found as a mapping."""
         return mapping_found(self.space, self.dims, found.counts, found.loops, found.keep)
+
+
+def _least_open(solver: Solver, objective: Objective) -> float:
+    """Least value that a mapping may have which a solver has not looked at; infinite where there is none."""
+    bounds_pj, steps = solver.open_bounds()
+    values = bounds_pj**objective.energy_power * steps**objective.delay_power
+    return float(values.min(initial=np.inf))
 
 
 def search_mapspace(

@@ -27,6 +27,7 @@ from jouleloop.optimum.arrays import (
     ASKED,
     ASKED_LEVEL,
     BEGIN,
+    BEGUN,
     BEST_PJ,
     BEST_PRODUCT,
     BY_PARTS,
@@ -241,6 +242,7 @@ def run_parts(
                     stand[DIVES] += 1
                     stand[DIVING] = 1
             stand[CURRENT] = part
+            stand[BEGUN] = counters[VISITED]
             start_descent(path, case.tables.passes, stand[POINTS], bound_pj, stack)
         part = stand[CURRENT]
         u = parts.unrolling[part]
@@ -250,7 +252,8 @@ def run_parts(
         ask = case.mesh.ask
         looks = log.used[0] < 0 and ask[ASKED] == 0 and case.mesh.pairs.shape[0] > 1
         if looks:
-            counters[ENOUGH] = counters[VISITED] + _NESTS_BEFORE
+            # Of the part, not of the slice: slices hang on the clock.
+            counters[ENOUGH] = stand[BEGUN] + _NESTS_BEFORE
         if stand[DIVING] == 1:
             counters[PAUSE] = counters[TICKS] + max(_DIVE_TICKS, table_ticks)
             counters[ENOUGH] = counters[VISITED] + 1

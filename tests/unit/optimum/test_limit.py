@@ -1,21 +1,29 @@
 """A search that is stopped says so: its mapping is one of the mapspace, and no mapping is below its bound."""
 
+import itertools
 import signal
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from differential.case import Case
 from differential.draw import draw_case
 from differential.native import load
+from differential.problems import space
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import JouleloopError
+from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.optimum import candidates, limit
+from jouleloop.optimum import candidates, limit, mesh, solve
 from jouleloop.optimum.arrays import PAUSE
 from jouleloop.optimum.limit import BUDGET, INTERRUPT, MEMORY, NODE_COUNT, SECONDS, Limit, Progress, Watch
+from jouleloop.optimum.optimise import Search
+from jouleloop.optimum.residual import optimise, padded
 from jouleloop.optimum.result import SearchResult
 from jouleloop.workload.problem import Problem
 
@@ -107,6 +115,101 @@ def test_pauses_change_nothing_and_stops_between_them_keep_the_bound(objective: 
             stops += not found.optimal
     assert stops > len(SEEDS)
     assert fine.looks > 1
+
+
+def open_array() -> Case:
+    """A small convolution on 8 x 8 units without constraints: parts of many nests, among which neighbours are told."""
+
+    def level(name: str, klass: str, **attributes: int) -> dict[str, Any]:
+        return {"name": name, "class": klass, "attributes": {"word-bits": 8, **attributes}}
+
+    mesh = {"meshX": 8, "meshY": 8}
+    units = {"name": "mac", "class": "intmac", "attributes": {"datawidth": 8, **mesh}}
+    array = {"name": "array[0..63]", "local": [level("registers", "regfile", depth=16, **mesh), units]}
+    outside = {"name": "s", "local": [level("DRAM", "DRAM"), level("buffer", "SRAM", depth=2000)], "subtree": [array]}
+    spaces = [space("W", "M", "R", "S"), space("I", "P+R", "Q+S"), space("O", "M", "P", "Q", write=True)]
+    shape = {"name": "conv", "dimensions": list("MPQRS"), "data-spaces": spaces}
+    problem = {"problem": {"shape": shape, "instance": {"M": 4, "P": 14, "Q": 14, "R": 3, "S": 3}}}
+    costs = {"DRAM": 200, "buffer": 6, "registers[0..63]": 1}
+    tables = [
+        {"name": f"system.{name}", "actions": [{"name": key, "energy": pj} for key in ("read", "write", "update")]}
+        for name, pj in costs.items()
+    ]
+    tables.append({"name": "system.mac[0..63]", "actions": [{"name": "compute", "energy": 0.5}]})
+    arch = {"architecture": {"version": 0.3, "subtree": [outside]}}
+    free: dict[str, Any] = {"mapspace_constraints": {"targets": []}}
+    return Case("open", arch, problem, free, {"ERT": {"version": 0.3, "tables": tables}})
+
+
+@pytest.mark.parametrize("budget", [None, 500])
+def test_when_neighbours_are_counted_hangs_on_no_pause(budget: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def find_neighbours(*given: Any) -> None:
+        asked.append(given)
+        mesh.find_neighbours(*given)
+
+    monkeypatch.setattr(solve, "find_neighbours", find_neighbours)
+    problem, target = load(open_array())
+    found = []
+    for ticks in (10**9, 1000, 40):
+        engine = NativeEngine()
+        engine.watch = fine = Fine()
+        fine._ticks = ticks
+        result = engine.search(problem, target, SearchOptions(budget=budget))
+        found.append({**result.as_json(), "seconds": 0})
+        assert (fine.looks > 20) == (ticks < 10**9)
+    assert found[0] == found[1] == found[2]
+    assert asked
+    assert found[0]["optimal"] == (budget is None)
+
+
+def test_other_sizes_are_tried_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where a search of imperfect factors takes long and has no limit in seconds, nothing hangs on the clock."""
+    monkeypatch.setattr(optimise, "_LONG_TICKS", 100)
+    monkeypatch.setattr(optimise, "_TURN_TICKS", 100)
+    late = itertools.count(0, 1000)
+    tried = []
+
+    def search_mapspace(wide: MapSpace, *given: Any, **more: Any) -> SearchResult:
+        tried.append(wide.problem.bounds)
+        return search(wide, *given, **more)
+
+    search = padded.search_mapspace
+    monkeypatch.setattr(padded, "search_mapspace", search_mapspace)
+    compared = 0
+    for seed, problem, given, _ in cases("general"):
+        target = replace(given, constraints=replace(given.constraints, factors="imperfect"))
+        answers = []
+        for clock in (time.monotonic, lambda: float(next(late))):
+            tried.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(padded.time, "monotonic", clock)
+                engine = NativeEngine()
+                engine.watch = Fine()
+                try:
+                    found = engine.search(problem, target)
+                except JouleloopError:
+                    break
+            answers.append(({**found.as_json(), "seconds": 0}, tuple(tried)))
+        compared += len(answers) == 2 and len(answers[0][1]) > 1
+        assert answers[:1] == answers[1:] or len(answers) < 2, seed
+        if compared > 2:
+            return
+    pytest.fail("no search took long")
+
+
+def test_why_nothing_fits_is_looked_for_as_long_as_nobody_stops_it() -> None:
+    stops = 0
+    for _, problem, target, _ in cases("general"):
+        whole = build_mapspace(problem, target.arch, target.constraints)
+        for watch, known in ((Fine(), True), (Fine(1), False)):
+            search = Search(whole, target.costs, target.semantics, watch)
+            found = search.has_mapping(search.spec)
+            assert found or not known
+            assert watch.looks <= 1 or known
+            stops += known and watch.looks > 1
+    assert stops > 2
 
 
 def test_a_limit_of_seconds_ends_a_search() -> None:

@@ -30,7 +30,7 @@ from jouleloop.optimum.candidates import MOST_UNROLLINGS
 from jouleloop.optimum.limit import Progress, Watch
 from jouleloop.optimum.residual.counts import MOST_DIMS
 from jouleloop.optimum.residual.descend import bound_part, bound_parts, descend
-from jouleloop.optimum.residual.padded import Found, best_padded
+from jouleloop.optimum.residual.padded import Allowance, Found, best_padded
 from jouleloop.optimum.residual.size import factorizations
 from jouleloop.optimum.residual.state import (
     SLACK,
@@ -179,11 +179,12 @@ class ResidualSearch:
         # What was left out had a bound no better than the best, or than the limit that its part has as a bound.
         return float(min(self.bounds.min(), self.found_value)), stopped
 
-    def ask_padded(self, seconds: float) -> None:
+    def ask_padded(self, seconds: float | None, within: Watch | None = None) -> None:
         """Look for a good mapping among those of layers slightly larger, once."""
         if not self.asked:
             self.asked = True
-            self.padded = best_padded(self.space, self.costs, self.semantics, self.objective, seconds, self.budget)
+            allowance = Allowance(self.budget, seconds, within)
+            self.padded = best_padded(self.space, self.costs, self.semantics, self.objective, allowance)
             self.found_value = min(self.found_value, np.inf if self.padded is None else self.padded[0])
 
     def _slices(self, best: Best, watch: Watch) -> Iterator[bool]:
@@ -218,7 +219,9 @@ class ResidualSearch:
                 if paused:
                     turns.append((n, follow, float(best.cut[0])))
                     if self.counters[TICKS] > _LONG_TICKS:
-                        self.ask_padded(min(_PADDED_SECONDS, (watch.limit.seconds or np.inf) / 4))
+                        # Without a limit in seconds nothing may hang on the clock.
+                        limited = watch.limit.seconds
+                        self.ask_padded(None if limited is None else min(_PADDED_SECONDS, limited / 4), watch)
                 else:
                     self.bounds[n] = max(self.bounds[n], min(float(best.cut[0]), self.found_value))
 

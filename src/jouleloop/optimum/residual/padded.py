@@ -6,7 +6,7 @@ sizes, is one of its mappings; the model counts what it costs. Nothing is proven
 
 import math
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from jouleloop.division import divisors
 from jouleloop.energy.costs import EnergyCosts
@@ -23,7 +23,43 @@ from jouleloop.workload.problem import Problem
 #: How much larger a size may be, relatively, how many of them are tried, and how often all dimensions take their turn.
 _LARGER, _SIZES, _ROUNDS = 0.15, 3, 2
 
+#: Work where there are no seconds: of all sizes, and of each for what is done before the search counts.
+_MOST_TICKS, _TICKS_A_SIZE = 10_000_000, 100_000
+
 Found = tuple[float, Mapping, Evaluation]
+
+
+@dataclass
+class Allowance:
+    """What may be spent on other sizes: evaluations of the first sizes alone, or seconds, or else work that is counted.
+
+    Equal inputs give equal mappings where it is not seconds.
+    """
+
+    budget: int | None = None
+    seconds: float | None = None
+    within: Watch | None = None
+    """The watch of the search that asks, where what stops that one ends this."""
+    ticks: int = _MOST_TICKS
+
+    def __post_init__(self) -> None:
+        self.until = math.inf if self.seconds is None or self.budget is not None else time.monotonic() + self.seconds
+        self.counted = self.budget is None and self.seconds is None
+
+    @property
+    def spent(self) -> bool:
+        """Whether no other sizes may be tried."""
+        asked = self.within is not None and self.within.asked()
+        return bool(asked) or self.budget is not None or time.monotonic() > self.until or self.ticks <= 0
+
+    def watch(self) -> Watch:
+        """Return the watch of the search of one size."""
+        seconds = None if self.until == math.inf else max(0.01, self.until - time.monotonic())
+        return Watch(Limit(seconds, ticks=self.ticks if self.counted else None), within=self.within)
+
+    def spend(self, watch: Watch) -> None:
+        """Take off what the search of one size took."""
+        self.ticks -= (watch.worked + _TICKS_A_SIZE) if self.counted else 0
 
 
 def sizes_of(bound: int, multiple: int) -> list[int]:
@@ -34,14 +70,12 @@ def sizes_of(bound: int, multiple: int) -> list[int]:
 
 
 def best_padded(
-    space: MapSpace, costs: EnergyCosts, semantics: str, objective: Objective, seconds: float, budget: int | None
+    space: MapSpace, costs: EnergyCosts, semantics: str, objective: Objective, allowance: Allowance
 ) -> Found | None:
-    """Return the least value that was found in so many seconds, its mapping and evaluation; None where nothing was.
+    """Return the least value that was found, its mapping and evaluation; None where nothing was.
 
-    One dimension at a time takes other sizes, as long as that is better. With a budget of evaluations the first sizes
-    are tried alone, whatever the seconds: equal inputs give equal mappings.
+    One dimension at a time takes other sizes, as long as that is better and the allowance lasts.
     """
-    until = time.monotonic() + seconds
     fixed = [[slot.fixed[d] for slot in space.slots if slot.fixed[d] != FREE] for d in range(len(space.problem.bounds))]
     options = []
     for d, bound in enumerate(space.problem.bounds):
@@ -50,16 +84,16 @@ def best_padded(
     if not all(options):
         return None
     now = tuple(sizes[0] for sizes in options)
-    best, known = _try(space, now, costs, semantics, objective, until, budget), {now}
-    for _ in range(_ROUNDS if budget is None else 0):
+    best, known = _try(space, now, costs, semantics, objective, allowance), {now}
+    for _ in range(_ROUNDS):
         before = best
         for d, sizes in enumerate(options):
             for size in sizes:
                 tried = (*now[:d], size, *now[d + 1 :])
-                if tried in known or time.monotonic() > until:
+                if tried in known or allowance.spent:
                     continue
                 known.add(tried)
-                found = _try(space, tried, costs, semantics, objective, until, budget)
+                found = _try(space, tried, costs, semantics, objective, allowance)
                 if found is not None and (best is None or found[0] < best[0]):
                     best, now = found, tried
         if best is before:
@@ -73,8 +107,7 @@ def _try(
     costs: EnergyCosts,
     semantics: str,
     objective: Objective,
-    until: float,
-    budget: int | None,
+    allowance: Allowance,
 ) -> Found | None:
     """Return what the best mapping of a layer of these sizes is worth, once it is cut short."""
     problem = space.problem
@@ -92,10 +125,9 @@ def _try(
         temporal=tuple(slot for slot in map(open_up, space.temporal) if slot is not None),
         spatial=tuple(map(open_up, space.spatial)),
     )
+    watch, by = allowance.watch(), (objective.name,)
     try:
-        watch = Watch(Limit(max(0.01, until - time.monotonic()) if budget is None else None))
-        by = (objective.name,)
-        found = search_mapspace(wide, costs, objective=by, semantics=semantics, budget=budget, watch=watch)
+        found = search_mapspace(wide, costs, objective=by, semantics=semantics, budget=allowance.budget, watch=watch)
         mapping = found.mapping
         if mapping is None:
             return None
@@ -103,6 +135,8 @@ def _try(
         evaluation = evaluate_mapping(problem, space.arch, costs, mapping, semantics)
     except JouleloopError:
         return None
+    finally:
+        allowance.spend(watch)
     return objective.value(evaluation), mapping, evaluation
 
 
