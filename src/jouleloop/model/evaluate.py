@@ -14,8 +14,10 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import ALL_REUSE
 from jouleloop.model.arrays import (
     BACK_PJ,
+    BOUND,
     CAPACITY,
     CYCLES,
+    DIM,
     ENERGY_PJ,
     EXPANDED,
     FANOUT,
@@ -30,7 +32,9 @@ from jouleloop.model.arrays import (
     PARTITION,
     READS,
     REDUCTIONS,
+    SPATIAL,
     SPREAD,
+    TEMPORAL,
     TILE,
     UPDATES,
     Floats,
@@ -43,7 +47,7 @@ from jouleloop.model.arrays import (
 from jouleloop.model.collapse import collapse
 from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping, encode_mappings
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
-from jouleloop.model.kernel import count_transfers
+from jouleloop.model.kernel import box_words, count_transfers
 from jouleloop.model.network import is_wired, price_networks
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers, share_instances
@@ -123,6 +127,9 @@ def evaluate_mapping(
     nest = encode_mapping(problem, arch, mapping)
     spec = encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces])
     work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
+    if check_capacity and arch.auto_bypass:
+        mapping = _bypassing(problem, arch, spec, nest, mapping)
+        nest = encode_mapping(problem, arch, mapping)
     _check_reuse(mapping, semantics)
     _check_wires(arch, costs, mapping)
     _check_outside(mapping, semantics)
@@ -136,11 +143,7 @@ def evaluate_mapping(
         computes = steps * units
     _check_gaps(problem, arch, work)
     if check_capacity:
-        faults = _capacity_faults(arch, nest, spec, work)
-        if faults and arch.auto_bypass:
-            bypassed = _bypassing(mapping, {str(fault.field) for fault in faults})
-            return evaluate_mapping(problem, replace(arch, auto_bypass=False), costs, bypassed, semantics)
-        raise_all(faults, MappingError)
+        raise_all(_capacity_faults(arch, nest, spec, work), MappingError)
     if total_pj == np.inf:
         text = "outputs overlap: fewer words move than a level sees, where Timeloop stops"
         apart = "outputs overlap, or words go to different numbers of instances, which no M:N network of Timeloop takes"
@@ -240,12 +243,27 @@ def _capacity_faults(arch: Architecture, nest: NestArrays, spec: Floats, work: W
     return faults
 
 
-def _bypassing(mapping: Mapping, names: set[str]) -> Mapping:
-    """Return the mapping without anything kept in some levels.
+def _bypassing(problem: Problem, arch: Architecture, spec: Floats, nest: NestArrays, mapping: Mapping) -> Mapping:
+    """Return the mapping without anything kept in levels that its tiles do not fit, or fill too little.
 
-    Source: Timeloop ``src/applications/model/model.cpp``, ``Model::Run``: every data space bypasses a level that fails
-    the check before an evaluation.
+    Source: Timeloop ``src/applications/model/model.cpp``, ``Model::Run``, and ``src/model/buffer.cpp``,
+    ``PreEvaluationCheck``, the same in all versions. It knows tiles before anything is counted: as if no loop ended
+    early, and as if a level that distributes multicasts had the room of all its instances. What is evaluated after
+    that has to fit as ever.
     """
+    names = set()
+    boxes = encode_layer(problem, [ALL_REUSE] * len(arch.levels)).coef
+    extent = np.ones(len(problem.bounds), np.int64)
+    for index, level in enumerate(reversed(arch.levels)):
+        for kind in (SPATIAL, TEMPORAL):
+            for loop in nest.loops[index, kind, : nest.counts[index, kind]]:
+                extent[loop[DIM]] *= loop[BOUND]
+        held = sum(box_words(coef, extent) for coef, kept in zip(boxes, nest.keep[index], strict=True) if kept)
+        shared = level.instances if level.network.spreads else 1
+        if not spec[index, MIN_WORDS] <= held <= spec[index, CAPACITY] * shared:
+            names.add(level.name)
+    if not names:
+        return mapping
     _LOG.warning("auto_bypass_on_failure: what does not fit is bypassed, as by Timeloop: %s", ", ".join(sorted(names)))
     levels = [replace(level, keep=frozenset()) if level.level in names else level for level in mapping.levels]
     return replace(mapping, levels=tuple(levels))
