@@ -3,12 +3,14 @@
 import math
 from fractions import Fraction
 from functools import cache
+from pathlib import Path
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
+from jouleloop.energy.choice import costs_of, source_of
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.energy.estimator import load_costs
 from jouleloop.mapping.compact import parse_compact
@@ -137,3 +139,37 @@ def test_polynomials_keep_their_value_through_sums_products_and_quotients(
     a, b = built(first), built(second)
     results = [a + b, a - b, a * b, *([a.over(b)] if b.value else [])]
     assert [recomputed(result) for result in results] == [result.value for result in results]
+
+
+#: Windows of both axes unrolled: instances by how many share their words make more than a dozen groups.
+WIDE = """
+architecture:
+  version: 0.3
+  subtree:
+  - name: chip
+    attributes: {technology: 45nm}
+    local:
+    - {name: outer, class: DRAM, attributes: {width: 16, word-bits: 16, block-size: 1}}
+    - {name: buffer, class: SRAM, attributes: {depth: 65536, width: 16, word-bits: 16, block-size: 1}}
+    subtree:
+    - name: PE[0..65535]
+      local:
+      - {name: registers, class: regfile, attributes: {depth: 64, width: 16, word-bits: 16, block-size: 1, meshX: 256}}
+      - {name: mac, class: intmac, attributes: {datawidth: 16, meshX: 256}}
+"""
+
+
+def test_windows_on_many_instances_are_sent_in_as_many_groups_as_it_takes(tmp_path: Path) -> None:
+    (tmp_path / "wide.yaml").write_text(WIDE)
+    arch = read_architecture(tmp_path / "wide.yaml")
+    costs = costs_of(arch, [source_of("counts")])
+    spatial = (("P", 4, "X"), ("R", 4, "X"), ("S", 4, "Y"), ("Q", 5, "Y"))
+    levels = (
+        LevelMapping("outer", (("P", 2), ("S", 2)), (), frozenset(SPACES)),
+        LevelMapping("buffer", (), spatial, frozenset(SPACES)),
+        LevelMapping("registers", (), (), frozenset(SPACES)),
+    )
+    bounds = dict.fromkeys(CONV.dimensions, 1) | {"P": 8, "R": 4, "S": 8, "Q": 5}
+    problem = Problem.build(CONV, bounds, {})
+    for semantics in RULES:
+        agree(arch, costs, problem, Mapping(levels), semantics)

@@ -15,8 +15,9 @@ Bools = npt.NDArray[np.bool_]
 
 #: Most temporal or spatial loops of one level.
 MAX_LOOPS = 12
-#: Most groups of transfers that differ in multicast or scatter factor, without and with residual ends.
-MAX_GROUPS, MAX_RESIDUAL_GROUPS = 12, 64
+#: Most groups of transfers that differ in multicast or scatter factor, without and with residual ends. Windows along
+#: both axes of 256 x 256 instances make up to a hundred in each step; rows that stay empty take no memory.
+MAX_GROUPS, MAX_RESIDUAL_GROUPS = 1024, 1024
 
 #: Places of a group of transfers: multicast factor, scatter factor, words, words times hops, and words times hops if
 #: every instance were sent its own.
