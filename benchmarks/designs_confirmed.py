@@ -42,8 +42,8 @@ from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import read_problem
 from random_evaluations import compared
 
-#: Sections of a design that are replaced by ours.
-OURS = ("problem", "mapper", "mapping", "ERT", "ART", "sparse_optimizations", "model")
+#: Sections of a design that are replaced by ours, and where files would be put.
+OURS = ("problem", "mapper", "mapping", "ERT", "ART", "sparse_optimizations", "out_prefix")
 MAPPER = {
     "algorithm": "random-pruned",
     "optimization-metrics": ["energy"],
@@ -105,6 +105,8 @@ def write(folder: Path, documents: list[Any], **more: Any) -> tuple[list[str], l
     constraints: list[str] = []
     for n, document in enumerate(documents):
         kept = {key: value for key, value in document.items() if key not in OURS and key not in SECTIONS}
+        if isinstance(kept.get("model"), dict):
+            kept["model"] = {key: value for key, value in kept["model"].items() if key not in OURS}
         rules = {key: value for key, value in document.items() if key in SECTIONS}
         for part, listed, name in ((kept, names, f"{n}.yaml"), (rules, constraints, f"rules-{n}.yaml")):
             if part:

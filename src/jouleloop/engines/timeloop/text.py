@@ -12,6 +12,7 @@ _SPACE = re.compile(r"    (\w+):\s*")
 _NUMBER = re.compile(r" {4,}([^:]+?) *: *(-?[\d.]+(?:[eE][+-]?\d+)?)%?(?:\s.*)?")
 _INGRESS = re.compile(r"\s*@multicast (\d+) @scatter (\d+): ([-\d.eE+]+)\s*")
 _NUMBERED = re.compile(r"Network \d+")
+_NAME = re.compile(r"(\w\S*(?: \S+)*)\s*")
 _NETWORK = re.compile(r"(\S.*) <==> (\S.*?)\s*")
 _SECTIONS = re.compile(r"^(Networks|Operational Intensity Stats|Summary Stats)\n-+\n", re.MULTILINE)
 
@@ -38,7 +39,7 @@ class Statistics:
     levels: tuple[TextLevel, ...]
     """Compute first, then storage from the innermost level outward, as printed."""
     networks: dict[str, dict[str, NetworkStats]]
-    """Those that fan out."""
+    """Those that fan out or take energy, as ``outer<==>inner``, or by the name that the design gives them."""
     summary: dict[str, float]
     """``Cycles``, ``Utilization`` (a share of 1), ``fJ/Compute`` (total) and half its last digit, ``rounding fJ``."""
 
@@ -80,7 +81,7 @@ def _levels(text: str) -> list[TextLevel]:
 def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
     networks: dict[str, dict[str, NetworkStats]] = {}
     current: dict[str, NetworkStats] = {}
-    space = ""
+    space, titled = "", False
     numbers: dict[str, float] = {}
     ingress: list[tuple[int, int, float]] = []
 
@@ -91,13 +92,15 @@ def _networks(text: str) -> dict[str, dict[str, NetworkStats]]:
     for line in [*text.splitlines(), " <==> "]:
         if (match := _NETWORK.fullmatch(line)) or line == " <==> ":
             close()
-            space, numbers, ingress = "", {}, []
+            space, numbers, ingress, titled = "", {}, [], False
             if match:
                 current = networks.setdefault(f"{match[1]}<==>{match[2]}", {})
         elif _NUMBERED.fullmatch(line):
-            # A network that the design names has no ends in its name: what follows belongs to no boundary.
             close()
-            current, space = {}, ""
+            space, titled = "", True
+        elif titled and (match := _NAME.fullmatch(line)):
+            # A network that the design names has no ends in its name: it belongs to no boundary, and counts in the sum.
+            current, titled = networks.setdefault(match[1], {}), False
         elif match := _SPACE.fullmatch(line):
             close()
             space, numbers, ingress = match[1], {}, []
