@@ -81,8 +81,9 @@ def around(root: Path, arch: Path) -> Iterator[Files]:
     base = arch.parent.parent if arch.parent.name == "arch" else arch.parent
     found = [arch]
     problems = [*sorted(base.glob("prob/*.yaml")), base / "problem.yaml", base.parent / f"problem_{base.name}.yaml"]
-    problems.append(base.parent / "problem.yaml")
-    for choices in (problems, [base / "variables.yaml", base.parent / "variables.yaml"], [base / "components.yaml"]):
+    problems += [base.parent / "problem.yaml", *sorted(base.glob("layers/*.yaml"))]
+    variables = [base / "variables.yaml", base.parent / "variables.yaml", *sorted(base.glob("*/variables.yaml"))]
+    for choices in (problems, variables, [base / "components.yaml"]):
         found += [path for path in choices if path.is_file() and holds_more(path, found)][:1]
     name = str(arch.relative_to(root))
     constraints = [path for path in sorted(base.glob("constraints/*.yaml")) if holds_more(path, found)]

@@ -99,6 +99,22 @@ def given_to_timeloop(files: Files, front_end: str, variables: dict[str, str], l
     return [yaml.safe_load((folder / "fe.yaml").read_text())]
 
 
+def own_tables(design: Design, costs: EnergyCosts, *, later: bool) -> dict[str, Any]:
+    """Return the energies as a table; networks are called as the design calls them."""
+    tables = energy_tables(design.arch, costs, later=later)
+    names = [*design.arch.level_names, design.arch.compute.name]
+    own = {
+        f"{outer} <==> {inner}{' back' * way}": network.name
+        for level, outer, inner in zip(design.arch.levels, names, names[1:], strict=False)
+        for way, network in enumerate(level.networks)
+        if network.name
+    }
+    for table in tables["tables"]:
+        root, _, name = table["name"].partition(".")
+        table["name"] = f"{root}.{own.get(name, name)}"
+    return tables
+
+
 def write(folder: Path, documents: list[Any], **more: Any) -> tuple[list[str], list[str]]:
     """Write a design and what comes with it; return the names of all but its constraints, and those."""
     names: list[str] = []
@@ -155,7 +171,7 @@ def confirmed(files: Files, layers: list[Problem], given: argparse.Namespace, fo
     documents = given_to_timeloop(files, given.front_end if nodes else "", variables, given.layer, folder)
     more = {
         "problem": problem_tree(problem),
-        "ERT": energy_tables(design.arch, costs, later=later),
+        "ERT": own_tables(design, costs, later=later),
         "mapping": mapping_directives(problem, design.arch, found.mapping),
         "mapper": MAPPER,
     }

@@ -86,6 +86,19 @@ def _short(kind: str) -> Any:
     return construct
 
 
+def _plain_numbers() -> dict[Any, Any]:
+    """Return what plain values are, without numbers of base 60: ``1:1`` is a text to all that Timeloop is made of."""
+    kinds = ("tag:yaml.org,2002:int", "tag:yaml.org,2002:float")
+    return {
+        first: [
+            (tag, re.compile(f"(?!.*:)(?:{pattern.pattern})", re.VERBOSE) if tag in kinds else pattern)
+            for tag, pattern in listed
+        ]
+        for first, listed in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+
+
+_SafeLoader.yaml_implicit_resolvers = _plain_numbers()
 _SafeLoader.add_constructor(yaml.resolver.BaseResolver.DEFAULT_MAPPING_TAG, _construct_mapping)
 for _kind in ("int", "float"):
     _SafeLoader.add_constructor(f"tag:yaml.org,2002:{_kind}", _short(_kind))

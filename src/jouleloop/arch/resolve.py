@@ -61,6 +61,9 @@ def _needs_values(data: Mapping[str, Any]) -> bool:
     if not isinstance(top, Mapping) or "nodes" not in top or data.get("dumped_by_timeloop_front_end"):
         return False
     own = any(isinstance(part, Mapping) and part.get("expression_custom_functions") for part in _globals(data))
+    problem = data.get("problem")
+    instance = problem.get("instance") if isinstance(problem, Mapping) else None
+    own |= isinstance(instance, Mapping) and any(isinstance(size, str) for size in instance.values())
     return own or isinstance(data.get("variables"), list) or any(is_array(leaf) for leaf in _leaves(top["nodes"]))
 
 

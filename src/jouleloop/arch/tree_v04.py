@@ -1,5 +1,6 @@
 """The v0.4 node list: containers hand down attributes and fan out, components become levels."""
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -16,6 +17,8 @@ from jouleloop.documents.load import NODE_TAGS, TAG, Quoted
 from jouleloop.errors import Fault, unknown
 from jouleloop.expressions import ExpressionError, UnknownName, evaluate, is_expression
 from jouleloop.files import is_whole
+
+_LOG = logging.getLogger("jouleloop.arch")
 
 #: Class of the empty storage levels that stand for a fan-out.
 DUMMY_CLASS = "dummy_storage"
@@ -205,10 +208,6 @@ class _Walk:
             if key not in ("meshX", "meshY")
         ]
         mesh = (self._mesh(name, spatial, "meshX"), self._mesh(name, spatial, "meshY"))
-        for key in ("meshX", "meshY", "instances"):
-            if own.get(key) is not None:
-                text = "is no attribute in v0.4: the fan-outs under spatial give the mesh"
-                self.faults.append(Fault(text, None, f"{name}.attributes.{key}", own[key], f"{name}.spatial"))
         if item.get("networks"):
             self.faults.append(Fault("networks are not supported by the model", None, f"{name}.networks"))
         if item.get("sparse_optimizations"):
@@ -282,6 +281,7 @@ class _Walk:
         for key in ("energy_scale", "area_scale"):
             if item.get(key) is not None:
                 attributes[key] = item[key]
+        self._own_mesh(name, attributes)
         if kind == "nothing":
             return
         if kind not in ("storage", "compute"):
@@ -293,6 +293,21 @@ class _Walk:
         level = build(Component(name, path, klass, model, attributes, self.mesh), self.faults)
         if level is not None:
             self.nodes.levels.append(level)
+
+    def _own_mesh(self, name: str, attributes: dict[str, Any]) -> None:
+        """Take attributes out that the fan-outs decide.
+
+        The front end replaces a mesh (``v4_to_v3.py``); a number of instances it hands on, and Timeloop ends where
+        another stands (``BufferLevel::ValidateTopology``).
+        """
+        for key, counted in (("meshX", self.mesh[0]), ("meshY", self.mesh[1])):
+            given = attributes.pop(key, None)
+            if given not in (None, counted):
+                _LOG.warning("%s.attributes.%s: passed over; the fan-outs under spatial give %s", name, key, counted)
+        counted, given = self.mesh[0] * self.mesh[1], attributes.pop("instances", None)
+        if given not in (None, counted):
+            text = "is not what the fan-outs under spatial give; Timeloop ends"
+            self.faults.append(Fault(text, None, f"{name}.attributes.instances", given, str(counted)))
 
     def _constrain(self, name: str, constraints: dict[str, Any], keeps: list[str] | None) -> None:
         for key, value in constraints.items():

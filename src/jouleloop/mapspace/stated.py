@@ -1,7 +1,8 @@
-"""Factors and splits that a design states by expressions: over the sizes of the layer, and over its own fan-outs.
+"""Factors, splits and capacities that a design states by expressions.
 
-Timeloop's front end evaluates an item of a list of factors, such as ``'C=' + str(row.get_fanout())``, and a split. We
-take an expression after the sign as well: ``P=P//2``. Names are the dimensions, and ``spec.problem.instance``.
+They are over the sizes of the layer, and over the design's own fan-outs. Timeloop's front end evaluates an item of a
+list of factors, such as ``'C=' + str(row.get_fanout())``, and a split or capacity. We take an expression after the sign
+as well: ``P=P//2``. Names are the dimensions, and ``spec.problem.instance``.
 """
 
 import math
@@ -21,6 +22,8 @@ from jouleloop.workload.problem import Problem
 _FANOUT = re.compile(r"(\w+)\s*\.\s*get_fanout\(\s*\)")
 _SIGNED = re.compile(r"\s*([A-Za-z]\w*)\s*(<=|>=|=)(?!=)(.*)", re.DOTALL)
 _NUMBER = re.compile(r"\s*-?\d+(,\d+)?\s*(#.*)?")
+#: Keys of a target that hold one whole number.
+_WHOLE = ("split", "maximize_dims_capacity")
 #: Expressions of a target by key, as they stand.
 Stated = tuple[tuple[str, str], ...]
 
@@ -32,9 +35,10 @@ def take_stated(target: Mapping[str, Any]) -> tuple[Mapping[str, Any], Stated]:
     if isinstance(target.get("factors"), list):
         rest["factors"] = [item for item in target["factors"] if not _is_stated(item)]
         found += [("factors", item) for item in target["factors"] if _is_stated(item)]
-    split = target.get("split")
-    if isinstance(split, str) and not split.strip().isdigit() and is_expression(_FANOUT.sub("1", split)):
-        found.append(("split", rest.pop("split")))
+    for key in _WHOLE:
+        number = target.get(key)
+        if isinstance(number, str) and not number.strip().isdigit() and is_expression(_FANOUT.sub("1", number)):
+            found.append((key, rest.pop(key)))
     return rest, tuple(found)
 
 
@@ -66,22 +70,24 @@ def _with_sizes(
     loops: LoopConstraint, problem: Problem, arch: Architecture, where: str, faults: list[Fault]
 ) -> LoopConstraint:
     factors, most, least = dict(loops.factors), dict(loops.max_factors), dict(loops.min_factors)
-    split = loops.split
+    whole = dict(zip(_WHOLE, (loops.split, loops.capacity), strict=True))
     for key, text in loops.stated:
         try:
             value = _value(text, problem, arch)
         except ExpressionError as error:
             faults.append(Fault(str(error), field=f"{where}.{key}", value=text))
             continue
-        if key == "split":
-            split = parse_split(_whole(value), f"{where}.split", faults)
+        if key in whole:
+            whole[key] = parse_split(_whole(value), f"{where}.{key}", faults)
             continue
         new = parse_factors([value], problem.shape.dimensions, f"{where}.factors", faults)
         for mine, more in ((factors, new.exact), (most, new.at_most), (least, new.at_least)):
             for dimension, number in more.items():
                 if mine.setdefault(dimension, number) != number:
                     faults.append(Fault(f"contradicts {dimension}={mine[dimension]}", field=where, value=text))
-    return replace(loops, factors=factors, max_factors=most, min_factors=least, split=split, stated=())
+    split, capacity = (whole[key] for key in _WHOLE)
+    loops = replace(loops, factors=factors, max_factors=most, min_factors=least)
+    return replace(loops, split=split, capacity=capacity, stated=())
 
 
 def _value(text: str, problem: Problem, arch: Architecture) -> Any:

@@ -130,6 +130,24 @@ architecture:
     assert arch.fanout_names == {"PE": "DRAM", "lane": "DRAM"}
 
 
+def test_a_mesh_among_the_attributes_gives_way_to_the_fan_outs(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    text = """
+architecture:
+  version: 0.4
+  nodes:
+  - !Component {name: DRAM, class: DRAM, attributes: {width: 64, datawidth: 8, instances: 1, meshX: 1}}
+  - !Container {name: PE, spatial: {meshX: 4, meshY: 2}}
+  - !Component {name: mac, class: intmac, attributes: {meshX: 8, meshY: 2, instances: 8}}
+"""
+    arch = read(text, tmp_path)
+    assert arch.fanout == ((4, 2),)
+    assert [record.getMessage() for record in caplog.records] == [
+        "mac.attributes.meshX: passed over; the fan-outs under spatial give 4"
+    ]
+
+
 def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
     (tmp_path / "small").mkdir()
     (tmp_path / "small" / "arch.yaml").write_text(MINIMAL % "{{ depth }}")
@@ -159,6 +177,7 @@ def test_jinja_top_file_includes_others(tmp_path: Path) -> None:
         (("depth: 8", "depth: dept * 2"), "unknown name 'dept'"),
         (("depth: 8", "depth: depth * 2"), "defined by itself"),
         (("width: 8, datawidth: 8", "width: 9, datawidth: 8"), "no multiple"),
+        (("width: 8, datawidth: 8", "width: 8, datawidth: 8, instances: 2"), "not what the fan-outs .* Timeloop ends"),
         (("width: 8, datawidth: 8", "width: 8, datawidth: 8, tile_partition_supported: true"), "not supported"),
         (("!Component {name: buffer", "!Pipelined {name: buffer"), "!Pipelined is not supported"),
         (("!Component {name: buffer", "!Python {name: buffer"), "could not determine a constructor"),

@@ -187,3 +187,21 @@ mapping:
         mapping = read_timeloop_mapping(load_document(tmp_path / "arch.yaml"), problem, design.arch)
         assert mapping.levels[0].temporal == (("C", 4 // mesh),)
         assert caplog.text.count("(chip spatial): passed over") == (0 if factors else 2)
+
+
+def test_sizes_of_a_layer_may_be_variables(tmp_path: Path) -> None:
+    """The front end evaluates them; a number of base 60 is a text to it, as to Timeloop."""
+    (tmp_path / "design.yaml").write_text(
+        "variables: {version: 0.4, HIDDEN: 24}\n"
+        "problem:\n  version: 0.4\n  instance: {C: HIDDEN * 2, M: HIDDEN // 3, R: 1, S: 1, P: 5, Q: 1, N: 1}\n"
+        "architecture:\n  version: 0.4\n  nodes:\n"
+        "  - !Component {name: DRAM, class: DRAM, attributes: {width: 8, datawidth: 8, network_type: 1:1}}\n"
+        "  - !Component {name: mac, class: intmac}\n"
+    )
+    problem = read_design([tmp_path / "design.yaml"]).problem
+    assert problem is not None
+    assert (problem.bound["C"], problem.bound["M"], problem.bound["P"]) == (48, 8, 5)
+    text = (tmp_path / "design.yaml").read_text().replace("HIDDEN // 3", "WIDTH")
+    (tmp_path / "design.yaml").write_text(text)
+    with pytest.raises(InputError, match=r"instance\.M: must be a positive whole number \(got 'WIDTH'\)"):
+        read_design([tmp_path / "design.yaml"])

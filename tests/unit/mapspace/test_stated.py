@@ -61,6 +61,17 @@ def test_a_limit_and_a_split_by_expression(tmp_path: Path) -> None:
     assert slot.split == len(space.problem.bound) + len(space.problem.coefficient) - 6
 
 
+def test_a_capacity_by_expression(tmp_path: Path) -> None:
+    (tmp_path / "design.yaml").write_text(DESIGN % ("[]", "[]", "0"))
+    rules = "constraints:\n  targets:\n  - {target: buffer, type: temporal, maximize_dims: [[C], [M]], %s}\n"
+    (tmp_path / "rules.yaml").write_text(rules % "maximize_dims_capacity: (16 * 4) // C")
+    found = read_design([tmp_path / "design.yaml", tmp_path / "rules.yaml"])
+    space = build_mapspace(parse_layer("conv:C4xM16xP6xR3").problem(), found.arch, found.constraints)
+    buffer = space.arch.level_names[::-1].index("buffer")
+    fixed = dict(zip(space.problem.shape.dimensions, space.temporal[buffer].fixed, strict=True))
+    assert (fixed["C"], fixed["M"]) == (4, 4)  # C as a whole, and of M what fills 16 words
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
