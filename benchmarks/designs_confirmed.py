@@ -28,7 +28,7 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.timeloop.inputs import energy_tables, mapping_directives, problem_tree
 from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
 from jouleloop.errors import InputError, JouleloopError
-from jouleloop.files import read_text
+from jouleloop.files import read_text, read_yaml
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.read_design import Design, read_design
 from jouleloop.mapspace.sections import SECTIONS
@@ -85,7 +85,7 @@ def best_of(design: Design, layers: list[Problem], costs: EnergyCosts, semantics
 def given_to_timeloop(files: Files, front_end: str, variables: dict[str, str], layer: Path, folder: Path) -> list[Any]:
     """Return the documents that Timeloop reads: a design's own, or what the front end writes of them."""
     if not front_end:
-        return [yaml.safe_load(read_text(path)) for path in files.paths]
+        return [read_yaml(path) for path in files.paths]
     alone = not files.variables and not any("problem:" in read_text(path) for path in files.paths)
     names = [f"{name}={value}" for name, value in (variables | files.variables).items()]
     command = [

@@ -106,6 +106,8 @@ def fields_of(evaluation: Evaluation) -> Fields:
     data = evaluation.as_json()
     data["levels"] = {level["name"]: {k: v for k, v in level.items() if k != "name"} for level in data["levels"]}
     untold = {"mesh": (), "tree": ("fanout", "ingress", "link_transfers")}
+    # Networks that the design names tell no ends.
+    data["networks"] = {name: network for name, network in data["networks"].items() if "<==>" in name}
     for network in data["networks"].values():
         for stats in network.values():  # what Timeloop does not tell of a class
             for key in untold.get(stats["kind"], ("ingress", "link_transfers", "reductions")):

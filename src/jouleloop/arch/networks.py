@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from jouleloop.arch.architecture import MULTICAST, TREE, ComputeLevel, Network, StorageLevel
+from jouleloop.arch.architecture import MESH, MULTICAST, TREE, ComputeLevel, Network, StorageLevel
 from jouleloop.arch.attributes import canonical
 from jouleloop.arch.parameters import NETWORK_CLASSES, Component, network_of
 from jouleloop.errors import Fault, unknown
@@ -49,14 +49,30 @@ def connect_networks(
             faults.append(Fault(text, None, f"{levels[0].name}.attributes.{key}", outermost[key]))
     inside: list[StorageLevel | ComputeLevel] = [*levels[1:], compute]
     found = [_connect(outer, inner, networks, faults, plain=plain) for outer, inner in zip(levels, inside, strict=True)]
-    before: set[str] = set()
-    for level in found:
+    return _each_once(found, faults)
+
+
+def _each_once(levels: list[StorageLevel], faults: list[Fault]) -> list[StorageLevel]:
+    """Return the levels, outermost first, with the energies of a network where Timeloop counts them.
+
+    A network that stands at several levels is one there: it is evaluated once, for the innermost, and what it brings
+    back is added up as the outermost does (``Topology::Evaluate``, ``IsEvaluated``). Add a fault where one carries
+    words one way alone, or the levels differ in that.
+    """
+    found: list[StorageLevel] = []
+    inside: dict[str, tuple[bool, bool]] = {}
+    for level in reversed(levels):
         names = {one.name for one in level.networks if one.name and one.kind != MULTICAST}
-        if names & before:
-            text = "stands at two levels, of which Timeloop counts the last"
-            faults.append(Fault(text, None, f"{level.name}.attributes.network_read", ", ".join(sorted(names & before))))
-        before |= names
-    return found
+        both = level.back is None and level.network.kind == MESH and not level.network.spreads
+        kind = (both, level.reduces)
+        again = names & set(inside)
+        if any(not both or inside[name] != kind for name in again):
+            text = "stands at two levels, of which Timeloop counts the inner one as the outer"
+            faults.append(Fault(text, None, f"{level.name}.attributes.network_read", ", ".join(sorted(again))))
+        inside |= dict.fromkeys(names - again, kind)
+        free = replace(level.network, hop_pj=0.0, router_pj=0.0, ingress_pj=0.0, adder_pj=0.0)
+        found.append(replace(level, network=free) if again else level)
+    return found[::-1]
 
 
 def _connect(

@@ -6,6 +6,7 @@ from typing import Any
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.arch.change import change
+from jouleloop.arch.named_numbers import with_numbers
 from jouleloop.arch.networks import connect_networks
 from jouleloop.arch.resolve import SIZES, load_design
 from jouleloop.arch.tree_v03 import read_tree
@@ -103,6 +104,8 @@ def architecture_from(
         close = next((key for key in keys if nearest(key, ["architecture"])), None)
         found = ", ".join(keys[:12]) or "nothing"
         raise InputError(Fault(f"has no architecture; it holds {found}", "", close, allowed="architecture"))
+    if "nodes" not in top:
+        top = (data := with_numbers(data))["architecture"]
     version = str(top.get("version", "")).strip()
     if version not in VERSIONS:
         raise InputError(

@@ -16,6 +16,7 @@ from typing import Any
 
 from jouleloop.arch.attributes import BY_NAME, canonical_name
 from jouleloop.arch.cim_arrays import FULL, fill_arrays, fill_up, histograms, is_array
+from jouleloop.arch.named_numbers import with_numbers
 from jouleloop.arch.own_functions import language_of, read_functions
 from jouleloop.arch.values import Values
 from jouleloop.documents.load import ARRAY_TAG, TAG, Quoted, load_document
@@ -53,6 +54,9 @@ def resolve_design(data: Mapping[str, Any], variables: Mapping[str, Any] | None 
     variables
         Variables of its template. Those that the design has, too, replace the design's.
     """
+    top = data.get("architecture")
+    if isinstance(top, Mapping) and "nodes" not in top:
+        return with_numbers(data)
     return _Resolving(data, variables or {}).run() if _needs_values(data) else dict(data)
 
 

@@ -428,3 +428,41 @@ def test_a_spelling_that_changes_nothing_is_no_fault(tmp_path: Path) -> None:
     path.write_text(text % "network-word-bits: 8, wire-energy: 1, tile-width: 10")
     with pytest.raises(InputError, match="Timeloop 4 does not read this spelling"):
         read_architecture(path, later=True)
+
+
+SHARED = """
+variables: {version: 0.3, rows: 4, half: rows, "rows*2": 8}
+architecture:
+  version: 0.3
+  subtree:
+  - name: chip
+    local:
+    - {name: DRAM, class: DRAM, attributes: {width: 16, word-bits: 16}}
+    - {name: outer, class: SRAM, attributes: {width: 16, depth: 64, network_read: noc, network_update: noc}}
+    - name: buffer
+      class: SRAM
+      attributes: {depth: rows*2, width: 16, word-bits: 16, network_fill: noc, network_drain: noc, %s}
+    - {name: noc, class: Legacy, attributes: {word-bits: 16, energy-per-hop: 0.5, router-energy: 0.25}}
+    subtree:
+    - name: PE[0..3]
+      local:
+      - {name: mac, class: intmac, attributes: {meshX: half, network_operand: noc, network_result: %s}}
+"""
+
+
+def test_a_network_of_several_levels_is_one_and_counted_for_the_innermost(tmp_path: Path) -> None:
+    arch = read(SHARED % ("network_read: noc, network_update: noc", "noc"), tmp_path)
+    assert [level.network.name for level in arch.levels] == ["", "noc", "noc"]
+    assert [(level.network.hop_pj, level.network.router_pj) for level in arch.levels][1:] == [(0.0, 0.0), (0.5, 0.25)]
+    assert arch.level("buffer").capacity_words == 8  # a variable may be called like an expression
+    other = "{name: bus, class: Legacy, attributes: {word-bits: 16}}"
+    text = SHARED.replace("    subtree:\n    - name: PE", f"    - {other}\n    subtree:\n    - name: PE")
+    with pytest.raises(InputError, match="stands at two levels"):  # here the inner one carries words in alone
+        read(text % ("network_read: noc, network_update: bus", "bus"), tmp_path)
+
+
+def test_a_variable_of_a_plain_file_is_no_fraction(tmp_path: Path) -> None:
+    """Timeloop reads 0 where a text stands for a number that need not be whole."""
+    text = SHARED % ("network_read: noc, network_update: noc, read_bandwidth: half", "noc")
+    with pytest.raises(InputError, match="read_bandwidth"):
+        read(text, tmp_path)

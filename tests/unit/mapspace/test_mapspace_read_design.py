@@ -205,3 +205,20 @@ def test_sizes_of_a_layer_may_be_variables(tmp_path: Path) -> None:
     (tmp_path / "design.yaml").write_text(text)
     with pytest.raises(InputError, match=r"instance\.M: must be a positive whole number \(got 'WIDTH'\)"):
         read_design([tmp_path / "design.yaml"])
+
+
+def test_sizes_of_a_layer_beside_a_plain_file_are_looked_up_as_they_stand(tmp_path: Path) -> None:
+    """Timeloop evaluates nothing, so a variable may be called like an expression."""
+    (tmp_path / "arch.yaml").write_text(
+        "architecture:\n  version: 0.3\n  subtree:\n  - name: chip\n    local:\n"
+        "    - {name: DRAM, class: DRAM, attributes: {width: 8, word-bits: 8}}\n"
+        "    - {name: mac, class: intmac}\n"
+    )
+    (tmp_path / "layer.yaml").write_text("problem: {instance: {C: H*2, M: H, R: 1, S: 1, P: 5, Q: 1, N: 1}}\n")
+    (tmp_path / "variables.yaml").write_text("variables: {version: 0.3, H: 24, 'H*2': 48}\n")
+    problem = read_design(sorted(tmp_path.glob("*.yaml"))).problem
+    assert problem is not None
+    assert (problem.bound["C"], problem.bound["M"], problem.bound["P"]) == (48, 24, 5)
+    (tmp_path / "variables.yaml").write_text("variables: {version: 0.3, H: 24}\n")
+    with pytest.raises(InputError, match=r"instance\.C: must be a positive whole number \(got 'H\*2'\)"):
+        read_design(sorted(tmp_path.glob("*.yaml")))
