@@ -119,10 +119,14 @@ class _Reader:
         """Drop every attribute in a spelling that Timeloop 3.0.3 passes over; add a fault where that matters."""
         for key, value in component.attributes.items():
             known = BY_NAME.get(canonical_name(str(key)))
-            if known is None or not known.counted or kind not in known.kinds or key in known.spellings:
+            if known is None or kind not in known.kinds or key in known.spellings:
                 continue
             stated = [spelling for spelling in known.spellings if spelling in component.attributes]
-            if value is not None and value != (component.attributes[stated[0]] if stated else known.default):
+            if (
+                known.counted
+                and value is not None
+                and value != (component.attributes[stated[0]] if stated else known.default)
+            ):
                 text = "Timeloop 3.0.3 does not read this spelling"
                 self.fault(text, str(key), value, " or ".join(known.spellings))
             if canonical_name(str(key)) not in map(canonical_name, stated):

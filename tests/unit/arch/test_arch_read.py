@@ -466,3 +466,13 @@ def test_a_variable_of_a_plain_file_is_no_fraction(tmp_path: Path) -> None:
     text = SHARED % ("network_read: noc, network_update: noc, read_bandwidth: half", "noc")
     with pytest.raises(InputError, match="read_bandwidth"):
         read(text, tmp_path)
+
+
+def test_a_spelling_that_timeloop_passes_over_ends_nothing(tmp_path: Path) -> None:
+    """Of a sparse design without its sparse optimizations: 3.0.3 knows these keys with underscores alone."""
+    stated = "network_read: noc, network_update: noc, metadata-block-size: 0, metadata-datawidth: 3"
+    arch = read(SHARED % (f"{stated}, metadata_storage_width: 16", "noc"), tmp_path)
+    assert arch.level("buffer").capacity_words == 8
+    read_by_timeloop = stated.replace("metadata-datawidth", "metadata_datawidth")
+    with pytest.raises(InputError, match="metadata_storage_width: is no multiple of 3 bits"):
+        read(SHARED % (f"{read_by_timeloop}, metadata_storage_width: 16", "noc"), tmp_path)
