@@ -84,7 +84,8 @@ def around(root: Path, arch: Path) -> Iterator[Files]:
     problems += [base.parent / "problem.yaml", *sorted(base.glob("layers/*.yaml"))]
     variables = [base / "variables.yaml", base.parent / "variables.yaml", *sorted(base.glob("*/variables.yaml"))]
     for choices in (problems, variables, [base / "components.yaml"]):
-        found += [path for path in choices if path.is_file() and holds_more(path, found)][:1]
+        shown = [path for path in choices if path.is_file() and not path.name.startswith(".")]
+        found += [path for path in shown if holds_more(path, found)][:1]
     name = str(arch.relative_to(root))
     constraints = [path for path in sorted(base.glob("constraints/*.yaml")) if holds_more(path, found)]
     together = not repeated(constraints)
