@@ -24,6 +24,8 @@ _SEAL = re.compile(re.escape(_MARK) + b"(.{64})", re.DOTALL)
 _FOOTER_BYTES = 2**24
 #: Bytes that are digested, and rows that are read at a time.
 _PIECE, PART_ROWS = 2**20, 20_000
+#: Rows whose memory is given back at once.
+_MANY_ROWS = PART_ROWS // 4
 
 #: The texts that rows have in some columns.
 Where = Mapping[str, Collection[str]]
@@ -44,8 +46,9 @@ def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table], further: Mapp
         with pq.ParquetWriter(temporary, schema, compression="zstd", write_page_checksum=True) as writer:
             for part in tables:
                 writer.write_table(part.cast(schema))
+                rows = part.num_rows
                 del part
-                pa.default_memory_pool().release_unused()
+                _give_back(rows)
             writer.add_key_value_metadata({**(further or {}), _KEY: (_MARK + _OPEN).decode()})
         with temporary.open("r+b") as stream:
             place = _place(stream)
@@ -99,7 +102,7 @@ def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | 
     empty = pa.schema([schema.field(name) for name in wanted], schema.metadata).empty_table()
     none = True
     for batch in file.iter_batches(PART_ROWS, found, list(dict.fromkeys([*wanted, *where])), use_threads=False):
-        part = pa.Table.from_batches([batch])
+        part, read = pa.Table.from_batches([batch]), batch.num_rows
         for name, values in tested.items():
             from pyarrow.compute import is_in  # noqa: PLC0415 - slow to import, and searches filter nothing
 
@@ -109,10 +112,18 @@ def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | 
             rows = [part.select(wanted).cast(empty.schema)]
             del part, batch  # it is for the caller to let them go
             yield rows.pop()
-        # Arrow keeps what parts before took, in pieces that do not suit.
-        pa.default_memory_pool().release_unused()
+        _give_back(read)
     if none:
         yield empty
+
+
+def _give_back(rows: int) -> None:
+    """Let Arrow give back what a part of so many ``rows`` took: it keeps that, in pieces that do not suit the next.
+
+    All memory is looked through, which takes longer than to read a small part.
+    """
+    if rows >= _MANY_ROWS:
+        pa.default_memory_pool().release_unused()
 
 
 def _may_hold(group: pq.RowGroupMetaData, where: Where) -> bool:

@@ -2,11 +2,13 @@
 
 import random
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from jouleloop import parquet
 from jouleloop.columns import read_table, write_parquet
 from jouleloop.errors import InputError
 from jouleloop.parquet import read_sealed, write_sealed
@@ -82,3 +84,16 @@ def test_damage_without_a_seal_is_no_traceback(tmp_path: Path, seed: int) -> Non
         except InputError:
             refused += 1
     assert refused > 30
+
+
+def test_memory_is_given_back_of_many_rows_alone(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    monkeypatch.setattr(parquet, "_MANY_ROWS", 100)
+    pool = SimpleNamespace(release_unused=lambda: given.append(1))
+    monkeypatch.setattr(parquet.pa, "default_memory_pool", lambda: pool)
+    for rows, times in ((99, 0), (100, 2)):
+        given.clear()
+        table = pa.table({"n": range(rows)})
+        write_sealed(path, table)
+        assert read_sealed(path).equals(table)
+        assert len(given) == times
