@@ -4,14 +4,73 @@
 Matplotlib asks again and again for ticks and for the boxes of their labels, with the same answers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from matplotlib.transforms import ScaledTranslation
+
+#: What a tick is drawn of.
+_PARTS = ("tick1line", "tick2line", "gridline", "label1", "label2")
+
+
+def copy_ticks(figure: Figure) -> None:
+    """Let further ticks of an axis be copies of its first one, which Matplotlib makes anew and then makes alike."""
+    for panel in figure.axes:
+        axes: tuple[Any, ...] = (panel.xaxis, panel.yaxis)
+        for axis in axes:
+            axis._get_tick = partial(_tick, axis, axis._get_tick)
+            axis._copy_tick_props = lambda *_: None
+
+
+def _tick(axis: Any, make: Callable[[bool], Any], major: bool) -> Any:
+    # The list is made when it is asked for, with its first tick.
+    known = vars(axis).get("majorTicks" if major else "minorTicks")
+    if not known:
+        return make(major)
+    tick = _copy(known[0])
+    for name in _PARTS:
+        setattr(tick, name, _copy(getattr(known[0], name)))
+    for label in (tick.label1, tick.label2):
+        label._fontproperties = label._fontproperties.copy()
+    return tick
+
+
+def _copy(artist: Any) -> Any:
+    """Return a copy of what is drawn that shares what is replaced, not changed, where it is drawn otherwise."""
+    made = object.__new__(type(artist))
+    vars(made).update(vars(artist))
+    return made
+
+
+@contextmanager
+def texts_laid_out_once() -> Iterator[None]:
+    """Let texts that look the same be laid out once for each renderer."""
+    make: Any = Text._get_layout  # type: ignore[attr-defined]
+    known: dict[Any, Any] = {}
+
+    def layout(text: Any, renderer: Any) -> Any:
+        if text.get_wrap():  # decided by where it stands
+            return make(text, renderer)
+        looks = (
+            *(text.get_text(), hash(text._fontproperties), text.get_figure(root=True).dpi, text._linespacing),
+            *(text.get_rotation(), text.get_rotation_mode(), text.get_ha(), text.get_va(), text._multialignment),
+            *(text.get_usetex(), text.get_parse_math(), renderer),
+        )
+        found = known.get(looks)
+        if found is None:
+            found = known[looks] = make(text, renderer)
+        return found
+
+    Text._get_layout = layout  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        Text._get_layout = make  # type: ignore[attr-defined]
 
 
 def place_once(figure: Figure) -> None:

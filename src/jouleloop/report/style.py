@@ -24,7 +24,7 @@ from matplotlib.transforms import ScaledTranslation
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
 from jouleloop.report.glyphs import FigureCanvasPdf, cut_fonts_once
-from jouleloop.report.placing import place_once
+from jouleloop.report.placing import copy_ticks, place_once, texts_laid_out_once
 from jouleloop.stats.regression import FloatArray
 from jouleloop.units import PJ, energy_unit, said
 
@@ -102,6 +102,7 @@ def new_figure(rows: int, columns: int, *, sharey: bool | str = False) -> tuple[
     """Return a figure of ``rows`` × ``columns`` panels and its axes, row by row."""
     figure = Figure(figsize=(PANEL_WIDTH_IN * columns, PANEL_HEIGHT_IN * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)  # type: ignore[arg-type]
+    copy_ticks(figure)
     letter_panels([panel for row in axes for panel in row])
     return figure, [list(row) for row in axes]
 
@@ -268,12 +269,15 @@ def save_figure(
         },
     }
     paths = []
-    with styled():
-        place_once(figure.figure)
+    with styled(), texts_laid_out_once():
+        # What is measured to place things is measured as the first format is drawn.
+        canvas = FigureCanvasAgg(figure.figure)
+        with _fine(figure.figure):
+            place_once(figure.figure)
         for name in formats:
             path = folder / f"{figure.name}.{name}"
-            with replacing(path) as temporary:
-                _write(figure.figure, temporary, name, metadata[name])
+            with replacing(path) as temporary, _fine(figure.figure):
+                _write(canvas, temporary, name, metadata[name])
             paths.append(path)
     return tuple(paths)
 
@@ -283,17 +287,23 @@ def hatches(spaces: Iterable[str]) -> dict[str, str]:
     return {space: _HATCHES[index % len(_HATCHES)] for index, space in enumerate(spaces)}
 
 
-def _write(figure: Figure, path: Path, name: str, metadata: dict[str, Any]) -> None:
-    """Draw a figure into a file; `Figure.savefig` draws it twice, to find a layout that is fixed here already."""
+@contextmanager
+def _fine(figure: Figure) -> Iterator[None]:
+    """Let a figure have as many dots as its files."""
     dpi = figure.dpi
     figure.dpi = mpl.rcParams["savefig.dpi"]
     try:
-        if name == "png":
-            FigureCanvasAgg(figure).print_png(path, metadata=metadata)  # type: ignore[no-untyped-call]
-        elif name == "svg":
-            FigureCanvasSVG(figure).print_svg(path, metadata=metadata)  # type: ignore[no-untyped-call]
-        else:
-            cut_fonts_once()
-            FigureCanvasPdf(figure).print_pdf(path, metadata=metadata)  # type: ignore[no-untyped-call]
+        yield
     finally:
         figure.dpi = dpi
+
+
+def _write(canvas: FigureCanvasAgg, path: Path, name: str, metadata: dict[str, Any]) -> None:
+    """Draw a figure into a file; `Figure.savefig` draws it twice, to find a layout that is fixed here already."""
+    if name == "png":
+        canvas.print_png(path, metadata=metadata)  # type: ignore[no-untyped-call]
+    elif name == "svg":
+        FigureCanvasSVG(canvas.figure).print_svg(path, metadata=metadata)  # type: ignore[no-untyped-call]
+    else:
+        cut_fonts_once()
+        FigureCanvasPdf(canvas.figure).print_pdf(path, metadata=metadata)  # type: ignore[no-untyped-call]

@@ -1,14 +1,15 @@
 """Ticks and labels are measured once for each place that a layout tries: the same bytes as asked again."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from jouleloop.report import placing
+from jouleloop.report import placing, style
 from jouleloop.report.style import (
     ReportFigure,
     letter_panels,
@@ -71,3 +72,46 @@ def test_the_same_bytes_as_without(make: Callable[[], Any], tmp_path: Path, monk
 
     monkeypatch.setattr(placing, "_measured_once", asked_again)
     assert written("again") == measured
+
+
+@pytest.mark.parametrize("make", [panels_with_long_labels, panels_that_share, map_with_colours])
+@pytest.mark.parametrize(
+    ("made_once", "instead", "asked"),
+    [
+        ("copy_ticks", lambda _: None, "matplotlib.axis.Tick.__init__"),
+        ("texts_laid_out_once", nullcontext, "matplotlib.text.Text._get_layout"),
+    ],
+)
+def test_what_is_made_once_gives_the_same_bytes(
+    make: Callable[[], Any],
+    made_once: str,
+    instead: Callable[..., Any],
+    asked: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls = [0]
+    owner, _, method = asked.rpartition(".")
+    place, _, name = owner.rpartition(".")
+    kind = getattr(import_module(place), name)
+    call = getattr(kind, method)
+
+    def counted(*arguments: Any, **options: Any) -> Any:
+        calls[0] += 1
+        return call(*arguments, **options)
+
+    monkeypatch.setattr(kind, method, counted)
+
+    def written(folder: str) -> tuple[list[bytes], int]:
+        calls[0] = 0
+        with styled():
+            figure = make()
+        paths = save_figure(ReportFigure("shown", figure, "a caption"), tmp_path / folder)
+        return [path.read_bytes() for path in paths], calls[0]
+
+    files, few = written("once")
+    assert getattr(kind, method) is counted  # Matplotlib is left as it was
+    monkeypatch.setattr(style, made_once, instead)
+    others, many = written("again")
+    assert files == others
+    assert few < many
