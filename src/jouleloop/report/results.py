@@ -6,14 +6,21 @@ from importlib import import_module
 from pathlib import Path
 
 from jouleloop.config.load import Study
+from jouleloop.files import read_sealed_json
+from jouleloop.parquet import PART_ROWS
 from jouleloop.report.registry import FIGURES
 from jouleloop.report.run_tables import RunTables
 from jouleloop.study.forked import run_forked
 from jouleloop.study.keys import code_digest
 from jouleloop.study.provenance import versions
+from jouleloop.study.runlog import LOGS, current_run
+from jouleloop.study.summary import searches_of
 from jouleloop.tables.collect import collect
 from jouleloop.tables.derived import Derived
 from jouleloop.units import energies_in
+
+#: Of so many layers less than one is new where one process makes all: what forks copy takes longer than they save.
+_FEW = 20
 
 
 def write_results(
@@ -39,8 +46,9 @@ def write_results(
     page
         What the page shows where it is there; no page is written where it is empty.
     processes
-        So many work at the same time.
+        So many work at the same time, if there is enough to do.
     """
+    processes = _worth(processes, chunks)
 
     # Each process reads what it needs; what the next ones need is imported while they are at work.
     def bring(*modules: str) -> None:
@@ -72,3 +80,12 @@ def write_results(
             kinds = [kind for kind in FIGURES if kind.name in figures]
             beside = [write_page] if page else []
             draw_all(kinds, run, folder / "figures", study.config.outputs.figure_formats, processes, beside)
+
+
+def _worth(processes: int, chunks: Collection[Path] | None) -> int:
+    """Return how many processes are worth their start: one where most of a small study is as it was."""
+    if processes == 1 or chunks is None:
+        return processes
+    found = searches_of(map(read_sealed_json, chunks), current_run(LOGS)["run"])
+    layers = found.searched + found.stored
+    return 1 if layers <= PART_ROWS and found.searched * _FEW < layers else processes

@@ -1,0 +1,149 @@
+"""What is made after an edit: the bytes of a run from empty results, and no more figures than show the edit."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from jouleloop.config.load import Study, load_study
+from jouleloop.files import write_sealed_json
+from jouleloop.report import draw, results
+from jouleloop.report.html import page
+from jouleloop.report.results import write_results
+from jouleloop.stats.columns import VERDICTS
+from jouleloop.study.store import ResultStore
+from jouleloop.tables.collect import write_energies
+from jouleloop.tables.layouts import LAWS, THEORY_RATIO
+from paths import ROOT
+
+SWEEPS = ("inputs", "outputs")
+MADE = [layout.file for layout in (VERDICTS, LAWS, THEORY_RATIO)]
+
+
+def study_of(project: Path, layers: int, **further: Any) -> Study:
+    """Return a study of two sweeps, of which one has so many layers."""
+    for sweep, number in zip(SWEEPS, (layers, 5), strict=True):
+        sizes = [{"C": 16 * n, "M": 16} if sweep == "inputs" else {"C": 16, "M": 16 * n} for n in range(1, number + 1)]
+        text = {"kind": "fc", "layers": sizes, "variable": "C" if sweep == "inputs" else "M", "expected": "linear"}
+        (project / f"{sweep}.yaml").write_text(yaml.safe_dump(text))
+    config = yaml.safe_load((ROOT / "config/config.yaml").read_text()) | further
+    paths = [str(project / f"{sweep}.yaml") for sweep in SWEEPS]
+    return load_study(config | {"sweeps": paths, "architectures": {"simba": config["architectures"]["simba"]}}, ROOT)
+
+
+def written(study: Study, folder: Path) -> dict[str, bytes]:
+    """Return all files that are made of a study, by name."""
+    write_energies(study, ResultStore(folder / "store"), folder)
+    (folder / "timings.csv").unlink()  # of this machine
+    write_results(study, folder, tables=MADE, figures=["breakdown", "laws", "dram_bound"], page=MADE, processes=1)
+    paths = [path for path in folder.rglob("*") if path.is_file() and "store" not in path.parts]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The figures that were drawn, one after another."""
+    names: list[str] = []
+    save: Callable[..., Any] = draw.save_figure
+
+    def noted(figure: Any, folder: Path, *arguments: Any) -> Any:
+        names.append(f"{folder.name}/{figure.name}")
+        return save(figure, folder, *arguments)
+
+    monkeypatch.setattr(draw, "save_figure", noted)
+    return names
+
+
+FIGURES = ("breakdown_simba", "laws_{}", "dram_bound_{}")
+
+
+def of(*sweeps: str) -> list[str]:
+    return sorted(f"{sweep}/{name.format(sweep)}" for sweep in sweeps for name in FIGURES)
+
+
+def test_an_edit_makes_what_is_made_from_empty(
+    tmp_path: Path, drawn: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    before = written(study_of(tmp_path, 5), tmp_path / "results")
+    assert sorted(drawn) == of(*SWEEPS)
+    drawn.clear()
+    edited = study_of(tmp_path, 6)
+    after = written(edited, tmp_path / "results")
+    assert sorted(drawn) == of("inputs")
+    assert written(edited, tmp_path / "empty") == after
+    same = {name for name, content in after.items() if before.get(name) == content}
+    changed = {name for name in after if name.startswith("figures/")} - same
+    assert changed == {f"figures/{name}.{ending}" for name in of("inputs") for ending in ("png", "svg", "pdf")}
+    assert not {"energies.csv", "verdicts.csv", "laws.csv", "theory_ratio.csv", "report.html"} & same
+
+
+@pytest.mark.parametrize(("changed", "value"), [("versions", {}), ("code_digest", "another")])
+def test_other_versions_and_other_code_draw_all_again(
+    changed: str, value: Any, tmp_path: Path, drawn: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    study = study_of(tmp_path, 5)
+    first = written(study, tmp_path / "results")
+    drawn.clear()
+    assert written(study, tmp_path / "results") == first
+    assert drawn == []
+    monkeypatch.setattr(draw, changed, lambda *_: value)
+    written(study, tmp_path / "results")
+    assert sorted(drawn) == of(*SWEEPS)
+
+
+def test_another_margin_tests_and_draws_again(
+    tmp_path: Path, drawn: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    before = written(study_of(tmp_path, 5), tmp_path / "results")
+    drawn.clear()
+    after = written(study_of(tmp_path, 5, statistics={"margin": 0.5}), tmp_path / "results")
+    assert before["verdicts.csv"] != after["verdicts.csv"]
+    assert {name for name in after if name.startswith("parts/growth")}.isdisjoint(before)
+
+
+@pytest.mark.parametrize(
+    ("layers", "searched", "processes"), [(100, 4, 1), (100, 5, 2), (100, 100, 2), (100, 0, 1), (30_000, 4, 2)]
+)
+def test_one_process_where_little_is_new(
+    layers: int, searched: int, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(results, "current_run", lambda _: {"run": "this"})
+    note = tmp_path / "note.json"
+    write_sealed_json(note, {"run": "this", "layers": layers, "searched": searched})
+    assert results._worth(2, [note]) == processes
+    assert results._worth(1, [note]) == 1
+    assert results._worth(2, None) == 2
+
+
+def page_of(study: Study, folder: Path) -> bytes:
+    write_results(study, folder, page=MADE, processes=1)
+    return (folder / "report.html").read_bytes()
+
+
+def test_templates_are_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    study, folder = study_of(tmp_path, 5), tmp_path / "results"
+    first = written(study, folder)["report.html"]
+    kept = sorted((tmp_path / "caches/jouleloop/templates").iterdir())
+    assert kept
+    compiled: list[str] = []
+    compile_text = page.Environment.compile
+    monkeypatch.setattr(
+        page.Environment, "compile", lambda self, *a, **k: compiled.append(a[1]) or compile_text(self, *a, **k)
+    )
+    assert page_of(study, folder) == first
+    assert compiled == []
+    content = kept[0].read_bytes()
+    kept[0].write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    assert page_of(study, folder) == first
+    assert len(compiled) == 1
+    assert kept[0].read_bytes() == content
+    monkeypatch.setattr(page, "code_digest", lambda _: "another")
+    assert page_of(study, folder) == first
+    assert len(compiled) == 1 + len(kept)
