@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from jouleloop.columns import Parts, read_table, write_csv, write_parquet, write_table
+from jouleloop import columns
+from jouleloop.columns import Parts, append_csv, read_table, write_csv, write_parquet, write_table
 from jouleloop.errors import InputError
 from jouleloop.layouts import Column, Layout
+from jouleloop.names import safe_cell
 from jouleloop.tables.growth import with_theory
 from jouleloop.tables.layouts import ANY, ENERGIES, LAYOUTS, THEORY_RATIO
 
@@ -140,3 +143,70 @@ def test_layers_called_like_numbers_keep_their_bounds_through_files(tmp_path: Pa
         joined = with_theory(*read)
         assert joined["layer"].tolist() == names
         assert joined["theory_lower_dram_words"].tolist() == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
+def tables_of_all_kinds() -> list[pd.DataFrame]:
+    """Tables whose cells pandas and the writer of cells may see differently."""
+    random = np.random.default_rng(7)
+    numbers = [*random.normal(size=50) * 10.0 ** random.integers(-320, 300, 50), *random.integers(-9, 9, 50) / 4]
+    numbers += [0.0, -0.0, 1e15, 1e16, 1e17, 123456789012345680.0, 1e-4, 1e-5, 5e-324, 1.7976931348623157e308]
+    numbers += [float("inf"), -float("inf"), float("nan"), 0.1 + 0.2, 1 / 3, 2**53 + 2.0]
+    texts = [
+        *NAMES,
+        "two\nlines",
+        "a\rb",
+        "a\r\nb",
+        " led",
+        "trailed ",
+        "\t",
+        "@x",
+        "+1",
+        "\N{SNOWMAN}",
+        ",",
+        '"',
+        "'",
+        ";",
+    ]
+    n = len(numbers)
+    plain = pd.DataFrame(
+        {
+            "text": pd.Series((texts * n)[:n], dtype="str"),
+            "number": numbers,
+            "whole": random.integers(-(2**62), 2**62, n),
+            "truth": random.integers(0, 2, n).astype(bool),
+        }
+    )
+    missing = plain.assign(
+        text=pd.Series([None if k % 3 else text for k, text in enumerate(plain["text"])], dtype="str"),
+        whole=pd.array([None if k % 5 else k - 2**60 for k in range(n)], dtype="Int64"),
+        truth=pd.array([None if k % 4 else k % 8 == 0 for k in range(n)], dtype="boolean"),
+    )
+    mixed = plain.assign(text=pd.Series([*([True, 1, 1.0, None, "=1", 2.5] * n)][:n], dtype="object"))
+    return [
+        plain,
+        missing,
+        mixed,
+        plain[["text"]],
+        plain[["number"]],
+        plain.iloc[:0],
+        missing.iloc[3:4],
+        plain.iloc[::-1],
+    ]
+
+
+@pytest.mark.parametrize("most", [30, 20_000])
+def test_csv_is_what_pandas_writes(most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(columns, "_MOST_CELLS", most)
+    by_hand: list[str] = []
+    cells = columns._cells
+    monkeypatch.setattr(columns, "_cells", lambda column, kind: by_hand.append(kind) or cells(column, kind))
+    for number, table in enumerate(tables_of_all_kinds()):
+        for more in (False, True):
+            path, other = tmp_path / f"{number}.csv", tmp_path / f"{number}-pandas.csv"
+            append_csv(path, table, ANY, first=not more)
+            text = {name: table[name].map(safe_cell) for name in table if name == "text"}
+            table.assign(**text).to_csv(
+                other, index=False, lineterminator="\n", header=not more, mode="a" if more else "w"
+            )
+            assert path.read_bytes() == other.read_bytes()
+    assert set(by_hand) == {"text", "number", "plain"}
