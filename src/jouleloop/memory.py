@@ -11,6 +11,7 @@ import contextlib
 import errno
 import gc
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 from jouleloop.errors import Fault, JouleloopError
@@ -56,6 +57,23 @@ def tune() -> None:
     gc.set_threshold(_COLLECTED_AFTER, 20, 20)
     atexit.register(gc.freeze)
     os.environ.setdefault(*_POOL)
+
+
+@contextlib.contextmanager
+def importing() -> Iterator[None]:
+    """Leave what is imported out of all looks for objects that nothing refers to: it stays."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        settle()
+
+
+def settle() -> None:
+    """Let Python look for objects that nothing refers to among those that are made from now on."""
+    if not gc.isenabled():
+        gc.freeze()
+        gc.enable()
 
 
 def check() -> dict[str, int]:

@@ -5,6 +5,7 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 
+from jouleloop import memory
 from jouleloop.config.load import Study
 from jouleloop.files import read_sealed_json
 from jouleloop.parquet import PART_ROWS
@@ -52,8 +53,9 @@ def write_results(
 
     # Each process reads what it needs; what the next ones need is imported while they are at work.
     def bring(*modules: str) -> None:
-        for module in modules:
-            import_module(f"jouleloop.{module}")
+        with memory.importing():
+            for module in modules:
+                import_module(f"jouleloop.{module}")
 
     def write_page() -> None:
         from jouleloop.report.html.page import write_report  # noqa: PLC0415 - imports matplotlib
@@ -72,8 +74,10 @@ def write_results(
             collection = partial(collect, study, derived.jobs, folder, chunks)
             run_forked([collection], processes, lambda: bring(*statistics, *drawing))
         if tables:
+            bring(*statistics)
             run_forked(derived.tasks(tables), processes, lambda: bring(*drawing))
         if figures or page:
+            bring(*drawing)
             from jouleloop.report.draw import draw_all  # noqa: PLC0415 - imports matplotlib
 
             run = RunTables(study, folder, list(study.config.architectures), tested=bool(study.tested))

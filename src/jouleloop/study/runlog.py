@@ -15,7 +15,7 @@ from typing import Any
 
 from jouleloop.errors import Fault, InputError, JouleloopError
 from jouleloop.files import read_json, read_sealed_json, write_json
-from jouleloop.memory import is_lack, lack
+from jouleloop.memory import is_lack, lack, settle
 from jouleloop.signals import ended_by_signals, exit_code
 
 LOG = logging.getLogger("jouleloop")
@@ -91,6 +91,7 @@ def logged(path: str | Path | None) -> Iterator[None]:
 
     SIGTERM counts as an interrupt: a search stores what it has found. What the job cost is noted beside the log.
     """
+    settle()
     # What the process needed before is mostly the time its imports took.
     start = time.process_time()
     started = time.monotonic() - start
