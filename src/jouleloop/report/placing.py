@@ -57,7 +57,7 @@ def texts_laid_out_once() -> Iterator[None]:
         if text.get_wrap():  # decided by where it stands
             return make(text, renderer)
         looks = (
-            *(text.get_text(), hash(text._fontproperties), text.get_figure(root=True).dpi, text._linespacing),
+            *(text.get_text(), hash(text._fontproperties), text.figure.dpi, text._linespacing),
             *(text.get_rotation(), text.get_rotation_mode(), text.get_ha(), text.get_va(), text._multialignment),
             *(text.get_usetex(), text.get_parse_math(), renderer),
         )
