@@ -95,12 +95,9 @@ def test_other_versions_and_other_code_draw_all_again(
     assert sorted(drawn) == of(*SWEEPS)
 
 
-def test_another_margin_tests_and_draws_again(
-    tmp_path: Path, drawn: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_margin_tests_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     before = written(study_of(tmp_path, 5), tmp_path / "results")
-    drawn.clear()
     after = written(study_of(tmp_path, 5, statistics={"margin": 0.5}), tmp_path / "results")
     assert before["verdicts.csv"] != after["verdicts.csv"]
     assert {name for name in after if name.startswith("parts/growth")}.isdisjoint(before)
