@@ -10,7 +10,7 @@ from differential.case import Case, components, fanouts
 from differential.draw import draw_case
 from differential.later import draw_later
 
-_KEYS = {
+KEYS = {
     "temporal": ("no_temporal_reuse",),
     "spatial": ("no_multicast_no_reduction", "no_link_transfer"),
 }
@@ -18,7 +18,7 @@ _LATER_KEYS = {
     "temporal": ("no_reuse", "rmw_first_update"),
     "spatial": ("no_reuse", "no_link_transfer"),
 }
-_WIRES = {"energy-per-hop": (0.5, 20), "router-energy": (0.25, 30), "energy-per-ingress": (0.125, 15)}
+WIRES = {"energy-per-hop": (0.5, 20), "router-energy": (0.25, 30), "energy-per-ingress": (0.125, 15)}
 
 
 def draw_wired(seed: int, limit: int = 800) -> Case:
@@ -35,7 +35,7 @@ def draw_wired(seed: int, limit: int = 800) -> Case:
         for item in node.get("local") or []:
             if "mac" in item["class"] or (seed % 2 and "DRAM" in item["class"]):
                 continue
-            for key, values in _WIRES.items():
+            for key, values in WIRES.items():
                 if rng.random() < 0.4:
                     item.setdefault("attributes", {})[key] = rng.choice(values)
         if not node.get("subtree"):
@@ -43,7 +43,7 @@ def draw_wired(seed: int, limit: int = 800) -> Case:
         node = node["subtree"][0]
 
 
-def _stores(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
+def stores(tree: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Yield every component that stores, from the outermost inward."""
     node = tree["architecture"]
     while node:
@@ -55,7 +55,7 @@ def draw_slow(seed: int, limit: int = 800) -> Case:
     """Return a case of `draw_wired` whose networks take cycles, too, which mappings mostly are to take few of."""
     rng, case = random.Random(f"slow/{seed}"), draw_wired(2 * seed + 1, limit)
     tree = json.loads(json.dumps(case.arch))
-    for item in _stores(tree):
+    for item in stores(tree):
         for key in ("network_fill_latency", "network_drain_latency"):
             if rng.random() < 0.6:
                 item.setdefault("attributes", {})[key] = rng.choice((0, 3, 40, 1000))
@@ -67,9 +67,9 @@ def draw_spread(seed: int, limit: int = 800) -> Case:
     """Return a case of `draw_wired` some of whose networks distribute multicasts; in every third none takes energy."""
     rng, case = random.Random(f"spread/{seed}"), draw_wired(2 * seed + 1, limit)
     tree = json.loads(json.dumps(case.arch))
-    for item in _stores(tree):
+    for item in stores(tree):
         attributes = item.setdefault("attributes", {})
-        for key in _WIRES if seed % 3 == 0 else ():
+        for key in WIRES if seed % 3 == 0 else ():
             attributes.pop(key, None)
         if rng.random() < 0.6:
             attributes["network-type"] = "M:N"
@@ -117,7 +117,7 @@ def _network(rng: random.Random, klass: str, spaces: list[str], ert: dict[str, A
     if klass == "ReductionTree":
         return {"adder-energy": rng.choice((0.5, 40))}
     if klass != "SimpleMulticast":
-        return {key: rng.choice(values) for key, values in _WIRES.items() if rng.random() < 0.4}
+        return {key: rng.choice(values) for key, values in WIRES.items() if rng.random() < 0.4}
     each = rng.random() < 0.4
     factors = rng.choice(([1], [1, 2, 3, 4, 6, 8], [2, 4]))
     scale = rng.choice((0.5, 20))
@@ -131,7 +131,7 @@ def _network(rng: random.Random, klass: str, spaces: list[str], ert: dict[str, A
     return told | ({"per_datatype_ERT": True} if each else {})
 
 
-def _told(
+def told(
     rng: random.Random, level: str, keys: dict[str, Sequence[str]], spaces: list[str], share: float
 ) -> Iterator[dict[str, Any]]:
     """Yield targets that tell a level, by kind, some keywords for some data spaces."""
@@ -155,7 +155,7 @@ def draw_keywords(seed: int, limit: int = 800) -> Case:
     share = rng.choice((0.2, 0.5, 0.9))
     for name, x, y in fanouts(case):
         kinds = ("temporal", "spatial") if x * y > 1 else ("temporal",)
-        targets += _told(rng, name, {kind: _KEYS[kind] for kind in kinds}, spaces, share)
+        targets += told(rng, name, {kind: KEYS[kind] for kind in kinds}, spaces, share)
     if rng.random() < 0.25:
         innermost = components(case)[-2]["name"]
         least = rng.choice((0.25, 0.5, 1))
@@ -176,7 +176,7 @@ def draw_passing(seed: int, limit: int = 800) -> Case:
     share = rng.choice((0.2, 0.5, 0.9))
     for place, (name, x, y) in enumerate(fanouts(case)):
         kinds = ("temporal", "spatial") if x * y > 1 else ("temporal",)
-        targets += _told(rng, name, {kind: _LATER_KEYS[kind] for kind in kinds}, spaces, share)
+        targets += told(rng, name, {kind: _LATER_KEYS[kind] for kind in kinds}, spaces, share)
         named = [space for space in spaces if rng.random() < 0.6]
         if place and named and rng.random() < share:
             own = [one for one in targets if one["target"] == name and one["type"] in ("bypass", "datatype")]
@@ -184,7 +184,7 @@ def draw_passing(seed: int, limit: int = 800) -> Case:
             taken = {space for one in own for key in ("keep", "bypass") for space in one.get(key, ())}
             free = [space for space in named if space not in taken]
             targets.append({"target": name, "type": "bypass", "no_coalesce": named} | ({"keep": free} if free else {}))
-    for item in _stores(tree) if rng.random() < 0.5 else ():
+    for item in stores(tree) if rng.random() < 0.5 else ():
         if rng.random() < 0.6:
             scales = {space: rng.choice((0.125, 0.4, 1, 3)) for space in spaces if rng.random() < 0.7}
             item.setdefault("attributes", {})["per_dataspace_bandwidth_consumption_scale"] = scales

@@ -91,11 +91,12 @@ def draw_order(rng: random.Random, dims: list[str]) -> str:
     return "".join(order[:inner] if kind == "both" else []) + "_" + "".join(order[outer:])
 
 
-def tighten(rng: random.Random, case: Case, limit: int, time: float = 0.5) -> Case | None:
+def tighten(rng: random.Random, case: Case, limit: int, time: float = 0.5, *, bypass: bool = True) -> Case | None:
     """Return the case with more constraints, until at most ``limit`` mappings are left; None where none are.
 
     What is added: tensors kept or bypassed, factors of 1, whole orders, splits; a share of ``time`` of it to temporal
-    loops where there is a choice, so that a large share leaves loops to be unrolled.
+    loops where there is a choice, so that a large share leaves loops to be unrolled. Without ``bypass`` nothing more
+    is said of what is kept.
     """
     for _ in range(400):
         try:
@@ -108,7 +109,7 @@ def tighten(rng: random.Random, case: Case, limit: int, time: float = 0.5) -> Ca
         if size <= limit:
             return case
         more = _one_more(rng, space, time)
-        if more is None:
+        if more is None or (more["type"] == "bypass" and not bypass):
             continue
         section = rng.choice(("architecture_constraints", "mapspace_constraints"))
         constraints = {key: {"targets": _copied(value["targets"])} for key, value in case.constraints.items()}

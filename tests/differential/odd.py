@@ -24,8 +24,10 @@ def draw_odd(seed: int, limit: int = 15) -> Case:
     """
     rng = random.Random(f"odd/{seed}")
     while True:
-        problem = rng.choice(_SHAPES)(rng)
-        bare = Case(f"odd-{seed}", _hierarchy(rng), {"problem": problem}, {}, {}, "energy", rng.choice(SEMANTICS[:2]))
+        problem = rng.choice(SHAPES)(rng)
+        bare = Case(
+            f"odd-{seed}", draw_hierarchy(rng), {"problem": problem}, {}, {}, "energy", rng.choice(SEMANTICS[:2])
+        )
         energies = few_energies if rng.random() < 0.5 else draw_energies
         bare = Case(**{**bare.as_json(), "ert": energies(rng, components(bare))})
         constraints = draw_constraints(rng, bare)
@@ -34,7 +36,7 @@ def draw_odd(seed: int, limit: int = 15) -> Case:
             return case
 
 
-def _hierarchy(rng: random.Random) -> Document:
+def draw_hierarchy(rng: random.Random) -> Document:
     """Return two to four levels with fan-outs along both axes, below most of which little room is."""
     levels = rng.choice((2, 3, 3, 4))
     fans = [(1, 1)] * (levels + 1)
@@ -75,7 +77,7 @@ def _storage(rng: random.Random, index: int, instances: int) -> Document:
     return found
 
 
-def _instance(
+def shape_of(
     rng: random.Random, dims: str, spaces: list[Document], most: int = 3, sizes: tuple[int, ...] = (2, 2, 3, 3, 4, 5, 7)
 ) -> Document:
     """Return a problem of these data spaces with at most so many dimensions above 1."""
@@ -105,7 +107,7 @@ def _grouped(rng: random.Random) -> Document:
         space("W", "G", *_some(rng, "M", "C"), "R"),
         space("Z", "G", "P", *_some(rng, "M", "N"), write=True),
     ]
-    return _instance(rng, "GCMNPR", spaces, rng.choice((3, 4)))
+    return shape_of(rng, "GCMNPR", spaces, rng.choice((3, 4)))
 
 
 def _two_windows(rng: random.Random) -> Document:
@@ -115,7 +117,7 @@ def _two_windows(rng: random.Random) -> Document:
         space("U", other),
         space("Z", "P", *_some(rng, "Q", "C"), write=True),
     ]
-    return _instance(rng, "PRSQC", spaces)
+    return shape_of(rng, "PRSQC", spaces)
 
 
 def _any_tensors(rng: random.Random) -> Document:
@@ -130,7 +132,7 @@ def _any_tensors(rng: random.Random) -> Document:
             steps = [term if out or rng.random() < 0.5 else f"{term}*{term.lower()}{index}" for term in terms]
             ranks += ["+".join(steps)] if terms else []
         spaces.append(space(f"T{index}", *ranks, write=out))
-    return _instance(rng, dims, spaces)
+    return shape_of(rng, dims, spaces)
 
 
 def _two_outputs(rng: random.Random) -> Document:
@@ -139,22 +141,22 @@ def _two_outputs(rng: random.Random) -> Document:
         space("Y", "P", *_some(rng, "M"), write=True),
         space("Z", *rng.choice((["M"], ["C"], ["P", "C"], ["R"])), write=True),
     ]
-    return _instance(rng, "CPMR", spaces)
+    return shape_of(rng, "CPMR", spaces)
 
 
 def _few_dimensions(rng: random.Random) -> Document:
     """Tensors of one dimension each, and one that no tensor has."""
     spaces = [space("T", "A"), space("U", "B"), space("Z", *rng.choice((["A"], ["C"], ["A", "B", "C"])), write=True)]
-    return _instance(rng, "ABCX", spaces[rng.choice((0, 0, 1)) :])
+    return shape_of(rng, "ABCX", spaces[rng.choice((0, 0, 1)) :])
 
 
 def _unmoved(rng: random.Random) -> Document:
-    return _instance(rng, "PRX", [space("T", "P*a+R*b"), space("Z", "P", write=True)])
+    return shape_of(rng, "PRX", [space("T", "P*a+R*b"), space("Z", "P", write=True)])
 
 
 def _batched(rng: random.Random) -> Document:
     spaces = [space("A", "B", "I", "K"), space("W", *_some(rng, "B"), "K", "J"), space("Z", "B", "I", "J", write=True)]
-    return _instance(rng, "BIKJ", spaces, rng.choice((3, 4)))
+    return shape_of(rng, "BIKJ", spaces, rng.choice((3, 4)))
 
 
-_SHAPES = (_grouped, _two_windows, _any_tensors, _any_tensors, _two_outputs, _few_dimensions, _unmoved, _batched)
+SHAPES = (_grouped, _two_windows, _any_tensors, _any_tensors, _two_outputs, _few_dimensions, _unmoved, _batched)

@@ -27,24 +27,24 @@ def draw_rounded(seed: int, limit: int = 800) -> Case:
     sizes = {d: case.problem["problem"]["instance"][d] for d in case.problem["problem"]["shape"]["dimensions"]}
     loops = [one for one in targets(constraints) if one["type"] in ("temporal", "spatial")]
     for name, size in sizes.items():
-        given = [one for one in loops if _factor(one, name) is not None]
+        given = [one for one in loops if factor_of(one, name) is not None]
         if size < 3 or not given or rng.random() < 0.3:
             continue
         changed, *others = rng.sample(given, len(given))
-        _set(changed, name, rng.randint(2, min(size - 1, 5)))
+        set_factor(changed, name, rng.randint(2, min(size - 1, 5)))
         for other in others[: rng.randint(1, 2)]:
-            _set(other, name, None)
+            set_factor(other, name, None)
     objective = rng.choices(("energy", "delay", "edp"), (7, 1, 2))[0]
     renewed = {"name": f"rounded-{seed}", "constraints": constraints, "objective": objective}
     return Case(**{**case.as_json(), **renewed, "semantics": SEMANTICS[2]})
 
 
-def _factor(target: dict[str, Any], name: str) -> str | None:
+def factor_of(target: dict[str, Any], name: str) -> str | None:
     found = re.search(rf"\b{name} ?= ?(\d+)", str(target.get("factors", "")))
     return found[1] if found else None
 
 
-def _set(target: dict[str, Any], name: str, factor: int | None) -> None:
+def set_factor(target: dict[str, Any], name: str, factor: int | None) -> None:
     """Write a factor, or take it out."""
     text = "" if factor is None else f"{name}={factor}"
     target["factors"] = re.sub(rf"\b{name} ?= ?\d+", text, target["factors"]).strip()

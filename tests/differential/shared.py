@@ -22,9 +22,9 @@ def draw_shared(seed: int, limit: int = 800) -> Case:
     """Return the case of a seed; at most ``limit`` mappings can be visited in it."""
     rng = random.Random(f"shared/{seed}")
     while True:
-        problem = {"problem": rng.choice(_SHAPES)(rng)}
+        problem = {"problem": rng.choice(SHAPES)(rng)}
         arch = draw_architecture(rng, rng.choice(("arrays", "wide", "windows")))
-        _make_room(rng, arch)
+        make_room(rng, arch)
         semantics = rng.choice(("timeloop-3.0.3", "timeloop-3.0.3", "timeloop-2023-04", "timeloop-4"))
         objective = rng.choices(("energy", "delay", "edp"), (8, 1, 1))[0]
         bare = Case(f"shared-{seed}", arch, problem, {}, {}, objective, semantics)
@@ -102,7 +102,7 @@ def few_energies(rng: random.Random, parts: list[Document]) -> Document:
     return {"ERT": {"version": 0.3, "tables": tables}}
 
 
-def _make_room(rng: random.Random, arch: Document) -> None:
+def make_room(rng: random.Random, arch: Document) -> None:
     """Let most levels hold all there is, in half of the designs: then no capacity hides what a bound says."""
     if rng.random() < 0.5:
         return
@@ -226,4 +226,4 @@ def _gapped(rng: random.Random) -> Document:
     return _instance(rng, "PQC", spaces, 3)
 
 
-_SHAPES = (_gapped, _gapped, _two_windows, _three_terms, _twice, _sliding_output, _apart, _wide_window, _one_window)
+SHAPES = (_gapped, _gapped, _two_windows, _three_terms, _twice, _sliding_output, _apart, _wide_window, _one_window)
