@@ -3,11 +3,12 @@
     python benchmarks/differential.py --timeloop FOLDER --out FOLDER [--kind KIND] [--minutes 10]
     python benchmarks/differential.py --replay FILE [--replay FILE …]
 
-``--timeloop`` holds ``timeloop-3.0.3/bin`` and ``timeloop-2023-04/bin`` (see docs/engines-timeloop.md). Runs are
+``--timeloop`` holds ``timeloop-3.0.3/bin`` and other versions beside it (see docs/engines-timeloop.md). Runs are
 appended to ``OUT/KIND.jsonl``, one line a case; a second run goes on with the next seed. The documents of every case
-that differs are kept in ``OUT/differing/NAME``. Kinds: general, windows, arrays, wide, near; ``near`` changes the cases
-below ``--base`` a little. ``--replay`` only searches again what the real mapper answered before. The counts by feature
-are printed at the end.
+that differs are kept in ``OUT/differing/NAME``. Kinds: general, windows, arrays, wide, near, mixed, rounded; ``near``
+changes the cases below ``--base`` a little, ``mixed`` has everything at once by the rules of one version, ``rounded``
+the same with factors that do not divide the layer. ``--replay`` only searches again what the real mapper answered
+before. The counts by feature are printed at the end.
 """
 
 import argparse
@@ -24,6 +25,7 @@ from differential.case import Case, read_case  # noqa: E402
 from differential.compare import FINDINGS, compare  # noqa: E402
 from differential.draw import KINDS, draw_case  # noqa: E402
 from differential.features import table  # noqa: E402
+from differential.mixed import draw_mixed, draw_mixed_rounded  # noqa: E402
 from differential.near import draw_near  # noqa: E402
 from differential.real import homes, run_mapper  # noqa: E402
 from differential.runs import from_record, read_records  # noqa: E402
@@ -51,6 +53,10 @@ def main() -> None:
     def draw(seed: int) -> Case:
         if options.kind == "near":
             return draw_near(seed, bases, options.limit)
+        if options.kind == "mixed":
+            return draw_mixed(seed, options.limit, options.semantics)
+        if options.kind == "rounded":
+            return draw_mixed_rounded(seed, options.limit)
         return draw_case(seed, options.kind, options.limit)
 
     options.out.mkdir(parents=True, exist_ok=True)
@@ -60,10 +66,10 @@ def main() -> None:
         print(compare(case, run_mapper(case, programs[case.semantics])).line())
         return
     results = options.out / f"{options.kind}.jsonl"
-    done = {record["case"]["name"] for record in whole_records(results)}
+    done = {int(record["case"]["name"].rpartition("-")[2]) for record in whole_records(results)}
     seed = options.first
     while time.monotonic() < end and seed < options.last:
-        if f"{options.kind}-{seed}" not in done:
+        if seed not in done:
             case = draw(seed)
             if case.semantics in programs:
                 found = compare(case, run_mapper(case, programs[case.semantics]))
@@ -90,7 +96,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--timeloop", type=Path, help="folder of the programs")
     parser.add_argument("--out", type=Path, help="folder of the results")
     parser.add_argument("--replay", type=Path, action="append", help="file of stored runs")
-    parser.add_argument("--kind", choices=(*KINDS, "near"), default="general")
+    parser.add_argument("--kind", choices=(*KINDS, "near", "mixed", "rounded"), default="general")
+    parser.add_argument("--semantics", default="timeloop-2024", help="version by whose rules mixed cases are")
     parser.add_argument("--base", type=Path, action="append", default=[], help="folder of folders of known cases")
     parser.add_argument("--minutes", type=float, default=10, help="time after which no further case is begun")
     parser.add_argument("--limit", type=int, default=1000, help="most mappings of a case")

@@ -26,7 +26,7 @@ _STEPS_SHARE = (0.3, 0.5, 0.8)
 
 
 def draw_mixed(
-    seed: int, limit: int = 600, semantics: str = "timeloop-2024", kind: str | None = None, tag: str = "mix"
+    seed: int, limit: int = 400, semantics: str = "timeloop-2024", kind: str | None = None, tag: str = "mix"
 ) -> Case:
     """Return a case of one of `KINDS`, or of a random one, for one version."""
     rng = random.Random(f"{tag}/{seed}")
@@ -47,7 +47,7 @@ def draw_mixed(
     return Case(**{**case.as_json(), **renewed})
 
 
-def draw_mixed_rounded(seed: int, limit: int = 600, semantics: str = "timeloop-4") -> Case:
+def draw_mixed_rounded(seed: int, limit: int = 300, semantics: str = "timeloop-4") -> Case:
     """Return a mixed case some of whose constraints' factors do not divide the layer."""
     rng = random.Random(f"round/{seed}")
     number = seed * 7
