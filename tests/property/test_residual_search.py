@@ -299,7 +299,7 @@ def test_the_closed_form_is_no_higher_than_the_model() -> None:
             continue
         nest = encode_mapping(problem, target.arch, mapping)
         design = search.design(nest.keep)
-        work = new_work(*nest.keep.shape, residual=True)
+        work = new_work(*nest.keep.shape)
         bound_pj, _ = least_cost(
             design.layer, design.relevant, design.spec, design.compute_pj, design.elided, nest, work
         )

@@ -15,9 +15,9 @@ Bools = npt.NDArray[np.bool_]
 
 #: Most temporal or spatial loops of one level.
 MAX_LOOPS = 12
-#: Most groups of transfers that differ in multicast or scatter factor, without and with residual ends. Windows along
-#: both axes of 256 x 256 instances make up to a hundred in each step; rows that stay empty take no memory.
-MAX_GROUPS, MAX_RESIDUAL_GROUPS = 1024, 1024
+#: Most groups of transfers that differ in multicast or scatter factor. Windows along both axes of 256 x 256 instances
+#: make up to a hundred in each step; rows that stay empty take no memory.
+MAX_GROUPS = 1024
 
 #: Places of a group of transfers: multicast factor, scatter factor, words, words times hops, and words times hops if
 #: every instance were sent its own.
@@ -124,10 +124,10 @@ class WorkArrays(NamedTuple):
     """By level: share of full speed that its bandwidth allows."""
 
 
-def new_work(levels: int, spaces: int, *, residual: bool = False) -> WorkArrays:
-    """Return fresh work arrays, for nests with ``residual`` ends or without."""
+def new_work(levels: int, spaces: int) -> WorkArrays:
+    """Return fresh work arrays."""
     return WorkArrays(
-        np.zeros((levels, spaces, MAX_RESIDUAL_GROUPS if residual else MAX_GROUPS, GROUP)),
+        np.zeros((levels, spaces, MAX_GROUPS, GROUP)),
         np.zeros((levels, spaces, RECORD), np.int64),
         np.zeros((levels, spaces, FLOW)),
         np.zeros((levels, STATUS), np.int64),

@@ -126,7 +126,7 @@ def evaluate_mapping(
     rules = rules_of(semantics)
     nest = encode_mapping(problem, arch, mapping)
     spec = encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces])
-    work = new_work(*nest.keep.shape, residual=bool(mapping.imperfect))
+    work = new_work(*nest.keep.shape)
     if check_capacity and arch.auto_bypass:
         mapping = _bypassing(problem, arch, spec, nest, mapping)
         nest = encode_mapping(problem, arch, mapping)

@@ -58,7 +58,7 @@ def evaluate_exactly(
     nest = encode_mapping(problem, arch, mapping)
     spec = encode_hardware(arch, costs)
     layer = encode_layer(problem, [level.reuse for level in reversed(mapping.levels)])
-    work = new_work(*nest.keep.shape, residual=True)
+    work = new_work(*nest.keep.shape)
     units, _ = utilize(spec, nest, work)
     count_residual_transfers(layer, nest, work, False)
     loops = flat_loops(layer.bounds, nest)

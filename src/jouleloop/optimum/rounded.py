@@ -86,7 +86,7 @@ class RoundedSearch:
         ranks = [slot.rank for slot in space.temporal]
         elided, compute_pj = rules.first_fills_elided, costs.compute_pj
         self.bound = OrderBound(self.layer, self.spec, compute_pj, elided=elided, ranks=ranks)
-        self.work = new_work(self.levels, len(problem.data_spaces), residual=True)
+        self.work = new_work(self.levels, len(problem.data_spaces))
         self.parts: list[tuple[float, tuple[int, ...], int]] = []
         self.best = (math.inf, 0)
         self.found: Mapping | None = None

@@ -115,7 +115,7 @@ class OrderBound:
             for v in self.plain
         ]
         self.moves = (layer.coef != 0).any(axis=1)
-        self.work = new_work(self.levels, 1, residual=True)
+        self.work = new_work(self.levels, 1)
 
     def __call__(
         self, ends: Ints, arrangements: Sequence[Arrangement], keep: Bools, uneven: Bools

@@ -110,7 +110,7 @@ class ResidualSearch:
         self.padded: Found | None = None
         self.asked = False
         self.budget: int | None = None
-        self.work = new_work(self.levels, len(self.relevant), residual=True)
+        self.work = new_work(self.levels, len(self.relevant))
 
     def design(self, keep: Bools) -> Design:
         """Return what is searched under one choice of what is kept."""
