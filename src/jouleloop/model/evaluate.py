@@ -143,7 +143,7 @@ def evaluate_mapping(
         computes = steps * units
     _check_gaps(problem, arch, work)
     if check_capacity:
-        raise_all(_capacity_faults(arch, nest, spec, work), MappingError)
+        _check_capacity(arch, nest, spec, work)
     if total_pj == np.inf:
         text = "outputs overlap: fewer words move than a level sees, where Timeloop stops"
         apart = "outputs overlap, or words go to different numbers of instances, which no M:N network of Timeloop takes"
@@ -226,9 +226,8 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
     )
 
 
-def _capacity_faults(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> list[Fault]:
-    """Return what is wrong with the words that levels hold; each fault's field is the level."""
-    faults = []
+def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> None:
+    faults: list[Fault] = []
     held = (work.access[..., TILE] * nest.keep).sum(axis=1).tolist()
     limits = spec[:, (CAPACITY, MIN_WORDS)].tolist()
     for level, needed, (limit, least) in zip(reversed(arch.levels), held, limits, strict=True):
@@ -240,7 +239,7 @@ def _capacity_faults(arch: Architecture, nest: NestArrays, spec: Floats, work: W
             text = f"tiles of {needed} words fill too little"
             allowed = f"at least {least:g} words, min-utilization {level.min_utilization:g}"
             faults.append(Fault(text, field=level.name, allowed=allowed))
-    return faults
+    raise_all(faults, MappingError)
 
 
 def _bypassing(problem: Problem, arch: Architecture, spec: Floats, nest: NestArrays, mapping: Mapping) -> Mapping:
