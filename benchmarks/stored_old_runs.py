@@ -8,13 +8,11 @@ nearest first, until one has every field equal. Programs of before 3.0 print `MA
 with the largest energy of its table; they are compared so, without the networks, whose groups they do not print.
 """
 
-import argparse
 import contextlib
-import logging
-import random
 import re
 from collections import Counter
 from dataclasses import replace
+from functools import cache
 from itertools import product
 from pathlib import Path
 
@@ -29,11 +27,10 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.read_design import read_design
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
-from jouleloop.model.semantics import RULES
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.timeloop_problem import read_problem
 from random_evaluations import compared
-from stored_runs import INPUT, PRINTED_PJ, PROGRAMS
+from stored_runs import INPUT, PRINTED_PJ, PROGRAMS, compare_runs
 
 #: Pairs of an architecture and a layer that are tried.
 MOST_PAIRS = 60
@@ -98,6 +95,7 @@ def common(path: Path, folder: Path) -> int:
     return same.index(False) if False in same else len(same)
 
 
+@cache
 def inputs_in(root: Path) -> tuple[list[tuple[Path, Architecture]], list[tuple[Path, Problem]]]:
     """Return the architectures and the layers of a repository."""
     archs: list[tuple[Path, Architecture]] = []
@@ -113,15 +111,15 @@ def inputs_in(root: Path) -> tuple[list[tuple[Path, Architecture]], list[tuple[P
     return archs, layers
 
 
-def best_of(root: Path, folder: Path, program: str, semantics: str, inputs: tuple[list, list]) -> tuple[int, list[str]]:
+def best_of(root: Path, folder: Path, program: str, semantics: str) -> tuple[int, list[str]]:
     """Return the fields of a run and those that differ, with the inputs that fit best."""
-    mapping, sizes = mapping_of(folder, program), Counter[str]()
+    (designs, layers), mapping, sizes = inputs_in(root), mapping_of(folder, program), Counter[str]()
     for level in mapping.levels:
         for dimension, bound, *_ in (*level.temporal, *level.spatial):
             sizes[dimension] = max(1, sizes[dimension]) * bound
     names = tuple(level.level for level in mapping.levels)
-    archs = [pair for pair in inputs[0] if pair[1].level_names == names]
-    fits = [pair for pair in inputs[1] if all(max(1, sizes[d]) == bound for d, bound in pair[1].bound.items())]
+    archs = [pair for pair in designs if pair[1].level_names == names]
+    fits = [pair for pair in layers if all(max(1, sizes[d]) == bound for d, bound in pair[1].bound.items())]
     near = [sorted(pairs, key=lambda pair: -common(pair[0], folder)) for pairs in (archs, fits)]
     best: tuple[int, list[str]] | None = None
     refusal = "no architecture or layer of the repository fits"
@@ -139,29 +137,5 @@ def best_of(root: Path, folder: Path, program: str, semantics: str, inputs: tupl
     return best
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--count", type=int, default=100, help="runs drawn from each folder")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--semantics", choices=RULES, default="timeloop-2023-04")
-    given = parser.parse_args()
-    logging.disable(logging.WARNING)
-    for root in given.folders:
-        runs, inputs, tally = runs_in(root), inputs_in(root), Counter[str]()
-        for folder, program in random.Random(given.seed).sample(runs, min(given.count, len(runs))):
-            name = folder.relative_to(root)
-            try:
-                fields, bad = best_of(root, folder, program, given.semantics, inputs)
-            except JouleloopError as error:
-                tally["refused"] += 1
-                print(f"{name}: refused: {error}", flush=True)
-                continue
-            tally.update({"runs": 1, "fields": fields, "different": len(bad), "equal": not bad})
-            if bad:
-                print(f"{name}: {len(bad)} of {fields} differ: {'; '.join(bad[:4])}", flush=True)
-        print(f"{root.name}: {len(runs)} runs, {dict(tally)}")
-
-
 if __name__ == "__main__":
-    main()
+    compare_runs(__doc__, "timeloop-2023-04", runs_in, best_of)

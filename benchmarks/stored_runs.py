@@ -11,6 +11,7 @@ import argparse
 import logging
 import random
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from jouleloop.energy.estimator import load_costs
@@ -49,29 +50,47 @@ def different(folder: Path, program: str, semantics: str) -> tuple[int, list[str
     return len(pairs), [f"{pair.field} {pair.ours} {pair.theirs}" for pair in bad]
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
+def compare_runs(
+    about: str | None,
+    semantics: str,
+    runs_in: Callable[[Path], list[tuple[Path, str]]],
+    compare: Callable[[Path, Path, str, str], tuple[int, list[str]]],
+) -> None:
+    """Draw runs from the folders of the command line and print how many are equal.
+
+    Parameters
+    ----------
+    about
+        What ``--help`` says.
+    semantics
+        By whose rules runs are evaluated where the command line does not say.
+    runs_in
+        Returns the folders of a repository with stored runs, and which program ran.
+    compare
+        Returns how many fields a run has, and those that differ, by repository, folder, program and semantics.
+    """
+    parser = argparse.ArgumentParser(description=about)
     parser.add_argument("folders", nargs="+", type=Path)
     parser.add_argument("--count", type=int, default=100, help="runs drawn from each folder")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--semantics", choices=RULES, default="timeloop-4")
+    parser.add_argument("--semantics", choices=RULES, default=semantics)
     given = parser.parse_args()
     logging.disable(logging.WARNING)
     for root in given.folders:
         runs, tally = runs_in(root), Counter[str]()
-        drawn = random.Random(given.seed).sample(runs, min(given.count, len(runs)))
-        for folder, program in drawn:
+        for folder, program in random.Random(given.seed).sample(runs, min(given.count, len(runs))):
+            name = folder.relative_to(root)
             try:
-                fields, bad = different(folder, program, given.semantics)
+                fields, bad = compare(root, folder, program, given.semantics)
             except JouleloopError as error:
                 tally["refused"] += 1
-                print(f"{folder.relative_to(root)}: refused: {str(error).splitlines()[0]}", flush=True)
+                print(f"{name}: refused: {str(error).splitlines()[0]}", flush=True)
                 continue
-            tally.update({"runs": 1, "fields": fields, "equal": not bad})
+            tally.update({"runs": 1, "fields": fields, "different": len(bad), "equal": not bad})
             if bad:
-                print(f"{folder.relative_to(root)}: {len(bad)} of {fields} differ: {'; '.join(bad[:4])}", flush=True)
+                print(f"{name}: {len(bad)} of {fields} differ: {'; '.join(bad[:4])}", flush=True)
         print(f"{root.name}: {len(runs)} runs, {dict(tally)}")
 
 
 if __name__ == "__main__":
-    main()
+    compare_runs(__doc__, "timeloop-4", runs_in, lambda _, folder, program, rules: different(folder, program, rules))
