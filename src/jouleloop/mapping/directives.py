@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from jouleloop.arch.architecture import Architecture
 from jouleloop.errors import Fault, unknown
 from jouleloop.files import is_whole
 
@@ -54,6 +55,21 @@ class Factors:
     residual: dict[str, int] = field(default_factory=dict)
     signed: set[str] = field(default_factory=set)
     """Dimensions with a sign, such as ``P=-1``: the front end of v0.4 takes them as given, Timeloop as open."""
+
+
+def level_named(arch: Architecture, name: str, kind: str, where: str, faults: list[Fault], what: str) -> str | None:
+    """Return the level that a directive is for, by its own name or, of spatial loops, that of what fans out below it.
+
+    None where there is none, with a fault that calls it ``what``, or where the front end drops what is said.
+    """
+    level = arch.fanout_names.get(name, name) if kind == "spatial" and name not in arch.level_names else name
+    if level in arch.idle:
+        _LOG.warning("%s: passed over, as by Timeloop's front end: nothing fans out there", where)
+        return None
+    if level not in arch.level_names:
+        faults.append(unknown(level, dict.fromkeys((*arch.level_names, *arch.fanout_names)), what, field=where))
+        return None
+    return level
 
 
 def parse_factors(

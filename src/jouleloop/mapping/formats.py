@@ -1,6 +1,5 @@
 """Mappings in Timeloop's YAML (read and written), as plain lists of levels, and as printed loop nests."""
 
-import logging
 from collections.abc import Iterable
 from collections.abc import Mapping as AnyMapping
 from pathlib import Path
@@ -11,14 +10,19 @@ from jouleloop.arch.tree_v04 import DUMMY_CLASS
 from jouleloop.documents.load import load_document
 from jouleloop.errors import Fault, JouleloopError, MappingError, raise_all, unknown
 from jouleloop.files import is_whole
-from jouleloop.mapping.directives import front_end_faults, parse_factors, parse_names, parse_permutation, parse_split
+from jouleloop.mapping.directives import (
+    front_end_faults,
+    level_named,
+    parse_factors,
+    parse_names,
+    parse_permutation,
+    parse_split,
+)
 from jouleloop.mapping.mapping import LevelMapping, Mapping, close_mapping, end_text
 from jouleloop.mapping.nest import Nest, parse_map_txt, print_nest, read_map_txt, tile_words
 from jouleloop.mapping.reuse import REUSE_KEYS, Reuse, parse_reuse, reuse_from, write_reuse
 from jouleloop.mapping.validate import check_mapping
 from jouleloop.workload.problem import Problem
-
-_LOG = logging.getLogger("jouleloop.mapping")
 
 __all__ = [
     "Nest",
@@ -136,15 +140,10 @@ class _Directives:
             else:
                 self.faults.append(unknown(str(item.get("type")), _TYPES, "type of directive", field=where))
             return
-        if level not in self.arch.level_names:
-            level = self.arch.fanout_names.get(level, level) if kind == "spatial" else level
-        if level in self.arch.idle:
-            _LOG.warning("%s: passed over, as by Timeloop's front end: nothing fans out there", where)
+        named = level_named(self.arch, level, kind, where, self.faults, "level")
+        if named is None:
             return
-        if level not in self.arch.level_names:
-            known = (*self.arch.level_names, *self.arch.fanout_names)
-            self.faults.append(unknown(level, dict.fromkeys(known), "level", field=where))
-            return
+        level = named
         self.faults += [
             unknown(str(key), _KEYS[kind], "key", field=where)
             for key, value in item.items()

@@ -1,6 +1,5 @@
 """Reading mapspace constraints and mapper settings: Timeloop's files, v0.3 and v0.4, and constraints on nodes."""
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from jouleloop.errors import Fault, InputError, JouleloopError, raise_all, unkno
 from jouleloop.mapping.directives import (
     Factors,
     front_end_faults,
+    level_named,
     parse_factors,
     parse_names,
     parse_permutation,
@@ -26,8 +26,6 @@ from jouleloop.mapspace.sections import SECTIONS, section_targets
 from jouleloop.mapspace.stated import Stated, take_stated
 from jouleloop.workload.kinds import CONV, GROUPED_CONV
 from jouleloop.workload.problem import ProblemShape
-
-_LOG = logging.getLogger("jouleloop.mapspace")
 
 #: Sets of constraints that can be chosen: architecture and mapspace constraints, or the former alone.
 SETS = ("full", "arch-only")
@@ -285,14 +283,10 @@ def _one(
         else:
             faults.append(unknown(str(target.get("type")), _TYPES, "type of constraint", field=where))
         return
-    if name not in arch.level_names:
-        name = arch.fanout_names.get(name, name) if kind == "spatial" else name
-    if name in arch.idle:
-        _LOG.warning("%s: passed over, as by Timeloop's front end: nothing fans out there", where)
+    named = level_named(arch, name, kind, where, faults, "target")
+    if named is None:
         return
-    if name not in arch.level_names:
-        faults.append(unknown(name, (*arch.level_names, *arch.fanout_names), "target", field=where))
-        return
+    name = named
     if kind == "spatial" and arch.fanout[arch.level_names.index(name)] == (1, 1):
         text = "is spatial, but nothing fans out there: Timeloop ends with an error"
         faults.append(Fault(text, None, where, name, "a level with a fan-out"))
