@@ -21,9 +21,9 @@ from jouleloop.files import write_json
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.optimum.certificate import certify
-from jouleloop.optimum.check.form import check_form, digest_of
-from jouleloop.optimum.check.verify import Refused, Verdict, verify
 from jouleloop.optimum.optimise import search_mapspace
+from jouleloop.proof.form import check_form, digest_of
+from jouleloop.proof.verify import Refused, Verdict, verify
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sizes import parse_layer

@@ -47,15 +47,15 @@ def test_executed_words_and_capacity_equal_the_closed_forms(shape, dataflow, map
     needed = buffer_words_needed(shape, dataflow, maps)
     assert maps_in_buffer(shape, dataflow, needed) == maps
     closed = CLOSED[dataflow](shape, needed)
-    assert run.buffer.weights_read == closed.weights_read
-    assert run.buffer.inputs_read == closed.inputs_read
-    assert run.buffer.outputs_read == closed.outputs_read
-    assert run.buffer.outputs_written == closed.outputs_written
+    assert run.buffer.loaded["weights"] == closed.weights_read
+    assert run.buffer.loaded["inputs"] == closed.inputs_read
+    assert run.buffer.loaded["outputs"] == closed.outputs_read
+    assert run.buffer.stored["outputs"] == closed.outputs_written
     assert run.buffer.total_words == closed.total
     assert run.buffer.peak_words == needed
     assert run.buffer.words == 0
     used = used_along(shape, "height")[1] * used_along(shape, "width")[1]
-    assert run.buffer.macs == shape.in_channels * shape.out_channels * used <= shape.macs
+    assert run.macs == shape.in_channels * shape.out_channels * used <= shape.macs
     assert np.array_equal(run.outputs, direct(shape, inputs, weights, biases))
     assert compulsory_words(shape) <= lower_bound_words(shape, max(3, needed)) <= closed.total
 

@@ -2,9 +2,11 @@
 
 import importlib.util
 import os
+import re
 import signal
 import sys
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,15 +14,22 @@ from types import FrameType, ModuleType
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
+from jouleloop.api.project import load_target
+from jouleloop.arch.read import read_architecture
 from jouleloop.documents.templates import expand
 from jouleloop.errors import MOST_FAULTS, Fault, InputError, JouleloopError
-from jouleloop.expressions import ExpressionError, evaluate
+from jouleloop.expressions import MAX_ITEMS, MAX_WORK, ExpressionError, evaluate, one_budget
 from jouleloop.files import MAX_NODES, parse_yaml, read_json, read_text
+from jouleloop.parquet import write_sealed
 from jouleloop.stats.expression import evaluate_variable
+from jouleloop.validation import validate
 from paths import ROOT
 
 SECONDS = 20.0
@@ -268,6 +277,104 @@ def test_expressions_are_bounded(text: str) -> None:
     assert len(str(value)) < 10_000
 
 
+@contextmanager
+def within(megabytes: float) -> Iterator[None]:
+    """Fail where Python's objects take more memory at any moment."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < megabytes * 10**6
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "+".join(["sum(range(99999))"] * 110),
+        "len([" + ",".join(["range(99999)"] * 150) + "])",
+        "f'" + "{x}" * 600 + "'",
+        "+".join(["[1]*99999"] * 200) + " == 1",
+        "max(" + ",".join(["prod(range(1,9))"] * 110) + ")",
+    ],
+)
+def test_the_work_of_one_expression_is_bounded(text: str) -> None:
+    with limited(5), within(200), suppress(ExpressionError):
+        evaluate(text, {"x": list(range(90_000))})
+
+
+BUILT = {
+    "lists": {"a0": "[1, 2, 3]", **{f"a{i}": f"a{i - 1} + a{i - 1} + a{i - 1}" for i in range(1, 40)}},
+    "lists of lists": {"a0": "[1, 2]", **{f"a{i}": f"[a{i - 1}, a{i - 1}, a{i - 1}]" for i in range(1, 40)}},
+    "texts of lists": {"a0": "range(99999)", **{f"a{i}": f"len(str([a{i - 1}, a0]))" for i in range(1, 40)}},
+    "numbers": {"a0": "2**4000", **{f"a{i}": f"(a{i - 1} * a{i - 1}) % (a0 - 1)" for i in range(1, 40)}},
+    "many lists": {f"a{i}": f"[{i}] * 99999" for i in range(500)},
+}
+
+
+@pytest.mark.parametrize("which", BUILT)
+def test_variables_that_build_on_each_other_are_bounded(which: str, tmp_path: Path) -> None:
+    """All expressions of a design share one budget of steps and items."""
+    sound = yaml.safe_dump({"variables": BUILT[which]})
+    path = tmp_path / "x.yaml"
+    design, count = re.subn(r"depth: \d+", "depth: a39", (ROOT / "arch/simba.yaml").read_text())
+    assert count
+    path.write_text(sound + design)
+    with limited(5), within(300), suppress(InputError):
+        read_architecture(path)
+
+
+def test_a_budget_is_shared_and_ends_with_what_it_is_for() -> None:
+    half = f"len(range({MAX_ITEMS - 1}))"
+    with one_budget():
+        for _ in range(MAX_WORK // MAX_ITEMS - 1):
+            assert evaluate(half, {}) == MAX_ITEMS - 1
+        with one_budget(), pytest.raises(ExpressionError, match="together take more than"):
+            evaluate(" + ".join([half] * 3), {})
+    assert evaluate(half, {}) == MAX_ITEMS - 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "architecture_constraints:\n  targets: [{target: DRAM, type: bypass, bypass: {Inputs: 1}}]\n",
+        "bypass: {Inputs: 1}\n",
+        "bypass: !!set {Inputs}\n",
+        "targets: [{level: !!set {a}, keep: {b: [c]}}]\n",
+    ],
+)
+def test_faults_carry_values_of_any_kind(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "constraints.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError):
+        load_target("simba", semantics="timeloop-3.0.3", constraints_file=path)
+    with pytest.raises(InputError) as raised:
+        validate(Keys, {"a": {"x": 1}, "b": {1, 2}}, "x")
+    assert len(raised.value.faults) == 2
+    same = [Fault("wrong", value={"x": 1}), Fault("wrong", value={"x": 1}), Fault("wrong", value={"x": 2})]
+    assert len(InputError(same).faults) == 2
+
+
+class Keys(BaseModel):
+    a: int
+    b: int
+
+
+@pytest.mark.parametrize("number", ["9" * 400, "0x" + "f" * 400, "-" + "9" * 400])
+@pytest.mark.parametrize("name", ["energy table", "architecture v0.4", "components"])
+def test_whole_numbers_have_a_value_in_double_precision(name: str, number: str, tmp_path: Path) -> None:
+    """What is larger was an OverflowError wherever it met a fraction."""
+    path = tmp_path / "x.yaml"
+    sound = FUZZ.LOADERS[name].sound.read_text()
+    changed, count = re.subn(r"(depth|width|entries|memory_depth): \d+", rf"\1: {number}", sound, count=1)
+    assert count == 1
+    path.write_text(changed)
+    assert any("bits" in str(fault) for fault in refused(name, path))
+    (tmp_path / "x.json").write_text("[" + "9" * 400 + "]")
+    with pytest.raises(InputError, match="bits"):
+        read_json(tmp_path / "x.json")
+
+
 @given(st.text("0123456789x.*/+-%()[]',<>= efintragesmbd_", max_size=60))
 @settings(max_examples=500, deadline=None)
 def test_any_expression(text: str) -> None:
@@ -364,7 +471,7 @@ def test_sound_files_are_read() -> None:
 @pytest.mark.parametrize("places", [[(0.5, 1, b"")], [(0.0, 1, b"x")], [(0.9, 3, b"\0\0")], [(0.5, 10**9, b"")]])
 def test_damaged_tables(places: list[tuple[float, int, bytes]], tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
-    pd.DataFrame({"key": ["a"] * 50, "record": ["{}"] * 50}).to_parquet(path)
+    write_sealed(path, pa.table({"key": ["a"] * 50, "record": ["{}"] * 50}))
     path.write_bytes(changed(path.read_bytes(), places))
     refused("store", path)
     refused("table", path)

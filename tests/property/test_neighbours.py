@@ -25,7 +25,6 @@ from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import AXIS, BOUND, DIM, FANOUT_X, FANOUT_Y
 from jouleloop.model.links import count_classes, fill_offsets, neighbour_links
-from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.arrays import (
     ASKED,
     BEST_PJ,
@@ -44,8 +43,10 @@ from jouleloop.optimum.arrays import (
     SERVED_BOXES,
     SERVED_INSTANCES,
     VALUE,
+    Tally,
     new_best,
     new_counters,
+    new_log,
 )
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.descend import _evaluate_leaf
@@ -145,7 +146,7 @@ def test_links_serve_no_more_boxes_and_instances(kind: str) -> None:
 def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: np.ndarray, rng: random.Random) -> int:
     """Compare moves that lead from one instance to another, tiles of these extents below the level."""
     solver = search.solver
-    case, coef = solver.case, solver.case.layer.coef[v]
+    case, coef = solver.case, solver.case.target.layer.coef[v]
     reach, side, factors = np.zeros((REACH, len(coef)), np.int64), case.unrolled.side[v], case.unrolled.factors[level]
     distances = find_reach(coef, side, extent, factors, reach)
     place = shape_of(coef, side, extent, factors, reach, case.mesh.unit[level, v])[0] if distances > 1 else 0
@@ -158,7 +159,9 @@ def compare_links(search: Search, run: np.ndarray, level: int, v: int, extent: n
         for a in range(*solver.arrangements.members[member, level].tolist()):
             loops = solver.arrangements.loops[a, : solver.arrangements.counts[a]].copy()
             along = [int(np.prod(loops[loops[:, AXIS] == way, BOUND])) for way in (0, 1)]
-            columns, rows = (max(n, int(case.spec[level, f])) for n, f in zip(along, (FANOUT_X, FANOUT_Y), strict=True))
+            columns, rows = (
+                max(n, int(case.target.spec[level, f])) for n, f in zip(along, (FANOUT_X, FANOUT_Y), strict=True)
+            )
             loops[:, 2] = extent[loops[:, DIM]]
             offsets, codes = np.zeros((instances, len(coef)), np.int64), np.zeros(instances, np.int64)
             most = (coef * (extent * (factors - 1))).sum(axis=1)
@@ -235,7 +238,8 @@ def test_orders_of_spatial_loops_are_told_apart_without_loss() -> None:
         if len(whole.ids) * space.keep_choices <= MOST_PARTS:
             found = [new_best(), new_best()]
             for one, best in zip((search, together), found, strict=True):
-                assert not one.run(ENERGY, best, new_counters(), OBJECTIVES["energy"])[1]
+                one.solver.start(ENERGY, best)
+                assert one.solver.run(ENERGY, best, new_counters(), one.new_found())
             assert found[0][BEST_PJ] == found[1][BEST_PJ], str(search.problem)
             compared += 1
     assert more > 0
@@ -277,21 +281,16 @@ def compare_nest(search: Search, u: int, rng: random.Random, *, whole: bool = Fa
         place_loops(case, path, level, point, np.array([*moving, 0]), len(moving))
         extent = np.array([divisor[d, target[d], VALUE] * case.unrolled.inside[level - 1, d] for d in range(dims)])
         look_at(search, u, level, target, extent)
-        path.certain_pj[level - 1] = path.certain_pj[level] + cross(case, path, search.elided, level, total, extent)
+        path.certain_pj[level - 1] = path.certain_pj[level] + cross(case, path, level, total, extent)
         path.node[level - 1, LOOPS], path.node[level - 1, POINT] = total, point
         index = target
     found_pj = _evaluate_leaf(
-        ENERGY,
-        search.elided,
-        search.compute_pj,
         case,
         path,
         solver.parts.runs[u],
         solver.arrangements,
         solver.work,
-        new_best(),
-        new_counters(),
-        search.new_found(),
+        Tally(ENERGY, new_best(), new_counters(), search.new_found(), new_log()),
         np.zeros(dims, np.int64),
         np.full(search.levels, -1, np.int64),
     )

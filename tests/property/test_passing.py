@@ -133,9 +133,7 @@ def followed(search: Search, part: int, loops: list[list[tuple[int, int]]]) -> l
         index = [divisor[d, : axis[d, COUNT], VALUE].tolist().index(rest[d]) for d in range(len(dims))]
         point = int(np.dot(index, axis[:, RADIX]))
         extents(case, level, point, extent)
-        certain_pj, bound_pj = _bound_order(
-            case, path, search.elided, level, point, np.array([*moving, 0]), len(moving), extent
-        )
+        certain_pj, bound_pj = _bound_order(case, path, level, point, np.array([*moving, 0]), len(moving), extent)
         found += [certain_pj, bound_pj]
         path.node[level - 1, LOOPS] = path.node[level, LOOPS] + len(moving)
         path.node[level - 1, POINT], path.certain_pj[level - 1] = point, certain_pj

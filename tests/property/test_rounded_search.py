@@ -16,13 +16,14 @@ from jouleloop.model.encode import nest_arrays
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.arrays import new_counters
-from jouleloop.optimum.rounded import RoundedSearch, _products, orders_of, search_rounded
+from jouleloop.optimum.driver import Task
+from jouleloop.optimum.rounded import RoundedKernel, _products, orders_of, search_rounded
 
 SEMANTICS = "timeloop-4"
 MOST = 3000
 
 
-def spaces(seeds: range) -> list[tuple[int, MapSpace, RoundedSearch]]:
+def spaces(seeds: range) -> list[tuple[int, MapSpace, RoundedKernel]]:
     """Return those mapspaces of some seeds whose factors do not divide the layer and that are small."""
     found = []
     for seed in seeds:
@@ -30,7 +31,7 @@ def spaces(seeds: range) -> list[tuple[int, MapSpace, RoundedSearch]]:
         try:
             problem, target = load(case)
             space = build_mapspace(problem, target.arch, target.constraints, rounds=True)
-            search = RoundedSearch(space, target.costs, SEMANTICS, (case.objective,))
+            search = RoundedKernel(Task(space, target.costs, (case.objective,), SEMANTICS), new_counters())
         except JouleloopError:
             continue
         if space.rounded and sum(1 for _ in itertools.islice(mappings(space), MOST + 1)) <= MOST:
@@ -45,20 +46,20 @@ def test_nothing_is_better_and_no_bound_is_above_an_order(first: int) -> None:
         best = math.inf
         for mapping in mappings(space):
             try:
-                found = evaluate_mapping(space.problem, space.arch, search.costs, mapping, SEMANTICS)
+                found = evaluate_mapping(space.problem, space.arch, search.task.costs, mapping, SEMANTICS)
             except MappingError:
                 continue
             tiles = [k for k, _ in enumerate(space.temporal) if not whole_tiles_fit(search, mapping, k)]
             if not tiles:
                 best = min(best, search.objective.value(found))
-        result = search_rounded(space, search.costs, objective=(search.objective.name,), semantics=SEMANTICS)
+        result = search_rounded(space, search.task.costs, objective=(search.objective.name,), semantics=SEMANTICS)
         if result.evaluation is None:
             assert best == math.inf, seed
         else:
             assert result.optimal
             assert search.objective.value(result.evaluation) == pytest.approx(best, rel=1e-9), seed
         searched += 1
-        for value, chosen, place in filter(None, search._parts(new_counters())):
+        for value, chosen, place in filter(None, search._parts()):
             ends = search._ends(chosen)
             times = [orders_of(slot, ends[at]) for slot, at in zip(space.temporal, search.time, strict=True)]
             for temporal in itertools.islice(itertools.product(*times), 100):
@@ -85,7 +86,7 @@ def test_orders_are_made_when_they_are_asked_for() -> None:
     assert list(_products([partial(iter, one) for one in few])) == list(itertools.product(*few))
 
 
-def whole_tiles_fit(search: RoundedSearch, mapping: object, level: int) -> bool:
+def whole_tiles_fit(search: RoundedKernel, mapping: object, level: int) -> bool:
     """Whether the tiles of a level, taken for whole, fit it, as the mapper asks before it evaluates."""
     problem, levels = search.space.problem, mapping.levels[::-1]  # type: ignore[attr-defined]
     words = 0
@@ -125,10 +126,12 @@ def test_ends_are_those_of_the_source() -> None:
 
 def test_a_search_that_is_stopped_says_so() -> None:
     for _, space, search in spaces(range(12)):
-        whole = search_rounded(space, search.costs, objective=(search.objective.name,), semantics=SEMANTICS)
+        whole = search_rounded(space, search.task.costs, objective=(search.objective.name,), semantics=SEMANTICS)
         if whole.visited < 3:
             continue
-        short = search_rounded(space, search.costs, objective=(search.objective.name,), semantics=SEMANTICS, budget=1)
+        short = search_rounded(
+            space, search.task.costs, objective=(search.objective.name,), semantics=SEMANTICS, budget=1
+        )
         assert not short.optimal
         assert short.stopped == "budget"
         assert short.lower_bound <= whole.lower_bound * (1 + 1e-12)

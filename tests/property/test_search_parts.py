@@ -22,13 +22,13 @@ from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.optimum.arrays import COUNT, KIND, LOOPS, POINT, RADIX, VALUE
 from jouleloop.optimum.certificate import subject
-from jouleloop.optimum.check.design import Design, Factors
-from jouleloop.optimum.check.lemmas import Bounds, Loop, Merging
-from jouleloop.optimum.check.nests import Nests
 from jouleloop.optimum.descend import _bound_order
 from jouleloop.optimum.optimise import Search
 from jouleloop.optimum.order import run_length
 from jouleloop.optimum.path import enter_pj, place_loops
+from jouleloop.proof.cost import cost_of, nest_of
+from jouleloop.proof.design import Design, Factors
+from jouleloop.proof.lemmas import Bounds, Loop, Merging
 from jouleloop.workload.problem import Problem
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
@@ -47,10 +47,9 @@ def drawn(kind: str, seed: int) -> tuple[MapSpace, Target, Problem]:
     return space, target, problem
 
 
-def design_of(space: MapSpace, target: Target) -> tuple[Design, Nests]:
+def design_of(space: MapSpace, target: Target) -> Design:
     data = subject(space, target.constraints, target.costs, target.semantics)
-    design = Design(data)
-    return design, Nests(design, data)
+    return Design(data)
 
 
 def spatial_factors(design: Design, mapping: Mapping) -> tuple[Factors, ...]:
@@ -71,19 +70,19 @@ def test_bounds_never_exceed_what_a_nest_costs(kind: str) -> None:
             space, target, _ = drawn(kind, seed)
         except pytest.skip.Exception:
             continue
-        design, nests = design_of(space, target)
+        design = design_of(space, target)
         try:
             mappings = sample_mappings(space, NESTS, seed=seed)
         except JouleloopError:
             continue
         for mapping in mappings:
-            followed += follow(design, nests, mapping, (kind, seed))
+            followed += follow(design, mapping, (kind, seed))
     assert followed > CASES
 
 
-def follow(design: Design, nests: Nests, mapping: Mapping, where: tuple[str, int]) -> int:
+def follow(design: Design, mapping: Mapping, where: tuple[str, int]) -> int:
     """Compare certain and inward energy with the cost of a nest at each of its levels; return how often."""
-    cost = nests.evaluate(mapping)
+    cost = cost_of(design, nest_of(design, mapping.as_json()))
     if cost is None:
         return 0
     limit = cost[0] / design.unit_pj
@@ -142,7 +141,7 @@ def test_tables_are_no_higher_than_the_exact_lemmas(kind: str) -> None:
             search = Search(space, target.costs, target.semantics)
         except (pytest.skip.Exception, InputError):
             continue
-        design, _ = design_of(space, target)
+        design = design_of(space, target)
         unrollings = len(search.candidates.ids)
         if not unrollings:
             continue
@@ -185,7 +184,7 @@ def test_the_closure_is_what_enumeration_gives() -> None:
             continue
         if any(least > 1 for slot in slots for least in slot.least) or len(search.candidates.ids) == 0:
             continue
-        design, _ = design_of(space, target)
+        design = design_of(space, target)
         u = len(search.candidates.ids) - 1
         rows = np.ones((len(design.levels), len(design.dims)), np.int64)
         rows[:, search.dims] = search.candidates.factors[u]
@@ -278,7 +277,7 @@ def compare_orders(search: Search, rng: random.Random) -> int:
         run = run_length(axis, moving, len(order))
         if not 0 < run < len(order) or axis[order[0], KIND] < 0:
             continue
-        _, bound_pj = _bound_order(case, path, search.elided, level, points[2], moving, len(order), extent)
+        _, bound_pj = _bound_order(case, path, level, points[2], moving, len(order), extent)
         tiles = np.array(index), np.array(target)
         together_pj = enter_pj(case, path, level, *tiles, moving, len(order), order[0], run)
         if math.isfinite(bound_pj):

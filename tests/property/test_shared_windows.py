@@ -20,8 +20,10 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.arrays import Floats, Ints
 from jouleloop.model.evaluate import evaluate_many
+from jouleloop.optimum.arrays import new_counters
+from jouleloop.optimum.driver import Task
 from jouleloop.optimum.optimise import Search, search_mapspace
-from jouleloop.optimum.residual.optimise import ResidualSearch
+from jouleloop.optimum.residual.optimise import ImperfectKernel
 
 CASES = int(os.environ.get("JOULELOOP_EXAMPLES", "60"))
 LIMIT = 300
@@ -107,6 +109,6 @@ def test_imperfect_factors_are_refused_where_outputs_have_gaps() -> None:
         instance = case.problem["problem"]["instance"]
         if any(instance[d] > 1 and instance[c] > 1 for d, c in (("P", "a"), ("Q", "b")) if c in instance):
             with pytest.raises(InputError):
-                ResidualSearch(space, target.costs, "timeloop-3.0.3")
+                ImperfectKernel(Task(space, target.costs, semantics="timeloop-3.0.3"), new_counters())
             refused += 1
     assert refused > 0

@@ -5,9 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from jouleloop.stats.equivalence import equivalence_test
 from jouleloop.stats.growth import Outcome, decide
+from jouleloop.stats.holm import holm
 from jouleloop.stats.quadratic import quadratic_test
-from simulated_growth import GRID, ErrorRate, error_rates
+from simulated_growth import GRID, ErrorRate, autoregressive, error_rates, line_with_share
 
 SIMULATIONS = 500
 ALPHA = 0.05
@@ -69,3 +71,29 @@ def test_any_numbers_get_a_verdict(y: list[float], growth: str) -> None:
     verdict = decide(np.arange(1, len(y) + 1), y, growth)
     assert verdict.outcome in Outcome
     assert verdict.reason
+
+
+@pytest.mark.parametrize("correlation", [0.9, 0.97])
+def test_a_line_is_not_refuted_for_scatter_that_persists(correlation: float) -> None:
+    """Errors of independent points refuted a third of these lines; at most one in twenty may be."""
+    generator = np.random.default_rng([31, int(100 * correlation)])
+    refuted = 0
+    for _ in range(SIMULATIONS):
+        y = line_with_share(GRID, 0.0) * (1 + 0.01 * autoregressive(generator, GRID.size, correlation))
+        refuted += equivalence_test(GRID, y, 2).beyond
+    assert refuted / SIMULATIONS < HIGHEST_ERROR
+
+
+@pytest.mark.slow
+def test_a_study_of_parabolas_at_the_margin_is_confirmed_somewhere_at_most_at_the_level() -> None:
+    """Every test has its p-value whatever came out, so Holm's correction is over all and not over those that passed."""
+    generator = np.random.default_rng(20)
+    studies, false = 200, 0
+    for _ in range(studies):
+        p_values = []
+        for _ in range(20):
+            y = line_with_share(GRID, 0.01) * (1 + 0.002 * generator.standard_normal(GRID.size))
+            p_values.append(decide(GRID, y, "linear").confirmation_p)
+        assert not np.isnan(p_values).any()
+        false += bool((holm(p_values) <= ALPHA).any())
+    assert false / studies < ALPHA + 3 * (ALPHA * (1 - ALPHA) / studies) ** 0.5

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
-from jouleloop.energy.choice import costs_of, source_of
+from jouleloop.energy.choice import costs_of, source_of, sources_of
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.energy.estimator import load_costs
 from jouleloop.mapping.compact import parse_compact
 from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.model.evaluate import evaluate_mapping
@@ -30,7 +29,7 @@ SPACES = ("Weights", "Inputs", "Outputs")
 @cache
 def hardware(name: str) -> tuple[Architecture, EnergyCosts]:
     arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
-    return arch, load_costs(arch, ROOT / "arch" / "energy" / f"{name}-45nm-accelergy03.yaml")
+    return arch, costs_of(arch, sources_of(ROOT / "arch" / "energy" / f"{name}-45nm-accelergy03.yaml"))
 
 
 @st.composite

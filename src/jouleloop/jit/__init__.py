@@ -4,6 +4,7 @@ Reading a table or drawing a figure imports modules with kernels and calls none;
 of them. The first call makes all of them real, in every module that has them by name, before anything is compiled.
 """
 
+import atexit
 import contextlib
 import functools
 import importlib
@@ -27,6 +28,7 @@ KEPT_VERSIONS = 16
 _LIBRARIES_BYTES = 450 * 10**6
 _DECORATOR = re.compile(rb"^@njit\b", re.MULTILINE)
 _Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+_Record = TypeVar("_Record", bound=tuple[Any, ...])
 
 
 def kernel_modules(root: Path = PACKAGE) -> set[Path]:
@@ -55,7 +57,7 @@ def _version(root: Path = PACKAGE) -> str:
 
 @cache
 def folder() -> Path:
-    """Return the folder, or a private temporary one where it cannot be written."""
+    """Return the folder, or where it cannot be written a temporary one that ends with the process."""
     found = cache_folder()
     with contextlib.suppress(OSError):
         new = not found.is_dir()
@@ -65,7 +67,10 @@ def folder() -> Path:
             if new:
                 _forget(found.parent)
             return found
-    return Path(tempfile.mkdtemp(prefix="jouleloop-kernels-"))
+    alone = Path(tempfile.mkdtemp(prefix="jouleloop-kernels-"))
+    atexit.register(shutil.rmtree, alone, ignore_errors=True)
+    print(f"note: {found} cannot be written, so this process compiles kernels that no other can use", file=sys.stderr)
+    return alone
 
 
 def _forget(home: Path) -> None:
@@ -97,11 +102,16 @@ class _Kernels:
 
     def __init__(self) -> None:
         self.waiting: list[_StandIn] = []
+        self.records: list[type[Any]] = []
 
     def make(self) -> None:
         """Make all kernels, and put them in the place of their stand-ins; raise `MemoryError` without room."""
         need(_LIBRARIES_BYTES)
         made = _maker()
+        register = importlib.import_module("jouleloop.jit.records").register
+        records, self.records = self.records, []
+        for record_ in records:
+            register(record_)
         waiting, self.waiting = self.waiting, []
         for one in waiting:
             one.kernel = made(one.function, one.options)
@@ -112,6 +122,12 @@ class _Kernels:
 
 
 _KERNELS = _Kernels()
+
+
+def record(kind: type[_Record]) -> type[_Record]:
+    """Mark a class of named tuples whose values kernels take by address, see `jouleloop.jit.records`."""
+    _KERNELS.records.append(kind)
+    return kind
 
 
 class _StandIn:

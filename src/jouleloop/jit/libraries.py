@@ -5,8 +5,6 @@ from typing import Any
 from llvmlite.binding import Linkage, PassBuilder, PipelineTuningOptions, add_symbol
 from numba.core.codegen import JITCodeLibrary, _parse_refprune_flags
 
-from jouleloop.jit.records import without_copies
-
 #: How the names of the functions begin that Python calls, and that call a kernel.
 _FROM_PYTHON = "_ZN7cpython"
 #: What finds a kernel that is called by its address: its name, and the types that it takes.
@@ -14,7 +12,7 @@ Apart = tuple[str, tuple[Any, ...]]
 
 
 class Code(JITCodeLibrary):
-    """The code of a kernel, without copies of records."""
+    """The code of a kernel."""
 
     is_kept = True
     #: Set where other kernels call this one by its address: what they find it by.
@@ -34,7 +32,6 @@ class Code(JITCodeLibrary):
 
     def add_ir_module(self, ir_module: Any) -> None:
         """Take over what was made of a function."""
-        without_copies(ir_module)
         for function in ir_module.functions:
             if not function.is_declaration and function.name.startswith(_FROM_PYTHON):
                 # It reads what Python hands over, once a call: nothing to gain.

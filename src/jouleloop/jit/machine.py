@@ -5,43 +5,30 @@ once more at every level. Here only what Python calls is a kernel; the rest is l
 """
 
 import contextlib
-import gc
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 import numba
 import numpy as np
-from numba.core import cgutils, ir, types
+from numba.core import ir, types
 from numba.core.compiler import Compiler, Flags, compile_extra
 from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.datamodel.packer import ArgPacker
 from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.lowering import Lower
 from numba.core.typed_passes import (
     AnnotateTypes,
-    IRLegalization,
-    NativeLowering,
     NopythonRewrites,
     NopythonTypeInference,
 )
 from numba.core.untyped_passes import WithLifting
 
 from jouleloop import jit
-from jouleloop.jit.arrays import ArrayByItems, is_copied
 from jouleloop.jit.libraries import Code, Part, publish
-from jouleloop.jit.lowering import Lowering
-from jouleloop.jit.records import mark
-from jouleloop.jit.shortcuts import replaced, shortcuts
 from jouleloop.jit.store import APART, KernelCache, versions
 from jouleloop.memory import need
 
 #: What compiling one kernel takes at most [bytes]: without it LLVM ends the process.
 _COMPILING_BYTES = 300 * 10**6
-#: Objects after which Python looks for garbage while it compiles; 700 by default.
-_COLLECTED_AFTER = 1_000_000
-#: What the frame has room for that all frames of the compiler stand behind [pointers].
-_FRAME_OBJECTS = 2**17
 
 
 class _FromPython:
@@ -58,18 +45,6 @@ class _FromPython:
         return self._kernel(*arguments)
 
 
-def _with_room(call: Callable[[], Any]) -> Any:
-    """Return what ``call`` returns.
-
-    Python keeps the frames of functions in pieces of 16 KB. It asks the system for one, and gives it back, with each
-    call that crosses an edge: 300,000 times in the recursion of a compiler. A frame of 1 MB gets a piece of 2 MB.
-    """
-    return call()
-
-
-_with_room.__code__ = _with_room.__code__.replace(co_stacksize=_FRAME_OBJECTS)
-
-
 class _Compiler(_FunctionCompiler):  # type: ignore[misc]
     """Compiles a kernel, and what it calls as parts of it."""
 
@@ -82,7 +57,7 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
         if within and not self.apart:
             return _compile_part(self, args, return_type)
         need(_COMPILING_BYTES)
-        result = self._compile_kernel(args, return_type, []) if within else self._compile_alone(args, return_type)
+        result = self._compile_kernel(args, return_type)
         if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
             raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
         for environment in result._find_referenced_environments():  # noqa: SLF001
@@ -91,19 +66,8 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
             publish(result.library, result.fndesc)
         return result
 
-    def _compile_alone(self, args: Any, return_type: Any) -> Any:
-        try:
-            return self._compile_kernel(args, return_type, shortcuts())
-        except MemoryError:
-            raise
-        except Exception:  # once more as numba does it: it says where it stands
-            return self._compile_kernel(args, return_type, [(Lowering, "lowering_class", Lower)])
-
-    def _compile_kernel(self, args: Any, return_type: Any, names: list[tuple[Any, str, Any]]) -> Any:
-        """Compile with other meanings of numba's names. All that numba compiles meanwhile is a part, its own too.
-
-        Compiling makes millions of small objects that mostly stay: Python looks rarely for those that do not.
-        """
+    def _compile_kernel(self, args: Any, return_type: Any) -> Any:
+        """Compile a kernel. All that numba compiles meanwhile is a part of it."""
         codegen = self.targetdescr.target_context.codegen()
         library: Any = Code(codegen, self.py_func.__qualname__)
         library.enable_object_caching()
@@ -113,13 +77,18 @@ class _Compiler(_FunctionCompiler):  # type: ignore[misc]
             (Dispatcher, "add_overload", _add_part),
             (codegen, "_library_class", Part),
         ]
-        collecting = gc.get_threshold()
-        gc.set_threshold(_COLLECTED_AFTER, *collecting[1:])
-        try:
-            with replaced(parts_only + names):
-                return _with_room(lambda: _compile(self, args, return_type, library, no_cfunc_wrapper=True))
-        finally:
-            gc.set_threshold(*collecting)
+        with _replaced(parts_only):
+            return _compile(self, args, return_type, library, no_cfunc_wrapper=True)
+
+
+@contextlib.contextmanager
+def _replaced(names: list[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Let names of objects mean something else meanwhile; numba's lock is held."""
+    with contextlib.ExitStack() as stack:
+        for place, name, meaning in names:
+            stack.callback(setattr, place, name, getattr(place, name))
+            setattr(place, name, meaning)
+        yield
 
 
 _add_kernel = Dispatcher.add_overload
@@ -170,73 +139,23 @@ def _named_alike(mangler: Any, name: str, kinds: Any, **_: Any) -> str:
 
 
 class _Pipeline(Compiler):
-    """How a kernel and its parts are compiled: as numba does, but for named tuples and references."""
+    """How a kernel and its parts are compiled: as numba does, but for references."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)  # type: ignore[no-untyped-call]
         target = self.state.targetctx
-        others = {"mangler": partial(_named_alike, target.mangler)} if self.state.library.apart else {}
-        self.state.targetctx = target.subtarget(get_arg_packer=partial(ArgPacker, _Models(target)), **others)
+        if self.state.library.apart:
+            self.state.targetctx = target.subtarget(mangler=partial(_named_alike, target.mangler))
 
     def define_pipelines(self) -> Any:
         """Return numba's pipeline with `_Borrow` in it, without what no kernel needs."""
         [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
-        own = {IRLegalization: _Legalize, NativeLowering: Lowering}
         passes.passes = [
-            (own.get(step, step), what)
-            for step, what in passes.passes
-            if step not in {WithLifting, NopythonRewrites, AnnotateTypes}
+            (step, what) for step, what in passes.passes if step not in {WithLifting, NopythonRewrites, AnnotateTypes}
         ]
         passes.add_pass_after(_Borrow, NopythonTypeInference)
         passes.finalize()
         return [passes]
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _Legalize(IRLegalization):
-    """Notes where variables end, as numba does; where nothing is counted nobody asks."""
-
-    _name = "legalize"
-
-    def run_pass(self, state: Any) -> bool:
-        """Note it in a function that counts references."""
-        return bool(state.targetctx.enable_nrt and super().run_pass(state))  # type: ignore[no-untyped-call]
-
-
-class _Models:
-    """How values of numba's types are handed to a function: a named tuple by its address, an array by its items.
-
-    numba hands over each of its numbers, 250 for the arrays of a search: most of the code it makes were such calls.
-    """
-
-    def __init__(self, context: Any) -> None:
-        self._context = context
-
-    def lookup(self, kind: Any) -> Any:
-        """Return the model of a type."""
-        if isinstance(kind, types.Array) and kind.layout == "C" and kind.ndim:
-            return ArrayByItems(self._context, kind)
-        model = self._context.data_model_manager.lookup(kind)
-        return _ByAddress(model) if isinstance(kind, types.BaseNamedTuple) else model
-
-
-class _ByAddress:
-    """A value of which functions are handed the address."""
-
-    def __init__(self, model: Any) -> None:
-        self._model = model
-
-    def get_argument_type(self) -> Any:
-        """Return what is handed over."""
-        return self._model.get_value_type().as_pointer()
-
-    def as_argument(self, builder: Any, value: Any) -> Any:
-        """Return the address of a copy of a value."""
-        return mark(cgutils.alloca_once_value(builder, value))
-
-    def from_argument(self, builder: Any, address: Any) -> Any:
-        """Return the value at an address."""
-        return builder.load(mark(address))
 
 
 @register_pass(mutates_CFG=False, analysis_only=True)
@@ -266,7 +185,7 @@ def _is_data(kind: Any) -> bool:
 def _makes(statement: Any, counted: set[str], kinds: Any) -> bool:
     """Whether a statement may make an array: any but those that take a value out of another, or put some together."""
     if isinstance(statement, ir.SetItem | ir.StaticSetItem):
-        return statement.value.name in counted and not _copies(statement, kinds)
+        return statement.value.name in counted
     if not isinstance(statement, ir.Assign) or statement.target.name not in counted:
         return False
     value = statement.value
@@ -275,20 +194,10 @@ def _makes(statement: Any, counted: set[str], kinds: Any) -> bool:
     if value.op == "getitem":
         return any(isinstance(part, types.Array) for part in _parts_of(kinds[value.index.name]))
     if value.op == "call":
-        return not isinstance(kinds[value.func.name], types.NamedTupleClass)
+        return True
     if value.op == "exhaust_iter":
         return not isinstance(kinds[value.value.name], types.BaseTuple)
     return value.op not in {"getattr", "static_getitem", "build_tuple", "cast", "phi"}
-
-
-def _copies(statement: Any, kinds: Any) -> bool:
-    """Whether a statement copies items, as `ArrayLower` does; numba makes an array where both may overlap."""
-    if vars(Lowering)["lowering_class"] is Lower:  # see `_compile_alone`
-        return False
-    static = isinstance(statement, ir.StaticSetItem)
-    whole = static and statement.index == slice(None)
-    index = statement.index_var if static else statement.index
-    return is_copied(kinds[statement.target.name], None if whole else kinds[index.name], kinds[statement.value.name])
 
 
 def _parts_of(kind: Any) -> list[Any]:

@@ -2,8 +2,8 @@
 
 A compiled kernel holds all that it calls and the constants it was compiled with, which numba's own cache does not see,
 and numba loads whatever bytes it finds. Here one hash of the code of all kernels, without docstrings and comments,
-names the folder; each file in it begins with the hash of its content. So a change in a callee compiles anew, an
-explanation does not, checkouts of the same code share what is compiled, and a damaged file is compiled anew.
+names the folder. Each file in it begins with the hash of its name and content. So a change in a callee compiles anew,
+an explanation does not, checkouts of the same code share what is compiled, and a damaged file is compiled anew.
 """
 
 import contextlib
@@ -33,7 +33,7 @@ from jouleloop.memory import need
 _LOADING_BYTES = 100 * 10**6
 _DIGEST_BYTES = hashlib.sha256().digest_size
 #: Of the files: raised where what is in them changes.
-_FORMAT = 6
+_FORMAT = 7
 
 
 #: The kernels that others call by their address, by name.
@@ -61,12 +61,13 @@ class KernelCache:
 
         Unlike numba's own cache this does not first make numba ready to compile, which takes longer than the loading.
         """
+        path = self._path(signature, context.codegen())
         try:
-            stored = self._path(signature, context.codegen()).read_bytes()
+            stored = path.read_bytes()
         except OSError:
             return None
-        digest, content = stored[:_DIGEST_BYTES], stored[_DIGEST_BYTES:]
-        if hashlib.sha256(content).digest() != digest:
+        content = stored[_DIGEST_BYTES:]
+        if stored[:_DIGEST_BYTES] != _digest(path, content):
             return None
         need(_LOADING_BYTES)
         rtsys.initialize(context)
@@ -82,12 +83,18 @@ class KernelCache:
         if not result.library.is_kept or result.library.has_dynamic_globals:
             return
         content = dumps(_stored(result))
-        with contextlib.suppress(InputError), replacing(self._path(signature, result.codegen)) as temporary:
-            temporary.write_bytes(hashlib.sha256(content).digest() + content)
+        path = self._path(signature, result.codegen)
+        with contextlib.suppress(InputError), replacing(path) as temporary:
+            temporary.write_bytes(_digest(path, content) + content)
 
     def _path(self, signature: Any, codegen: Any) -> Path:
         what = repr((signature, (*versions(), codegen.magic_tuple())))
         return jit.folder() / f"{self._name}-{hashlib.sha256(what.encode()).hexdigest()[:16]}"
+
+
+def _digest(path: Path, content: bytes) -> bytes:
+    """Return the digest of a kernel under its name: the intact file of another kernel is none of this name."""
+    return hashlib.sha256(path.name.encode() + b"\0" + content).digest()
 
 
 def _stored(result: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Reading mapspace constraints and mapper settings: Timeloop's files, v0.3 and v0.4, and constraints on nodes."""
 
+import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +33,13 @@ SETS = ("full", "arch-only")
 
 #: The section that says how constraints are read for other shapes of problem than a convolution.
 SHAPES = "shapes"
+#: What a matrix product plays in a convolution: K inputs, M outputs, N positions as pixels, A in place of the weights.
+_PRODUCTS = ("matmul", "batched_matmul")
+_PRODUCT: dict[str, Any] = {
+    "dimensions": {"M": "M", "K": "C", "N": ["P", "Q"]},
+    "data_spaces": {"A": "Weights", "B": "Inputs", "Z": "Outputs"},
+}
+_LOG = logging.getLogger("jouleloop")
 _BYPASS = ("keep", "bypass", "keep_only", "bypass_only", "bypass_except")
 _KEYS: dict[str, tuple[str, ...]] = {
     "temporal": (
@@ -165,9 +173,41 @@ def _by_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemS
     except InputError as error:
         if shape in (CONV, GROUPED_CONV) or not any(fault.message.startswith("unknown ") for fault in error.faults):
             raise
-        text = f"the constraints are not written for the shape {shape.name!r}, and no rule says how to read them for it"
-        allowed = f"a rule in {SHAPES}.{shape.name}, constraints of its own, or none"
-        raise InputError([Fault(text, None, SHAPES, None, allowed), *error.faults]) from error
+        found = _as_convolution(targets, arch, shape, name)
+        if found is None:
+            text = f"the constraints are not written for the shape {shape.name!r}, and no rule says how to read them"
+            raise InputError(Fault(text, None, SHAPES, None, _lines_to_paste(shape))) from error
+        return found
+
+
+def _as_convolution(targets: list[Any], arch: Architecture, shape: ProblemShape, name: str) -> Constraints | None:
+    """Return the constraints of a convolution for a matrix product; None where they are none, or the shape is not one.
+
+    They are read as the shipped ``mappings/eyeriss.yaml`` states it, and a warning says so.
+    """
+    if shape.name not in _PRODUCTS:
+        return None
+    faults: list[Fault] = []
+    roles = read_roles(_PRODUCT, SHAPES, shape, GROUPED_CONV, faults)
+    try:
+        found = play(build_constraints(targets, arch, GROUPED_CONV, name=name), roles, shape, GROUPED_CONV)
+    except InputError:
+        return None
+    _LOG.warning("%s: constraints of a convolution, read for %s by the rule %s", name, shape.name, _flow(_PRODUCT))
+    return found
+
+
+def _lines_to_paste(shape: ProblemShape) -> str:
+    """Return the rule that a constraints file lacks, to be filled in where no product is meant."""
+    spaces = [space.name for space in shape.data_spaces]
+    blank = {"dimensions": dict.fromkeys(shape.dimensions, "?"), "data_spaces": dict.fromkeys(spaces, "?")}
+    entry = _PRODUCT if shape.name in _PRODUCTS else blank
+    hint = "" if entry is _PRODUCT else ", with the parts of a convolution for each ?"
+    return f"these lines in the file{hint} (docs/constraints.md): `{SHAPES}: {{{shape.name}: {_flow(entry)}}}`; or none"
+
+
+def _flow(entry: Mapping[str, Any]) -> str:
+    return str(entry).replace("'", "")
 
 
 def read_mapper(path: Path) -> dict[str, Any]:

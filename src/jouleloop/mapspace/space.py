@@ -168,41 +168,7 @@ def build_mapspace(
         if sizes.get(name, size) != size:
             text = "expressions of the architecture were evaluated for the layer beside it; put this one there instead"
             faults.append(Fault(text, constraints.name, f"{problem.name}.{name}", sizes[name], str(size)))
-    temporal: list[Slot] = []
-    spatial: list[Slot | None] = []
-    count = len(arch.levels)
-    for index, name in enumerate(reversed(arch.level_names)):
-        given = constraints.level(name)
-        fan_x, fan_y = arch.fanout[count - 1 - index]
-        # The order is canonical at tiling level 0 (``uber.cpp``): the innermost loops, or the fan-out below them.
-        canonical = index == 0 and fan_x * fan_y == 1
-        temporal.append(
-            _slot(problem, given.temporal, f"{name}.temporal", constraints.name, faults, canonical=canonical)
-        )
-        if fan_x * fan_y > 1:
-            slot = _slot(
-                problem,
-                given.spatial,
-                f"{name}.spatial",
-                constraints.name,
-                faults,
-                canonical=not (given.spatial.permutation or given.spatial.outer_permutation) and min(fan_x, fan_y) == 1,
-                split=given.spatial.split,
-            )
-            spatial.append(slot)
-        else:
-            needed = {d: f for d, f in given.spatial.factors.items() if f > 1 and f <= problem.bound.get(d, 0)}
-            for dimension, factor in needed.items():
-                faults.append(
-                    Fault(
-                        "a spatial factor is given where the architecture does not fan out",
-                        constraints.name,
-                        f"{name}.spatial.{dimension}",
-                        factor,
-                        "1",
-                    )
-                )
-            spatial.append(None)
+    temporal, spatial = _all_slots(problem, arch, constraints, faults)
     rounded = False
     if not faults and not imperfect:
         indivisible: list[Fault] = []
@@ -218,6 +184,30 @@ def build_mapspace(
     reuse = tuple(constraints.level(name).reuse for name in reversed(arch.level_names))
     least = constraints.min_parallelism
     return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, reuse, least, rounded)
+
+
+def _all_slots(
+    problem: Problem, arch: Architecture, constraints: Constraints, faults: list[Fault]
+) -> tuple[list[Slot], list[Slot | None]]:
+    """Return the temporal and the spatial slot of every level, innermost first."""
+    temporal: list[Slot] = []
+    spatial: list[Slot | None] = []
+    for index, (name, fanout) in enumerate(zip(reversed(arch.level_names), reversed(arch.fanout), strict=True)):
+        given, fans_out = constraints.level(name), math.prod(fanout) > 1
+        # The order is canonical at tiling level 0 (``uber.cpp``): the innermost loops, or the fan-out below them.
+        canonical = index == 0 and not fans_out
+        field, source = f"{name}.temporal", constraints.name
+        temporal.append(_slot(problem, given.temporal, field, source, faults, canonical=canonical))
+        field, own = f"{name}.spatial", given.spatial
+        if fans_out:
+            canonical = not (own.permutation or own.outer_permutation) and min(fanout) == 1
+            spatial.append(_slot(problem, own, field, source, faults, canonical=canonical, split=own.split))
+            continue
+        spatial.append(None)
+        text = "a spatial factor is given where the architecture does not fan out"
+        needed = {d: f for d, f in own.factors.items() if f > 1 and f <= problem.bound.get(d, 0)}
+        faults += [Fault(text, source, f"{field}.{d}", factor, "1") for d, factor in needed.items()]
+    return temporal, spatial
 
 
 def _slot(

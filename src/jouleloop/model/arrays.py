@@ -9,6 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from jouleloop.jit import record
+
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
@@ -86,6 +88,7 @@ ENERGY_PJ, LINKS, NETWORK_PJ, BACK_PJ, SPREAD = range(5)
 FLOW = SPREAD + UNICAST_HOPS
 
 
+@record
 class LayerArrays(NamedTuple):
     """A problem: projection (data spaces, ranks, dimensions), what is written, loop bounds, and what is not reused.
 
@@ -98,6 +101,20 @@ class LayerArrays(NamedTuple):
     reuse: Bools
 
 
+@record
+class Encoded(NamedTuple):
+    """A layer, the hardware, its energies and the rules of counting, see `jouleloop.model.encode.encode`."""
+
+    layer: LayerArrays
+    spec: Floats
+    """By level, shape (levels, `SPEC` and more)."""
+    compute_pj: float
+    """Energy of one operation."""
+    elided: bool
+    """Whether the first fill of an output is left out."""
+
+
+@record
 class NestArrays(NamedTuple):
     """A loop nest."""
 
@@ -109,6 +126,7 @@ class NestArrays(NamedTuple):
     """What is stored where, shape (levels, data spaces)."""
 
 
+@record
 class WorkArrays(NamedTuple):
     """What the model writes for one nest."""
 

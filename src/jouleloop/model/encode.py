@@ -9,9 +9,9 @@ import numpy as np
 
 from jouleloop.arch.architecture import MESH, MULTICAST, TREE, Architecture, Network, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.errors import Fault, InputError, MappingError, raise_all
+from jouleloop.errors import Fault, InputError, MappingError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapping.reuse import Reuse
+from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 from jouleloop.model.arrays import (
     CHARGED,
     LATER,
@@ -28,12 +28,14 @@ from jouleloop.model.arrays import (
     TREE_BACK,
     WAYS,
     Bools,
+    Encoded,
     Floats,
     LayerArrays,
     NestArrays,
 )
 from jouleloop.model.network import takes_energy
 from jouleloop.model.semantics import RULES, Rules
+from jouleloop.model.support import Found, Use, check_supported
 from jouleloop.workload.problem import Problem
 
 
@@ -56,16 +58,12 @@ def encode_layer(
     Raises `InputError` where a dimension moves a data space along two ranks: Timeloop then sends the exact difference
     of two boxes that overlap at a corner, and the kernels know only boxes that overlap along one rank.
     """
-    faults = []
-    for space in problem.data_spaces:
-        for dimension in space.crossing:
-            if problem.bound[dimension] > 1:
-                text = "a dimension in two ranks of one data space is not supported by the model"
-                faults.append(Fault(text, problem.name, f"{space.name}.projection", dimension, "one rank a dimension"))
-    raise_all(faults, InputError)
+    crossing = [(space, d) for space in problem.data_spaces for d in space.crossing if problem.bound[d] > 1]
+    found = [Found("two_ranks", f"{space.name}.projection", dimension, problem.name) for space, dimension in crossing]
+    check_supported(Use.EVALUATION, found, InputError)
     reused = encode_reuse(problem, reuse)
-    reused[..., RESTING] = rules.rests_keep_stride
-    reused[..., LATER] = rules.later
+    reused[..., RESTING] = rules.zero_shift_keeps_last
+    reused[..., LATER] = rules.averages_remainders
     for level, place in enumerate(reversed(arch.levels if arch else ())):
         reused[level, :, SPREADING] = place.network.spreads
     return LayerArrays(
@@ -74,6 +72,18 @@ def encode_layer(
         np.array(problem.bounds, np.int64),
         reused,
     )
+
+
+def encode(
+    problem: Problem, arch: Architecture, costs: EnergyCosts, rules: Rules, reuse: Sequence[Reuse] | None = None
+) -> Encoded:
+    """Return what the kernels read of a layer, hardware, energies and rules.
+
+    ``reuse`` says what each level does not reuse, innermost level first; none: every level reuses all.
+    """
+    layer = encode_layer(problem, [ALL_REUSE] * len(arch.levels) if reuse is None else reuse, rules, arch)
+    spec = encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces])
+    return Encoded(layer, spec, float(costs.compute_pj), rules.first_fills_elided)
 
 
 def encode_hardware(
@@ -104,24 +114,22 @@ def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tupl
         both = level.back is None
         networks = [_network(one, both or one is level.back, charged) for one in level.networks]
         spec[index] = (
-            *entry.charged_pj(later=rules.later),
+            *entry.charged_pj(later=rules.charges_updates),
             level.block_words,
             max(1, level.instances // level.cluster_size),
             *(np.inf if value is None else value for value in limits),
             0.0 if level.effective_words is None else level.effective_words * level.min_utilization,
             *fanout,
             level.reduces,
-            entry.leak_pj * rules.later,
+            entry.leak_pj * rules.counts_leakage,
             level.latency_cycles,
             min([1.0, *(scales := _scales(level, rules, spaces))]),
             *networks[0],
             *(networks[-1] if level.back else _NO_NETWORK),
         )
         scaled.append(scales)
-    if not rules.charged_networks and takes_energy(spec):
-        text = "networks take energy, which builds of before September 2023 count otherwise than the native model"
-        allowed = "timeloop-3.0.3, timeloop-4, or networks that take none"
-        raise InputError(Fault(text, None, "semantics", "timeloop-2023-04", allowed))
+    if not rules.charges_networks and takes_energy(spec):
+        check_supported(Use.EVALUATION, [Found("older_network_energy", "semantics", "timeloop-2023-04")], InputError)
     spec = _with_charges(spec, arch, costs, spaces) if costs.networks else spec
     return np.hstack([spec, np.array(scaled)]) if any(scale != 1.0 for scales in scaled for scale in scales) else spec
 
@@ -131,7 +139,7 @@ def _scales(level: StorageLevel, rules: Rules, spaces: Sequence[str]) -> list[fl
 
     Source: Timeloop 4 ``src/model/buffer.cpp``, ``BufferLevel::ParseSpecs`` and ``ComputePerformance``.
     """
-    stated = dict(level.bandwidth_scale) if rules.later else {}
+    stated = dict(level.bandwidth_scale) if rules.scales_bandwidths else {}
     unknown_spaces = sorted(set(stated) - set(spaces))
     if unknown_spaces and spaces:
         text = "scales the bandwidth of no data space of the layer, where Timeloop ends"

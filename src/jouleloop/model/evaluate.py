@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapping.reuse import ALL_REUSE
 from jouleloop.model.arrays import (
     BACK_PJ,
     BOUND,
@@ -37,43 +37,34 @@ from jouleloop.model.arrays import (
     TEMPORAL,
     TILE,
     UPDATES,
+    Encoded,
     Floats,
     Ints,
-    LayerArrays,
     NestArrays,
     WorkArrays,
     new_work,
 )
 from jouleloop.model.collapse import collapse
-from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping, encode_mappings
+from jouleloop.model.encode import encode, encode_mapping, encode_mappings
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
 from jouleloop.model.kernel import box_words, count_transfers
 from jouleloop.model.network import is_wired, price_networks
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers, share_instances
-from jouleloop.model.semantics import FIRST_FILLS_ELIDED, RULES, rules_of
+from jouleloop.model.semantics import Rules, rules_of
+from jouleloop.model.support import Found, Use, check_supported, found_in_networks
 from jouleloop.workload.problem import Problem
 
 _LOG = logging.getLogger("jouleloop.model")
 
 
-def first_fills_elided(semantics: str) -> bool:
-    """Return whether ``semantics`` leaves the first fills of outputs out, where all else is as in Timeloop 3.0.3."""
-    rules_of(semantics)
-    if semantics not in FIRST_FILLS_ELIDED:
-        text = "here loops that end early are followed by other rules alone"
-        raise MappingError(Fault(text, field="semantics", value=semantics, allowed=", ".join(FIRST_FILLS_ELIDED)))
-    return FIRST_FILLS_ELIDED[semantics]
-
-
 @njit(apart=True)
-def count_nest(
-    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
-) -> tuple[float, int, int, int]:
+def count_nest(target: Encoded, nest: NestArrays, work: WorkArrays) -> tuple[float, int, int, int]:
     """Run the whole model on one nest; return energy [pJ], cycles, utilized units and operations of one unit.
 
     The energy is infinite where the counts of an overlapping output make no sense, see `collapse`.
     """
+    layer, spec, compute_pj, elided = target.layer, target.spec, target.compute_pj, target.elided
     units, steps = utilize(spec, nest, work)
     count_transfers(layer, nest, work, is_wired(spec))
     sound = collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
@@ -85,14 +76,13 @@ def count_nest(
 
 
 @njit(apart=True)
-def evaluate_residual_nest(
-    layer: LayerArrays, spec: Floats, compute_pj: float, elided: bool, nest: NestArrays, work: WorkArrays
-) -> tuple[float, int, int, int, int]:
+def evaluate_residual_nest(target: Encoded, nest: NestArrays, work: WorkArrays) -> tuple[float, int, int, int, int]:
     """Run the whole model on one nest of which a loop ends early, as `count_nest`; also return all operations.
 
     All units count that any step uses: what is idle in the last run is paid for (``CollectWorkingSets``); Timeloop 4
     pays for a mean. The steps are those of loops that run to their ends (``max_temporal_iterations``).
     """
+    layer, spec, compute_pj, elided = target.layer, target.spec, target.compute_pj, target.elided
     units, steps = utilize(spec, nest, work)
     working = share_instances(layer.bounds, nest, work) if layer.reuse[0, 0, LATER] else units
     computes = int(count_residual_transfers(layer, nest, work, False) * working)
@@ -101,6 +91,16 @@ def evaluate_residual_nest(
     if not sound:
         total_pj = np.inf
     return total_pj, cycles, units, steps, computes
+
+
+class _Totals(NamedTuple):
+    """What is counted of all levels together."""
+
+    units: int
+    computes: int
+    steps: int
+    cycles: int
+    total_pj: float
 
 
 def evaluate_mapping(
@@ -125,59 +125,48 @@ def evaluate_mapping(
     """
     rules = rules_of(semantics)
     nest = encode_mapping(problem, arch, mapping)
-    spec = encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces])
+    target = encode(problem, arch, costs, rules, [level.reuse for level in reversed(mapping.levels)])
     work = new_work(*nest.keep.shape)
     if check_capacity and arch.auto_bypass:
-        mapping = _bypassing(problem, arch, spec, nest, mapping)
+        mapping = _bypassing(arch, target, nest, mapping)
         nest = encode_mapping(problem, arch, mapping)
-    _check_reuse(mapping, semantics)
-    _check_wires(arch, costs, mapping)
-    _check_outside(mapping, semantics)
-    reuse = [level.reuse for level in reversed(mapping.levels)]
-    layer, elided = encode_layer(problem, reuse, rules, arch), rules.first_fills_elided
+    _check_supported(arch, costs, mapping, rules)
+    _check_reuse(mapping)
+    _check_outside(mapping, rules)
     if mapping.imperfect:
-        residual = evaluate_residual_nest(layer, spec, costs.compute_pj, elided, nest, work)
-        total_pj, cycles, units, steps, computes = residual
+        total_pj, cycles, units, steps, computes = evaluate_residual_nest(target, nest, work)
     else:
-        total_pj, cycles, units, steps = count_nest(layer, spec, costs.compute_pj, elided, nest, work)
+        total_pj, cycles, units, steps = count_nest(target, nest, work)
         computes = steps * units
     _check_gaps(problem, arch, work)
     if check_capacity:
-        _check_capacity(arch, nest, spec, work)
+        _check_capacity(arch, nest, target.spec, work)
     if total_pj == np.inf:
         text = "outputs overlap: fewer words move than a level sees, where Timeloop stops"
         apart = "outputs overlap, or words go to different numbers of instances, which no M:N network of Timeloop takes"
         raise MappingError(Fault(apart if arch.spreading else text))
-    return _evaluation(problem, arch, costs, nest, work, total_pj, cycles, units, steps, computes)
+    return _evaluation(problem, arch, costs, nest, work, _Totals(units, computes, steps, cycles, total_pj))
 
 
-def _check_reuse(mapping: Mapping, semantics: str) -> None:
-    """Refuse what levels are told not to reuse where a version does not know it, or loops end early."""
+def _check_reuse(mapping: Mapping) -> None:
+    """Refuse words that pass through every level that keeps them."""
     through = {space for reuse in mapping.reuse.values() for space in reuse.no_coalesce}
     faults = [
         Fault("words pass through every level that keeps a data space, where Timeloop ends", field=space)
         for space in sorted(through)
         if not any(space in level.keep - level.reuse.no_coalesce for level in mapping.levels)
     ]
-    for level, reuse in mapping.reuse.items():
-        if mapping.imperfect and not rules_of(semantics).later:
-            text = "no rule is known for a level that does not reuse all while loops end early"
-            faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed="loops that run to their ends"))
-        if reuse.later and not rules_of(semantics).later:
-            text = f"{semantics} does not know rmw_first_update and no_coalesce"
-            known = ", ".join(name for name, rules in RULES.items() if rules.later)
-            faults.append(Fault(text, field=level, value=reuse.as_dict(), allowed=known))
     raise_all(faults, MappingError)
 
 
-def _check_outside(mapping: Mapping, semantics: str) -> None:
+def _check_outside(mapping: Mapping, rules: Rules) -> None:
     """Refuse unrolled loops that end early while none of their dimension stands outside, where Timeloop 4 ends.
 
     Source: Timeloop 4 ``src/loop-analysis/nest-analysis.cpp``, ``NestAnalysis::InitNumSpatialElems``.
     """
     faults: list[Fault] = []
     outside: set[str] = set()
-    ends = mapping.residual_ends() if rules_of(semantics).later else ()
+    ends = mapping.residual_ends() if rules.averages_remainders else ()
     for level, (_, spatial) in zip(mapping.levels, ends, strict=False):
         outside.update(dimension for dimension, end in level.temporal if end > 1)
         for (dimension, end, _), residual in zip(level.spatial, spatial, strict=True):
@@ -189,19 +178,17 @@ def _check_outside(mapping: Mapping, semantics: str) -> None:
     raise_all(faults, MappingError)
 
 
-def _check_wires(arch: Architecture, costs: EnergyCosts, mapping: Mapping) -> None:
-    """Refuse networks that take energy where loops end early: where words go then is not counted."""
-    raise_all(
-        [
-            Fault("energy of networks is not counted where loops end early", field=name)
-            for name in (costs.wired(arch) if mapping.imperfect else ())
-        ]
-        + [
-            Fault("networks of type M:N are not counted where loops end early", field=name)
-            for name in (arch.spreading if mapping.imperfect else ())
-        ],
-        MappingError,
-    )
+def _check_supported(arch: Architecture, costs: EnergyCosts, mapping: Mapping, rules: Rules) -> None:
+    """Refuse what the model does not follow of a mapping."""
+    reuse = mapping.reuse.items()
+    newer = [] if rules.knows_no_coalesce else [(level, one) for level, one in reuse if one.later]
+    found = [Found("newer_keywords", level, one.as_dict()) for level, one in newer]
+    check_supported(Use.EVALUATION, found, MappingError)
+    if mapping.imperfect:
+        found = [*found_in_networks(arch, costs)]
+        if not rules.averages_remainders:
+            found += [Found("reuse", level, one.as_dict()) for level, one in reuse]
+        check_supported(Use.REMAINDERS, found, MappingError)
 
 
 def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
@@ -242,7 +229,7 @@ def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: Wo
     raise_all(faults, MappingError)
 
 
-def _bypassing(problem: Problem, arch: Architecture, spec: Floats, nest: NestArrays, mapping: Mapping) -> Mapping:
+def _bypassing(arch: Architecture, target: Encoded, nest: NestArrays, mapping: Mapping) -> Mapping:
     """Return the mapping without anything kept in levels that its tiles do not fit, or fill too little.
 
     Source: Timeloop ``src/applications/model/model.cpp``, ``Model::Run``, and ``src/model/buffer.cpp``,
@@ -251,8 +238,8 @@ def _bypassing(problem: Problem, arch: Architecture, spec: Floats, nest: NestArr
     that has to fit as ever.
     """
     names = set()
-    boxes = encode_layer(problem, [ALL_REUSE] * len(arch.levels)).coef
-    extent = np.ones(len(problem.bounds), np.int64)
+    spec, boxes = target.spec, target.layer.coef
+    extent = np.ones(len(target.layer.bounds), np.int64)
     for index, level in enumerate(reversed(arch.levels)):
         for kind in (SPATIAL, TEMPORAL):
             for loop in nest.loops[index, kind, : nest.counts[index, kind]]:
@@ -269,17 +256,9 @@ def _bypassing(problem: Problem, arch: Architecture, spec: Floats, nest: NestArr
 
 
 def _evaluation(
-    problem: Problem,
-    arch: Architecture,
-    costs: EnergyCosts,
-    nest: NestArrays,
-    work: WorkArrays,
-    total_pj: float,
-    cycles: int,
-    units: int,
-    steps: int,
-    computes: int,
+    problem: Problem, arch: Architecture, costs: EnergyCosts, nest: NestArrays, work: WorkArrays, totals: _Totals
 ) -> Evaluation:
+    units, computes, steps, cycles, total_pj = totals
     spaces = [space.name for space in problem.data_spaces]
     levels = []
     networks: dict[str, dict[str, NetworkStats]] = {}
@@ -360,18 +339,14 @@ def _network(
 
 @njit
 def _evaluate_bulk(
-    layer: LayerArrays,
-    spec: Floats,
-    compute_pj: float,
-    elided: bool,
-    nests: NestArrays,
-    work: WorkArrays,
-    energies_pj: Floats,
-    cycles: Ints,
+    target: Encoded, nests: NestArrays, nest: NestArrays, work: WorkArrays, energies_pj: Floats, cycles: Ints
 ) -> None:
+    """Evaluate stacked nests, each in the place of ``nest``: kernels make no records."""
     for n in range(nests.counts.shape[0]):
-        nest = NestArrays(nests.counts[n], nests.loops[n], nests.keep[n])
-        energies_pj[n], cycles[n], _, _ = count_nest(layer, spec, compute_pj, elided, nest, work)
+        nest.counts[:] = nests.counts[n]
+        nest.loops[:] = nests.loops[n]
+        nest.keep[:] = nests.keep[n]
+        energies_pj[n], cycles[n], _, _ = count_nest(target, nest, work)
 
 
 def evaluate_nests(
@@ -381,16 +356,12 @@ def evaluate_nests(
     rules, number = rules_of(semantics), nests.counts.shape[0]
     energies_pj, cycles = np.empty(number), np.empty(number, np.int64)
     work = new_work(len(arch.levels), len(problem.data_spaces))
-    _evaluate_bulk(
-        encode_layer(problem, [ALL_REUSE] * len(arch.levels), rules, arch),
-        encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces]),
-        costs.compute_pj,
-        rules.first_fills_elided,
-        nests,
-        work,
-        energies_pj,
-        cycles,
+    nest = NestArrays(
+        np.zeros(nests.counts.shape[1:], np.int64),
+        np.zeros(nests.loops.shape[1:], np.int64),
+        np.zeros(nests.keep.shape[1:], np.bool_),
     )
+    _evaluate_bulk(encode(problem, arch, costs, rules), nests, nest, work, energies_pj, cycles)
     return energies_pj, cycles
 
 

@@ -27,12 +27,13 @@ from jouleloop.model.arrays import (
     NestArrays,
     new_work,
 )
-from jouleloop.model.encode import encode_hardware, encode_layer, encode_mapping
-from jouleloop.model.evaluate import first_fills_elided
+from jouleloop.model.encode import encode, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats
 from jouleloop.model.exact import Loops, count_boundary, flat_loops, steps_of_all, words_ever_seen
 from jouleloop.model.price import utilize
 from jouleloop.model.residual import KIND, count_residual_transfers
+from jouleloop.model.semantics import rules_of
+from jouleloop.model.support import Found, Use, check_supported, found_in_networks, found_in_rules
 from jouleloop.workload.problem import Problem
 
 
@@ -54,15 +55,16 @@ def evaluate_exactly(
     reuse all; and where windows slide over what neighbours could hand on, or two dimensions that move one rank are
     unrolled together.
     """
-    elided = first_fills_elided(semantics)
+    rules = rules_of(semantics)
+    check_supported(Use.EXACT, found_in_rules(rules), MappingError)
+    elided = rules.first_fills_elided
     nest = encode_mapping(problem, arch, mapping)
-    spec = encode_hardware(arch, costs)
-    layer = encode_layer(problem, [level.reuse for level in reversed(mapping.levels)])
+    layer, spec, _, _ = encode(problem, arch, costs, rules, [level.reuse for level in reversed(mapping.levels)])
     work = new_work(*nest.keep.shape)
     units, _ = utilize(spec, nest, work)
     count_residual_transfers(layer, nest, work, False)
     loops = flat_loops(layer.bounds, nest)
-    _check(problem, [*costs.wired(arch), *arch.spreading], mapping, layer, loops, work.flow)
+    _check(problem, [*found_in_networks(arch, costs)], mapping, layer, loops, work.flow)
     tiles = work.access[..., TILE] * nest.keep
     if check_capacity:
         over = tiles.sum(axis=1) > spec[:, CAPACITY]
@@ -145,29 +147,24 @@ def _counts(
 
 def _check(
     problem: Problem,
-    wired: list[str],
+    networks: list[Found],
     mapping: Mapping,
     layer: LayerArrays,
     loops: Loops,
     flow: Floats,
 ) -> None:
-    """Refuse what is not counted exactly; ``wired`` are the levels whose networks are not followed."""
-    faults = [
-        Fault("exact counts know no level that does not reuse all", field=level, value=reuse.as_dict())
-        for level, reuse in mapping.reuse.items()
-    ]
-    faults += [Fault("exact counts know no energy of networks, and no M:N", field=level) for level in wired]
+    """Refuse what is not counted exactly; ``networks`` are those that are not followed."""
+    found = [*networks, *(Found("reuse", level, reuse.as_dict()) for level, reuse in mapping.reuse.items())]
+    unrolled = {int(row[DIM]) for row in loops.table if row[KIND] == SPATIAL}
     for v, space in enumerate(problem.data_spaces):
         ranks = (layer.coef[v] != 0) & (layer.bounds > 1)
         shared = ranks[ranks.sum(axis=1) > 1]
         if space.read_write and (ranks.sum(axis=1).max() > 1 or layer.coef[v].max() > 1):
-            faults.append(Fault("exact counts know no outputs with windows or gaps", field=space.name))
-        unrolled = {int(row[DIM]) for row in loops.table if row[KIND] == SPATIAL}
+            found.append(Found("output_windows", space.name))
         for rank in shared:
             several = [problem.shape.dimensions[d] for d in unrolled if rank[d]]
             if len(several) > 1:
-                text = "exact counts know no dimensions of one rank that are unrolled together"
-                faults.append(Fault(text, field=space.name, value=", ".join(sorted(several))))
+                found.append(Found("unrolled_rank", space.name, ", ".join(sorted(several))))
         if flow[:, v, LINKS].any():
-            faults.append(Fault("exact counts know no neighbours that hand words on", field=space.name))
-    raise_all(faults, MappingError)
+            found.append(Found("peers", space.name))
+    check_supported(Use.EXACT, found, MappingError)

@@ -16,6 +16,8 @@ the dimension outside are in their last and one inside ends early, the last but 
 whole part of a mean (``utilized_spatial_elems_``; ``replication_factor`` is a whole number there).
 """
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jouleloop.jit import njit
@@ -359,151 +361,256 @@ def _hand_on(
     return float(handed)
 
 
-@njit(apart=True)
-def count_boundary(
-    bounds: Ints,
-    coef: Ints,
-    loop: Ints,
-    begin: int,
-    middle: int,
-    total: int,
-    adds_itself: bool,
-    stateless: bool,
-    reuse: Bools,
-    mesh: Ints,
-    groups: Floats,
-    record: Ints,
-) -> tuple[float, float]:
-    """Add the transfers of one data space through one boundary to ``groups``.
+class Boundary(NamedTuple):
+    """Where words pass into the instances below a level, and what the level outside does not reuse."""
 
-    Spatial loops at the boundary are ``begin`` to ``middle``, all loops outside ``middle`` to ``total``; ``reuse`` is
-    what the level outside does not reuse. Returns the words that links carry, and how many boxes reach an instance on
-    average.
-    """
+    begin: int
+    middle: int
+    total: int
+    """Spatial loops at the boundary are ``begin`` to ``middle``, all loops outside ``middle`` to ``total``."""
+    adds_itself: bool
+    stateless: bool
+    reuse: Bools
+    mesh: Ints
+
+
+class _Walk(NamedTuple):
+    """The executed iterations of the loops outside a boundary, by depth: 0 is the outermost loop."""
+
+    end: Ints
+    position: Ints
+    chosen: Ints
+    weight: Floats
+    """How many iterations those stand for that are executed down to a depth."""
+    runs: Ints
+    """How many iterations are executed at most."""
+    early: Bools
+    """By loop, whether its last iterations may be needed."""
+    last: Bools
+    """By depth and dimension, whether all loops outside are in their last iteration."""
+
+
+class _Boxes(NamedTuple):
+    """What one instance asks for: the box, its words that are new, and those of the call before."""
+
+    extent: Ints
+    residual: Ints
+    low: Ints
+    now: Ints
+    box: Ints
+    state: Ints
+    flags: Bools
+    parts: Ints
+    before: Ints
+    before_count: Ints
+    """Parts, and instances, of the call before."""
+
+
+class _Instances(NamedTuple):
+    """The instances below a boundary that ask."""
+
+    ends: Ints
+    known: Ints
+    """What the offsets were written for."""
+    offsets: Ints
+    before: Ints
+    """Offsets of the call before."""
+    codes: Ints
+    classes: Ints
+    numbers: Ints
+    """Instances, classes, and distinct boxes."""
+
+
+@njit
+def _new_walk(loop: Ints, boundary: Boundary, dims: int) -> _Walk:
+    """Return the walk before its first iteration."""
+    outside = boundary.total - boundary.middle
+    early = np.zeros(boundary.total, np.bool_)
+    if boundary.reuse[LATER]:
+        _early_inside(loop, boundary.total, early)
+    return _Walk(
+        np.ones(outside + 1, np.int64),
+        np.zeros(outside + 1, np.int64),
+        np.zeros(outside + 1, np.int64),
+        np.ones(outside + 1),
+        np.full(outside + 1, 4),
+        early,
+        np.ones((outside + 1, dims), np.bool_),
+    )
+
+
+@njit
+def _new_boxes(bounds: Ints, coef: Ints, loop: Ints, begin: int) -> _Boxes:
+    """Return the boxes before the first call."""
     dims, ranks = bounds.shape[0], coef.shape[0]
     extent, residual = np.empty(dims, np.int64), np.empty(dims, np.int64)
     _extents(bounds, loop, begin, extent, residual)
-    outside = total - middle
-    end = np.ones(outside + 1, np.int64)
-    position = np.zeros(outside + 1, np.int64)
-    index = np.zeros(outside + 1, np.int64)
-    weight = np.ones(outside + 1)
-    later, resting = reuse[LATER], reuse[RESTING]
-    multicasts, links_allowed = not reuse[NO_MULTICAST], not reuse[NO_LINK_TRANSFER]
-    # How many iterations are executed at most, and of which loops the last ones may be needed.
-    runs = np.full(outside + 1, 4)
-    early = np.zeros(total, np.bool_)
-    if later:
-        _early_inside(loop, total, early)
-    last = np.ones((outside + 1, dims), np.bool_)
-    low, now = np.zeros(dims, np.int64), np.empty(dims, np.int64)
-    box = np.empty((ranks, 2), np.int64)
-    state, flags = np.zeros((ranks, 4), np.int64), np.zeros(2, np.bool_)
     parts = np.empty((2 * ranks, ranks, 2), np.int64)
-    before, before_count = parts.copy(), np.zeros(2, np.int64)
-    spatials = middle - begin
-    ends = np.ones(spatials, np.int64)
-    instances_most = 1
-    for s in range(spatials):
-        instances_most *= loop[begin + s, BOUND]
-    offsets = np.zeros((instances_most, ranks), np.int64)
-    codes, classes = np.zeros(instances_most, np.int64), np.zeros((instances_most, 2), np.int64)
-    before_offsets = offsets.copy()
-    # What the offsets were written for, and those of the call before.
-    ends_known = np.zeros(spatials, np.int64)
-    instances, number_classes, distinct = 0, 0, 0
-    need = np.empty(ranks, np.int64)
-    words = 0.0
-    links = 0.0
-    operations = 0.0
-    visited = 0
-    # Depth 0 is the outermost loop; `last[depth]` says what holds before the loop at that depth.
-    depth = 0
-    while True:
-        # Enter all loops inside `depth`.
-        while depth < outside:
-            k = total - 1 - depth
-            d = loop[k, DIM]
-            if loop[k, KIND] == SPATIAL:
-                end[depth] = 1
-            else:
-                end[depth] = loop[k, RESIDUAL] if last[depth, d] else loop[k, BOUND]
-            nearest = adds_itself and k == middle
-            if later:
-                runs_last = early[k] and last[depth, d]
-                runs_before = runs_last and loop[k, BOUND] != loop[k, RESIDUAL]
-                runs[depth] = 4 if runs_before else 3 if runs_last else 2
-                index[depth], factor = _choose_later(end[depth], position[depth], nearest, runs_last, runs_before)
-            else:
-                index[depth], factor = _choose(end[depth], position[depth], nearest)
-            weight[depth + 1] = weight[depth] * factor
-            last[depth + 1] = last[depth]
-            last[depth + 1, d] = last[depth, d] and index[depth] + 1 >= loop[k, RESIDUAL]
-            depth += 1
-            if depth < outside:
-                position[depth] = 0
-        low[:] = 0
-        for k in range(middle, total):
-            low[loop[k, DIM]] += index[total - 1 - k] * loop[k, STEP]
-        renewed = False
-        for d in range(dims):
-            now[d] = 1 if last[outside, d] else 0
-        for s in range(spatials - 1, -1, -1):
-            k = begin + s
-            ends[s] = loop[k, RESIDUAL] if last[outside, loop[k, DIM]] else loop[k, BOUND]
-            renewed = renewed or ends[s] != ends_known[s]
-            if loop[k, RESIDUAL] > 1:
-                now[loop[k, DIM]] = 0
-        for d in range(dims):
-            now[d] = residual[d] if now[d] else extent[d]
-        _place_box(coef, low, now, box)
-        if stateless:
-            parts[0] = box
-            number = 1
+    return _Boxes(
+        extent,
+        residual,
+        np.zeros(dims, np.int64),
+        np.empty(dims, np.int64),
+        np.empty((ranks, 2), np.int64),
+        np.zeros((ranks, 4), np.int64),
+        np.zeros(2, np.bool_),
+        parts,
+        parts.copy(),
+        np.zeros(2, np.int64),
+    )
+
+
+@njit
+def _new_instances(loop: Ints, boundary: Boundary, ranks: int) -> _Instances:
+    """Return the instances before the first call."""
+    spatials = boundary.middle - boundary.begin
+    most = 1
+    for k in range(boundary.begin, boundary.middle):
+        most *= loop[k, BOUND]
+    return _Instances(
+        np.ones(spatials, np.int64),
+        np.zeros(spatials, np.int64),
+        np.zeros((most, ranks), np.int64),
+        np.zeros((most, ranks), np.int64),
+        np.zeros(most, np.int64),
+        np.zeros((most, 2), np.int64),
+        np.zeros(3, np.int64),
+    )
+
+
+@njit
+def _enter(walk: _Walk, loop: Ints, boundary: Boundary, depth: int) -> None:
+    """Enter all loops from a depth inward."""
+    outside = boundary.total - boundary.middle
+    while depth < outside:
+        k = boundary.total - 1 - depth
+        d = loop[k, DIM]
+        if loop[k, KIND] == SPATIAL:
+            walk.end[depth] = 1
         else:
-            number = _step_state(box, state, flags, parts, resting)
+            walk.end[depth] = loop[k, RESIDUAL] if walk.last[depth, d] else loop[k, BOUND]
+        nearest = boundary.adds_itself and k == boundary.middle
+        if boundary.reuse[LATER]:
+            runs_last = walk.early[k] and walk.last[depth, d]
+            runs_before = runs_last and loop[k, BOUND] != loop[k, RESIDUAL]
+            walk.runs[depth] = 4 if runs_before else 3 if runs_last else 2
+            walk.chosen[depth], factor = _choose_later(
+                walk.end[depth], walk.position[depth], nearest, runs_last, runs_before
+            )
+        else:
+            walk.chosen[depth], factor = _choose(walk.end[depth], walk.position[depth], nearest)
+        walk.weight[depth + 1] = walk.weight[depth] * factor
+        walk.last[depth + 1] = walk.last[depth]
+        walk.last[depth + 1, d] = walk.last[depth, d] and walk.chosen[depth] + 1 >= loop[k, RESIDUAL]
+        depth += 1
+        if depth < outside:
+            walk.position[depth] = 0
+
+
+@njit
+def _advance(walk: _Walk) -> int:
+    """Advance the innermost loop that is not done; return its depth, -1 where there is none."""
+    depth: int = walk.end.shape[0] - 2
+    while depth >= 0 and walk.position[depth] + 1 >= min(walk.end[depth], walk.runs[depth]):
+        depth -= 1
+    if depth >= 0:
+        walk.position[depth] += 1
+    return depth
+
+
+@njit
+def _ask(coef: Ints, loop: Ints, boundary: Boundary, walk: _Walk, boxes: _Boxes, ends: Ints) -> int:
+    """Write what one instance asks for in this iteration, and the ends of the spatial loops; return its parts."""
+    middle, last = boundary.middle, walk.last[walk.end.shape[0] - 1]
+    boxes.low[:] = 0
+    for k in range(middle, boundary.total):
+        boxes.low[loop[k, DIM]] += walk.chosen[boundary.total - 1 - k] * loop[k, STEP]
+    for d in range(last.shape[0]):
+        boxes.now[d] = 1 if last[d] else 0
+    for k in range(middle - 1, boundary.begin - 1, -1):
+        ends[k - boundary.begin] = loop[k, RESIDUAL] if last[loop[k, DIM]] else loop[k, BOUND]
+        if loop[k, RESIDUAL] > 1:
+            boxes.now[loop[k, DIM]] = 0
+    for d in range(last.shape[0]):
+        boxes.now[d] = boxes.residual[d] if boxes.now[d] else boxes.extent[d]
+    _place_box(coef, boxes.low, boxes.now, boxes.box)
+    if boundary.stateless:
+        boxes.parts[0] = boxes.box
+        return 1
+    return _step_state(boxes.box, boxes.state, boxes.flags, boxes.parts, boundary.reuse[RESTING])
+
+
+@njit
+def _renew(coef: Ints, loop: Ints, boundary: Boundary, instances: _Instances) -> None:
+    """Write the offsets and classes of the instances that ask, whose ends are others than before."""
+    instances.before[:] = instances.offsets
+    instances.known[:] = instances.ends
+    count, classes = _fill_instances(
+        coef, loop[boundary.begin : boundary.middle], instances.ends, instances.offsets, instances.codes,
+        instances.classes, not boundary.reuse[NO_MULTICAST],
+    )  # fmt: skip
+    instances.numbers[0], instances.numbers[1], instances.numbers[2] = count, classes, 0
+    for c in range(classes):
+        instances.numbers[2] += instances.classes[c, 1]
+
+
+@njit
+def _send(
+    boundary: Boundary, boxes: _Boxes, instances: _Instances, number: int, renewed: bool, each: float, groups: Floats,
+    record: Ints,
+) -> float:  # fmt: skip
+    """Add the transfers of one call, ``each`` words to an instance; return the words that peers hand on."""
+    count, classes, distinct = instances.numbers[0], instances.numbers[1], instances.numbers[2]
+    handed, need = 0.0, np.empty(boxes.box.shape[0], np.int64)
+    if (
+        not boundary.reuse[NO_LINK_TRANSFER]
+        and boxes.before_count[1] > 0
+        and _same_but_moved(boxes.parts, number, boxes.before, boxes.before_count[0], need)
+    ):
+        was = instances.before if renewed else instances.offsets
+        handed = _hand_on(
+            instances.offsets[:count], instances.codes[:count], was[: boxes.before_count[1]], need, boundary.mesh,
+            distinct, each, groups, record,
+        )  # fmt: skip
+    if handed == 0.0:
+        for c in range(classes):
+            sharing, boxes_sent = instances.classes[c, 0], instances.classes[c, 1]
+            add_group(groups, record, float(sharing), float(boxes_sent), each * boxes_sent)
+    return handed * each
+
+
+@njit(apart=True)
+def count_boundary(
+    bounds: Ints, coef: Ints, loop: Ints, boundary: Boundary, groups: Floats, record: Ints
+) -> tuple[float, float]:
+    """Add the transfers of one data space through one boundary to ``groups``.
+
+    Returns the words that peer-to-peer transfers carry, and how many boxes reach an instance on average.
+    """
+    outside, spatials = boundary.total - boundary.middle, boundary.middle - boundary.begin
+    walk = _new_walk(loop, boundary, bounds.shape[0])
+    boxes = _new_boxes(bounds, coef, loop, boundary.begin)
+    instances = _new_instances(loop, boundary, coef.shape[0])
+    words, links, operations, visited, depth = 0.0, 0.0, 0.0, 1, 0
+    instances.numbers[0] = 1
+    while depth >= 0:
+        _enter(walk, loop, boundary, depth)
+        weight = walk.weight[outside]
+        number = _ask(coef, loop, boundary, walk, boxes, instances.ends)
+        new_words = _words(boxes.parts, number)
         if not spatials:
-            instances = 1
-            words += weight[outside] * _words(parts, number)
+            words += weight * new_words
         else:
+            renewed = bool((instances.ends != instances.known).any())
             if renewed:
-                before_offsets[:] = offsets
-                ends_known[:] = ends
-                instances, number_classes = _fill_instances(
-                    coef, loop[begin:middle], ends, offsets, codes, classes, multicasts
-                )
-                distinct = 0
-                for c in range(number_classes):
-                    distinct += classes[c, 1]
-            new_words = _words(parts, number)
-            each, handed = new_words * weight[outside], 0.0
+                _renew(coef, loop, boundary, instances)
             if new_words > 0.0:
-                if (
-                    links_allowed
-                    and before_count[1] > 0
-                    and _same_but_moved(parts, number, before, before_count[0], need)
-                ):
-                    was = before_offsets if renewed else offsets
-                    handed = _hand_on(
-                        offsets[:instances], codes[:instances], was[: before_count[1]], need, mesh, distinct, each,
-                        groups, record,
-                    )  # fmt: skip
-                    links += handed * each
-                if handed == 0.0:
-                    for c in range(number_classes):
-                        add_group(groups, record, float(classes[c, 0]), float(classes[c, 1]), each * classes[c, 1])
-            before[:number] = parts[:number]
-            before_count[0] = number
-            before_count[1] = instances
-        operations += weight[outside] * instances
-        visited = max(visited, instances)
-        # Advance the innermost loop that is not done.
-        depth = outside - 1
-        while depth >= 0 and position[depth] + 1 >= min(end[depth], runs[depth]):
-            depth -= 1
-        if depth < 0:
-            break
-        position[depth] += 1
+                links += _send(boundary, boxes, instances, number, renewed, new_words * weight, groups, record)
+            boxes.before[:number] = boxes.parts[:number]
+            boxes.before_count[0], boxes.before_count[1] = number, instances.numbers[0]
+        operations += weight * instances.numbers[0]
+        visited = max(visited, instances.numbers[0])
+        depth = _advance(walk)
     if not spatials:
         add_group(groups, record, 1.0, 1.0, words)
     return links, operations / visited
@@ -577,10 +684,10 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
             stateless = level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE]
             if plain and stateless and not layer.reuse[level, v, NO_LINK_TRANSFER]:
                 stateless = not _shares(coef, loop, begin, middle)
+            boundary = Boundary(begin, middle, total, adds_itself, stateless, layer.reuse[level, v], mesh)
             work.flow[level, v, LINKS], average = count_boundary(
-                bounds, coef, loop, begin, middle, total, adds_itself, stateless, layer.reuse[level, v], mesh,
-                work.groups[level, v], work.access[level, v],
-            )  # fmt: skip
+                bounds, coef, loop, boundary, work.groups[level, v], work.access[level, v]
+            )
             if level == 0:
                 operations = average
     return operations

@@ -1,38 +1,73 @@
 """The versions of Timeloop's counting rules that the model follows, and where they differ."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from jouleloop.errors import Fault, MappingError
 from jouleloop.workload.problem import Problem
 
 
-class Rules(NamedTuple):
-    """How one version counts."""
+@dataclass(frozen=True)
+class Rules:
+    """How one version counts and what it reads; every flag is one rule, read by the code of that rule alone."""
 
-    first_fills_elided: bool
+    first_fills_elided: bool = True
     """Whether the first fill of an output is left out, as since 2 May 2023."""
-    rests_keep_stride: bool = False
-    """Whether a step that moves nothing leaves the last move as it is, so that what two windows share is moved once."""
-    later: bool = False
-    """Whether it is the main branch since September 2023: leakage is part of the total, fills and updates have names of
-    their own in an energy reference table, ``rmw_first_update`` and ``no_coalesce`` are known, factors of constraints
-    that do not divide the layer are rounded up where 3.0.3 ends, and loops that end early run otherwise."""
-    charged_networks: bool = True
+    charges_networks: bool = True
     """Whether energy of networks is counted as since September 2023 (Timeloop commit 20439e7)."""
+    zero_shift_keeps_last: bool = False
+    """Whether a step with a zero shift leaves the last shift as it is, so that two windows' common words move once."""
+    counts_leakage: bool = False
+    """Whether leakage is part of the total."""
+    charges_updates: bool = False
+    """Whether an energy reference table has an action for updates, and another one for fills."""
+    scales_bandwidths: bool = False
+    """Whether an architecture states how much a word of each data space counts in bandwidths."""
+    knows_no_coalesce: bool = False
+    """Whether ``no_coalesce`` and ``rmw_first_update`` are known."""
+    rounds_factors: bool = False
+    """Whether constraints' factors that do not divide a layer are rounded up; else the mapper ends there."""
+    averages_remainders: bool = False
+    """Whether remainders are counted as by the main branch: few iterations run, and a mean of the instances works."""
+    reads_underscores: bool = False
+    """Whether files of version 0.3 may write attributes with underscores."""
 
+    def contain(self, asked: "Rules") -> bool:
+        """Whether a program of these rules counts as ``asked``, where what it knows besides is not stated to it.
+
+        `zero_shift_keeps_last` tells windows apart alone, see `has_windows`.
+        """
+        more = all(getattr(asked, name) <= getattr(self, name) for name in _ADDITIONS)
+        return more and asked.first_fills_elided == self.first_fills_elided
+
+
+#: What the main branch since September 2023 added: rules that do not show where no input asks for them.
+_ADDITIONS = dict.fromkeys(
+    (
+        "counts_leakage",
+        "charges_updates",
+        "scales_bandwidths",
+        "knows_no_coalesce",
+        "rounds_factors",
+        "averages_remainders",
+        "reads_underscores",
+    ),
+    True,
+)
 
 #: By version. Source: Timeloop ``src/workload/shape-models/operation-space.cpp``,
 #: ``OperationSpace::SaveAndSubtractIfSameStride``, of v3.0.3 and of the main branch
 #: (commits 704c4b9 and 4cf6d4c, before and after its windows changed in January 2025).
 RULES = {
-    "timeloop-3.0.3": Rules(first_fills_elided=True),
-    "timeloop-2023-04": Rules(first_fills_elided=False, charged_networks=False),
-    "timeloop-2024": Rules(first_fills_elided=True, later=True),
-    "timeloop-4": Rules(first_fills_elided=True, later=True, rests_keep_stride=True),
+    "timeloop-3.0.3": Rules(),
+    "timeloop-2023-04": Rules(first_fills_elided=False, charges_networks=False),
+    "timeloop-2024": Rules(**_ADDITIONS),
+    "timeloop-4": Rules(**_ADDITIONS, zero_shift_keeps_last=True),
 }
 
-#: Whether the first fill of an output is left out, by version, of those that differ in nothing else.
-FIRST_FILLS_ELIDED = {name: rules.first_fills_elided for name, rules in RULES.items() if not rules.later}
+
+def versions_with(rule: str, *, absent: bool = False) -> str:
+    """Return the names of the versions that have a rule, or in which it is ``absent``."""
+    return ", ".join(name for name, rules in RULES.items() if getattr(rules, rule) != absent)
 
 
 def rules_of(semantics: str) -> Rules:

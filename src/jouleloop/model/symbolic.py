@@ -13,10 +13,11 @@ from fractions import Fraction
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
+from jouleloop.errors import MappingError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.model.evaluate import first_fills_elided
 from jouleloop.model.polynomial import Polynomial
 from jouleloop.model.semantics import rules_of
+from jouleloop.model.support import Use, check_supported, found_in_rules
 from jouleloop.model.symbolic_accesses import Flow, collapse_flows
 from jouleloop.model.symbolic_residual import residual_transfers
 from jouleloop.model.symbolic_transfers import ONE, Level, Loop, Projection, product, transfers
@@ -98,7 +99,7 @@ def symbolic_energies(
     """
     rules = rules_of(semantics)
     if mapping.imperfect:
-        first_fills_elided(semantics)  # the rules of Timeloop 4 are known for loops that run to their ends alone
+        check_supported(Use.LAWS, found_in_rules(rules), MappingError)
     symbols = _Symbols(sizes)
     coefficients, levels = _nest(problem, arch, mapping, symbols)
     bounds, passes = _passes(problem, mapping, symbols) if mapping.imperfect else ([], [])
@@ -113,7 +114,7 @@ def symbolic_energies(
         units = product([loop.bound for level in levels for loop in level.spatial])
         operations = (counted[0][1] * units).rounded(math.floor)
     else:
-        flows = [transfers(coef, levels, dims, resting=rules.rests_keep_stride) for coef in coefs]
+        flows = [transfers(coef, levels, dims, resting=rules.zero_shift_keeps_last) for coef in coefs]
     fanout = [product([loop.bound for loop in level.spatial]) for level in levels]
     instances = [product(fanout[index + 1 :]) for index in range(len(levels))]
     elided = rules.first_fills_elided
@@ -134,7 +135,7 @@ def symbolic_energies(
     for level, utilized in zip(reversed(arch.levels), instances, strict=True):
         most = max(1, level.instances // level.cluster_size)
         clusters = utilized if utilized.value <= most else Polynomial.constant(most)
-        each_pj = by_name[level.name].charged_pj(later=rules.later)
+        each_pj = by_name[level.name].charged_pj(later=rules.charges_updates)
         priced[level.name] = LevelCosts(level.block_words, clusters, *map(Fraction, each_pj))
     names = [level.name for level in reversed(arch.levels)]
     used = dict(zip(names, instances, strict=True))

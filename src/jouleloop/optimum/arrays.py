@@ -4,7 +4,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from jouleloop.model.arrays import MAX_LOOPS, Bools, Floats, Ints, LayerArrays, NestArrays
+from jouleloop.jit import record
+from jouleloop.model.arrays import MAX_LOOPS, Bools, Encoded, Floats, Ints, NestArrays
 
 _Array = TypeVar("_Array", bound=np.typing.NDArray[Any])
 
@@ -120,6 +121,7 @@ KEPT, NOT_KEPT = -1, -2
 PART_KEY, PART_BOUND, PART_VALUES = range(3)
 
 
+@record
 class Grid(NamedTuple):
     """The lattice of temporal tiles under one unrolling, and on it the states (tile, start of the trailing run).
 
@@ -156,6 +158,7 @@ class Grid(NamedTuple):
     base: Ints
 
 
+@record
 class Unrolled(NamedTuple):
     """What one unrolling fixes before any temporal loop is chosen.
 
@@ -189,6 +192,7 @@ class Unrolled(NamedTuple):
     rate: Floats
 
 
+@record
 class Tables(NamedTuple):
     """Lower bounds [pJ] of one unrolling.
 
@@ -216,6 +220,7 @@ class Tables(NamedTuple):
     limit: Floats
 
 
+@record
 class Scratch(NamedTuple):
     """Work space of the tables: a function that makes no array counts no references, which would take most of the time.
 
@@ -258,6 +263,7 @@ class Scratch(NamedTuple):
     several: Ints
 
 
+@record
 class Mesh(NamedTuple):
     """What is known of mesh neighbours, by level, data space and shape of the tile: how many have one at a distance.
 
@@ -285,11 +291,11 @@ class Mesh(NamedTuple):
     ask: Ints
 
 
+@record
 class Case(NamedTuple):
     """One unrolling of one layer, ready to be searched: see the parts; ``keep`` says what is stored where."""
 
-    layer: LayerArrays
-    spec: Floats
+    target: Encoded
     keep: Bools
     slots: Ints
     unrolled: Unrolled
@@ -299,6 +305,7 @@ class Case(NamedTuple):
     mesh: Mesh
 
 
+@record
 class Path(NamedTuple):
     """The node that the descent stands at.
 
@@ -330,6 +337,7 @@ class Path(NamedTuple):
     words: Floats
 
 
+@record
 class Arrangements(NamedTuple):
     """Spatial loops of one level in every arrangement that was asked for, outermost first.
 
@@ -343,6 +351,7 @@ class Arrangements(NamedTuple):
     members: Ints
 
 
+@record
 class Found(NamedTuple):
     """The best nest so far, with the number of its arrangement (-1: none) and what it keeps."""
 
@@ -352,6 +361,7 @@ class Found(NamedTuple):
     keep: Bools
 
 
+@record
 class Stack(NamedTuple):
     """The children that wait in a descent, one heap a level, and where it stands: all that a pause has to keep.
 
@@ -391,6 +401,7 @@ class Stack(NamedTuple):
     chosen: Ints
 
 
+@record
 class Parts(NamedTuple):
     """The parts of a search so far: unrollings, each under a choice of what is kept.
 
@@ -451,6 +462,7 @@ class Parts(NamedTuple):
     order: Ints
 
 
+@record
 class Log(NamedTuple):
     """What a descent left out and why, for a certificate.
 
@@ -467,6 +479,27 @@ class Log(NamedTuple):
     event: Ints
     value: Floats
     used: Ints
+
+
+@record
+class Tally(NamedTuple):
+    """What a pass minimises, and what it has found, counted and logged so far.
+
+    Attributes
+    ----------
+    mode
+        `ENERGY`, `DELAY`, `PRODUCT` or `CANONICAL`.
+    best
+        Shape (BEST,).
+    counters
+        Shape (COUNTERS,).
+    """
+
+    mode: int
+    best: Floats
+    counters: Ints
+    found: Found
+    log: Log
 
 
 def new_mesh(levels: int, spaces: int, dims: int, distances: int) -> Mesh:

@@ -494,7 +494,7 @@ def _passes_on(case: Case, child: int) -> bool:
     for d in range(case.slots.shape[1]):
         if case.slots[child, d, FIXED] != 1:
             return False
-    return bool(case.spec[child, MIN_WORDS] <= 0.0)
+    return bool(case.target.spec[child, MIN_WORDS] <= 0.0)
 
 
 @njit
@@ -533,8 +533,8 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     ahead = case.tables.ahead
     passes = case.tables.passes
     slots = case.slots
-    coef = case.layer.coef
-    bounds = case.layer.bounds
+    coef = case.target.layer.coef
+    bounds = case.target.layer.bounds
     inside, factors = case.unrolled.inside, case.unrolled.factors[level]
     side = case.unrolled.side
     rate = case.unrolled.rate
@@ -551,7 +551,7 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
     full, moving_pj, sure, distinct = scratch.pj_of[0], scratch.pj_of[1], scratch.pj_of[2], scratch.pj_of[3]
     idle, slid = scratch.of_space[0], scratch.of_space[1]
     crossed, shares = scratch.of_space[2], scratch.of_space[3]
-    resting = case.layer.reuse[child, 0, RESTING]
+    resting = case.target.layer.reuse[child, 0, RESTING]
     for v in range(spaces):
         crossed[v] = 1 if edge[v, PARENT] >= 0.0 else 0
         shares[v] = 0
@@ -559,8 +559,8 @@ def _price_boundary(case: Case, points: int, level: int, left_pj: float) -> bool
             if side[v, d, HALO] >= 0:
                 shares[v] = 1
     outermost = level == case.keep.shape[0] - 1
-    most_words = case.spec[child, CAPACITY]
-    least_words = case.spec[child, MIN_WORDS]
+    most_words = case.target.spec[child, CAPACITY]
+    least_words = case.target.spec[child, MIN_WORDS]
     ahead[level, 0] = np.inf
     passes[level, :points] = False
     for j in range(dims):

@@ -1,7 +1,7 @@
 """Write what proves an optimum: layer, design, mapping, and why every other part of the mapspace is no better.
 
 The parts are one for each choice of what is kept and each unrolling. A part is left out by the bound of its tables, or
-followed cut by cut. `jouleloop.optimum.check` verifies the file with none of the code that wrote it.
+followed cut by cut. `jouleloop.proof` verifies the file with none of the code that wrote it.
 """
 
 from collections.abc import Generator, Iterator
@@ -12,6 +12,7 @@ import numpy as np
 from jouleloop.arch.architecture import MESH, MULTICAST, TREE, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
+from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.arrays import CAPACITY, CLUSTERS, LEAK_PJ, MIN_WORDS, READ_PJ, UPDATE_PJ, WRITE_PJ, Floats
@@ -19,6 +20,7 @@ from jouleloop.model.encode import encode_hardware
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.semantics import Rules, rules_of
+from jouleloop.model.support import Use, check_supported, found_in_networks, found_in_rules
 from jouleloop.optimum.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -39,17 +41,15 @@ from jouleloop.optimum.arrays import (
     new_counters,
     new_log,
 )
-from jouleloop.optimum.check.form import digest_of
 from jouleloop.optimum.descend import beaten
 from jouleloop.optimum.lattice import digit
 from jouleloop.optimum.limit import Progress, Watch
 from jouleloop.optimum.optimise import Search, delay_power_of, mode_of
 from jouleloop.optimum.result import SearchResult
 from jouleloop.optimum.solve import Solver
-from jouleloop.workload.problem import Problem
+from jouleloop.optimum.supported import check_search
+from jouleloop.proof import write
 
-#: Version of the format.
-FORMAT = 1
 #: Events that a certificate may hold; beyond, the tree is too large to be of use.
 MOST_EVENTS = 4_000_000
 #: Work of a part between two looks at whether to stop.
@@ -85,15 +85,14 @@ def certify(
         raise InputError(
             Fault("there is no certificate", field="objective", value=list(result.objective), allowed=reason)
         )
-    check_known(space, constraints, costs, objective)
+    check_known(space, constraints, costs, objective, semantics)
     about = subject(space, constraints, costs, semantics)
+    value, watching = objective.value(result.evaluation), watch or Watch()
     if constraints.factors == "imperfect":
-        check_early(space.problem, objective.name)
-        return _claim(about, result)
+        return _imperfect(about, objective, value, result.mapping, watching)
     # A certificate names every unrolling.
     search = Search(space, costs, semantics, mirrored=False, links=False)
     solver = search.solver
-    value, watching = objective.value(result.evaluation), watch or Watch()
     solver.list_all()
     parts: list[dict[str, Any]] = []
     work = _write_parts(search, mode, _incumbent(objective, result.evaluation), parts)
@@ -104,31 +103,49 @@ def certify(
 
     if watching.run(lambda: next(work, True), watching.begin(None), progress):
         raise KeyboardInterrupt(f"{len(parts)} of {solver.count} parts were written")
-    found = {
-        "certificate": FORMAT,
-        "objective": objective.name,
-        "value": value,
-        **about,
-        "mapping": result.mapping.as_json(),
-        "parts": parts,
-    }
-    return {**found, "digest": digest_of(found)}
+    return write.certificate(about, objective.name, value, result.mapping.as_json(), parts)
 
 
-def check_known(space: MapSpace, constraints: Constraints, costs: EnergyCosts, objective: Objective) -> None:
+def _imperfect(
+    about: dict[str, Any], objective: Objective, value: float, mapping: Mapping, watch: Watch
+) -> dict[str, Any]:
+    """Return the certificate of imperfect factors; a claim where no lemma is known, or the argument is too long."""
+    about = {"factors": "imperfect", **about}
+    # Remainders follow from the ends.
+    levels = [
+        level
+        | {"temporal": [loop[:2] for loop in level["temporal"]], "spatial": [loop[:3] for loop in level["spatial"]]}
+        for level in mapping.as_json()
+    ]
+    reason = write.unproven(about, objective.name)
+    if reason:
+        return write.claim(about, objective.name, value, levels, reason)
+    parts: list[dict[str, Any]] = []
+    work = write.argue(about, value, parts)
+
+    def progress() -> Progress:
+        return Progress(watch.seconds, value, value, objective.unit, 0, len(parts), 0)
+
+    try:
+        if watch.run(lambda: next(work, True), watch.begin(None), progress):
+            raise KeyboardInterrupt(f"{len(parts)} parts were written")
+    except write.TooLong:
+        reason = f"the argument has more than {write.MOST_STEPS:,} steps"
+        return write.claim(about, objective.name, value, levels, reason)
+    return write.certificate(about, objective.name, value, levels, parts)
+
+
+def check_known(
+    space: MapSpace, constraints: Constraints, costs: EnergyCosts, objective: Objective, semantics: str
+) -> None:
     """Raise `InputError` where a design asks for what a certificate does not state, so that none can be about it."""
-    if space.rounded:
-        text = "certificates know no factors that are rounded up"
-        raise InputError(Fault(text, constraints.name, "factors", space.problem.name, "factors that divide the layer"))
-    early = constraints.factors == "imperfect"
-    if any(space.reuse) or space.min_parallelism or (early and (costs.wired(space.arch) or space.arch.spreading)):
-        text = "certificates know no level that does not reuse all, and no least parallelism"
-        told = {name: level.reuse.as_dict() for name, level in constraints.levels.items() if level.reuse}
-        raise InputError(Fault(text, constraints.name, "reuse", told))
-    scaled = any(level.bandwidth_scale for level in space.arch.levels)
-    if objective.delay_power and (space.arch.latency_cycles or scaled):
-        text = "certificates know no latencies of networks and no scaled bandwidths where cycles count"
-        raise InputError(Fault(text, constraints.name, "objective", objective.name, "energy"))
+    rules = rules_of(semantics)
+    check_search(Use.CERTIFICATE, space, costs, rules, (objective.name,))
+    if constraints.factors == "imperfect":
+        # Of other layers and objectives a claim is written.
+        check_supported(
+            Use.IMPERFECT_CERTIFICATE, [*found_in_networks(space.arch, costs), *found_in_rules(rules)], InputError
+        )
 
 
 def _write_parts(search: Search, mode: int, best: Floats, parts: list[dict[str, Any]]) -> Iterator[bool]:
@@ -147,44 +164,6 @@ def _write_parts(search: Search, mode: int, best: Floats, parts: list[dict[str, 
             part |= {"lemma": "cuts", "cuts": _tree(search, solver, log)}
         parts.append(part)
         yield False
-
-
-def check_early(problem: Problem, objective: str) -> None:
-    """Raise `InputError` where there is no certificate for loops that need not divide."""
-    coef = problem.projection_array[:, :, np.array(problem.bounds) > 1]
-    moving = (coef != 0).sum(axis=2)
-    several = (moving > 2).any() or ((coef != 0).sum(axis=1) > 1).any()
-    written = np.array([space.read_write for space in problem.data_spaces])
-    if several or (moving[written] > 1).any() or (coef[written] > 1).any():
-        text = "no certificate is written for imperfect factors where outputs overlap, or three dimensions move a rank"
-        raise InputError(Fault(text, "--certificate", value=problem.name, allowed="perfect"))
-    if objective != "energy":
-        text = "certificates of imperfect factors are of the least energy"
-        raise InputError(Fault(text, "--certificate", value=objective, allowed="energy"))
-
-
-def _claim(about: dict[str, Any], result: SearchResult) -> dict[str, Any]:
-    """Return what is claimed of loops that need not divide: every part is walked where it is verified."""
-    if result.mapping is None or result.evaluation is None:
-        raise InputError(Fault("there is no certificate", field="mapping", allowed=result.reason))
-    found = {
-        "certificate": FORMAT,
-        "factors": "imperfect",
-        "objective": "energy",
-        "value": result.evaluation.energy_pj,
-        **about,
-        # Residual ends follow from the ends.
-        "mapping": [
-            {
-                **level,
-                "temporal": [loop[:2] for loop in level["temporal"]],
-                "spatial": [loop[:3] for loop in level["spatial"]],
-            }
-            for level in result.mapping.as_json()
-        ],
-        "parts": [],
-    }
-    return {**found, "digest": digest_of(found)}
 
 
 def subject(space: MapSpace, constraints: Constraints, costs: EnergyCosts, semantics: str) -> dict[str, Any]:
@@ -315,7 +294,8 @@ def _architecture(space: MapSpace, costs: EnergyCosts, rules: Rules) -> dict[str
                 "fanout": list(fanout),
                 "read_pj": float(row[READ_PJ]),
                 "write_pj": float(row[WRITE_PJ]),
-                **({"update_pj": float(row[UPDATE_PJ]), "leak_pj": float(row[LEAK_PJ])} if rules.later else {}),
+                **({"update_pj": float(row[UPDATE_PJ])} if rules.charges_updates else {}),
+                **({"leak_pj": float(row[LEAK_PJ])} if rules.counts_leakage else {}),
                 "read_bandwidth_words": level.read_bandwidth_words,
                 "write_bandwidth_words": level.write_bandwidth_words,
                 "shared_bandwidth_words": level.shared_bandwidth_words,

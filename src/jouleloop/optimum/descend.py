@@ -89,9 +89,9 @@ from jouleloop.optimum.arrays import (
     Arrangements,
     Case,
     Found,
-    Log,
     Path,
     Stack,
+    Tally,
 )
 from jouleloop.optimum.bounds import admits, further
 from jouleloop.optimum.lattice import digit, index_of
@@ -157,13 +157,14 @@ def limit_of(mode: int, best: Floats, steps: float) -> float:
 
 
 @njit
-def record(log: Log, counters: Ints, what: int, level: int, point: int, order: int, value: float) -> None:
+def note(tally: Tally, what: int, level: int, point: int, order: int, value: float) -> None:
     """Write one event of the descent to the log where one is kept; a full log ends the search."""
+    log = tally.log
     n = log.used[0]
     if n < 0:
         return
     if n == log.value.shape[0]:
-        counters[STOPPED] = BY_LOG
+        tally.counters[STOPPED] = BY_LOG
         return
     log.event[n, 0] = what
     log.event[n, 1] = level
@@ -207,24 +208,71 @@ def _holds_passed(case: Case, keep: Bools, work: WorkArrays) -> bool:
             if keep[level, v]:
                 words += work.access[level, v, TILE]
                 passed = passed or not case.keep[level, v]
-        if passed and words > case.spec[level, CAPACITY]:
+        if passed and words > case.target.spec[level, CAPACITY]:
             return False
     return True
 
 
 @njit
+def _place_innermost(case: Case, path: Path, moving: Ints, n: int) -> None:
+    """Write the innermost loops of the nest in their order."""
+    for a in range(n):
+        d = moving[a]
+        path.nest.loops[0, TEMPORAL, n - 1 - a, DIM] = d
+        path.nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = case.grid.divisor[
+            d, digit(case.grid.axis, path.node[0, POINT], d), VALUE
+        ]
+
+
+@njit
+def _place_spatial(arrangements: Arrangements, chosen: Ints, nest: NestArrays) -> None:
+    """Write the unrolled loops of the arrangements that are chosen, one a level."""
+    for level in range(nest.counts.shape[0]):
+        spatials = arrangements.counts[chosen[level]]
+        nest.counts[level, SPATIAL] = spatials
+        for s in range(spatials):
+            for place in range(3):
+                nest.loops[level, SPATIAL, s, place] = arrangements.loops[chosen[level], s, place]
+
+
+@njit
+def _evaluate_arrangements(
+    case: Case, path: Path, run: Ints, arrangements: Arrangements, work: WorkArrays, tally: Tally, chosen: Ints
+) -> float:
+    """Evaluate the nest in all arrangements that can matter; return the least energy [pJ]."""
+    nest, best = path.nest, tally.best
+    least_pj = np.inf
+    member = run[FIRST] - 1
+    while _next_arrangement(arrangements, run, chosen, member):
+        if chosen[0] < 0:
+            member += 1
+            for level in range(chosen.shape[0]):
+                chosen[level] = arrangements.members[member, level, 0]
+        tally.counters[VISITED] += 1
+        tally.counters[TICKS] += _EVALUATION_TICKS
+        _place_spatial(arrangements, chosen, nest)
+        total_pj, cycles, _, _ = count_nest(case.target, nest, work)
+        least_pj = min(least_pj, total_pj)
+        if total_pj < np.inf and not _holds_passed(case, nest.keep, work):
+            total_pj = np.inf
+        if total_pj == np.inf or beaten(tally.mode, best, total_pj, float(cycles)):
+            continue
+        best[BEST_PJ] = total_pj
+        best[BEST_CYCLES] = cycles
+        best[BEST_PRODUCT] = total_pj * float(cycles) ** best[DELAY_POWER]
+        tally.found.arrangement[0] = member
+        _copy(nest, tally.found)
+    return float(least_pj)
+
+
+@njit
 def _evaluate_leaf(
-    mode: int,
-    elided: bool,
-    compute_pj: float,
     case: Case,
     path: Path,
     run: Ints,
     arrangements: Arrangements,
     work: WorkArrays,
-    best: Floats,
-    counters: Ints,
-    found: Found,
+    tally: Tally,
     moving: Ints,
     chosen: Ints,
 ) -> float:
@@ -233,54 +281,24 @@ def _evaluate_leaf(
     ``moving`` and ``chosen`` are work space, numbers by dimension and by level.
     """
     axis = case.grid.axis
-    divisor = case.grid.divisor
-    dims = axis.shape[0]
     nest = path.nest
     n = 0
-    for d in range(dims):
+    for d in range(axis.shape[0]):
         if digit(axis, path.node[0, POINT], d) > 0:
             moving[n] = d
             n += 1
     sort_by_rank(case.slots, 0, moving, n)
     start, stop = free_group(case.slots, 0, moving, n)
     nest.counts[0, TEMPORAL] = n
-    levels = nest.counts.shape[0]
     # Bounds take words to pass by a level that they pass through.
-    for level in range(levels):
+    for level in range(nest.counts.shape[0]):
         for v in range(case.keep.shape[1]):
-            nest.keep[level, v] = case.keep[level, v] or case.layer.reuse[level, v, NO_COALESCE]
+            nest.keep[level, v] = case.keep[level, v] or case.target.layer.reuse[level, v, NO_COALESCE]
     least_pj = np.inf
     more = True
     while more:
-        for a in range(n):
-            d = moving[a]
-            nest.loops[0, TEMPORAL, n - 1 - a, DIM] = d
-            nest.loops[0, TEMPORAL, n - 1 - a, BOUND] = divisor[d, digit(axis, path.node[0, POINT], d), VALUE]
-        member = run[FIRST] - 1
-        while _next_arrangement(arrangements, run, chosen, member):
-            if chosen[0] < 0:
-                member += 1
-                for level in range(levels):
-                    chosen[level] = arrangements.members[member, level, 0]
-            counters[VISITED] += 1
-            counters[TICKS] += _EVALUATION_TICKS
-            for level in range(levels):
-                spatials = arrangements.counts[chosen[level]]
-                nest.counts[level, SPATIAL] = spatials
-                for s in range(spatials):
-                    for place in range(3):
-                        nest.loops[level, SPATIAL, s, place] = arrangements.loops[chosen[level], s, place]
-            total_pj, cycles, _, _ = count_nest(case.layer, case.spec, compute_pj, elided, nest, work)
-            least_pj = min(least_pj, total_pj)
-            if total_pj < np.inf and not _holds_passed(case, nest.keep, work):
-                total_pj = np.inf
-            if total_pj == np.inf or beaten(mode, best, total_pj, float(cycles)):
-                continue
-            best[BEST_PJ] = total_pj
-            best[BEST_CYCLES] = cycles
-            best[BEST_PRODUCT] = total_pj * float(cycles) ** best[DELAY_POWER]
-            found.arrangement[0] = member
-            _copy(nest, found)
+        _place_innermost(case, path, moving, n)
+        least_pj = min(least_pj, _evaluate_arrangements(case, path, run, arrangements, work, tally, chosen))
         # The order of the innermost loops changes nothing but what neighbours hand on between the compute units.
         more = run[ORDERED] == 0 and order_after(moving, start, stop)
     return float(least_pj)
@@ -288,13 +306,13 @@ def _evaluate_leaf(
 
 @njit
 def _bound_order(
-    case: Case, path: Path, elided: bool, level: int, point: int, moving: Ints, n: int, extent: Ints
+    case: Case, path: Path, level: int, point: int, moving: Ints, n: int, extent: Ints
 ) -> tuple[float, float]:
     """Place the loops of a cut in one order; return the energy [pJ] that is certain then, and the bound."""
     axis = case.grid.axis
     innermost = place_loops(case, path, level, point, moving, n)
     total = path.node[level, LOOPS] + n
-    certain_pj = path.certain_pj[level] + cross(case, path, elided, level, total, extent)
+    certain_pj = path.certain_pj[level] + cross(case, path, level, total, extent)
     run_state = state = state_of(case, path, level, point, total)
     grid, tables = case.grid, case.tables
     if level > 1 and innermost < axis.shape[0] and not grid.same[level, axis[innermost, KIND]]:
@@ -344,34 +362,27 @@ def _only_cut(case: Case, level: int, target: Ints, inner: Ints, moving: Ints) -
 
 
 @njit
-def _look_ahead(
-    mode: int,
-    case: Case,
-    path: Path,
-    elided: bool,
-    steps: float,
-    level: int,
-    point: int,
-    n: int,
-    target: Ints,
-    bound_pj: float,
-    certain_pj: float,
-    best: Floats,
-    ahead: Ints,
-) -> tuple[float, float]:
-    """Follow a child inward while there is one way only; return its bound [pJ] and its cycles, at least.
+def _bound_child(
+    case: Case, path: Path, steps: float, level: int, row: int, n: int, tally: Tally, stack: Stack
+) -> tuple[float, float, float]:
+    """Place the loops of a child; return what is certain then, its bound [pJ], and its cycles, at least.
 
-    Its loops are placed, ``n`` of them at this level. ``ahead`` is work space: three numbers by dimension.
+    Its ``n`` loops are in the work space. Without a log it is followed inward while there is one way only.
     """
-    tile, moving, extent = ahead[0], ahead[1], ahead[2]
+    point = stack.child[row, CHILD_POINT]
+    sure_pj, bound_pj = _bound_order(case, path, level, point, stack.work[5], n, stack.work[6])
+    if tally.log.used[0] >= 0:
+        return sure_pj, bound_pj, steps
+    target, tile, moving, extent = stack.work[4], stack.work[8], stack.work[9], stack.work[10]
     for d in range(target.shape[0]):
         tile[d] = target[d]
-    cycles = least_cycles(case.spec, path.traffic[level - 1], steps)
-    while level > 1 and not beaten(mode, best, bound_pj, cycles):
+    certain_pj = sure_pj
+    cycles = least_cycles(case.target.spec, path.traffic[level - 1], steps)
+    while level > 1 and not beaten(tally.mode, tally.best, bound_pj, cycles):
         loops = path.node[level, LOOPS] + n
         inner, n = _only_cut(case, level - 1, tile, tile, moving)
         if inner == -1:
-            return np.inf, cycles
+            return sure_pj, np.inf, cycles
         if inner == -2:
             break
         level -= 1
@@ -380,10 +391,10 @@ def _look_ahead(
         path.certain_pj[level] = certain_pj
         point = inner
         extents(case, level, point, extent)
-        certain_pj, further_pj = _bound_order(case, path, elided, level, point, moving, n, extent)
+        certain_pj, further_pj = _bound_order(case, path, level, point, moving, n, extent)
         bound_pj = max(bound_pj, further_pj)
-        cycles = max(cycles, least_cycles(case.spec, path.traffic[level - 1], steps))
-    return bound_pj, cycles
+        cycles = max(cycles, least_cycles(case.target.spec, path.traffic[level - 1], steps))
+    return sure_pj, bound_pj, cycles
 
 
 @njit
@@ -412,11 +423,9 @@ def _wait(stack: Stack, level: int, point: int, order: int, key: float, bound_pj
 
 
 @njit
-def _list_tiles(
-    mode: int, case: Case, path: Path, steps: float, level: int, best: Floats, counters: Ints, log: Log, stack: Stack
-) -> bool:
+def _list_tiles(case: Case, path: Path, steps: float, level: int, tally: Tally, stack: Stack) -> bool:
     """Let every tile at a node that can still win wait; return whether all are listed, or it is time for a pause."""
-    axis = case.grid.axis
+    axis, counters = case.grid.axis, tally.counters
     slots = case.slots
     dims = axis.shape[0]
     index, moving = stack.work[2], stack.work[3]
@@ -429,7 +438,7 @@ def _list_tiles(
     # Either all tiles that pass the boundary, or `target` runs over all inside the present one, the first dimension
     # fastest: the same order. A log has to name the tiles that do not pass.
     passing = stack.tile_counts[level]
-    few = log.used[0] < 0 and passing < divisors
+    few = tally.log.used[0] < 0 and passing < divisors
     count = passing if few else divisors
     cursor = stack.cursor
     while cursor[LISTED] < count:
@@ -448,13 +457,13 @@ def _list_tiles(
             if floor_pj == np.inf:
                 counters[CUT_CAPACITY] += 1
                 profile[ROOMLESS] += 1
-                record(log, counters, NO_TILE, level, point, 0, floor_pj)
-            elif beaten(mode, best, floor_pj, steps):
+                note(tally, NO_TILE, level, point, 0, floor_pj)
+            elif beaten(tally.mode, tally.best, floor_pj, steps):
                 counters[CUT_BOUND] += 1
                 profile[TILES_OUT] += 1
-                record(log, counters, LEFT_OUT, level, point, -1, floor_pj)
+                note(tally, LEFT_OUT, level, point, -1, floor_pj)
             else:
-                key = float(stack.region[level, END]) if mode == CANONICAL else floor_pj
+                key = float(stack.region[level, END]) if tally.mode == CANONICAL else floor_pj
                 _wait(stack, level, point, -1, key, floor_pj, 0.0)
         if not few:
             cursor[LISTED] += 1
@@ -479,27 +488,14 @@ def _orders_at_most(axis: Ints, whole: int, part: int) -> int:
 
 
 @njit
-def _list_orders(
-    mode: int,
-    elided: bool,
-    case: Case,
-    path: Path,
-    steps: float,
-    level: int,
-    row: int,
-    best: Floats,
-    counters: Ints,
-    log: Log,
-    stack: Stack,
-) -> None:
+def _list_orders(case: Case, path: Path, steps: float, level: int, row: int, tally: Tally, stack: Stack) -> None:
     """Let every order of a tile's loops that can still win wait in the place of the tile; there is room."""
-    axis = case.grid.axis
-    slots = case.slots
+    axis, slots = case.grid.axis, case.slots
+    mode, best, counters = tally.mode, tally.best, tally.counters
     dims = axis.shape[0]
     point = stack.child[row, CHILD_POINT]
     key = stack.value[row, CHILD_KEY]
     target, moving, extent, index = stack.work[4], stack.work[5], stack.work[6], stack.work[7]
-    ahead = stack.work[8:11]
     profile = stack.profile[level]
     innermost = -1
     n = 0
@@ -516,7 +512,7 @@ def _list_orders(
     while more:
         counters[TICKS] += _ORDER_TICKS
         profile[ORDERS] += 1
-        if log.used[0] < 0 and start == 0 and stop > 1:
+        if tally.log.used[0] < 0 and start == 0 and stop > 1:
             # Orders that share their innermost loops follow each other, and the tables bound them together.
             shared = 0
             if moving[0] != innermost:
@@ -533,17 +529,12 @@ def _list_orders(
                 reverse(moving, shared, stop)
                 more = order_after(moving, start, stop)
                 continue
-        certain_pj, bound_pj = _bound_order(case, path, elided, level, point, moving, n, extent)
-        cycles = steps
-        if log.used[0] < 0:
-            bound_pj, cycles = _look_ahead(
-                mode, case, path, elided, steps, level, point, n, target, bound_pj, certain_pj, best, ahead
-            )
+        certain_pj, bound_pj, cycles = _bound_child(case, path, steps, level, row, n, tally, stack)
         code = encode_order(moving, n)
         if beaten(mode, best, bound_pj, cycles):
             counters[CUT_BOUND] += 1
             profile[ORDERS_OUT] += 1
-            record(log, counters, LEFT_OUT, level, point, code, bound_pj)
+            note(tally, LEFT_OUT, level, point, code, bound_pj)
         else:
             _wait(stack, level, point, code, key if mode == CANONICAL else bound_pj, bound_pj, certain_pj)
         more = order_after(moving, start, stop)
@@ -569,20 +560,102 @@ def start_descent(path: Path, passes: Bools, points: int, bound_pj: float, stack
 
 
 @njit
+def _enter(
+    case: Case,
+    path: Path,
+    run: Ints,
+    arrangements: Arrangements,
+    work: WorkArrays,
+    tally: Tally,
+    level: int,
+    stack: Stack,
+) -> int:
+    """Enter the node of a level, evaluate nests at the innermost; return the level at which the descent goes on."""
+    counters, region, cursor = tally.counters, stack.region, stack.cursor
+    if counters[VISITED] >= counters[BUDGET]:
+        counters[STOPPED] = BY_EVALUATIONS
+    elif counters[NODES] >= counters[NODE_LIMIT]:
+        counters[STOPPED] = BY_NODES
+    if counters[STOPPED] != RUNNING:
+        return level
+    counters[NODES] += 1
+    stack.profile[level, ENTERED] += 1
+    if level == 0:
+        least_pj = _evaluate_leaf(case, path, run, arrangements, work, tally, stack.work[0], stack.chosen)
+        note(tally, EVALUATED, 0, path.node[0, POINT], 0, least_pj)
+        cursor[PHASE] = TAKE
+        return 1
+    region[level, BEGIN] = region[level, END] = region[level + 1, END] if level < region.shape[0] - 1 else 0
+    region[level, WAITING] = 0
+    stack.target[:] = 0
+    cursor[LISTED] = 0
+    cursor[PHASE] = EXPAND
+    return level
+
+
+@njit
+def _open_child(case: Case, path: Path, level: int, row: int, tally: Tally, stack: Stack) -> None:
+    """Place the loops of a child, and stand before its node."""
+    point, order = stack.child[row, CHILD_POINT], stack.child[row, CHILD_ORDER]
+    moving, extent = stack.work[0], stack.work[1]
+    note(tally, OPENED, level, point, order, stack.value[row, CHILD_BOUND])
+    n = decode_order(order, moving)
+    place_loops(case, path, level, point, moving, n)
+    total = path.node[level, LOOPS] + n
+    # Once more for the traffic: other children were placed in between.
+    cross(case, path, level, total, extent)
+    path.node[level - 1, LOOPS] = total
+    path.node[level - 1, POINT] = point
+    path.certain_pj[level - 1] = stack.value[row, CHILD_CERTAIN]
+    stack.node_pj[level - 1] = stack.value[row, CHILD_BOUND]
+    stack.cursor[PHASE] = ENTER
+
+
+@njit
+def _take(case: Case, path: Path, steps: float, level: int, tally: Tally, stack: Stack) -> tuple[int, bool]:
+    """Take the cheapest child that waits at a level; return the level at which the descent goes on.
+
+    Also returns whether something about its neighbours has to be known before it is taken.
+    """
+    counters, region, profile = tally.counters, stack.region, stack.profile[level]
+    if region[level, WAITING] == 0:
+        return level + 1, False
+    c = stack.heap[region[level, BEGIN]]
+    point = stack.child[c, CHILD_POINT]
+    order = stack.child[c, CHILD_ORDER]
+    extents(case, level, point, stack.work[1])
+    if order < 0 and asks(case, path, level, point, stack.work[1]):
+        return level, True
+    if order < 0 and not _has_room(stack, level, _orders_at_most(case.grid.axis, path.node[level, POINT], point)):
+        return level, False
+    pop(stack.heap, region[level, BEGIN], region[level, WAITING], stack.value[:, CHILD_KEY])
+    region[level, WAITING] -= 1
+    if beaten(tally.mode, tally.best, stack.value[c, CHILD_BOUND], steps):
+        counters[CUT_BOUND] += 1
+        profile[TAKEN_OUT] += 1
+        note(tally, LEFT_OUT, level, point, order, stack.value[c, CHILD_BOUND])
+        if tally.mode != CANONICAL and tally.log.used[0] < 0:
+            # No other has a lower bound.
+            counters[CUT_BOUND] += region[level, WAITING]
+            profile[TAKEN_OUT] += region[level, WAITING]
+            region[level, WAITING] = 0
+        return level, False
+    if order < 0:
+        _list_orders(case, path, steps, level, c, tally, stack)
+        return level, False
+    _open_child(case, path, level, c, tally, stack)
+    return level - 1, False
+
+
+@njit
 def descend(
-    mode: int,
-    elided: bool,
-    compute_pj: float,
     case: Case,
     path: Path,
     steps: float,
     run: Ints,
     arrangements: Arrangements,
     work: WorkArrays,
-    best: Floats,
-    counters: Ints,
-    found: Found,
-    log: Log,
+    tally: Tally,
     stack: Stack,
 ) -> bool:
     """Search one unrolling until it ends, it is time for a pause or the stack has to grow; return whether it ended.
@@ -590,94 +663,22 @@ def descend(
     ``run`` says which arrangements and orders matter. Children wait in heaps, the cheapest bound first; in canonical
     mode in canonical order. After a pause the same call goes on where it stood: ``path`` and ``stack`` hold all of it.
     """
-    axis = case.grid.axis
-    region = stack.region
-    cursor = stack.cursor
-    top = region.shape[0] - 1
-    moving, extent = stack.work[0], stack.work[1]
+    counters, cursor = tally.counters, stack.cursor
+    top = stack.region.shape[0] - 1
     level = cursor[LEVEL]
+    asked = False
     cursor[NEEDED] = 0
     while level <= top:
         paused = counters[TICKS] >= counters[PAUSE] or counters[VISITED] >= counters[ENOUGH]
-        if paused or counters[STOPPED] != RUNNING or cursor[NEEDED] > 0:
+        if paused or asked or counters[STOPPED] != RUNNING or cursor[NEEDED] > 0:
             cursor[LEVEL] = level
             return False
         if cursor[PHASE] == ENTER:
-            if counters[VISITED] >= counters[BUDGET]:
-                counters[STOPPED] = BY_EVALUATIONS
-            elif counters[NODES] >= counters[NODE_LIMIT]:
-                counters[STOPPED] = BY_NODES
-            if counters[STOPPED] != RUNNING:
-                continue
-            counters[NODES] += 1
-            stack.profile[level, ENTERED] += 1
-            if level == 0:
-                least_pj = _evaluate_leaf(
-                    mode,
-                    elided,
-                    compute_pj,
-                    case,
-                    path,
-                    run,
-                    arrangements,
-                    work,
-                    best,
-                    counters,
-                    found,
-                    moving,
-                    stack.chosen,
-                )
-                record(log, counters, EVALUATED, 0, path.node[0, POINT], 0, least_pj)
+            level = _enter(case, path, run, arrangements, work, tally, level, stack)
+        elif cursor[PHASE] == EXPAND:
+            if _list_tiles(case, path, steps, level, tally, stack):
                 cursor[PHASE] = TAKE
-                level = 1
-                continue
-            region[level, BEGIN] = region[level, END] = region[level + 1, END] if level < top else 0
-            region[level, WAITING] = 0
-            stack.target[:] = 0
-            cursor[LISTED] = 0
-            cursor[PHASE] = EXPAND
-        if cursor[PHASE] == EXPAND:
-            if _list_tiles(mode, case, path, steps, level, best, counters, log, stack):
-                cursor[PHASE] = TAKE
-            continue
-        if region[level, WAITING] == 0:
-            level += 1
-            continue
-        c = stack.heap[region[level, BEGIN]]
-        point = stack.child[c, CHILD_POINT]
-        order = stack.child[c, CHILD_ORDER]
-        extents(case, level, point, extent)
-        if order < 0 and asks(case, path, level, point, extent):
-            cursor[LEVEL] = level
-            return False
-        if order < 0 and not _has_room(stack, level, _orders_at_most(axis, path.node[level, POINT], point)):
-            continue
-        pop(stack.heap, region[level, BEGIN], region[level, WAITING], stack.value[:, CHILD_KEY])
-        region[level, WAITING] -= 1
-        if beaten(mode, best, stack.value[c, CHILD_BOUND], steps):
-            counters[CUT_BOUND] += 1
-            stack.profile[level, TAKEN_OUT] += 1
-            record(log, counters, LEFT_OUT, level, point, order, stack.value[c, CHILD_BOUND])
-            if mode != CANONICAL and log.used[0] < 0:
-                # No other has a lower bound.
-                counters[CUT_BOUND] += region[level, WAITING]
-                stack.profile[level, TAKEN_OUT] += region[level, WAITING]
-                region[level, WAITING] = 0
-            continue
-        if order < 0:
-            _list_orders(mode, elided, case, path, steps, level, c, best, counters, log, stack)
-            continue
-        record(log, counters, OPENED, level, point, order, stack.value[c, CHILD_BOUND])
-        n = decode_order(order, moving)
-        place_loops(case, path, level, point, moving, n)
-        total = path.node[level, LOOPS] + n
-        # Once more for the traffic: other children were placed in between.
-        cross(case, path, elided, level, total, extent)
-        level -= 1
-        path.node[level, LOOPS] = total
-        path.node[level, POINT] = point
-        path.certain_pj[level] = stack.value[c, CHILD_CERTAIN]
-        stack.node_pj[level] = stack.value[c, CHILD_BOUND]
-        cursor[PHASE] = ENTER
+        else:
+            level, asked = _take(case, path, steps, level, tally, stack)
     cursor[LEVEL] = level
     return True

@@ -64,8 +64,8 @@ def find_neighbours(case: Case, path: Path, arrangements: Arrangements, run: Int
     for member in range(run[FIRST], run[LAST]):
         choices += arrangements.members[member, level, 1] - arrangements.members[member, level, 0]
     few = not merged and choices * instances <= _MOST_INSTANCES
-    for v in range(case.layer.coef.shape[0]):
-        coef, side, reach = case.layer.coef[v], case.unrolled.side[v], path.rank[:REACH]
+    for v in range(case.target.layer.coef.shape[0]):
+        coef, side, reach = case.target.layer.coef[v], case.unrolled.side[v], path.rank[:REACH]
         distances = find_reach(coef, side, extent, factors, reach)
         if case.keep[level - 1, v] and distances > 1:
             place = shape_of(coef, side, extent, factors, reach, case.mesh.unit[level, v])[0]
@@ -126,7 +126,7 @@ def _find_pairs(case: Case, loops: Ints, count: int, level: int, v: int, place: 
 
     See `jouleloop.model.links.neighbour_links`.
     """
-    spec, side, pairs, unit = case.spec, case.unrolled.side[v], case.mesh.pairs, case.mesh.unit[level, v, place]
+    spec, side, pairs, unit = case.target.spec, case.unrolled.side[v], case.mesh.pairs, case.mesh.unit[level, v, place]
     instances = case.mesh.fan[level, v, place, INSTANCES_BELOW]
     along_x = along_y = 1
     for s in range(count):

@@ -1,24 +1,22 @@
 """Search a mapspace for its optimum and state the certificate."""
 
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
 import numpy as np
 
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.errors import Fault, InputError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.nest import mapping_found
 from jouleloop.mapspace.space import MapSpace, slot_array
-from jouleloop.model.arrays import CAPACITY, LEAK_PJ, NO_COALESCE, Floats, Ints, LayerArrays
-from jouleloop.model.encode import encode_hardware, encode_layer
+from jouleloop.model.arrays import CAPACITY, LEAK_PJ, NO_COALESCE, Bools, Encoded, Floats, Ints, LayerArrays
+from jouleloop.model.encode import encode
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.network import is_wired, takes_energy
 from jouleloop.model.objective import OBJECTIVES, Objective
 from jouleloop.model.semantics import rules_of
+from jouleloop.model.support import Use
 from jouleloop.optimum.arrays import (
     BEST_CYCLES,
     BEST_PJ,
@@ -34,9 +32,11 @@ from jouleloop.optimum.arrays import (
     LIMIT_PJ,
     LIMIT_PRODUCT,
     NODES,
+    PAUSE,
     PRODUCT,
+    STOPPED,
     TABLED,
-    VISITED,
+    TICKS,
     Found,
     new_best,
     new_counters,
@@ -44,15 +44,17 @@ from jouleloop.optimum.arrays import (
 )
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.charges import find_charges, split_by_hops
-from jouleloop.optimum.climb import Climbed, climb
-from jouleloop.optimum.limit import INTERRUPT, MEMORY, SECONDS, Progress, Watch, check_dimensions
+from jouleloop.optimum.driver import NEXT_PASS, SEARCH, TIES, Task, search
+from jouleloop.optimum.incumbent import MOST_SOLVED, Choice, Incumbent, Walker, find_incumbent
+from jouleloop.optimum.limit import INTERRUPT, SECONDS, Progress, Watch, check_dimensions
 from jouleloop.optimum.mirror import find_mirrors
 from jouleloop.optimum.needless import needed
 from jouleloop.optimum.prepare import find_sides
-from jouleloop.optimum.result import Profile, SearchResult, concluded, counted, stopped_proof
-from jouleloop.optimum.reuse import bypass_passed, check_reuse
+from jouleloop.optimum.result import SearchResult, stopped_proof
+from jouleloop.optimum.reuse import bypass_passed
 from jouleloop.optimum.rounded import search_rounded
 from jouleloop.optimum.solve import Solver
+from jouleloop.optimum.supported import NEXT, check_search
 
 #: Energies closer than this, relatively, are ties.
 TIE = 1e-11
@@ -60,14 +62,14 @@ TIE = 1e-11
 #: (Timeloop ``include/applications/mapper/mapper-thread.hpp``, ``IsBetterRecursive_``).
 NEXT_METRIC = 1e-3
 
-#: What may be minimised besides the single objectives: energy, with the delay as the next metric.
-_NEXT = ("energy", "delay")
-#: Stages of a search, and what is counted by level (places `ENTERED` and on of `jouleloop.optimum.arrays`).
-_STAGES = ("unrollings", "search", "ties")
 #: Time for a mapping outside the tree where somebody waits for the end; what stops at a count has all it needs.
-_CLIMB_SECONDS = 0.5
+_HURRIED_SECONDS = 0.5
 #: Gap from which on a search that had to stop looks for a better mapping outside the tree.
-_CLIMB_GAP = 0.1
+_WIDE_GAP = 0.1
+#: Work after which a search looks for a mapping outside the tree, a second or so; work of each of the searches
+#: of one choice of what is kept, and how many unrollings all of those together may list.
+_ALONE_TICKS, _SOLVE_TICKS, _SOLVE_UNROLLINGS = 100_000_000, 5_000_000, 100_000
+#: What is counted by level (places `ENTERED` and on of `jouleloop.optimum.arrays`).
 _COUNTED = ("nodes", "tiles", "no room", "tiles out", "orders", "orders out", "out later")
 
 
@@ -112,9 +114,10 @@ class Search:
         self.problem = problem
         self.watch = watch or Watch()
         rules = rules_of(semantics)
-        self.spec = encode_hardware(space.arch, costs, rules, [data.name for data in problem.data_spaces])
-        self.compute_pj = costs.compute_pj
-        self.elided = rules.first_fills_elided
+        self.costs, self.semantics = costs, semantics
+        #: The best mapping that was found outside the tree, if any was looked for.
+        self.incumbent: Incumbent | None = None
+        self._looked = False
         # Dimensions of bound 1 have no loops; leaving them out shortens every inner loop of the search. One of which a
         # level has to hold more stays in, so that no mapping is found.
         slots = slot_array(space.temporal, len(problem.bounds))
@@ -122,15 +125,17 @@ class Search:
         check_dimensions(problem, self.dims)
         if not len(self.dims):
             self.dims = np.zeros(1, np.int64)
-        whole = encode_layer(problem, space.reuse, rules, space.arch)
+        check_search(Use.PERFECT, space, costs, rules)
+        encoded = encode(problem, space.arch, costs, rules, space.reuse)
+        whole, self.spec, _, _ = encoded
         reuse = whole.reuse
         reuse[..., NO_COALESCE], self.columns = bypass_passed(space)
         self.layer = LayerArrays(
             np.ascontiguousarray(whole.coef[:, :, self.dims]), whole.read_write, whole.bounds[self.dims], reuse
         )
+        self.target = encoded._replace(layer=self.layer)
         self.slots = np.ascontiguousarray(slots[:, self.dims])
         side = find_sides(whole.coef, whole.bounds)
-        check_reuse(space, side, rules)
         if by_energy:
             self.columns = needed(space, self.spec, side, self.columns)
         self.side = np.ascontiguousarray(side[:, self.dims])
@@ -147,64 +152,73 @@ class Search:
     @cached_property
     def solver(self) -> Solver:
         """The solver on the hardware of the target; there has to be a candidate."""
-        return self._solver(self.spec, self._asked)
+        return self._solver(self.target, self._asked)
 
     def _asked(self) -> bool:
         return bool(self.watch.asked())
 
-    def _solver(self, spec: Floats, stopped: Callable[[], bool] = lambda: False) -> Solver:
-        given = (
-            self.layer,
-            spec,
-            self.compute_pj,
-            self.elided,
-            self.columns,
-            self.slots,
-            self.side,
-            self.candidates,
-            self.charge,
-        )
-        return Solver(*given, stopped)
+    def _solver(
+        self, target: Encoded, stopped: Callable[[], bool] = lambda: False, columns: Sequence[Bools] | None = None
+    ) -> Solver:
+        kept = self.columns if columns is None else columns
+        return Solver(target, kept, self.slots, self.side, self.candidates, self.charge, stopped)
 
     def new_found(self) -> Found:
         """Return the record of a search that has found nothing yet."""
         return new_found(self.levels, len(self.columns))
 
-    def lower_bound(self, objective: Objective) -> float:
-        """Least value that a mapping not looked at may have; infinite where there is none."""
-        return _least_open(self.solver, objective)
+    def look_aside(self, objective: Objective, counters: Ints, late: Callable[[], bool], solved: int) -> None:
+        """Look for a mapping outside the tree, once, see `Search.incumbent`; what that does counts as work."""
+        if self._looked:
+            return
+        self._looked = True
+        # What passes through levels is kept there for the model, and not for the solver.
+        apart = bool(self.layer.reuse[..., NO_COALESCE].any())
+        walker = Walker(
+            self.space, self.costs, objective, self.semantics, self.space.columns if apart else self.columns
+        )
+        solved = min(solved, _SOLVE_UNROLLINGS // max(1, len(self.candidates.ids)))
 
-    def run(self, mode: int, best: Floats, counters: Ints, objective: Objective) -> tuple[Found | None, str]:
-        """Run one pass; return the nest that won, if any, and what stopped the pass, if anything did."""
-        found = self.new_found()
-        stopped = self._pass(self.solver, mode, best, counters, objective, found)
-        if not stopped and not self.solver.whole:
-            stopped = self.watch.asked() or MEMORY
-        return (found if found.arrangement[0] >= 0 else None), stopped
+        def solve(choice: Choice, below: float) -> Incumbent | None:
+            return self._solve(choice, below, objective, counters)
 
-    def _pass(self, solver: Solver, mode: int, best: Floats, counters: Ints, objective: Objective, found: Found) -> str:
-        """Run one pass of a solver slice by slice; return what stopped it, or nothing."""
+        self.incumbent = find_incumbent(walker, None if apart else solve, solved=solved, late=late)
 
-        def progress() -> Progress:
-            have = found.arrangement[0] >= 0
-            value = objective.of(best[BEST_PJ], best[BEST_CYCLES]) if have else None
-            lower = _least_open(solver, objective)
-            parts = solver.parts
-            return Progress(
-                self.watch.seconds,
-                value,
-                lower if value is None else min(lower, value),
-                objective.unit,
-                int(parts.stand[LEFT]) + int(parts.stand[CURRENT] >= 0),
-                solver.count,
-                int(counters[NODES]),
-            )
-
+    def _solve(self, choice: Choice, below: float, objective: Objective, counters: Ints) -> Incumbent | None:
+        """Search one choice of what is kept for a mapping below a value, for a while; return it, if there is one."""
+        columns = [column[[own]] for column, own in zip(self.columns, choice, strict=True)]
+        solver, found, own = self._solver(self.target, self._asked, columns), self.new_found(), new_counters()
+        best = new_best(delay_power=delay_power_of(objective))
+        mode = mode_of(objective)
+        place = {ENERGY: BEST_PJ, DELAY: BEST_CYCLES, PRODUCT: BEST_PRODUCT}[mode]
+        best[place] = below ** (1.0 / (objective.energy_power or 1))
+        own[PAUSE] = _SOLVE_TICKS
         solver.start(mode, best)
-        return self.watch.run(lambda: solver.run(mode, best, counters, found), counters, progress)
+        solver.run(mode, best, own, found)
+        counters[TICKS] += own[TICKS]
+        if found.arrangement[0] < 0:
+            return None
+        mapping = self.mapping(found)
+        space = self.space
+        evaluation = evaluate_mapping(space.problem, space.arch, self.costs, mapping, self.semantics)
+        return Incumbent(objective.value(evaluation), mapping, evaluation)
 
-    def profile(self, seconds: dict[str, float]) -> Profile:
-        """Return where the time went, given the CPU seconds of the stages."""
+    def improve(self, best: Floats, counters: Ints, objective: Objective, found: Found) -> None:
+        """Let a pass go on from a mapping outside the tree, where that is better than what the pass has found."""
+        self.look_aside(objective, counters, self._asked, MOST_SOLVED)
+        have, mode = self.incumbent, mode_of(objective)
+        if have is None:
+            return
+        energy_pj, cycles = have.evaluation.energy_pj, have.evaluation.cycles
+        product = energy_pj * float(cycles) ** best[DELAY_POWER]
+        if not (energy_pj < best[BEST_PJ] if mode == ENERGY else product < best[BEST_PRODUCT]):
+            self.incumbent = None
+            return
+        best[BEST_PJ], best[BEST_CYCLES], best[BEST_PRODUCT] = energy_pj, cycles, product
+        found.arrangement[0] = -1
+
+    def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
+        """Return the tables filled, the CPU seconds that went into them, and the counts by level."""
         solver = self.solver
         stand = solver.parts.stand
         tables, last = int(stand[FILLED]), max(0, int(stand[TABLED]))
@@ -212,18 +226,25 @@ class Search:
             stand[TABLED] = -1
             began = time.process_time()
             solver.fill_tables(last, float(solver.case.tables.limit[0]))
-        seconds = {**seconds, "tables, about": tables * (time.process_time() - began)}
         rows = solver.stack.profile[::-1].tolist()
         levels = {
             name: dict(zip(_COUNTED, row, strict=True))
             for name, row in zip(self.space.arch.level_names, rows, strict=True)
         }
-        return Profile(solver.count, tables, seconds, levels)
+        return tables, {"tables, about": tables * (time.process_time() - began)}, levels
 
     def has_mapping(self, spec: Floats) -> bool:
         """Whether any mapping is valid on other hardware; not known, so false, where the search has to stop."""
         found = self.new_found()
-        self._pass(self._solver(spec, self._asked), ENERGY, new_best(), new_counters(1), OBJECTIVES["energy"], found)
+        solver, best, counters = self._solver(self.target._replace(spec=spec), self._asked), new_best(), new_counters(1)
+        solver.start(ENERGY, best)
+
+        def progress() -> Progress:
+            stand = solver.parts.stand
+            waiting = int(stand[LEFT]) + int(stand[CURRENT] >= 0)
+            return Progress(self.watch.seconds, None, 0.0, "pJ", waiting, solver.count, int(counters[NODES]))
+
+        self.watch.run(lambda: solver.run(ENERGY, best, counters, found), counters, progress)
         return bool(found.arrangement[0] >= 0)
 
     def mapping(self, found: Found) -> Mapping:
@@ -231,11 +252,126 @@ class Search:
         return mapping_found(self.space, self.dims, found.counts, found.loops, found.keep)
 
 
-def _least_open(solver: Solver, objective: Objective) -> float:
-    """Least value that a mapping may have which a solver has not looked at; infinite where there is none."""
-    bounds_pj, steps = solver.open_bounds()
-    values = bounds_pj**objective.energy_power * steps**objective.delay_power
-    return float(values.min(initial=np.inf))
+class PerfectKernel:
+    """Factors that divide the layer: branch and bound from the outermost level inward."""
+
+    use = Use.PERFECT
+
+    def __init__(self, task: Task, counters: Ints) -> None:
+        self.task, self.counters, self.objective = task, counters, task.first
+        by_energy = task.objective == ("energy",)
+        self.search = Search(task.space, task.costs, task.semantics, task.watch, by_energy=by_energy)
+        self.size, self.factorizations = task.space.size, task.space.index_factorizations
+        self.mode = mode_of(task.first)
+        self.best = new_best(delay_power=delay_power_of(task.first))
+        self.found = self.search.new_found()
+        #: The best mapping of the passes before, whether this one may still look outside the tree, and after what work.
+        self.before: Mapping | None = None
+        self.aside, self.look_ticks = False, 0
+
+    def subproblems(self) -> str:
+        """Bound the unrollings, unless there is none."""
+        candidates = self.search.candidates
+        return "" if len(candidates.ids) or not candidates.whole else _no_unrolling(self.task.space)
+
+    @property
+    def whole(self) -> bool:
+        """Whether all unrollings are listed."""
+        return bool(len(self.search.candidates.ids)) and self.search.solver.whole
+
+    def passes(self) -> Iterator[str]:
+        """Minimise, take the fewest cycles among what costs as little, and compare ties in canonical order."""
+        if not len(self.search.candidates.ids):
+            yield SEARCH
+            return
+        yield self._begun(SEARCH, self.mode, self.best)
+        if self.mapping() is None:
+            return
+        if self.task.objective == NEXT:
+            self.objective = OBJECTIVES[NEXT[1]]
+            yield self._begun(NEXT_PASS, DELAY, new_best(limit_pj=self.best[BEST_PJ] * (1 + NEXT_METRIC)))
+        final = _ties(mode_of(self.task.first), self.best, self.task.objective == NEXT)
+        self.objective = self.task.first
+        yield self._begun(TIES, CANONICAL, final)
+
+    def _begun(self, name: str, mode: int, best: Floats) -> str:
+        self.before = self.mapping()
+        self.mode, self.best, self.found = mode, best, self.search.new_found()
+        self.aside, self.look_ticks = mode in (ENERGY, PRODUCT), _ALONE_TICKS
+        self.search.solver.start(mode, best)
+        return name
+
+    def expand(self) -> bool:
+        """Search parts until it is time for a pause; where that takes long, look for a mapping outside the tree."""
+        if not len(self.search.candidates.ids):
+            return True
+        counters = self.counters
+        if self.aside:
+            # Counted, so that it comes at the same place whenever slices end.
+            counters[PAUSE] = min(counters[PAUSE], self.look_ticks)
+        ended = self.search.solver.run(self.mode, self.best, counters, self.found)
+        if not self.aside or ended or counters[TICKS] < self.look_ticks or counters[STOPPED]:
+            return ended
+        value = self.incumbent()[0]
+        if value is not None and value <= (1 + _WIDE_GAP) * self.bound():
+            # Another mapping would save little.
+            self.look_ticks = 2 * int(counters[TICKS])
+        else:
+            self.aside = False
+            self.search.improve(self.best, counters, self.objective, self.found)
+        return ended
+
+    def bound(self) -> float:
+        """Least value that a mapping may have which was not looked at; infinite where there is none."""
+        if not len(self.search.candidates.ids):
+            return 0.0
+        bounds_pj, steps = self.search.solver.open_bounds()
+        values = bounds_pj**self.objective.energy_power * steps**self.objective.delay_power
+        return float(values.min(initial=np.inf))
+
+    def incumbent(self) -> tuple[float | None, str]:
+        """Return the value of the best mapping of this pass."""
+        have = self.best[BEST_PJ] < np.inf
+        value = self.objective.of(self.best[BEST_PJ], self.best[BEST_CYCLES]) if have else None
+        return value, self.objective.unit
+
+    def left(self) -> tuple[int, int]:
+        """Return the parts that wait or are searched, and all."""
+        stand = self.search.solver.parts.stand
+        return int(stand[LEFT]) + int(stand[CURRENT] >= 0), self.search.solver.count
+
+    def local_search(self, stopped: str, lower: float) -> None:
+        """Look outside the tree where there is no mapping yet, or one far above the bound."""
+        have = self.mapping()
+        value = np.inf if have is None else self.objective.of(self.best[BEST_PJ], self.best[BEST_CYCLES])
+        if have is None or value > (1 + _WIDE_GAP) * min(value, lower):
+            hurried = stopped in (INTERRUPT, SECONDS)
+            end = time.monotonic() + _HURRIED_SECONDS if hurried else np.inf
+            solved = 0 if hurried else MOST_SOLVED
+            self.search.look_aside(self.objective, self.counters, lambda: time.monotonic() >= end, solved)
+            other = self.search.incumbent
+            self.before = other.mapping if other is not None and other.value < value else have
+            self.found = self.search.new_found()
+
+    def mapping(self) -> Mapping | None:
+        """Return the best mapping of this pass, or of those before."""
+        if self.found.arrangement[0] >= 0:
+            return self.search.mapping(self.found)
+        outside = self.search.incumbent if self.mode in (ENERGY, PRODUCT) else None
+        return self.before if outside is None or self.before is not None else outside.mapping
+
+    def proof(self, stopped: str) -> str:
+        """Return what proves the optimum."""
+        proven = "exhaustive branch and bound: every part left out has a lower bound no better than this"
+        return stopped_proof(stopped) if stopped else proven
+
+    def no_mapping(self) -> str:
+        """Name the level without room."""
+        return _no_tile(self.search)
+
+    def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
+        """Return tables, their seconds and counts by level."""
+        return self.search.profile()
 
 
 def search_mapspace(
@@ -247,101 +383,11 @@ def search_mapspace(
     budget: int | None = None,
     watch: Watch | None = None,
 ) -> SearchResult:
-    """Return the optimum of a mapspace with its certificate, or what was found when it had to stop.
-
-    Ties are broken by cycles, then by the first in canonical order, so equal inputs give equal output.
-
-    Parameters
-    ----------
-    objective
-        One of `OBJECTIVES`, or ``("energy", "delay")``: least cycles among the mappings within 0.1 % of the least
-        energy.
-    budget
-        Most mappings to evaluate in full; the result is optimal only where the search ended by itself.
-    watch
-        Limits, and who is told how it goes.
-    """
+    """Return the optimum of a mapspace with its certificate, or what was found when it had to stop; see `Task`."""
     if space.rounded:
         return search_rounded(space, costs, objective=objective, semantics=semantics, budget=budget, watch=watch)
-    started = time.perf_counter()
-    if objective != _NEXT and (len(objective) != 1 or objective[0] not in OBJECTIVES):
-        allowed = ", ".join([*OBJECTIVES, "+".join(_NEXT)])
-        raise InputError(Fault("unknown objective", field="objective", value=list(objective), allowed=allowed))
-    watch = watch or Watch()
-    counters = watch.begin(budget)
-    clock = [time.process_time()]
-    search = Search(space, costs, semantics, watch, by_energy=objective == ("energy",))
-    result = SearchResult(
-        "ok", objective=objective, mapspace_size=space.size, index_factorizations=space.index_factorizations
-    )
-    if not len(search.candidates.ids) and search.candidates.whole:
-        spent = time.perf_counter() - started
-        return replace(result, status="no_mapping", reason=_no_unrolling(space), seconds=spent)
-    first = OBJECTIVES[objective[0]]
-    mode = mode_of(first)
-    clock.append(time.process_time())
-    best = new_best(delay_power=delay_power_of(first))
-    if not len(search.candidates.ids):
-        winner, stopped, open_bound = None, watch.asked() or MEMORY, 0.0
-    else:
-        winner, stopped = search.run(mode, best, counters, first)
-        open_bound = search.lower_bound(first)
-    clock.append(time.process_time())
-    if winner is None:
-        if stopped:
-            known = replace(result, stopped=stopped, visited=int(counters[VISITED]))
-            way = _climbed(stopped, space, costs, first, semantics)
-            best_way = None if way is None else (way.mapping, way.evaluation)
-            found = concluded(known, best_way, open_bound, "", "")
-        else:
-            found = replace(result, status="no_mapping", reason=_no_tile(search))
-        return replace(found, seconds=time.perf_counter() - started)
-    proven = not stopped
-    if not stopped and objective == _NEXT:
-        best = new_best(limit_pj=best[BEST_PJ] * (1 + NEXT_METRIC))
-        better, stopped = search.run(DELAY, best, counters, OBJECTIVES[_NEXT[1]])
-        winner, proven = better or winner, not stopped
-    if not stopped:
-        final = _ties(mode, best, len(objective) > 1)
-        better, stopped = search.run(CANONICAL, final, counters, first)
-        winner = better or winner
-    clock.append(time.process_time())
-    mapping = search.mapping(winner)
-    evaluation = evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
-    value = first.value(evaluation)
-    lower = min(value, open_bound)
-    if proven:
-        proof = "exhaustive branch and bound: every part left out has a lower bound no better than this"
-        if len(objective) > 1:
-            lower = float(best[LIMIT_PJ]) / (1 + NEXT_METRIC)
-        if stopped:
-            proof += f"; stopped ({stopped}) before all ties were compared"
-    else:
-        proof = stopped_proof(stopped)
-        other = _climbed(stopped, space, costs, first, semantics) if value > (1 + _CLIMB_GAP) * lower else None
-        if other is not None and other.value < value:
-            mapping, evaluation, lower = other.mapping, other.evaluation, min(other.value, open_bound)
-    return replace(
-        counted(result, counters),
-        mapping=mapping,
-        evaluation=evaluation,
-        lower_bound=lower,
-        optimal=proven,
-        stopped=stopped,
-        proof=proof,
-        seconds=time.perf_counter() - started,
-        profile=search.profile(dict(zip(_STAGES, np.diff(clock).tolist(), strict=True))) if watch.profile else None,
-    )
-
-
-def _climbed(stopped: str, space: MapSpace, costs: EnergyCosts, by: Objective, semantics: str) -> Climbed | None:
-    """Return a mapping that is found without the tree, for a search that had to stop."""
-
-    def evaluate(mapping: Mapping) -> Evaluation:
-        return evaluate_mapping(space.problem, space.arch, costs, mapping, semantics)
-
-    hurried = stopped in (INTERRUPT, SECONDS)
-    return climb(space, evaluate, by.value, _CLIMB_SECONDS if hurried else None)
+    task = Task(space, costs, objective, semantics, budget, watch or Watch())
+    return search(PerfectKernel, Use.PERFECT, task)
 
 
 def _ties(mode: int, best: Floats, several: bool) -> Floats:

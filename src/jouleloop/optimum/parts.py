@@ -131,13 +131,13 @@ def _open(case: Case, parts: Parts, u: int) -> float:
     factors = case.unrolled.factors
     macs = parts.steps[u]
     for d in range(factors.shape[1]):
-        rest = case.layer.bounds[d]
+        rest = case.target.layer.bounds[d]
         for level in range(factors.shape[0]):
             factors[level, d] = parts.row[level, parts.ids[u, level], d]
             rest //= factors[level, d]
             macs *= factors[level, d]
         case.grid.axis[d, REST] = rest
-    open_unrolling(case.layer, case.unrolled)
+    open_unrolling(case.target.layer, case.unrolled)
     charge, edge = parts.charge, case.unrolled.edge
     for level in range(charge.shape[1] - 1):
         n, instances = parts.ids[u, level], case.unrolled.instances[level]
@@ -152,8 +152,8 @@ def _open(case: Case, parts: Parts, u: int) -> float:
 def _leaked_pj(case: Case, steps: float) -> float:
     """Energy [pJ] that leaks while all steps are done, at one cycle a step; the unrolling is open."""
     total_pj = 0.0
-    for level in range(case.spec.shape[0]):
-        total_pj += case.spec[level, LEAK_PJ] * case.unrolled.instances[level] * steps
+    for level in range(case.target.spec.shape[0]):
+        total_pj += case.target.spec[level, LEAK_PJ] * case.unrolled.instances[level] * steps
     return total_pj
 
 
@@ -166,7 +166,7 @@ def is_kept(choice: int, bit: int) -> bool:
 
 
 @njit
-def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int) -> float:
+def open_part(case: Case, path: Path, parts: Parts, part: int) -> float:
     """Make a part the case at hand, without its tables; return the energy [pJ] that is certain in it."""
     u = parts.unrolling[part]
     macs = _open(case, parts, u)
@@ -177,12 +177,12 @@ def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Pa
             case.keep[level, v] = is_kept(parts.choice[part], parts.bits[level, v])
     top = levels - 1
     path.certain_pj[top] = (
-        macs * compute_pj
+        macs * case.target.compute_pj
         + _leaked_pj(case, parts.steps[u])
         + prepare(
-            case.layer,
-            case.spec,
-            elided,
+            case.target.layer,
+            case.target.spec,
+            case.target.elided,
             case.keep,
             case.grid.axis,
             parts.steps[u],
@@ -194,7 +194,7 @@ def open_part(case: Case, path: Path, compute_pj: float, elided: bool, parts: Pa
 
 
 @njit
-def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -> float:
+def _sketch(case: Case, parts: Parts, u: int) -> float:
     """Bound all columns of all data spaces under an unrolling, and sort them; return what the operations cost [pJ]."""
     parts.stand[TABLED] = -1
     macs = _open(case, parts, u)
@@ -209,9 +209,9 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                     continue
                 if parts.pair_pj[child + 1, level] < 0.0:
                     words, sent_pj = connect(
-                        case.layer,
-                        case.spec,
-                        elided,
+                        case.target.layer,
+                        case.target.spec,
+                        case.target.elided,
                         case.grid.axis,
                         parts.steps[u],
                         case.unrolled,
@@ -224,7 +224,7 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                         parts.pair_pj[0, level] = crossing_pj(case.unrolled.rate, -1, v, words, 0.0, sent_pj)
                     for k in range(max(child, 0), level):
                         charged = case.unrolled.edge[k + 1, v, BYPASSED_PJ] > 0.0
-                        if k == child or charged or fills_passed(case.layer, case.spec, v, k):
+                        if k == child or charged or fills_passed(case.target.layer, case.target.spec, v, k):
                             parts.pair_pj[child + 1, level] += compulsory_pj(case, k, v)
                 total_pj += parts.pair_pj[child + 1, level]
                 child = level
@@ -234,7 +234,7 @@ def _sketch(case: Case, compute_pj: float, elided: bool, parts: Parts, u: int) -
                 parts.order[v, at] = parts.order[v, at - 1]
                 at -= 1
             parts.order[v, at] = c
-    return macs * compute_pj + _leaked_pj(case, parts.steps[u])
+    return macs * case.target.compute_pj + _leaked_pj(case, parts.steps[u])
 
 
 @njit
@@ -253,7 +253,7 @@ def _add(parts: Parts, u: int, base_pj: float, part: int, stage: int) -> None:
 
 
 @njit
-def sketch_parts(case: Case, compute_pj: float, elided: bool, parts: Parts, first: int, last: int) -> None:
+def sketch_parts(case: Case, parts: Parts, first: int, last: int) -> None:
     """Let some unrollings be parts, each under the choice of the least bound that takes no tables."""
     stage = SPREAD
     for v in range(parts.columns.shape[0]):
@@ -261,7 +261,7 @@ def sketch_parts(case: Case, compute_pj: float, elided: bool, parts: Parts, firs
             stage = SKETCHED
     for u in range(first, last):
         parts.rank[u] = 0
-        _add(parts, u, _sketch(case, compute_pj, elided, parts, u), u, stage)
+        _add(parts, u, _sketch(case, parts, u), u, stage)
     parts.stand[COUNT_PARTS] = last
 
 
@@ -272,11 +272,11 @@ def has_room(parts: Parts) -> bool:
 
 
 @njit
-def spread(case: Case, compute_pj: float, elided: bool, parts: Parts, part: int) -> int:
+def spread(case: Case, parts: Parts, part: int) -> int:
     """Add the parts that follow from a part; return how many. There must be room."""
     parts.stage[part] = SPREAD
     u = parts.unrolling[part]
-    base_pj = _sketch(case, compute_pj, elided, parts, u)
+    base_pj = _sketch(case, parts, u)
     spaces = parts.columns.shape[0]
     first = spaces - 1
     while first > 0 and parts.rank[part, first] == 0:
@@ -318,7 +318,7 @@ def sorted_parts(mode: int, best: Floats, parts: Parts) -> Ints:
     return found
 
 
-def list_all(case: Case, compute_pj: float, elided: bool, parts: Parts) -> Parts:
+def list_all(case: Case, parts: Parts) -> Parts:
     """Return all parts, choices of what is kept outermost, in their order; the unrollings were sketched."""
     spaces = len(parts.column_counts)
     count = len(parts.ids) * math.prod(parts.column_counts.tolist())
@@ -328,7 +328,7 @@ def list_all(case: Case, compute_pj: float, elided: bool, parts: Parts) -> Parts
     part = 0
     while part < parts.stand[COUNT_PARTS]:
         if parts.stage[part] == SKETCHED:
-            spread(case, compute_pj, elided, parts, part)
+            spread(case, parts, part)
         part += 1
     order = np.lexsort((parts.unrolling[:count], parts.choice[:count]))
     for array in (parts.unrolling, parts.choice, parts.rank, parts.value, parts.stage):

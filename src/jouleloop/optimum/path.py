@@ -219,7 +219,7 @@ def extents(case: Case, level: int, point: int, extent: Ints) -> None:
 
 
 @njit
-def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: Ints) -> float:
+def cross(case: Case, path: Path, level: int, total: int, extent: Ints) -> float:
     """Energy [pJ] of the boundary below ``level``, its loops placed, at least; adds the words to the child's traffic.
 
     ``total`` is the number of loops outside the boundary, ``extent`` the indices of the tile inside by dimension.
@@ -239,7 +239,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
             continue
         edge = unrolled.edge[child, v]
         place, known, distinct = 0, False, edge[DISTINCT]
-        coef = case.layer.coef[v]
+        coef = case.target.layer.coef[v]
         if path.shares[v] == 0:
             words[:] = 0.0
             words[PLAIN] = words_of_plain_ranks(coef, float(box_words(coef, extent)), path.loops, total)
@@ -249,7 +249,7 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
             if find_reach(coef, side, extent, factors, reach) > 1 and mesh.ask[ASKED] == 1:
                 place, known = shape_of(coef, side, extent, factors, reach, unit)
                 known = known and mesh.fan[level, v, place, KNOWN] == 1
-            resting, served = case.layer.reuse[child, v, RESTING], mesh.served[level, v, place]
+            resting, served = case.target.layer.reuse[child, v, RESTING], mesh.served[level, v, place]
             count_steps(coef, extent, reach, path.loops, total, resting, at, move, known, served, words)
             settle(words, edge)
         fan = mesh.fan[level, v, place]
@@ -262,10 +262,10 @@ def cross(case: Case, path: Path, elided: bool, level: int, total: int, extent: 
         if not case.keep[child, v]:
             continue
         up_share, share = 1.0 / unrolled.edge[up + 1, v, SHARERS], 1.0 / unrolled.edge[level, v, SHARERS]
-        if case.layer.read_write[v]:
+        if case.target.layer.read_write[v]:
             traffic[up, 1] += asked * up_share
             traffic[up, 0] += max(0.0, asked - unrolled.edge[up, v, PARTITIONED]) * up_share
-            traffic[child, 1] += max(0.0, filled - (edge[PARTITIONED] if elided else 0.0)) * share
+            traffic[child, 1] += max(0.0, filled - (edge[PARTITIONED] if case.target.elided else 0.0)) * share
         else:
             traffic[up, 0] += asked * up_share
             traffic[child, 1] += filled * share
@@ -278,7 +278,7 @@ def asks(case: Case, path: Path, level: int, point: int, extent: Ints) -> bool:
     mesh, unrolled, reach, factors = case.mesh, case.unrolled, path.rank[:REACH], case.unrolled.factors[level]
     for v in range(case.keep.shape[1]):
         if mesh.ask[ASKED] == 1 and case.keep[level - 1, v] and path.shares[v] == 1:
-            coef, side = case.layer.coef[v], unrolled.side[v]
+            coef, side = case.target.layer.coef[v], unrolled.side[v]
             distances = find_reach(coef, side, extent, factors, reach)
             unit = mesh.unit[level, v]
             if distances > 1 and not shape_of(coef, side, extent, factors, reach, unit)[1]:

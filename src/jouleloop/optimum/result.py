@@ -99,36 +99,6 @@ def counted(result: SearchResult, counters: Ints) -> SearchResult:
     )
 
 
-def concluded(
-    result: SearchResult, found: tuple[Mapping, Evaluation] | None, open_bound: float, proof: str, nothing: str
-) -> SearchResult:
-    """Return the answer of a search that ended, or that `SearchResult.stopped` says has not.
-
-    Parameters
-    ----------
-    found
-        The best mapping and what it costs, if there is any.
-    open_bound
-        No mapping that a stopped search did not look at has a lower value.
-    proof, nothing
-        What proves the optimum, and why there is no mapping, of a search that ended by itself.
-    """
-    stopped = result.stopped
-    if found is None:
-        reason = f"stopped ({stopped}) before a mapping was found" if stopped else nothing
-        return replace(result, status="no_mapping", reason=reason, lower_bound=open_bound if stopped else 0.0)
-    mapping, evaluation = found
-    value = OBJECTIVES[result.objective[0]].value(evaluation)
-    return replace(
-        result,
-        mapping=mapping,
-        evaluation=evaluation,
-        lower_bound=min(value, open_bound) if stopped else value,
-        optimal=not stopped,
-        proof=stopped_proof(stopped) if stopped else proof,
-    )
-
-
 def stopped_proof(stopped: str) -> str:
     """Return what a search knows that had to stop."""
     return f"stopped ({stopped}) before it ended; no mapping is below the bound"

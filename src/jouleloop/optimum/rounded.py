@@ -12,34 +12,38 @@ from typing import TypeVar
 import numpy as np
 
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.mapping.mapping import Mapping, ended_early
 from jouleloop.mapspace.nest import mapping_of
 from jouleloop.mapspace.rounded import index_factorizations, rounded_chains
 from jouleloop.mapspace.space import MapSpace, Slot
 from jouleloop.mapspace.spatial import Arrangement, arrangements_of, parallelism
 from jouleloop.model.arrays import CAPACITY, FILLS, MIN_WORDS, READS, TILE, Bools, Ints, NestArrays, new_work
-from jouleloop.model.encode import encode_hardware, encode_layer, nest_arrays
-from jouleloop.model.evaluate import count_nest, evaluate_mapping, evaluate_residual_nest
+from jouleloop.model.encode import encode, nest_arrays
+from jouleloop.model.evaluate import count_nest, evaluate_residual_nest
 from jouleloop.model.kernel import box_words
-from jouleloop.model.objective import OBJECTIVES
 from jouleloop.model.residual import has_residuals
 from jouleloop.model.semantics import rules_of
+from jouleloop.model.support import Use
 from jouleloop.optimum.arrays import (
     BUDGET,
     BY_EVALUATIONS,
+    BY_NODES,
     CUT_BOUND,
     CUT_CAPACITY,
+    NODE_LIMIT,
     NODES,
     PAUSE,
     STOPPED,
     TICKS,
     VISITED,
 )
-from jouleloop.optimum.limit import MEMORY, Progress, Watch, check_dimensions
-from jouleloop.optimum.result import SearchResult, concluded, counted
+from jouleloop.optimum.driver import SEARCH, Task, search
+from jouleloop.optimum.limit import Watch, check_dimensions
+from jouleloop.optimum.queue import Queue
+from jouleloop.optimum.result import SearchResult, stopped_proof
 from jouleloop.optimum.reuse import bypass_passed
 from jouleloop.optimum.rounded_bound import OrderBound
+from jouleloop.optimum.supported import check_search
 
 #: Most choices of ends and of what is kept that are listed; what is beyond is not searched.
 MOST_PARTS = 1_000_000
@@ -50,28 +54,26 @@ _TIE = 1e-12
 _Choice = TypeVar("_Choice")
 
 
-class RoundedSearch:
+class RoundedKernel:
     """One search: ends of all loops, what is kept, and the orders of those that can win.
 
     Raises
     ------
     InputError
-        Where loops that end early are not followed: where networks take energy, or distribute multicasts.
+        Where the search follows something not, see `jouleloop.model.support`.
     """
 
-    def __init__(self, space: MapSpace, costs: EnergyCosts, semantics: str, objective: tuple[str, ...]) -> None:
-        if len(objective) != 1 or objective[0] not in OBJECTIVES:
-            text = "factors that do not divide the layer are searched for one objective"
-            raise InputError(Fault(text, field="objective", value=list(objective), allowed=", ".join(OBJECTIVES)))
-        text = "factors do not divide the layer, and loops that end early are not followed where networks"
-        wired = [Fault(f"{text} take energy", field=name) for name in costs.wired(space.arch)]
-        raise_all([*wired, *(Fault(f"{text} are of type M:N", field=name) for name in space.arch.spreading)])
+    use = Use.ROUNDED
+
+    def __init__(self, task: Task, counters: Ints) -> None:
+        space, costs = task.space, task.costs
+        problem, rules = space.problem, rules_of(task.semantics)
+        check_search(Use.ROUNDED, space, costs, rules, task.objective)
         bypass_passed(space)
-        problem, rules = space.problem, rules_of(semantics)
-        self.space, self.costs, self.semantics = space, costs, semantics
-        self.objective = OBJECTIVES[objective[0]]
-        self.layer = encode_layer(problem, space.reuse, rules, space.arch)
-        self.spec = encode_hardware(space.arch, costs, rules, [data.name for data in problem.data_spaces])
+        self.task, self.space, self.counters, self.objective = task, space, counters, task.first
+        self.factorizations = index_factorizations(space)
+        self.size = self.factorizations * space.permutations * space.spatial_splits * len(space.keeps)
+        self.target = encode(problem, space.arch, costs, rules, space.reuse)
         self.chains = [np.array(found, np.int64) for found in rounded_chains(space)]
         check_dimensions(problem, np.flatnonzero([chain.max(initial=1) > 1 for chain in self.chains]))
         self.levels = len(space.temporal)
@@ -84,46 +86,87 @@ class RoundedSearch:
             self.time.append(place)
             place += 1
         ranks = [slot.rank for slot in space.temporal]
-        elided, compute_pj = rules.first_fills_elided, costs.compute_pj
-        self.bound = OrderBound(self.layer, self.spec, compute_pj, elided=elided, ranks=ranks)
+        self.order_bound = OrderBound(self.target, ranks)
         self.work = new_work(self.levels, len(problem.data_spaces))
         self.parts: list[tuple[float, tuple[int, ...], int]] = []
         self.best = (math.inf, 0)
         self.found: Mapping | None = None
-        #: No mapping of what is left is below this value.
-        self.open = 0.0
+        self.queue = Queue(np.zeros(1), _TIE, self._follow, counters)
 
-    def run(self, watch: Watch, counters: Ints) -> str:
-        """Search; return what stopped it, or nothing."""
-        work = self._work(counters)
-        stopped = watch.run(lambda: next(work, True), counters, lambda: self._progress(watch, counters))
-        if not stopped and math.prod(map(len, self.chains)) * len(self.space.keeps) > MOST_PARTS:
-            self.open = 0.0
-            return MEMORY
-        return stopped
+    def subproblems(self) -> str:
+        """Leave the parts to the pass, which pauses: there may be a million."""
+        return ""
 
-    def _work(self, counters: Ints) -> Iterator[bool]:
+    @property
+    def whole(self) -> bool:
+        """Whether all choices of ends and of what is kept are listed."""
+        return math.prod(map(len, self.chains)) * len(self.space.keeps) <= MOST_PARTS
+
+    def passes(self) -> Iterator[str]:
+        """Minimise; ties are broken on the way."""
+        self._slices = self._work()
+        yield SEARCH
+
+    def expand(self) -> bool:
+        """List and search parts until it is time for a pause."""
+        return next(self._slices, True)
+
+    def _work(self) -> Iterator[bool]:
         """Bound all parts, then try them, the cheapest first; yield False where it is time for a pause."""
-        for part in itertools.islice(self._parts(counters), MOST_PARTS):
+        for part in itertools.islice(self._parts(), MOST_PARTS):
             if part is not None:
                 self.parts.append(part)
                 # One order of each, so that there is a mapping soon, and a good one.
                 if part[0] < self.best[0]:
-                    next(self._orders(*part[1:], counters))
-            if _pauses(counters):
+                    next(self._orders(*part[1:]))
+            if self._pauses():
                 yield False
-        self.parts.sort()
-        for value, chosen, place in self.parts:
-            if value >= self.best[0] * (1 - _TIE):
-                counters[CUT_BOUND] += 1
-                continue
-            self.open = value
-            for _ in self._orders(chosen, place, counters):
-                if _pauses(counters):
-                    yield False
-        self.open = self.best[0]
+        self.queue = Queue(np.array([value for value, _, _ in self.parts]), _TIE, self._follow, self.counters)
+        self.queue.value = self.best[0]
+        yield from self.queue.run()
+        self.counters[CUT_BOUND] += int((~self.queue.begun).sum())
 
-    def _parts(self, counters: Ints) -> Iterator[tuple[float, tuple[int, ...], int] | None]:
+    def _follow(self, n: int) -> Iterator[bool]:
+        """Evaluate all orders of a part; yield False where it is time for a pause."""
+        for _ in self._orders(*self.parts[n][1:]):
+            self.queue.value = self.best[0]
+            if self._pauses():
+                yield False
+        self.queue.bounds[n] = max(self.queue.bounds[n], self.best[0])
+
+    def bound(self) -> float:
+        """Return what no mapping is below."""
+        return min(self.queue.least, self.best[0]) if self.whole else 0.0
+
+    def incumbent(self) -> tuple[float | None, str]:
+        """Return the value of the best mapping."""
+        return self.best[0] if self.found else None, self.objective.unit
+
+    def left(self) -> tuple[int, int]:
+        """Return the parts that are not left out, and all so far."""
+        return len(self.parts) - int(self.counters[CUT_BOUND]), len(self.parts)
+
+    def local_search(self, _stopped: str, _lower: float) -> None:
+        """Leave it: one order of every part was evaluated while they were listed."""
+
+    def mapping(self) -> Mapping | None:
+        """Return the best mapping."""
+        return self.found
+
+    def proof(self, stopped: str) -> str:
+        """Return what proves the optimum."""
+        proven = "all ends that rounding up leaves: every order was evaluated, or has a lower bound no better than this"
+        return stopped_proof(stopped) if stopped else proven
+
+    def no_mapping(self) -> str:
+        """Say that no factors fit."""
+        return "no factors satisfy fan-outs, capacities and constraints together"
+
+    def profile(self) -> tuple[int, dict[str, float], dict[str, dict[str, int]]]:
+        """Return that there are no tables, and nothing is counted by level."""
+        return 0, {}, {}
+
+    def _parts(self) -> Iterator[tuple[float, tuple[int, ...], int] | None]:
         """Yield the value that no order is below, the chains and what is kept; None where that is no mapping."""
         fanout = self.space.arch.fanout[::-1]
         for chosen in itertools.product(*(range(len(found)) for found in self.chains)):
@@ -132,14 +175,18 @@ class RoundedSearch:
             factors = tuple(tuple(ends[at].tolist()) if at >= 0 else () for at in self.inside)
             enough = parallelism(factors, fanout) >= self.space.min_parallelism
             for place, keep in enumerate(self.space.keeps):
-                counters[NODES] += 1
-                counters[TICKS] += _BOUND_TICKS
+                self.counters[NODES] += 1
+                self.counters[TICKS] += _BOUND_TICKS
                 if not enough or not all(arrangements) or not self._fits(ends, keep):
-                    counters[CUT_CAPACITY] += 1
+                    self.counters[CUT_CAPACITY] += 1
                     yield None
                     continue
                 first = [found[0] for found in arrangements]
-                yield self.objective.of(*self.bound(ends[self.time], first, keep, self._uneven(ends))), chosen, place
+                yield (
+                    self.objective.of(*self.order_bound(ends[self.time], first, keep, self._uneven(ends))),
+                    chosen,
+                    place,
+                )
 
     def _ends(self, chosen: Sequence[int]) -> Ints:
         """Return the ends of all loops, shape (slots, dimensions)."""
@@ -154,7 +201,7 @@ class RoundedSearch:
 
     def _uneven(self, ends: Ints) -> Bools:
         """Return by level whether one of its unrolled loops ends early."""
-        left = np.array(self.layer.bounds)
+        left = np.array(self.target.layer.bounds)
         early = []
         for row in ends:
             early.append(bool((left % row).any()))
@@ -163,22 +210,23 @@ class RoundedSearch:
 
     def _fits(self, ends: Ints, keep: Bools) -> bool:
         """Whether the tiles fit, taken for whole (``NestAnalysis::GetWorkingSetSizes_LTW``)."""
+        layer, spec, _, _ = self.target
         inner = np.cumprod(ends, axis=0)[self.time]
         for level, extent in enumerate(inner):
-            held = sum(box_words(coef, extent) for coef, kept in zip(self.layer.coef, keep[level], strict=True) if kept)
-            if not self.spec[level, MIN_WORDS] <= held <= self.spec[level, CAPACITY]:
+            held = sum(box_words(coef, extent) for coef, kept in zip(layer.coef, keep[level], strict=True) if kept)
+            if not spec[level, MIN_WORDS] <= held <= spec[level, CAPACITY]:
                 return False
         return True
 
-    def _orders(self, chosen: Sequence[int], place: int, counters: Ints) -> Iterator[None]:
+    def _orders(self, chosen: Sequence[int], place: int) -> Iterator[None]:
         """Evaluate every order of a part and every arrangement of its unrolled loops."""
         ends, keep = self._ends(chosen), self.space.keeps[place]
         slots = zip(self.space.temporal, self.time, strict=True)
         for temporal in _products([partial(orders_of, slot, ends[at]) for slot, at in slots]):
             for spatial in itertools.product(*self._arrangements(ends)):
                 value = self._value(nest_arrays(temporal, spatial, keep))
-                counters[VISITED] += 1
-                counters[TICKS] += _EVALUATION_TICKS
+                self.counters[VISITED] += 1
+                self.counters[TICKS] += _EVALUATION_TICKS
                 if value[0] < self.best[0] * (1 - _TIE) or (value[0] <= self.best[0] and value < self.best):
                     self.best = value
                     self.found = self._mapping(temporal, spatial, keep)
@@ -186,13 +234,12 @@ class RoundedSearch:
 
     def _value(self, nest: NestArrays) -> tuple[float, int]:
         """Return the value and the cycles of a nest, infinite where Timeloop ends."""
-        given = (self.layer, self.spec, self.costs.compute_pj, rules_of(self.semantics).first_fills_elided)
-        if has_residuals(self.layer.bounds, nest):
-            total_pj, cycles, _, _, _ = evaluate_residual_nest(*given, nest, self.work)
+        if has_residuals(self.target.layer.bounds, nest):
+            total_pj, cycles, _, _, _ = evaluate_residual_nest(self.target, nest, self.work)
         else:
-            total_pj, cycles, _, _ = count_nest(*given, nest, self.work)
+            total_pj, cycles, _, _ = count_nest(self.target, nest, self.work)
         held = (self.work.access[..., TILE] * nest.keep).sum(axis=1)
-        if (held < self.spec[:, MIN_WORDS]).any() or self.work.access[..., (READS, FILLS)].min() < 0:
+        if (held < self.target.spec[:, MIN_WORDS]).any() or self.work.access[..., (READS, FILLS)].min() < 0:
             return math.inf, 0
         return self.objective.of(total_pj, cycles), int(cycles)
 
@@ -201,17 +248,14 @@ class RoundedSearch:
     ) -> Mapping:
         return ended_early(mapping_of(self.space, temporal, spatial, keep), self.space.problem)
 
-    def _progress(self, watch: Watch, counters: Ints) -> Progress:
-        value = self.best[0] if self.found else None
-        left, nodes = len(self.parts) - int(counters[CUT_BOUND]), int(counters[NODES])
-        return Progress(watch.seconds, value, self.open, self.objective.unit, left, len(self.parts), nodes)
-
-
-def _pauses(counters: Ints) -> bool:
-    """Whether it is time for a pause; the search stops where its evaluations are used up."""
-    if counters[VISITED] >= counters[BUDGET]:
-        counters[STOPPED] = BY_EVALUATIONS
-    return bool(counters[TICKS] >= counters[PAUSE] or counters[STOPPED])
+    def _pauses(self) -> bool:
+        """Whether it is time for a pause; the search stops where its evaluations or nodes are used up."""
+        counters = self.counters
+        if counters[VISITED] >= counters[BUDGET]:
+            counters[STOPPED] = BY_EVALUATIONS
+        elif counters[NODES] >= counters[NODE_LIMIT]:
+            counters[STOPPED] = BY_NODES
+        return bool(counters[TICKS] >= counters[PAUSE] or counters[STOPPED])
 
 
 def orders_of(slot: Slot, ends: Ints) -> Iterator[tuple[tuple[int, int], ...]]:
@@ -245,22 +289,4 @@ def search_rounded(
 
     Parameters and exceptions are those of `jouleloop.optimum.optimise.search_mapspace`.
     """
-    watch = watch or Watch()
-    counters = watch.begin(budget)
-    search = RoundedSearch(space, costs, semantics, objective)
-    stopped = search.run(watch, counters)
-    factorizations = index_factorizations(space)
-    result = SearchResult(
-        "ok",
-        objective=objective,
-        mapspace_size=factorizations * space.permutations * space.spatial_splits * len(space.keeps),
-        index_factorizations=factorizations,
-        stopped=stopped,
-        seconds=watch.seconds,
-    )
-    found = None
-    if search.found is not None:
-        found = search.found, evaluate_mapping(space.problem, space.arch, costs, search.found, semantics)
-    proof = "all ends that rounding up leaves: every order was evaluated, or has a lower bound no better than this"
-    nothing = "no factors satisfy fan-outs, capacities and constraints together"
-    return concluded(counted(result, counters), found, search.open, proof, nothing)
+    return search(RoundedKernel, Use.ROUNDED, Task(space, costs, objective, semantics, budget, watch or Watch()))

@@ -28,6 +28,7 @@ from jouleloop.model.arrays import (
     WORDS,
     WRITE_BANDWIDTH,
     Bools,
+    Encoded,
     Floats,
     Ints,
     LayerArrays,
@@ -95,10 +96,9 @@ class OrderBound:
         By level: in which order constraints want the temporal loops, see `jouleloop.mapspace.space.Slot`.
     """
 
-    def __init__(
-        self, layer: LayerArrays, spec: Floats, compute_pj: float, *, elided: bool, ranks: Sequence[Sequence[int]]
-    ) -> None:
-        self.layer, self.compute_pj, self.elided, self.ranks = layer, compute_pj, elided, ranks
+    def __init__(self, target: Encoded, ranks: Sequence[Sequence[int]]) -> None:
+        layer, spec, self.compute_pj, self.elided = target
+        self.ranks = ranks
         self.levels = spec.shape[0]
         self.leak_pj, self.latency = spec[:, LEAK_PJ].copy(), int(spec[:, LATENCY_CYCLES].sum())
         self.spec = spec[:, :SPEC].copy()

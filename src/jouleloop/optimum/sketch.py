@@ -20,7 +20,7 @@ from jouleloop.optimum.costs import crossing_pj, network_pj
 @njit
 def _words_seen(case: Case, child: int, v: int) -> float:
     """Words of a data space that one instance of a level ever needs, at least; gaps of a stride count for nothing."""
-    coef = case.layer.coef[v]
+    coef = case.target.layer.coef[v]
     words = 1.0
     for r in range(coef.shape[0]):
         length = 1

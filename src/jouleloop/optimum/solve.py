@@ -15,9 +15,9 @@ from jouleloop.model.arrays import (
     READ_PJ,
     UPDATE_PJ,
     Bools,
+    Encoded,
     Floats,
     Ints,
-    LayerArrays,
     NestArrays,
     WorkArrays,
     new_work,
@@ -84,6 +84,7 @@ from jouleloop.optimum.arrays import (
     Path,
     Stack,
     Tables,
+    Tally,
     Unrolled,
     deepened,
     new_best,
@@ -137,13 +138,11 @@ def _holds(case: Case, parts: Parts) -> bool:
     for v in range(case.keep.shape[1]):
         if case.keep[top, v]:
             words += parts.charge[v, 0, 0, 0]
-    return bool(case.spec[top, MIN_WORDS] <= words <= case.spec[top, CAPACITY])
+    return bool(case.target.spec[top, MIN_WORDS] <= words <= case.target.spec[top, CAPACITY])
 
 
 @njit
-def fill_tables(
-    case: Case, path: Path, compute_pj: float, elided: bool, parts: Parts, part: int, limit_pj: float
-) -> float:
+def fill_tables(case: Case, path: Path, parts: Parts, part: int, limit_pj: float) -> float:
     """Fill the tables of a part; return its lower bound [pJ], or the limit where that is lower.
 
     From the limit on a mapping counts for nothing.
@@ -151,7 +150,7 @@ def fill_tables(
     stand, limit = parts.stand, case.tables.limit
     final = parts.stage[part] == FINAL
     if stand[TABLED] != part or limit[0] < limit_pj:
-        open_part(case, path, compute_pj, elided, parts, part)
+        open_part(case, path, parts, part)
         if not final and not _holds(case, parts):
             parts.value[part, PART_BOUND] = np.inf
             parts.stage[part] = FINAL
@@ -174,30 +173,133 @@ def fill_tables(
 
 
 @njit
-def run_parts(
-    mode: int,
-    elided: bool,
-    compute_pj: float,
+def _wait(parts: Parts, part: int) -> None:
+    """Let a part wait."""
+    push(parts.heap, 0, parts.stand[LEFT], parts.value[:, PART_KEY], part)
+    parts.stand[LEFT] += 1
+
+
+@njit
+def _spread(mode: int, case: Case, parts: Parts, part: int, power: float) -> None:
+    """Let the other parts of an unrolling wait."""
+    steps = parts.steps[parts.unrolling[part]]
+    for k in range(spread(case, parts, part)):
+        new = parts.stand[COUNT_PARTS] - 1 - k
+        parts.value[new, PART_KEY] = key_of(mode, parts.value[new, PART_BOUND], steps, power)
+        _wait(parts, new)
+
+
+@njit
+def _take_part(case: Case, path: Path, parts: Parts, tally: Tally, stack: Stack) -> bool:
+    """Take the next part that waits, and fill its tables; return whether it is to be searched now."""
+    stand, counters, mode, best = parts.stand, tally.counters, tally.mode, tally.best
+    keys, power = parts.value[:, PART_KEY], best[DELAY_POWER]
+    part = pop(parts.heap, 0, stand[LEFT], keys)
+    stand[LEFT] -= 1
+    steps = parts.steps[parts.unrolling[part]]
+    if beaten(mode, best, parts.value[part, PART_BOUND], steps):
+        # So are all that follow from it.
+        counters[CUT_BOUND] += 1
+        return False
+    if parts.stage[part] == SKETCHED:
+        counters[TICKS] += _SPREAD_TICKS
+        _spread(mode, case, parts, part, power)
+    if stand[TABLED] != part:
+        counters[TICKS] += _table_ticks(case)
+    fresh = parts.stage[part] != FINAL
+    limit_pj = limit_of(mode, best, steps) if tally.log.used[0] < 0 else np.inf
+    bound_pj = fill_tables(case, path, parts, part, limit_pj)
+    if bound_pj == np.inf:
+        counters[CUT_CAPACITY] += 1
+        return False
+    if beaten(mode, best, bound_pj, steps):
+        counters[CUT_BOUND] += 1
+        return False
+    if fresh and mode != CANONICAL and mode != DELAY:
+        keys[part] = key_of(mode, bound_pj, steps, power)
+        if stand[LEFT] > 0 and keys[parts.heap[0]] < keys[part]:
+            # Another part is next. But a better mapping, of whichever part, saves tables.
+            if stand[DIVES] >= _MOST_DIVES + stand[FILLED] // _TABLES_A_DIVE:
+                _wait(parts, part)
+                return False
+            stand[DIVES] += 1
+            stand[DIVING] = 1
+    stand[CURRENT] = part
+    stand[BEGUN] = counters[VISITED]
+    start_descent(path, case.tables.passes, stand[POINTS], bound_pj, stack)
+    return True
+
+
+@njit
+def _table_ticks(case: Case) -> int:
+    """Return the work of filling the tables of a part."""
+    return int(case.tables.ahead.shape[1] * case.keep.shape[0])
+
+
+@njit
+def _search_part(
     case: Case,
     path: Path,
     parts: Parts,
     arrangements: Arrangements,
     work: WorkArrays,
-    best: Floats,
-    counters: Ints,
-    found: Found,
-    log: Log,
+    tally: Tally,
+    stack: Stack,
+) -> bool:
+    """Search the part at hand; return whether the pass goes on: nothing is wanted, and it is no time for a pause."""
+    stand, counters, best = parts.stand, tally.counters, tally.best
+    part = stand[CURRENT]
+    u = parts.unrolling[part]
+    if parts.runs[u, FIRST] < 0:
+        stand[WANTS] = ARRANGED
+        return False
+    pause, ask = counters[PAUSE], case.mesh.ask
+    looks = tally.log.used[0] < 0 and ask[ASKED] == 0 and case.mesh.pairs.shape[0] > 1
+    if looks:
+        # Of the part, not of the slice: slices hang on the clock.
+        counters[ENOUGH] = stand[BEGUN] + _NESTS_BEFORE
+    if stand[DIVING] == 1:
+        counters[PAUSE] = counters[TICKS] + max(_DIVE_TICKS, _table_ticks(case))
+        counters[ENOUGH] = counters[VISITED] + 1
+    before_pj, before = best[BEST_PJ], best[BEST_PRODUCT]
+    ended = descend(case, path, parts.steps[u], parts.runs[u], arrangements, work, tally, stack)
+    seen = counters[VISITED] >= counters[ENOUGH]
+    counters[PAUSE], counters[ENOUGH] = pause, _NEVER
+    if stack.cursor[NEEDED] > 0:
+        stand[WANTS] = ROWS
+        return False
+    if ask[ASKED_LEVEL] > 0:
+        stand[WANTS] = NEIGHBOURS
+        return False
+    if stand[DIVING] == 1:
+        stand[DIVING] = 0
+        if ended or best[BEST_PJ] < before_pj or best[BEST_PRODUCT] < before:
+            stand[DIVES] -= 1
+        if not ended:
+            _wait(parts, part)
+    elif not ended:
+        if looks and seen:
+            ask[ASKED] = 1
+        return bool(looks and seen)
+    stand[CURRENT] = -1
+    return True
+
+
+@njit
+def run_parts(
+    case: Case,
+    path: Path,
+    parts: Parts,
+    arrangements: Arrangements,
+    work: WorkArrays,
+    tally: Tally,
     stack: Stack,
 ) -> bool:
     """Search the parts that wait until none is left or it is time for a pause; return whether none is left.
 
     It returns as well where it wants something: place `WANTS` of ``parts.stand``.
     """
-    stand = parts.stand
-    keys = parts.value[:, PART_KEY]
-    power = best[DELAY_POWER]
-    table_ticks = case.tables.ahead.shape[1] * case.keep.shape[0]
-    pause = counters[PAUSE]
+    stand, counters = parts.stand, tally.counters
     stand[WANTS] = NOTHING
     while stand[CURRENT] >= 0 or stand[LEFT] > 0:
         if counters[STOPPED] != 0 or counters[TICKS] >= counters[PAUSE]:
@@ -206,102 +308,15 @@ def run_parts(
             if not has_room(parts):
                 stand[WANTS] = ROOM
                 return False
-            part = pop(parts.heap, 0, stand[LEFT], keys)
-            stand[LEFT] -= 1
-            steps = parts.steps[parts.unrolling[part]]
-            if beaten(mode, best, parts.value[part, PART_BOUND], steps):
-                # So are all that follow from it.
-                counters[CUT_BOUND] += 1
+            if not _take_part(case, path, parts, tally, stack):
                 continue
-            if parts.stage[part] == SKETCHED:
-                counters[TICKS] += _SPREAD_TICKS
-                for k in range(spread(case, compute_pj, elided, parts, part)):
-                    new = stand[COUNT_PARTS] - 1 - k
-                    keys[new] = key_of(mode, parts.value[new, PART_BOUND], steps, power)
-                    push(parts.heap, 0, stand[LEFT], keys, new)
-                    stand[LEFT] += 1
-            if stand[TABLED] != part:
-                counters[TICKS] += table_ticks
-            fresh = parts.stage[part] != FINAL
-            limit_pj = limit_of(mode, best, steps) if log.used[0] < 0 else np.inf
-            bound_pj = fill_tables(case, path, compute_pj, elided, parts, part, limit_pj)
-            if bound_pj == np.inf:
-                counters[CUT_CAPACITY] += 1
-                continue
-            if beaten(mode, best, bound_pj, steps):
-                counters[CUT_BOUND] += 1
-                continue
-            if fresh and mode != CANONICAL and mode != DELAY:
-                keys[part] = key_of(mode, bound_pj, steps, power)
-                if stand[LEFT] > 0 and keys[parts.heap[0]] < keys[part]:
-                    # Another part is next. But a better mapping, of whichever part, saves tables.
-                    if stand[DIVES] >= _MOST_DIVES + stand[FILLED] // _TABLES_A_DIVE:
-                        push(parts.heap, 0, stand[LEFT], keys, part)
-                        stand[LEFT] += 1
-                        continue
-                    stand[DIVES] += 1
-                    stand[DIVING] = 1
-            stand[CURRENT] = part
-            stand[BEGUN] = counters[VISITED]
-            start_descent(path, case.tables.passes, stand[POINTS], bound_pj, stack)
-        part = stand[CURRENT]
-        u = parts.unrolling[part]
-        if parts.runs[u, FIRST] < 0:
-            stand[WANTS] = ARRANGED
+        if not _search_part(case, path, parts, arrangements, work, tally, stack):
             return False
-        ask = case.mesh.ask
-        looks = log.used[0] < 0 and ask[ASKED] == 0 and case.mesh.pairs.shape[0] > 1
-        if looks:
-            # Of the part, not of the slice: slices hang on the clock.
-            counters[ENOUGH] = stand[BEGUN] + _NESTS_BEFORE
-        if stand[DIVING] == 1:
-            counters[PAUSE] = counters[TICKS] + max(_DIVE_TICKS, table_ticks)
-            counters[ENOUGH] = counters[VISITED] + 1
-        before_pj, before = best[BEST_PJ], best[BEST_PRODUCT]
-        ended = descend(
-            mode,
-            elided,
-            compute_pj,
-            case,
-            path,
-            parts.steps[u],
-            parts.runs[u],
-            arrangements,
-            work,
-            best,
-            counters,
-            found,
-            log,
-            stack,
-        )
-        seen = counters[VISITED] >= counters[ENOUGH]
-        counters[PAUSE], counters[ENOUGH] = pause, _NEVER
-        if stack.cursor[NEEDED] > 0:
-            stand[WANTS] = ROWS
-            return False
-        if ask[ASKED_LEVEL] > 0:
-            stand[WANTS] = NEIGHBOURS
-            return False
-        if stand[DIVING] == 1:
-            stand[DIVING] = 0
-            if ended or best[BEST_PJ] < before_pj or best[BEST_PRODUCT] < before:
-                stand[DIVES] -= 1
-            if not ended:
-                push(parts.heap, 0, stand[LEFT], keys, part)
-                stand[LEFT] += 1
-        elif not ended:
-            if not looks or not seen:
-                return False
-            ask[ASKED] = 1
-            continue
-        stand[CURRENT] = -1
     return True
 
 
 @njit
-def add_parts(
-    mode: int, case: Case, compute_pj: float, elided: bool, parts: Parts, best: Floats, first: int, last: int
-) -> int:
+def add_parts(mode: int, case: Case, parts: Parts, best: Floats, first: int, last: int) -> int:
     """Let unrollings be parts, or in canonical mode add all parts that follow and are not beaten while there is room.
 
     Both from ``first`` on, and unrollings up to ``last``. Both in one kernel: each kernel takes all tables apart.
@@ -309,12 +324,12 @@ def add_parts(
     Returns the one that is next, after the last where none is left.
     """
     if mode != CANONICAL:
-        sketch_parts(case, compute_pj, elided, parts, first, last)
+        sketch_parts(case, parts, first, last)
         return last
     while first < parts.stand[COUNT_PARTS] and has_room(parts):
         steps = parts.steps[parts.unrolling[first]]
         if parts.stage[first] == SKETCHED and not beaten(mode, best, parts.value[first, PART_BOUND], steps):
-            spread(case, compute_pj, elided, parts, first)
+            spread(case, parts, first)
         first += 1
     return first
 
@@ -336,10 +351,7 @@ class Solver:
 
     def __init__(
         self,
-        layer: LayerArrays,
-        spec: Floats,
-        compute_pj: float,
-        elided: bool,
+        target: Encoded,
         columns: Sequence[Bools],
         slots: Ints,
         side: Ints,
@@ -348,9 +360,7 @@ class Solver:
         stopped: Callable[[], bool] = lambda: False,
     ) -> None:
         levels, spaces = columns[0].shape[1], len(columns)
-        dims = len(layer.bounds)
-        self.compute_pj = compute_pj
-        self.elided = elided
+        layer, dims = target.layer, len(target.layer.bounds)
         self.columns = columns
         self.candidates = candidates
         self.arrangements = Arrangements(
@@ -379,7 +389,7 @@ class Solver:
         scratch = new_scratch(grid, levels, spaces, points)
         distances = MOST_KEYS if (side[:, :, HALO] >= 0).any() else 1
         mesh = new_mesh(levels, spaces, dims, distances)
-        self.case = Case(layer, spec, keep, slots, unrolled, grid, tables, scratch, mesh)
+        self.case = Case(target, keep, slots, unrolled, grid, tables, scratch, mesh)
         self.path = Path(
             np.empty((levels * MAX_LOOPS, 3), np.int64),
             np.zeros((levels, 2), np.int64),
@@ -397,7 +407,7 @@ class Solver:
             if first and stopped():
                 break
             last = min(first + _SKETCHED_AT_ONCE, count)
-            add_parts(ENERGY, self.case, compute_pj, elided, self.parts, np.zeros(0), first, last)
+            add_parts(ENERGY, self.case, self.parts, np.zeros(0), first, last)
         #: Whether all unrollings are parts.
         self.whole = candidates.whole and self.parts.stand[COUNT_PARTS] == count
 
@@ -419,7 +429,7 @@ class Solver:
 
     def list_all(self) -> None:
         """Make all choices of what is kept parts, choices outermost, in their order."""
-        self.parts = list_all(self.case, self.compute_pj, self.elided, self.parts)
+        self.parts = list_all(self.case, self.parts)
 
     def start(self, mode: int, best: Floats) -> None:
         """Let all parts wait that a tile may fit in, in the order of a mode."""
@@ -427,7 +437,7 @@ class Solver:
             # All that may tie have to be known, so that they can be sorted.
             at = 0
             while True:
-                at = add_parts(mode, self.case, self.compute_pj, self.elided, self.parts, best, at, self.count)
+                at = add_parts(mode, self.case, self.parts, best, at, self.count)
                 if at == self.count:
                     break
                 self.parts = grown(self.parts, 2 * len(self.parts.unrolling))
@@ -443,25 +453,11 @@ class Solver:
 
         ``best``, ``counters`` and ``found`` are updated where something improves.
         """
-        log = log or new_log()
+        tally = Tally(mode, best, counters, found, log or new_log())
         stand = self.parts.stand
         while True:
             try:
-                ended = run_parts(
-                    mode,
-                    self.elided,
-                    self.compute_pj,
-                    self.case,
-                    self.path,
-                    self.parts,
-                    self.arrangements,
-                    self.work,
-                    best,
-                    counters,
-                    found,
-                    log,
-                    self.stack,
-                )
+                ended = run_parts(self.case, self.path, self.parts, self.arrangements, self.work, tally, self.stack)
             except SystemError as error:
                 raise struck(error) from None
             if stand[WANTS] == ARRANGED:
@@ -502,7 +498,7 @@ class Solver:
 
     def _rest_steps(self) -> float:
         """Fewest temporal iterations of any unrolling."""
-        layer, spec = self.case.layer, self.case.spec
+        layer, spec = self.case.target.layer, self.case.target.spec
         units = spec[:, FANOUT_X] * spec[:, FANOUT_Y]
         return float(np.prod(layer.bounds.astype(float)) / units.prod())
 
@@ -511,8 +507,8 @@ class Solver:
 
         Only dimensions that share no rank count (lemma *unrollings that were not listed*).
         """
-        layer, unrolled, top = self.case.layer, self.case.unrolled, self.case.spec[-1]
-        total = float(np.prod(layer.bounds.astype(float))) * self.compute_pj
+        layer, unrolled, top = self.case.target.layer, self.case.unrolled, self.case.target.spec[-1]
+        total = float(np.prod(layer.bounds.astype(float))) * self.case.target.compute_pj
         for v, column in enumerate(self.columns):
             if column[:, -1].all():
                 alone = (unrolled.side[v, :, IDLE] == 0) & (unrolled.side[v, :, HALO] < 0)
@@ -538,7 +534,7 @@ class Solver:
 
     def fill_tables(self, part: int, limit_pj: float = np.inf) -> float:
         """Fill the tables of one part; return its lower bound [pJ], or the limit where that is lower."""
-        return float(fill_tables(self.case, self.path, self.compute_pj, self.elided, self.parts, part, limit_pj))
+        return float(fill_tables(self.case, self.path, self.parts, part, limit_pj))
 
     def begin_one(self, part: int) -> None:
         """Let one part wait alone, to be searched from its beginning."""

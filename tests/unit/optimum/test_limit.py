@@ -19,7 +19,7 @@ from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.space import MapSpace, build_mapspace
 from jouleloop.model.objective import OBJECTIVES
-from jouleloop.optimum import candidates, limit, mesh, solve
+from jouleloop.optimum import candidates, limit, mesh, queue, solve
 from jouleloop.optimum.arrays import PAUSE
 from jouleloop.optimum.limit import BUDGET, INTERRUPT, MEMORY, NODE_COUNT, SECONDS, Limit, Progress, Watch
 from jouleloop.optimum.optimise import Search
@@ -167,7 +167,7 @@ def test_when_neighbours_are_counted_hangs_on_no_pause(budget: int | None, monke
 def test_other_sizes_are_tried_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where a search of imperfect factors takes long and has no limit in seconds, nothing hangs on the clock."""
     monkeypatch.setattr(optimise, "_LONG_TICKS", 100)
-    monkeypatch.setattr(optimise, "_TURN_TICKS", 100)
+    monkeypatch.setattr(queue, "_TURN_TICKS", 100)
     late = itertools.count(0, 1000)
     tried = []
 

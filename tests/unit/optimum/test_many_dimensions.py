@@ -11,8 +11,10 @@ from jouleloop.mapping.mapping import LevelMapping, Mapping
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.arrays import MAX_LOOPS
 from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
+from jouleloop.optimum.arrays import new_counters
+from jouleloop.optimum.driver import Task
 from jouleloop.optimum.optimise import Search, search_mapspace
-from jouleloop.optimum.residual.optimise import ResidualSearch
+from jouleloop.optimum.residual.optimise import ImperfectKernel
 from jouleloop.workload.problem import Problem
 
 LETTERS = "ABDEFGHIJKLMN"
@@ -63,7 +65,7 @@ def test_more_dimensions_than_a_level_takes_loops_are_refused() -> None:
         Search(mapspace, target.costs, target.semantics, mirrored=False, links=False)
     imperfect = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
     with pytest.raises(InputError, match="too many dimensions"):
-        ResidualSearch(imperfect, target.costs, target.semantics)
+        ImperfectKernel(Task(imperfect, target.costs, semantics=target.semantics), new_counters())
 
 
 def test_so_are_they_where_factors_are_rounded() -> None:

@@ -5,9 +5,9 @@ import math
 from jouleloop.api.project import load_target
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.optimum.certificate import subject
-from jouleloop.optimum.check.design import Design
-from jouleloop.optimum.check.lemmas import Bounds
 from jouleloop.optimum.optimise import search_mapspace
+from jouleloop.proof.design import Design
+from jouleloop.proof.lemmas import Bounds
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import ROOT
 

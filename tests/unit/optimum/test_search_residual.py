@@ -8,15 +8,19 @@ import pytest
 from jouleloop.api.hardware import Architecture
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import LevelMapping, Mapping
+from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import FREE, build_mapspace
+from jouleloop.optimum.arrays import new_counters
+from jouleloop.optimum.driver import Task
 from jouleloop.optimum.limit import Watch
 from jouleloop.optimum.residual import optimise
 from jouleloop.optimum.residual.bound import may_link
 from jouleloop.optimum.residual.ends import ends_once, list_ends, passes_outside
-from jouleloop.optimum.residual.optimise import ResidualSearch, _mates, search_residuals
+from jouleloop.optimum.residual.optimise import ImperfectKernel, search_residuals
 from jouleloop.optimum.residual.padded import cut_short, sizes_of
 from jouleloop.optimum.residual.size import count_chains
 from jouleloop.workload.sizes import parse_layer
+from jouleloop.workload.timeloop_problem import problem_from
 
 
 def ends(passes: int, outside: tuple[int, int], factor: int, slot: tuple[int, int, int] = (FREE, 1000, 1)) -> list[int]:
@@ -111,8 +115,17 @@ def test_other_objectives_and_ranks_of_three_dimensions_are_refused() -> None:
     space, costs = _space("fc:5x7")
     with pytest.raises(InputError, match="imperfect"):
         search_residuals(space, costs, objective=("energy", "delay"))
+    shape = {
+        "dimensions": ["A", "B", "C"],
+        "data-spaces": [
+            {"name": "I", "projection": [[["A"], ["B"], ["C"]]]},
+            {"name": "O", "projection": [[["A"]]], "read-write": True},
+        ],
+    }
+    problem = problem_from({"problem": {"shape": shape, "instance": {"A": 2, "B": 3, "C": 2}}})
+    space = build_mapspace(problem, space.arch, Constraints("none", factors="imperfect"), imperfect=True)
     with pytest.raises(InputError, match="more than two"):
-        _mates(np.ones((1, 1, 3), np.int64))
+        search_residuals(space, costs)
 
 
 def test_more_unrollings_than_memory_holds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,15 +189,15 @@ def test_a_last_run_of_one_iteration_is_seen(passes: int) -> None:
 def test_a_neighbour_has_what_a_box_moves_to_only_if_it_is_as_far_away(stride: int, linked: bool) -> None:
     """Eleven rows of a filter down a column: the rows of an input next to each other, outputs a stride apart."""
     space, costs = _space(f"conv:C1xM1xP1xQ20xR1xS11/stride{stride}")
-    search = ResidualSearch(space, costs, "timeloop-3.0.3")
+    search = ImperfectKernel(Task(space, costs, semantics="timeloop-3.0.3"), new_counters())
     search.fill_parts()
     unrolled, design = search._unrolled(0), search.design(space.keeps[0])
     level = int(np.argmax((unrolled.factors > 1).any(axis=1)))
     one = np.ones(len(search.dims), np.int64)
     inputs = [one.name for one in space.problem.data_spaces].index("Inputs")
     found = may_link(
-        design.layer.bounds, design.layer.coef[inputs], design.spec, level, unrolled.factors[level],
-        unrolled.loops[level], unrolled.numbers[level], one, one,
+        design.target.layer.bounds, design.target.layer.coef[inputs], design.target.spec, level,
+        unrolled.factors[level], unrolled.loops[level], unrolled.numbers[level], one, one,
     )  # fmt: skip
     assert found is linked
 

@@ -27,6 +27,7 @@ from jouleloop.model.arrays import (
     TILE,
     WORDS,
     Bools,
+    Encoded,
     Floats,
     Ints,
     LayerArrays,
@@ -36,7 +37,7 @@ from jouleloop.model.arrays import (
 from jouleloop.model.collapse import collapse
 from jouleloop.model.kernel import box_words
 from jouleloop.model.price import price, utilize
-from jouleloop.model.residual import KIND, LOOP, RESIDUAL, count_boundary, flatten_loops
+from jouleloop.model.residual import KIND, LOOP, RESIDUAL, Boundary, count_boundary, flatten_loops
 
 #: Most dimensions of a problem: every subset of those that are in their last iteration is a state.
 MOST_DIMS = 8
@@ -113,6 +114,38 @@ def _points(loop: Ints, first: int, total: int, spatial_states: Floats) -> float
 
 
 @njit
+def _slide_windows(coef: Ints) -> Bools:
+    """Return by data space whether several dimensions move one of its ranks."""
+    windows = np.zeros(coef.shape[0], np.bool_)
+    for v in range(coef.shape[0]):
+        for r in range(coef.shape[1]):
+            moving = 0
+            for d in range(coef.shape[2]):
+                moving += coef[v, r, d] != 0
+            windows[v] = windows[v] or moving > 1
+    return windows
+
+
+@njit
+def _count_operations(loop: Ints, begin: int, middle: int, total: int, shared: Floats) -> float:
+    """Return the operations of a unit: those of every unit that a step visits; ``shared`` is room by state."""
+    shared[:] = 1.0
+    for k in range(begin, middle):
+        bit = 1 << loop[k, DIM]
+        for state in range(shared.shape[0] - 1, -1, -1):
+            inner = state if loop[k, RESIDUAL] == 1 else state & ~bit
+            shared[state] = shared[inner] * (loop[k, RESIDUAL] if state & bit else loop[k, BOUND])
+    return _points(loop, middle, total, shared) / _visited(loop, begin, middle, total)
+
+
+@njit
+def _size_last(bounds: Ints, held: Ints, early: Bools, size: Ints) -> None:
+    """Write the sizes of a tile, of its remainder in the dimensions that are in their last iteration."""
+    for d in range(bounds.shape[0]):
+        size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
+
+
+@njit
 def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays, work: WorkArrays) -> float:
     """Write at most the transfers that Timeloop counts; return the operations of a unit, which are exact.
 
@@ -120,14 +153,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
     nothing of a data space, its requests are multiplied by what no sharing could lower.
     """
     bounds, levels, dims = layer.bounds, nest.counts.shape[0], layer.bounds.shape[0]
-    windows = np.zeros(layer.coef.shape[0], np.bool_)
-    for v in range(layer.coef.shape[0]):
-        for r in range(layer.coef.shape[1]):
-            moving = 0
-            for d in range(dims):
-                moving += layer.coef[v, r, d] != 0
-            windows[v] = windows[v] or moving > 1
-    mesh = np.empty(2, np.int64)
+    windows = _slide_windows(layer.coef)
     states = 1 << dims
     loop = np.empty((levels * 2 * MAX_LOOPS, LOOP), np.int64)
     start = np.empty((levels + 1, 2), np.int64)
@@ -135,18 +161,7 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
     extent, held, size = np.ones(dims, np.int64), np.ones(dims, np.int64), np.empty(dims, np.int64)
     early = np.empty(dims, np.bool_)
     words, shared, whole = np.empty(states), np.empty(states), np.empty(states, np.bool_)
-    # The operations: every unit that a step visits.
-    begin, middle = start[0, SPATIAL], start[0, TEMPORAL]
-    most = 1.0
-    shared[:] = 1.0
-    for k in range(begin, middle):
-        bit = 1 << loop[k, DIM]
-        most *= loop[k, BOUND]
-        for state in range(states - 1, -1, -1):
-            inner = state if loop[k, RESIDUAL] == 1 else state & ~bit
-            shared[state] = shared[inner] * (loop[k, RESIDUAL] if state & bit else loop[k, BOUND])
-    visited = _visited(loop, begin, middle, total)
-    operations = _points(loop, middle, total, shared) / visited
+    operations = _count_operations(loop, start[0, SPATIAL], start[0, TEMPORAL], total, shared)
     for level in range(levels):
         begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
         for k in range(begin, middle):
@@ -154,12 +169,18 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
         for v in range(layer.coef.shape[0]):
             access, coef = work.access[level, v], layer.coef[v]
             _starts_last(loop, middle, total, early)
-            for d in range(dims):
-                size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
+            _size_last(bounds, held, early, size)
             access[SIBLING] = box_words(coef, size) if middle > begin else 0
             passing = level > 0 and not nest.keep[level - 1, v]
             if windows[v] and not passing and (level > 0 or middle > begin):
-                _count_windows(bounds, coef, loop, begin, middle, after, total, level, v, mesh, work)
+                adds_itself = middle == begin and after > middle
+                mesh = np.array([work.status[level, COLUMNS], work.status[level, ROWS]])
+                boundary = Boundary(begin, middle, total, adds_itself, level == 0, np.zeros(REUSE, np.bool_), mesh)
+                access[GROUPS] = 0
+                # As the model counts them.
+                work.flow[level, v, LINKS], _ = count_boundary(
+                    bounds, coef, loop, boundary, work.groups[level, v], access
+                )
                 continue
             access[GROUPS] = 1
             work.flow[level, v, LINKS] = 0.0
@@ -188,9 +209,8 @@ def count_least_transfers(layer: LayerArrays, relevant: Bools, nest: NestArrays,
             held[loop[k, DIM]] *= loop[k, BOUND]
         extent[:] = held
         _starts_last(loop, after, total, early)
+        _size_last(bounds, held, early, size)
         for v in range(layer.coef.shape[0]):
-            for d in range(dims):
-                size[d] = (bounds[d] - 1) % held[d] + 1 if early[d] else held[d]
             work.access[level, v, TILE] = box_words(layer.coef[v], size)
     return operations
 
@@ -223,31 +243,6 @@ def _most_sharing(coef: Ints, loop: Ints, begin: int, middle: int) -> float:
 
 
 @njit
-def _count_windows(
-    bounds: Ints, coef: Ints, loop: Ints, begin: int, middle: int, after: int, total: int, level: int, v: int,
-    mesh: Ints, work: WorkArrays,
-) -> None:  # fmt: skip
-    """Write the transfers of a data space over which windows slide, as `count_residual_transfers` does."""
-    work.access[level, v, GROUPS] = 0
-    mesh[0], mesh[1] = work.status[level, COLUMNS], work.status[level, ROWS]
-    adds_itself = middle == begin and after > middle
-    work.flow[level, v, LINKS], _ = count_boundary(
-        bounds,
-        coef,
-        loop,
-        begin,
-        middle,
-        total,
-        adds_itself,
-        level == 0,
-        np.zeros(REUSE, np.bool_),
-        mesh,
-        work.groups[level, v],
-        work.access[level, v],
-    )
-
-
-@njit
 def _starts_last(loop: Ints, first: int, total: int, early: Bools) -> None:
     """Write by dimension whether the first iterations of all loops from ``first`` outward are their last."""
     early[:] = True
@@ -271,17 +266,14 @@ def _visited(loop: Ints, begin: int, middle: int, total: int) -> float:
 
 @njit
 def least_cost(
-    layer: LayerArrays,
+    target: Encoded,
     relevant: Bools,
-    spec: Floats,
-    compute_pj: float,
-    elided: bool,
     nest: NestArrays,
     work: WorkArrays,
 ) -> tuple[float, int]:
     """Return a lower bound on the energy [pJ] of a nest, and its cycles at least."""
-    units, steps = utilize(spec, nest, work)
-    computes = int(count_least_transfers(layer, relevant, nest, work) * units)
-    collapse(layer.read_write, layer.reuse, nest.keep, elided, work)
-    total_pj, _ = price(spec, compute_pj, nest.keep, steps, computes, work)
+    units, steps = utilize(target.spec, nest, work)
+    computes = int(count_least_transfers(target.layer, relevant, nest, work) * units)
+    collapse(target.layer.read_write, target.layer.reuse, nest.keep, target.elided, work)
+    total_pj, _ = price(target.spec, target.compute_pj, nest.keep, steps, computes, work)
     return total_pj, steps

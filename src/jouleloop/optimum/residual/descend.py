@@ -12,8 +12,10 @@ from jouleloop.model.arrays import CAPACITY, MIN_WORDS, Bools, Floats, Ints, Nes
 from jouleloop.optimum.arrays import (
     BUDGET,
     BY_EVALUATIONS,
+    BY_NODES,
     CUT_BOUND,
     CUT_CAPACITY,
+    NODE_LIMIT,
     NODES,
     PAUSE,
     RUNNING,
@@ -39,7 +41,7 @@ def _most_room(
     which may be cut at the bound. ``extent`` are the tiles inside the level, ``ends`` those of the dimensions before;
     ``room`` and ``size`` are room to work in.
     """
-    capacity = design.spec[level, CAPACITY]
+    capacity = design.target.spec[level, CAPACITY]
     if capacity == np.inf or design.slots[level, d, FIXED] > 0 or design.slots[level, d, MOST] == 1:
         return passes
     for e in range(ends.shape[0]):
@@ -60,10 +62,142 @@ def _most_room(
 @njit
 def _tile_fits(design: Design, level: int, extent: Ints, largest: Ints, size: Ints) -> bool:
     """Whether a tile fits a level; one that stands for several up to the largest, whether any may."""
-    if tile_words(design, level, extent, size) > design.spec[level, CAPACITY]:
+    if tile_words(design, level, extent, size) > design.target.spec[level, CAPACITY]:
         return False
-    least = design.spec[level, MIN_WORDS]
+    least = design.target.spec[level, MIN_WORDS]
     return bool(least == 0.0 or least <= tile_words(design, level, largest, size))
+
+
+@njit
+def _cut(value: float, best: Best, counters: Ints) -> bool:
+    """Return whether a node is pruned: nothing below it is better than the incumbent."""
+    if value < best.value[0] * (1.0 - SLACK):
+        return False
+    counters[CUT_BOUND] += 1
+    best.cut[0] = min(best.cut[0], value)
+    return True
+
+
+@njit
+def _unroll(design: Design, unrolled: Unrolled, walk: Walk, level: int) -> float:
+    """Write the passes at the temporal loops of a level: what its unrolled loops leave; return the steps at least.
+
+    Negative where the spatial factors do not suit what is left.
+    """
+    ends, passes, inner = walk.ends, walk.ends.passes, walk.room.inner
+    sound, steps = True, walk.steps[level]
+    for e in range(passes.shape[1]):
+        left = -(-design.target.layer.bounds[e] // ends.extent[level, e])
+        factor = unrolled.factors[level, e]
+        if factor > 1 and (left < 2 or (left < factor) != unrolled.idle[level, e]):
+            sound = False
+        passes[level, e] = -(-left // factor)
+        inner[e] = -(-passes[level, e] // ends.beyond[level, e])
+        steps *= inner[e]
+        ends.used[level, e] = ((left - 1) % factor + 1) / factor if left >= factor else 1.0
+    return steps if sound else -1.0
+
+
+@njit
+def _look_ahead(design: Design, unrolled: Unrolled, walk: Walk, level: int, inner: Ints, closed: bool) -> float:
+    """Return the cost to go [pJ] of the boundaries that wait for a loop, before or after a level's ends are chosen."""
+    ends = walk.ends
+    return ahead_pj(
+        design.relevant, design.mate, unrolled.counts, unrolled.crossings, unrolled.halos, walk.pending[level],
+        design.slots[level], ends.least[level], ends.largest_end[level], ends.passes[level], inner, walk.room.rest,
+        ends.used, closed,
+    )  # fmt: skip
+
+
+@njit
+def _enter(design: Design, unrolled: Unrolled, walk: Walk, level: int, best: Best, counters: Ints) -> bool:
+    """Bound the node before the ends of a level; return whether it is open."""
+    ends, room = walk.ends, walk.room
+    counters[NODES] += 1
+    steps = _unroll(design, unrolled, walk, level)
+    if steps < 0.0:
+        return False
+    walk.entered_pj[level] = walk.bound_pj[level]
+    fill_shares(design, unrolled, ends, level, walk.shares)
+    if level > 0:
+        walk.entered_pj[level] += refine(design, unrolled, ends, level, room.tile)
+        walk.pressed_pj[level] = pressed_pj(design, unrolled, level, walk.shares)
+        walk.entered_pj[level] += walk.pressed_pj[level] - walk.pressed_pj[level - 1]
+        for v in range(design.relevant.shape[0]):
+            for i in range(unrolled.counts[v]):
+                opens = unrolled.crossings[v, i, CHILD] == level - 1
+                walk.pending[level, v, i] = walk.pending[level, v, i] or opens
+    least_pj = walk.entered_pj[level]
+    if level == 0 or walk.has_choice[level - 1]:
+        least_pj += foresee(design, unrolled, ends, level, room.tile, room.size)
+    # Where no loop can stand nothing is to be decided.
+    if walk.has_choice[level] and value_of(design, least_pj, steps) < best.value[0] * (1.0 - SLACK):
+        least_pj += _look_ahead(design, unrolled, walk, level, room.inner, False)
+    return not _cut(value_of(design, least_pj, steps), best, counters)
+
+
+@njit
+def _list_ends(design: Design, unrolled: Unrolled, walk: Walk, level: int, d: int) -> None:
+    """List the ends that a dimension may have at a level."""
+    ends, passes, room = walk.ends, walk.ends.passes[level, d], walk.room
+    most = _most_room(
+        design, level, d, passes, unrolled.factors[level], ends.least[level], ends.extent[level], room.tile, room.size
+    )
+    walk.left[level, d] = list_ends(
+        design.slots[level, d], passes, most, walk.least_outside[level, d], walk.most_outside[level, d],
+        walk.factor_outside[level, d], walk.listed[level, d], walk.largest[level, d],
+    )  # fmt: skip
+
+
+@njit
+def _take_end(walk: Walk, level: int, d: int) -> None:
+    """Take the next end of a dimension, the largest first: they are used again most."""
+    walk.left[level, d] -= 1
+    walk.ends.least[level, d] = walk.listed[level, d, walk.left[level, d]]
+    walk.ends.largest_end[level, d] = walk.largest[level, d, walk.left[level, d]]
+
+
+@njit
+def _close(design: Design, unrolled: Unrolled, walk: Walk, level: int, best: Best, counters: Ints) -> bool:
+    """Bound the node after the ends of a level; return whether it is open."""
+    ends, inner, rest = walk.ends, walk.room.inner, walk.room.rest
+    empty, inside, outside = True, walk.steps[level], 1.0
+    for e in range(inner.shape[0]):
+        here, factor = ends.least[level, e], unrolled.factors[level, e]
+        ends.extent[level + 1, e] = ends.extent[level, e] * factor * here
+        ends.largest[level + 1, e] = ends.largest[level, e] * factor * ends.largest_end[level, e]
+        inner[e] = -(-ends.passes[level, e] // ends.beyond[level, e])
+        rest[e] = -(-ends.passes[level, e] // (here * ends.beyond[level, e]))
+        inside *= here
+        outside *= rest[e]
+        empty = empty and here == 1
+    walk.steps[level + 1] = inside
+    if not _tile_fits(design, level, ends.extent[level + 1], ends.largest[level + 1], walk.room.size):
+        counters[CUT_CAPACITY] += 1
+        return False
+    walk.bound_pj[level + 1] = walk.entered_pj[level]
+    for v in range(design.relevant.shape[0]):
+        for i in range(unrolled.counts[v]):
+            walk.pending[level + 1, v, i] = walk.pending[level, v, i]
+    if not empty:
+        walk.bound_pj[level + 1] += _look_ahead(design, unrolled, walk, level, inner, True)
+        for v in range(design.relevant.shape[0]):
+            moved = False
+            for e in range(inner.shape[0]):
+                moved = moved or (design.relevant[v, e] and ends.least[level, e] > 1)
+            if moved:
+                walk.pending[level + 1, v] = False
+    return not _cut(value_of(design, walk.bound_pj[level + 1], inside * outside), best, counters)
+
+
+@njit
+def _stops(counters: Ints) -> bool:
+    """Whether it is time for a pause, or evaluations or nodes are used up."""
+    if counters[VISITED] >= counters[BUDGET]:
+        counters[STOPPED] = BY_EVALUATIONS
+    elif counters[NODES] >= counters[NODE_LIMIT]:
+        counters[STOPPED] = BY_NODES
+    return bool(counters[TICKS] >= counters[PAUSE] or counters[STOPPED] != RUNNING)
 
 
 @njit
@@ -71,149 +205,47 @@ def descend(
     design: Design, unrolled: Unrolled, walk: Walk, work: WorkArrays, nest: NestArrays, best: Best, counters: Ints
 ) -> bool:  # fmt: skip
     """Search one unrolling, from where its walk stands; return whether it is done, or it is time for a pause."""
-    bounds = design.layer.bounds
     levels, dims = unrolled.factors.shape
-    slots, factors = design.slots, unrolled.factors
-    ends, open_ends, bound_pj, entered_pj, pending = walk.ends, walk.left, walk.bound_pj, walk.entered_pj, walk.pending
-    extent, passes = ends.extent, ends.passes
-    inner, rest, size, room = walk.room.inner, walk.room.rest, walk.room.size, walk.room.tile
-    spaces = design.relevant.shape[0]
-    counts, crossings = unrolled.counts, unrolled.crossings
-    has_choice = walk.has_choice
     level, d, entering = walk.place[0], walk.place[1], walk.place[2] == 1
-    while True:
-        if counters[VISITED] >= counters[BUDGET]:
-            counters[STOPPED] = BY_EVALUATIONS
-        if counters[TICKS] >= counters[PAUSE] or counters[STOPPED] != RUNNING:
+    while level >= 0:
+        if _stops(counters):
             walk.place[0], walk.place[1], walk.place[2] = level, d, entering
             return False
         counters[TICKS] += 1
-        if entering and d == 0:
-            # Passes at the temporal loops of a level: what its unrolled loops leave.
-            counters[NODES] += 1
-            sound = True
-            steps = walk.steps[level]
-            for e in range(dims):
-                left = -(-bounds[e] // extent[level, e])
-                factor = factors[level, e]
-                if factor > 1 and (left < 2 or (left < factor) != unrolled.idle[level, e]):
-                    sound = False
-                passes[level, e] = -(-left // factor)
-                inner[e] = -(-passes[level, e] // ends.beyond[level, e])
-                steps *= inner[e]
-                ends.used[level, e] = ((left - 1) % factor + 1) / factor if left >= factor else 1.0
-            if sound:
-                entered_pj[level] = bound_pj[level]
-                fill_shares(design, unrolled, ends, level, walk.shares)
-                if level > 0:
-                    entered_pj[level] += refine(design, unrolled, ends, level, room)
-                    walk.pressed_pj[level] = pressed_pj(design, unrolled, level, walk.shares)
-                    entered_pj[level] += walk.pressed_pj[level] - walk.pressed_pj[level - 1]
-                    for v in range(spaces):
-                        for i in range(counts[v]):
-                            pending[level, v, i] = pending[level, v, i] or crossings[v, i, CHILD] == level - 1
-                least_pj = entered_pj[level]
-                if level == 0 or has_choice[level - 1]:
-                    least_pj += foresee(design, unrolled, ends, level, room, size)
-                # Where no loop can stand nothing is to be decided.
-                if has_choice[level] and value_of(design, least_pj, steps) < best.value[0] * (1.0 - SLACK):
-                    least_pj += ahead_pj(
-                        design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
-                        ends.least[level], ends.largest_end[level], passes[level], inner, rest, ends.used, False,
-                    )  # fmt: skip
-                value = value_of(design, least_pj, steps)
-                sound = value < best.value[0] * (1.0 - SLACK)
-                if not sound:
-                    counters[CUT_BOUND] += 1
-                    best.cut[0] = min(best.cut[0], value)
-            if not sound:
-                level -= 1
-                d = dims - 1
-                entering = False
-                if level < 0:
-                    return True
-                continue
+        if entering and d == 0 and not _enter(design, unrolled, walk, level, best, counters):
+            level, d, entering = level - 1, dims - 1, False
+            continue
         if entering:
-            most = _most_room(
-                design, level, d, passes[level, d], factors[level], ends.least[level], extent[level], room, size
-            )
-            open_ends[level, d] = list_ends(
-                slots[level, d], passes[level, d], most, walk.least_outside[level, d], walk.most_outside[level, d],
-                walk.factor_outside[level, d], walk.listed[level, d], walk.largest[level, d],
-            )  # fmt: skip
-        if open_ends[level, d] == 0:
-            d -= 1
-            entering = False
+            _list_ends(design, unrolled, walk, level, d)
+        if walk.left[level, d] == 0:
+            d, entering = d - 1, False
             if d < 0:
-                level -= 1
-                d = dims - 1
-                if level < 0:
-                    return True
+                level, d = level - 1, dims - 1
             continue
-        # The largest first: they are used again most.
-        open_ends[level, d] -= 1
-        ends.least[level, d] = walk.listed[level, d, open_ends[level, d]]
-        ends.largest_end[level, d] = walk.largest[level, d, open_ends[level, d]]
-        entering = True
+        _take_end(walk, level, d)
         if d + 1 < dims:
-            d += 1
+            d, entering = d + 1, True
             continue
-        # A complete level.
-        empty = True
-        inside = walk.steps[level]
-        outside = 1.0
-        for e in range(dims):
-            here = ends.least[level, e]
-            extent[level + 1, e] = extent[level, e] * factors[level, e] * here
-            ends.largest[level + 1, e] = ends.largest[level, e] * factors[level, e] * ends.largest_end[level, e]
-            inner[e] = -(-passes[level, e] // ends.beyond[level, e])
-            rest[e] = -(-passes[level, e] // (here * ends.beyond[level, e]))
-            inside *= here
-            outside *= rest[e]
-            empty = empty and here == 1
-        walk.steps[level + 1] = inside
-        if not _tile_fits(design, level, extent[level + 1], ends.largest[level + 1], size):
-            counters[CUT_CAPACITY] += 1
-            entering = False
-            continue
-        bound_pj[level + 1] = entered_pj[level]
-        for v in range(spaces):
-            for i in range(counts[v]):
-                pending[level + 1, v, i] = pending[level, v, i]
-        if not empty:
-            bound_pj[level + 1] += ahead_pj(
-                design.relevant, design.mate, counts, crossings, unrolled.halos, pending[level], slots[level],
-                ends.least[level], ends.largest_end[level], passes[level], inner, rest, ends.used, True,
-            )  # fmt: skip
-            for v in range(spaces):
-                moved = False
-                for e in range(dims):
-                    moved = moved or (design.relevant[v, e] and ends.least[level, e] > 1)
-                if moved:
-                    pending[level + 1, v] = False
-        value = value_of(design, bound_pj[level + 1], inside * outside)
-        if value >= best.value[0] * (1.0 - SLACK):
-            counters[CUT_BOUND] += 1
-            best.cut[0] = min(best.cut[0], value)
-            entering = False
-        elif level + 1 == levels:
+        entering = _close(design, unrolled, walk, level, best, counters)
+        if entering and level + 1 == levels:
             entering = False
             try_leaf(
-                design, unrolled, ends, bound_pj[0], walk.pressed_pj[level], inside, nest, work, best, counters,
-                walk.room,
+                design, unrolled, walk.ends, walk.bound_pj[0], walk.pressed_pj[level], float(walk.steps[level + 1]),
+                nest, work, best, counters, walk.room,
             )  # fmt: skip
-        else:
-            level += 1
-            d = 0
+        elif entering:
+            level, d = level + 1, 0
+    return True
 
 
 @njit(apart=True)
 def bound_part(design: Design, unrolled: Unrolled) -> float:
     """Write the crossings of an unrolling; return the energy [pJ] that its nests cost at least, before any end."""
-    layer = design.layer
+    target = design.target
+    layer = target.layer
     return bound_unrolling(
-        layer.bounds, design.relevant, design.mate, design.step, layer.read_write, design.spec, design.compute_pj,
-        design.elided, design.keep,
+        layer.bounds, design.relevant, design.mate, design.step, layer.read_write, target.spec, target.compute_pj,
+        target.elided, design.keep,
         unrolled.factors, unrolled.idle, unrolled.crossings, unrolled.counts, unrolled.instances,
     )  # fmt: skip
 
@@ -232,5 +264,5 @@ def bound_parts(design: Design, factors: Ints, idle: Bools, unrolled: Unrolled, 
             units = 1
             for level in range(factors.shape[1]):
                 units *= factors[n, level, d]
-            steps *= -(-design.layer.bounds[d] // units)
+            steps *= -(-design.target.layer.bounds[d] // units)
         bounds[n] = value_of(design, bound_part(design, unrolled), steps)

@@ -47,13 +47,13 @@ _BOUND_TICKS, _EVALUATION_TICKS = 10, 100
 @njit
 def tile_words(design: Design, level: int, extent: Ints, size: Ints) -> int:
     """Return the words of all data spaces that a level keeps of a tile."""
-    bounds = design.layer.bounds
+    bounds = design.target.layer.bounds
     for d in range(bounds.shape[0]):
         size[d] = min(extent[d], bounds[d])
     needed = 0
     for v in range(design.relevant.shape[0]):
         if design.keep[level, v]:
-            needed += box_words(design.layer.coef[v], size)
+            needed += box_words(design.target.layer.coef[v], size)
     return needed
 
 
@@ -63,7 +63,8 @@ def refine(design: Design, unrolled: Unrolled, ends: Ends, level: int, inner: In
 
     Returns by how much [pJ] they cost more than before any end was known. ``inner`` is room to work in.
     """
-    bounds = design.layer.bounds
+    target = design.target
+    bounds = target.layer.bounds
     extent, largest = ends.extent[level], ends.largest[level]
     for d in range(bounds.shape[0]):
         inner[d] = -(-ends.passes[level, d] // ends.beyond[level, d])
@@ -76,16 +77,16 @@ def refine(design: Design, unrolled: Unrolled, ends: Ends, level: int, inner: In
             windows = has_mate(design.mate[v])
             if windows:
                 linked = slides(design.relevant[v], design.mate[v], unrolled.factors[level]) and may_link(
-                    bounds, design.layer.coef[v], design.spec, level, unrolled.factors[level], unrolled.loops[level],
+                    bounds, target.layer.coef[v], target.spec, level, unrolled.factors[level], unrolled.loops[level],
                     unrolled.numbers[level], extent, largest,
                 )  # fmt: skip
                 crossing[LINKLESS] = 0.0 if linked else 1.0
             more_pj += refine_crossing(
-                bounds, design.relevant[v], design.mate[v], design.step[v], design.layer.read_write[v], design.spec,
-                design.elided, unrolled.factors, unrolled.idle, design.slots, extent, largest, unrolled.instances,
+                bounds, design.relevant[v], design.mate[v], design.step[v], target.layer.read_write[v], target.spec,
+                target.elided, unrolled.factors, unrolled.idle, design.slots, extent, largest, unrolled.instances,
                 crossing,
             )  # fmt: skip
-            fill_line(design.spec, unrolled.instances, crossing, design.layer.read_write[v], design.elided)
+            fill_line(target.spec, unrolled.instances, crossing, target.layer.read_write[v], target.elided)
             if windows:
                 fill_halos(
                     bounds, design.mate[v], design.step[v], unrolled.factors, extent, largest, inner, crossing,
@@ -101,7 +102,8 @@ def foresee(design: Design, unrolled: Unrolled, ends: Ends, level: int, tile: In
     Their tiles are known along dimensions that no loop between may change. ``tile`` and ``largest`` are room to work
     in. What is written of the crossings is renewed when all of their tiles are known.
     """
-    bounds, slots, factors = design.layer.bounds, design.slots, unrolled.factors
+    target = design.target
+    bounds, slots, factors = target.layer.bounds, design.slots, unrolled.factors
     more_pj = 0.0
     for v in range(design.relevant.shape[0]):
         # What windows cost depends on tiles along both dimensions.
@@ -122,8 +124,8 @@ def foresee(design: Design, unrolled: Unrolled, ends: Ends, level: int, tile: In
                 known = known or tile[d] > 0
             if known:
                 more_pj += refine_crossing(
-                    bounds, design.relevant[v], design.mate[v], design.step[v], design.layer.read_write[v],
-                    design.spec, design.elided, factors, unrolled.idle, slots, tile, largest, unrolled.instances,
+                    bounds, design.relevant[v], design.mate[v], design.step[v], target.layer.read_write[v],
+                    target.spec, target.elided, factors, unrolled.idle, slots, tile, largest, unrolled.instances,
                     crossing,
                 )  # fmt: skip
     return more_pj
@@ -135,11 +137,9 @@ def _evaluate(design: Design, early: bool, nest: NestArrays, work: WorkArrays, b
     counters[VISITED] += 1
     counters[TICKS] += _EVALUATION_TICKS
     if early:
-        total_pj, cycles, _, _, _ = evaluate_residual_nest(
-            design.layer, design.spec, design.compute_pj, design.elided, nest, work
-        )
+        total_pj, cycles, _, _, _ = evaluate_residual_nest(design.target, nest, work)
     else:
-        total_pj, cycles, _, _ = count_nest(design.layer, design.spec, design.compute_pj, design.elided, nest, work)
+        total_pj, cycles, _, _ = count_nest(design.target, nest, work)
     value = value_of(design, total_pj, cycles)
     if value < best.value[0] * (1.0 - SLACK):
         best.value[0], best.value[1] = value, cycles
@@ -157,7 +157,7 @@ def _try_nest(
     design: Design, unrolled: Unrolled, nest: NestArrays, work: WorkArrays, best: Best, counters: Ints, room: Room
 ) -> None:  # fmt: skip
     """Bound a complete nest, evaluate it where it can win, on every arrangement where these may differ."""
-    layer = design.layer
+    layer = design.target.layer
     levels = nest.counts.shape[0]
     early, windows = has_residuals(layer.bounds, nest), has_windows(design.mate)
     least, value = -1.0, -1.0
@@ -168,9 +168,7 @@ def _try_nest(
             nest.loops[level, SPATIAL] = unrolled.loops[level, chosen[level]]
         # What windows cost depends on who neighbours whom; nothing else does in the closed form.
         if (early and windows) or (least < 0.0 and not windows):
-            least_pj, steps = least_cost(
-                layer, design.relevant, design.spec, design.compute_pj, design.elided, nest, work
-            )
+            least_pj, steps = least_cost(design.target, design.relevant, nest, work)
             least = value_of(design, least_pj, steps)
         worth = least < best.value[0] * (1.0 - SLACK)
         counters[TICKS] += _BOUND_TICKS
@@ -244,6 +242,7 @@ def _try_orders(
 
     ``base_pj``, ``steps``: what all of them take at least. ``evaluate``: nests are evaluated, not only looked for.
     """
+    target = design.target
     levels, dims = ends.least.shape
     unrolled_inside = False
     for d in range(dims):
@@ -268,7 +267,7 @@ def _try_orders(
         sure_pj[level] = sure_pj[level + 1]
         if level > 0:
             sure_pj[level] += ordered_pj(
-                design.spec, design.layer.read_write, design.elided, design.relevant, design.mate, unrolled.instances,
+                target.spec, target.layer.read_write, target.elided, design.relevant, design.mate, unrolled.instances,
                 unrolled.counts, unrolled.crossings, unrolled.halos, nest, level - 1,
                 ends.passes, ends.least, ends.largest_end, ends.beyond, ends.used[level], room.rest, room.size,
             )  # fmt: skip
@@ -316,7 +315,7 @@ def _settle(
             ends.largest[level + 1, d] = ends.extent[level + 1, d]
         needed = tile_words(design, level, ends.extent[level + 1], room.size)
         counters[TICKS] += 1
-        if not design.spec[level, MIN_WORDS] <= needed <= design.spec[level, CAPACITY]:
+        if not design.target.spec[level, MIN_WORDS] <= needed <= design.target.spec[level, CAPACITY]:
             return level + 1
         if level + 1 < levels:
             sure_pj[level + 1] = sure_pj[level] + refine(design, unrolled, ends, level + 1, room.rest)
@@ -373,8 +372,8 @@ def _next_end(design: Design, unrolled: Unrolled, ends: Ends, level: int, d: int
         alone = alone and (outside - 1) % factor == 0
         outside = -(-outside // (factor * ends.least[outer, d]))
     asks = False
-    for k in range(design.spec.shape[0]):
-        asks = asks or design.spec[k, MIN_WORDS] > 0
+    for k in range(design.target.spec.shape[0]):
+        asks = asks or design.target.spec[k, MIN_WORDS] > 0
     if (several and alone) or asks or has_windows(design.mate):
         return end + 1 if end < last else 0
     if left > 1 and (passes - 1) % (left - 1) == 0:

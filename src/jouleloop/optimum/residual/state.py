@@ -4,8 +4,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.jit import njit
-from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Floats, Ints, LayerArrays
+from jouleloop.jit import njit, record
+from jouleloop.model.arrays import MAX_LOOPS, MIN_WORDS, Bools, Encoded, Floats, Ints
 from jouleloop.optimum.residual.bound import CROSSING, FIXED, HALO, MOST
 from jouleloop.optimum.residual.ends import look_outside
 
@@ -13,6 +13,7 @@ from jouleloop.optimum.residual.ends import look_outside
 SLACK = 1e-11
 
 
+@record
 class Design(NamedTuple):
     """What a search is about.
 
@@ -27,19 +28,17 @@ class Design(NamedTuple):
         The objective, a product of powers of energy and delay.
     """
 
-    layer: LayerArrays
+    target: Encoded
     relevant: Bools
     mate: Ints
     step: Ints
-    spec: Floats
-    compute_pj: float
-    elided: bool
     keep: Bools
     slots: Ints
     energy_power: int
     delay_power: int
 
 
+@record
 class Unrolled(NamedTuple):
     """One unrolling.
 
@@ -65,6 +64,7 @@ class Unrolled(NamedTuple):
     numbers: Ints
 
 
+@record
 class Ends(NamedTuple):
     """The ends of all loops, as far as they are chosen, and what follows from them.
 
@@ -94,6 +94,7 @@ class Ends(NamedTuple):
     beyond: Ints
 
 
+@record
 class Room(NamedTuple):
     """Room to work in: kernels that make no array count no references.
 
@@ -113,6 +114,7 @@ class Room(NamedTuple):
     sure_pj: Floats
 
 
+@record
 class Walk(NamedTuple):
     """Where the walk of one unrolling stands.
 
@@ -156,6 +158,7 @@ class Walk(NamedTuple):
     room: Room
 
 
+@record
 class Best(NamedTuple):
     """The best nest so far: value of the objective and cycles, number of improvements, and its arrays.
 
@@ -202,13 +205,13 @@ def new_walk(design: Design, unrolled: Unrolled, root_pj: float) -> Walk:
         beyond[level] = beyond[level + 1] * unrolled.factors[level + 1]
     one, more = np.ones((levels, dims), np.int64), np.ones((levels + 1, dims), np.int64)
     ends = Ends(one, one.copy(), more, more.copy(), one.copy(), np.ones((levels + 1, dims)), beyond)
-    room = np.empty((levels, dims, int(design.layer.bounds.max()) + 1), np.int64)
+    room = np.empty((levels, dims, int(design.target.layer.bounds.max()) + 1), np.int64)
     bound_pj = np.zeros(levels + 1)
     bound_pj[0] = root_pj
     pending = np.zeros((levels + 1, len(design.relevant), levels), np.bool_)
     place = np.array([0, 0, 1])
-    least, most, factor = look_outside(design.slots, unrolled.factors, unrolled.idle, design.layer.bounds)
-    if (design.mate >= 0).any() or (design.spec[:, MIN_WORDS] > 0).any():
+    least, most, factor = look_outside(design.slots, unrolled.factors, unrolled.idle, design.target.layer.bounds)
+    if (design.mate >= 0).any() or (design.target.spec[:, MIN_WORDS] > 0).any():
         # Tiles overlap, or larger ones may be asked for: every end counts.
         factor[:] = 0
     has_choice = ((design.slots[:, :, FIXED] == 0) & (design.slots[:, :, MOST] > 1)).any(axis=1)

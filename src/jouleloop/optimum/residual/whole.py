@@ -25,7 +25,7 @@ def fill_shares(design: Design, unrolled: Unrolled, ends: Ends, level: int, shar
     factors = unrolled.factors
     for d in range(factors.shape[1]):
         shares[level, d] = 0.0
-        left, factor = -(-design.layer.bounds[d] // ends.extent[level, d]), factors[level, d]
+        left, factor = -(-design.target.layer.bounds[d] // ends.extent[level, d]), factors[level, d]
         if level == 0 or factor == 1 or (left - 1) % factor == 0:
             continue
         inside, outside = 1, 1
@@ -49,7 +49,8 @@ def _largest(shares: Floats, first: int, last: int, d: int) -> float:
 @njit
 def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -> float:
     """Return by how much [pJ] `fill_shares` raises operations and the crossings well inside a level."""
-    factors, spec, bounds = unrolled.factors, design.spec, design.layer.bounds
+    target = design.target
+    factors, spec, bounds = unrolled.factors, target.spec, target.layer.bounds
     levels, dims = factors.shape
     before, now, units, alone, any_share = 1.0, 1.0, 1.0, True, False
     for d in range(dims):
@@ -65,7 +66,7 @@ def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -
         units *= outside * factors[0, d]
     if not any_share:
         return 0.0
-    total = max(0.0, (now * (1.0 - 1e-12) - before) * units - 1.0) * design.compute_pj
+    total = max(0.0, (now * (1.0 - 1e-12) - before) * units - 1.0) * target.compute_pj
     for v in range(design.relevant.shape[0]):
         for i in range(unrolled.counts[v]):
             crossing = unrolled.crossings[v, i]
@@ -93,7 +94,7 @@ def pressed_pj(design: Design, unrolled: Unrolled, level: int, shares: Floats) -
                 lost += 2.0 * spec[child, WRITE_PJ] * min(unrolled.instances[child], spec[child, CLUSTERS])
             times = asked / crossing[ASKED]
             more_pj = crossing_pj(
-                spec, unrolled.instances, crossing, design.layer.read_write[v], design.elided, times, times
+                spec, unrolled.instances, crossing, target.layer.read_write[v], target.elided, times, times
             )
             total += max(0.0, more_pj - (crossing[ONCE_PJ] if child >= 0 else crossing[ROOT_PJ]) - lost)
     return float(total)

@@ -1,0 +1,234 @@
+"""A good mapping before any proof: walks over whole mappings, then exact searches of what the best of them keep.
+
+Whatever is found is a mapping of the space, so the optimum is no higher. Work is counted and not timed.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from jouleloop.division import divisors, factorised, primes
+from jouleloop.energy.costs import EnergyCosts
+from jouleloop.errors import MappingError
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapspace.nest import mapping_found
+from jouleloop.mapspace.space import FREE, MapSpace, Slot, slot_array
+from jouleloop.model.arrays import MAX_LOOPS, SPATIAL, TEMPORAL, Bools, Ints, NestArrays, new_work
+from jouleloop.model.encode import encode
+from jouleloop.model.evaluate import evaluate_mapping
+from jouleloop.model.evaluation import Evaluation
+from jouleloop.model.objective import Objective
+from jouleloop.model.semantics import rules_of
+from jouleloop.optimum.anneal import Model, Point, Room, anneal, value_of
+from jouleloop.optimum.arrays import FIXED, LEAST, MAX_PRIMES, MOST
+
+#: Walks; evaluations of each, at most, and for every slot that a prime factor may stand at: a second of work in all.
+WALKS, EVALUATIONS, _EVALUATIONS_A_PLACE = 8, 12_000, 50
+#: Instances of a mesh whose neighbours are counted fast; the fewest evaluations on a larger one.
+_FAST_INSTANCES, _FEWEST = 2048, 200
+#: Choices of what is kept that are searched, at most; and how many of them the walks propose.
+MOST_SOLVED, _CHOICES = 40, 4
+
+
+#: By data space, its choice of levels that keep it.
+Choice = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Incumbent:
+    """What was found, and its value."""
+
+    value: float
+    mapping: Mapping
+    evaluation: Evaluation
+
+
+class Walker:
+    """Finds mappings of a mapspace by random walks.
+
+    Parameters
+    ----------
+    semantics
+        Whose counting rules hold.
+    columns
+        By data space the choices of levels that keep it, of those of the mapspace.
+    """
+
+    def __init__(
+        self, space: MapSpace, costs: EnergyCosts, objective: Objective, semantics: str, columns: Sequence[Bools]
+    ) -> None:
+        problem, rules = space.problem, rules_of(semantics)
+        self.columns = columns
+        self.space, self.costs, self.objective, self.semantics = space, costs, objective, semantics
+        # Loops of dimensions of bound 1 are none.
+        self.dims = np.flatnonzero(np.array(problem.bounds) > 1)
+        if not len(self.dims):
+            self.dims = np.zeros(1, np.int64)
+        encoded = encode(problem, space.arch, costs, rules, space.reuse)
+        whole = encoded.layer
+        layer = whole._replace(
+            coef=np.ascontiguousarray(whole.coef[:, :, self.dims]), bounds=np.ascontiguousarray(whole.bounds[self.dims])
+        )
+        levels, spaces = len(space.temporal), len(problem.data_spaces)
+        nest = NestArrays(
+            np.zeros((levels, 2), np.int64),
+            np.zeros((levels, 2, MAX_LOOPS, 3), np.int64),
+            np.zeros((levels, spaces), np.bool_),
+        )
+        self.model = Model(encoded._replace(layer=layer), nest, new_work(levels, spaces))
+        self.room = self._room(objective)
+
+    def _room(self, objective: Objective) -> Room:
+        space = self.space
+        dims = len(space.problem.bounds)
+        none = Slot((1,) * dims, (1,) * dims, (1,) * dims, (0,) * dims)
+        spatial = [none if slot is None else slot for slot in space.spatial]
+        slots = np.stack([slot_array(space.temporal, dims), slot_array(tuple(spatial), dims)])
+        found = [sorted(set(primes(space.problem.bounds[d]))) for d in self.dims]
+        prime = np.ones((len(self.dims), MAX_PRIMES), np.int64)
+        for row, own in zip(prime, found, strict=True):
+            row[: len(own)] = own
+        column, flip = _columns(self.columns)
+        return Room(
+            np.ascontiguousarray(slots[:, :, self.dims]),
+            np.array([-1 if slot.split is None else slot.split for slot in spatial], np.int64),
+            prime,
+            np.array([len(own) for own in found], np.int64),
+            column,
+            np.array([len(own) for own in self.columns], np.int64),
+            flip,
+            np.array([space.min_parallelism]),
+            np.array([float(objective.energy_power), float(objective.delay_power)]),
+        )
+
+    def starts(self) -> list[Point]:
+        """Return simple mappings to begin at: what keeps least, and what keeps most, all loops outermost."""
+        fewest = [int(column.sum(axis=1).argmin()) for column in self.columns]
+        most = [int(column.sum(axis=1).argmax()) for column in self.columns]
+        points = [self._start(fewest), self._start(most)]
+        allowed = [one for one in points if one and math.isfinite(value_of(self.room, self.model, one))]
+        # What keeps much leaves less room to move: it is for where nothing else is allowed.
+        return allowed[:1]
+
+    def near(self, choice: Choice) -> Iterator[Choice]:
+        """Yield the choices that differ by one level of one data space."""
+        for v, own in enumerate(choice):
+            for other in self.room.flip[v, own].tolist():
+                if other >= 0:
+                    yield (*choice[:v], other, *choice[v + 1 :])
+
+    def _start(self, kept: Sequence[int]) -> Point | None:
+        """Return the point that puts all loops as far outside as they may be; none where no factors are allowed."""
+        levels, dims = len(self.space.temporal), len(self.dims)
+        factor = np.ones((2, levels, dims), np.int64)
+        for d, bound in enumerate(self.model.target.layer.bounds.tolist()):
+            slot = self.room.slot[:, :, d]
+            own = np.where(slot[..., FIXED] == FREE, slot[..., LEAST], slot[..., FIXED])
+            rest, over = divmod(bound, int(np.prod(own)))
+            for kind, level in [(TEMPORAL, k) for k in range(levels)][::-1] + [(SPATIAL, k) for k in range(levels)]:
+                fixed, most = int(slot[kind, level, FIXED]), int(slot[kind, level, MOST])
+                if fixed != FREE or over or rest == 1:
+                    continue
+                more = max(f for f in divisors(rest) if f == 1 or own[kind, level] * f <= most)
+                own[kind, level] *= more
+                rest //= more
+            if over or rest > 1:
+                return None
+            factor[:, :, d] = own
+        order = np.tile(np.arange(dims), (2, levels, 1))
+        return Point(factor, order, np.array(kept, np.int64))
+
+    @property
+    def evaluations(self) -> int:
+        """Evaluations of a walk: few where there is little to choose, or where windows cross a large mesh."""
+        factors = sum(power for bound in self.model.target.layer.bounds.tolist() for _, power in factorised(bound))
+        places = len(self.space.slots) * factors
+        most = EVALUATIONS
+        if ((self.model.target.layer.coef != 0).sum(axis=2) > 1).any():
+            instances = math.prod(x * y for x, y in self.space.arch.fanout)
+            most = max(_FEWEST, most * _FAST_INSTANCES // max(instances, _FAST_INSTANCES))
+        return min(most, _EVALUATIONS_A_PLACE * max(1, places))
+
+    def walk(self, start: Point, seed: int, evaluations: int) -> tuple[float, Point]:
+        """Return the best point of a walk, and the logarithm of its value."""
+        at, best, trial = (Point(*(array.copy() for array in start)) for _ in range(3))
+        least = anneal(self.room, self.model, (at, best, trial), seed, evaluations)
+        return float(least), best
+
+    def found(self, point: Point) -> Incumbent | None:
+        """Return a point as a mapping, counted in full; none where it is no mapping of the space."""
+        if not math.isfinite(value_of(self.room, self.model, point)):
+            return None
+        nest = self.model.nest
+        mapping = mapping_found(self.space, self.dims, nest.counts, nest.loops, nest.keep)
+        space = self.space
+        try:
+            evaluation = evaluate_mapping(space.problem, space.arch, self.costs, mapping, self.semantics)
+        except MappingError:
+            return None
+        return Incumbent(self.objective.value(evaluation), mapping, evaluation)
+
+
+def _columns(columns: Sequence[Bools]) -> tuple[Bools, Ints]:
+    """Return `Room.column` and `Room.flip`."""
+    most, levels = max(map(len, columns)), columns[0].shape[1]
+    column = np.zeros((len(columns), most, levels), np.bool_)
+    flip = np.full((len(columns), most, levels), -1, np.int64)
+    for v, own in enumerate(columns):
+        column[v, : len(own)] = own
+        number = {row.tobytes(): n for n, row in enumerate(own)}
+        for n, row in enumerate(own):
+            for level in range(levels):
+                other = row.copy()
+                other[level] = not other[level]
+                flip[v, n, level] = number.get(other.tobytes(), -1)
+    return column, flip
+
+
+#: Searches all mappings of a choice for one below a value; none where there is none, or it took too long.
+Solve = Callable[[Choice, float], Incumbent | None]
+
+
+def find_incumbent(
+    walker: Walker, solve: Solve | None = None, *, solved: int = MOST_SOLVED, late: Callable[[], bool] = lambda: False
+) -> Incumbent | None:
+    """Return a good mapping of a mapspace; none where the simplest ones are not allowed.
+
+    Parameters
+    ----------
+    solve
+        What tells the best mapping of a choice of what is kept, if anything does.
+    solved
+        How often that may be asked.
+    late
+        Whether it has to end. Until then equal inputs give equal mappings.
+    """
+    found: list[tuple[float, Point]] = []
+    starts = walker.starts()
+    for walk, seed in enumerate(_seeds(WALKS)):
+        if starts and not (found and late()):
+            found.append(walker.walk(starts[walk % len(starts)], seed, walker.evaluations))
+    found.sort(key=lambda one: one[0])
+    best = next(filter(None, (walker.found(point) for _, point in found)), None)
+    if best is None or solve is None:
+        return best
+    waiting = list(dict.fromkeys(tuple(point.choice.tolist()) for _, point in found[:_CHOICES]))[::-1]
+    seen = set(waiting)
+    while waiting and solved > 0 and not late():
+        choice = waiting.pop()
+        solved -= 1
+        better = solve(choice, best.value)
+        if better is None or better.value >= best.value:
+            continue
+        best = better
+        near = [one for one in walker.near(choice) if one not in seen]
+        waiting += near[::-1]
+        seen.update(near)
+    return best
+
+
+def _seeds(count: int) -> Iterator[int]:
+    """Yield seeds of walks: multiples of an odd number, below 2^62."""
+    return ((n * 0x2545F4914F6CDD1D) % (1 << 62) | 1 for n in range(1, count + 1))

@@ -1,0 +1,162 @@
+"""A mapping that is found outside the tree: allowed, no better than the optimum, the same again, and near it."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+from differential.draw import draw_case
+from differential.native import load
+from jouleloop.api.hardware import Architecture
+from jouleloop.api.layers import problem_of
+from jouleloop.engines.native import NativeEngine
+from jouleloop.errors import JouleloopError
+from jouleloop.mapping.mapping import Mapping
+from jouleloop.mapspace.space import MapSpace, build_mapspace
+from jouleloop.model.objective import OBJECTIVES
+from jouleloop.optimum import optimise
+from jouleloop.optimum.incumbent import Incumbent, Walker, find_incumbent
+from jouleloop.optimum.limit import Limit, Watch
+from jouleloop.optimum.optimise import search_mapspace
+
+
+def allowed(space: MapSpace, mapping: Mapping) -> bool:
+    """Whether a mapping keeps to the slots of a mapspace."""
+    names = space.problem.shape.dimensions
+    spaces = [one.name for one in space.problem.data_spaces]
+    for level, time, place in zip(reversed(mapping.levels), space.temporal, space.spatial, strict=True):
+        for slot, loops in ((time, level.temporal), (place, [loop[:2] for loop in level.spatial])):
+            factors = dict(loops)
+            for d, name in enumerate(names):
+                factor = factors.get(name, 1)
+                if slot is None:
+                    assert factor == 1
+                elif slot.is_open(d):
+                    assert slot.least[d] <= factor <= slot.most[d]
+                else:
+                    assert factor == slot.fixed[d]
+            if slot is not None:
+                ranks = [slot.rank[names.index(name)] for name, _ in loops]
+                assert ranks == sorted(ranks, reverse=True)
+    for level, fan in zip(mapping.levels, space.arch.fanout, strict=True):
+        for axis, most in zip("XY", fan, strict=True):
+            assert math.prod(bound for _, bound, own in level.spatial if own == axis) <= most
+    for v, name in enumerate(spaces):
+        kept = [name in level.keep for level in reversed(mapping.levels)]
+        assert any(kept == list(column) for column in space.columns[v])
+    return True
+
+
+@pytest.mark.parametrize("kind", ["general", "windows", "arrays"])
+def test_it_is_allowed_and_no_better_than_the_optimum(kind: str) -> None:
+    shown = near = 0
+    for seed in range(12):
+        try:
+            problem, target = load(draw_case(seed, kind))
+            optimum = NativeEngine().search(problem, target).evaluation
+        except JouleloopError:
+            continue
+        space = build_mapspace(problem, target.arch, target.constraints)
+
+        def find(space: MapSpace = space) -> Incumbent | None:
+            walker = Walker(space, target.costs, OBJECTIVES["energy"], target.semantics, space.columns)  # noqa: B023 - called in this turn
+            return find_incumbent(walker)
+
+        found = find()
+        if found is None:
+            continue
+        assert optimum is not None, seed
+        assert allowed(space, found.mapping), seed
+        assert found.value >= optimum.energy_pj * (1 - 1e-9), seed
+        assert find() == found, seed
+        near += found.value <= 1.02 * optimum.energy_pj
+        # A search that stops is no worse, unless it is within a tenth of its bound; that stays below the optimum.
+        stopped = search_mapspace(space, target.costs, semantics=target.semantics, budget=1)
+        assert stopped.mapping is not None, seed
+        assert stopped.evaluation is not None, seed
+        assert allowed(space, stopped.mapping), seed
+        assert stopped.lower_bound <= optimum.energy_pj * (1 + 1e-9), seed
+        assert stopped.evaluation.energy_pj >= optimum.energy_pj * (1 - 1e-9), seed
+        limit = max(found.value, 1.1 * stopped.lower_bound)
+        assert stopped.evaluation.energy_pj <= limit * (1 + 1e-9), seed
+        shown += 1
+    assert shown > 5
+    assert near >= 0.9 * shown
+
+
+@cache
+def open_design(name: str, layer: str) -> tuple[MapSpace, Architecture]:
+    """Return the mapspace of a design without constraints."""
+    problem = problem_of(layer)
+    design = Architecture.read(name, constraints="none", shape=problem.shape)
+    target = design.target(problem)
+    return build_mapspace(problem, target.arch, target.constraints), design
+
+
+@pytest.mark.parametrize("objective", ["energy", "edp"])
+def test_a_search_that_looks_aside_ends_with_the_same_answer(objective: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[Incumbent | None] = []
+    look = optimise.find_incumbent
+    monkeypatch.setattr(optimise, "find_incumbent", lambda *a, **k: looked.append(look(*a, **k)) or looked[-1])
+    shown = 0
+    for kind in ("general", "windows", "arrays"):
+        for seed in range(40, 46):
+            try:
+                problem, target = load(draw_case(seed, kind))
+                space = build_mapspace(problem, target.arch, target.constraints)
+                plain = search_mapspace(space, target.costs, objective=(objective,), semantics=target.semantics)
+            except JouleloopError:
+                continue
+            looked.clear()
+            with monkeypatch.context() as patch:
+                patch.setattr(optimise, "_ALONE_TICKS", 1)
+                aside = search_mapspace(space, target.costs, objective=(objective,), semantics=target.semantics)
+            assert plain.optimal == aside.optimal == (plain.mapping is not None), (kind, seed)
+            assert aside.mapping == plain.mapping, (kind, seed)
+            assert aside.lower_bound == pytest.approx(plain.lower_bound, rel=1e-11), (kind, seed)
+            shown += bool(looked)
+    assert shown > 6
+
+
+@pytest.mark.parametrize("ticks", [101_000_000, 120_000_000])
+def test_what_is_found_does_not_hang_on_the_clock(ticks: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    space, design = open_design("eyeriss", "matmul:M64xN96xK96")
+    target = design.target(space.problem)
+
+    def run() -> tuple[Mapping | None, float, int]:
+        found = search_mapspace(space, target.costs, semantics=target.semantics, watch=Watch(Limit(ticks=ticks)))
+        return found.mapping, found.lower_bound, found.visited
+
+    usual = run()
+    monkeypatch.setattr("jouleloop.optimum.limit._FIRST_TICKS", 1_000)
+    assert run() == usual
+
+
+@pytest.mark.parametrize("name", ["eyeriss", "simba"])
+@pytest.mark.parametrize("layer", ["fc:512x384/batch64", "conv:C64xM64xP14xQ14xR3xS3", "conv:C3xM32xP28xQ28xR5xS5"])
+def test_an_open_design_is_no_worse_at_once_than_its_optimum_under_constraints(name: str, layer: str) -> None:
+    problem = problem_of(layer)
+    space, design = open_design(name, layer)
+    target = design.target(problem)
+    subsets = []
+    for constraints in ("full", "arch-only"):
+        try:
+            part = Architecture.read(name, constraints=constraints, shape=problem.shape).target(problem)
+            subsets.append(NativeEngine().search(problem, part).evaluation)
+        except JouleloopError:
+            continue
+    found = search_mapspace(space, target.costs, semantics=target.semantics, watch=Watch(Limit(ticks=100_000_001)))
+    energies = [one.energy_pj for one in subsets if one is not None]
+    assert found.evaluation is not None
+    assert energies
+    assert found.evaluation.energy_pj <= min(energies) * (1 + 1e-9)
+
+
+def test_walks_leave_their_start_as_it_is() -> None:
+    space, design = open_design("simba", "fc:64x48")
+    walker = Walker(space, design.target(space.problem).costs, OBJECTIVES["energy"], "timeloop-3.0.3", space.columns)
+    (start,) = walker.starts()
+    before = [array.copy() for array in start]
+    walker.walk(start, 1, 500)
+    assert all(np.array_equal(now, then) for now, then in zip(start, before, strict=True))
