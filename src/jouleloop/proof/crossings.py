@@ -1,0 +1,347 @@
+"""What crosses between two levels of loops that need not divide: words at least, and what they cost.
+
+The lemmas are those of docs/search-residual.md in their plainest form, and share no code with the search.
+"""
+
+import itertools
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from jouleloop.proof.design import Design, Factors, Keep
+
+#: An unrolling: factors by level, and by level and dimension whether some of those units are never used.
+Unrolling = tuple[tuple[Factors, ...], tuple[tuple[bool, ...], ...]]
+
+
+class Halo(NamedTuple):
+    """What windows do along a dimension: see docs, "Times".
+
+    ``again``: words that pass without a slide, over the rank's; ``rested``: the same where two of its loops may cancel
+    (*nothing slides over a loop that stands*); ``box``, ``over``: one box, and what of it is still
+    there when the dimension begins again, as shares of the rank's words.
+    """
+
+    again: float
+    rested: float
+    box: float
+    over: float
+
+
+class Line(NamedTuple):
+    """A line below the energy [pJ] of a crossing: per time asked for, per time filled, and what rounding takes off."""
+
+    asked_pj: float
+    filled_pj: float
+    lost_pj: float
+
+
+@dataclass
+class Crossing:
+    """What a data space moves between two levels that keep it; ``child`` -1: the compute units.
+
+    Attributes
+    ----------
+    asked, filled
+        Words asked for, and those that reach a unit on average, at least.
+    once_pj
+        What they cost [pJ] if they pass once.
+    linkless
+        Whether no unit takes words from its neighbours.
+    used
+        By dimension, the share of the units that the last pass needs.
+    """
+
+    space: int
+    child: int
+    parent: int
+    asked: float = 0.0
+    filled: float = 0.0
+    once_pj: float = 0.0
+    linkless: bool = False
+    halos: dict[int, Halo] = field(default_factory=dict)
+    used: tuple[float, ...] = ()
+    line: Line = field(default_factory=lambda: Line(0.0, 0.0, 0.0))
+
+
+def union(here: int, there: int, steps: tuple[int, int], solid: tuple[bool, bool]) -> int:
+    """Words along a rank of which so many values of two dimensions are seen, at least (*words along a rank*)."""
+    words = here + there - 1
+    if steps[1] == 1 and solid[1]:
+        words = max(words, (here - 1) * min(steps[0], there) + there)
+    if steps[0] == 1 and solid[0]:
+        words = max(words, (there - 1) * min(steps[1], here) + here)
+    return words
+
+
+class Crossings:
+    """What crosses in one unrolling under one choice of what is kept."""
+
+    def __init__(self, design: Design, keep: Keep, unrolling: Unrolling) -> None:
+        self.design, self.keep = design, keep
+        self.factors, self.idle = unrolling
+        self.slots = [level.temporal for level in design.levels]
+        self.levels, self.dims = len(design.levels), range(len(design.bounds))
+        #: Units from a level outward, by dimension.
+        self.beyond = [
+            [math.prod(row[d] for row in self.factors[k:]) for d in self.dims] for k in range(self.levels + 2)
+        ]
+        self.instances = [math.prod(self.beyond[k + 1]) for k in range(self.levels)]
+        #: By data space and dimension: whether it is moved, the other dimension of the rank (-1: none), and the step.
+        self.moves = [
+            [bound > 1 and not design.idle(v, d) for d, bound in enumerate(design.bounds)]
+            for v in range(len(design.spaces))
+        ]
+        self.mate = [[-1] * len(design.bounds) for _ in design.spaces]
+        self.step = [[0] * len(design.bounds) for _ in design.spaces]
+        for v, ranks in enumerate(design.ranks):
+            for rank in ranks:
+                moving = [d for d in rank if design.bounds[d] > 1]
+                for d in moving:
+                    self.step[v][d] = rank[d]
+                    self.mate[v][d] = next((e for e in moving if e != d), -1)
+        #: Whether a loop may stand, by level and dimension.
+        self.open = [[(slot.fixed[d] or slot.most[d]) > 1 for d in self.dims] for slot in self.slots]
+        self.linking: dict[tuple[int, int, Factors, Factors], bool] = {}
+        pairs = [
+            (v, child, parent)
+            for v in range(len(design.spaces))
+            for child, parent in itertools.pairwise([-1, *(k for k in range(self.levels) if keep[k][v])])
+        ]
+        #: Before any tile is known.
+        self.crossings = [self.settle(Crossing(*pair), None) for pair in pairs]
+
+    def computes_pj(self) -> float:
+        """Energy [pJ] of all operations, at least."""
+        bounds, units = self.design.bounds, math.prod(self.beyond[0])
+        points = math.prod(-(-b // self.beyond[1][d]) / self.factors[0][d] for d, b in enumerate(bounds))
+        return (points * units * (1 - 1e-12) - 1) * float(self.design.compute * self.design.unit_pj)
+
+    def settle(self, crossing: Crossing, tiles: tuple[Factors, Factors] | None) -> Crossing:
+        """Return a crossing with the words that cross at least; ``tiles``: the child's, at least and at most."""
+        v, child, bounds = crossing.space, crossing.child, self.design.bounds
+        found = Crossing(v, child, crossing.parent)
+        factors, beyond = self.factors[child + 1], self.beyond[child + 2]
+        mate, moves = self.mate[v], self.moves[v]
+        if tiles is not None:
+            found.linkless = max(mate) >= 0 and not (
+                any(mate[d] >= 0 and factors[d] > 1 for d in self.dims) and self.may_link(v, child + 1, *tiles)
+            )
+        asked = filled = 1.0
+        for d, bound in enumerate(bounds):
+            boxes = -(-bound // tiles[0][d]) if tiles else 2
+            if not moves[d]:
+                if (tiles or self.idle[child + 1][d]) and boxes < factors[d]:
+                    filled *= boxes / factors[d]
+            elif mate[d] < 0:
+                words = -(-bound // beyond[d])
+                if tiles:
+                    words = max(words, self.pieces(child + 1, d, (tiles[0][d], tiles[1][d]), -(-boxes // beyond[d])))
+                asked *= words
+                filled *= words / factors[d]
+            elif mate[d] > d:
+                here, there = factors[d], factors[mate[d]]
+                words = self.along(v, d, child + (1 if found.linkless else 2), tiles)
+                asked *= words * (max(here, there) if found.linkless else 1)
+                filled *= words / (1 if found.linkless else here * there)
+        if child < 0 and all(f == 1 for f in self.factors[0]):
+            asked = math.prod(-(-b // self.beyond[1][d]) for d, b in enumerate(bounds))
+        for level in range(child + 2, crossing.parent + 1):
+            asked *= self.apart(v, level)
+        if not found.linkless and any(moves[d] and mate[d] >= 0 and factors[d] > 1 for d in self.dims):
+            for d in self.dims:
+                if not moves[d] and not self.idle[child + 1][d]:
+                    filled /= factors[d]
+        found.asked, found.filled = float(asked), filled
+        found.once_pj = self.price(found, 1.0, 1.0)
+        found.line = self.line(found)
+        if tiles is not None and max(mate) >= 0:
+            self.slide(found, *tiles)
+        return found
+
+    def pieces(self, first: int, d: int, tiles: tuple[int, int], number: int) -> int:
+        """Words of so many tiles: all are whole if several units of a fan-out next to them work in the last pass."""
+        left = boxes = -(-self.design.bounds[d] // tiles[0])
+        for level in range(first, self.levels):
+            factor = self.factors[level][d]
+            if factor > 1 and (left - 1) % factor > 0:
+                return number * tiles[0]
+            left = -(-left // factor)
+            if self.open[level][d]:
+                break
+        return (number - 1) * tiles[1] + self.design.bounds[d] - (boxes - 1) * tiles[1]
+
+    def apart(self, v: int, level: int) -> int:
+        """Units of a level's fan-out that no other can stand for, at least."""
+        factors, mate = self.factors[level], self.mate[v]
+        return math.prod(
+            factors[d] if mate[d] < 0 else max(factors[d], factors[mate[d]])
+            for d in self.dims
+            if self.moves[v][d] and (mate[d] < 0 or mate[d] > d)
+        )
+
+    def along(self, v: int, d: int, first: int, tiles: tuple[Factors, Factors] | None) -> int:
+        """Words along the rank of two dimensions that are seen inside all that is unrolled from a level outward."""
+        pair = (d, self.mate[v][d])
+        steps = (self.step[v][pair[0]], self.step[v][pair[1]])
+        units = [self.beyond[first][e] for e in pair]
+        shares = [-(-self.design.bounds[e] // n) for e, n in zip(pair, units, strict=True)]
+        whole = [bool(tiles) and tiles is not None and tiles[0][e] >= n for e, n in zip(pair, shares, strict=True)]
+        solid = (units[0] == 1 or whole[0], units[1] == 1 or whole[1])
+        words = union(shares[0], shares[1], steps, solid)
+        if tiles is not None:
+            for a, b in ((0, 1), (1, 0)):
+                length = steps[b] * (shares[b] - 1) + 1
+                if whole[b] and length < steps[a]:
+                    number = min(-(-self.design.bounds[pair[a]] // tiles[0][pair[a]]), shares[a])
+                    words = max(words, steps[a] * (shares[a] - number) + number * length)
+        return words
+
+    def spared(self, level: int, v: int) -> float:
+        """Words of a level that need no read before the first write, at most (*partitions*)."""
+        words = float(math.prod(b for d, b in enumerate(self.design.bounds) if self.moves[v][d]))
+        for k in range(level + 1, self.levels):
+            for d, f in enumerate(self.factors[k]):
+                if f > 1 and self.moves[v][d] and not self.idle[k][d]:
+                    words /= f - 1
+        return words
+
+    def price(self, crossing: Crossing, times: float, fill_times: float) -> float:
+        """Energy [pJ] of a crossing whose words are asked for and filled so many times, at least."""
+        v, design = crossing.space, self.design
+        parent = design.levels[crossing.parent]
+        unit, written = float(design.unit_pj), design.written[v]
+        words = crossing.asked * times - 1
+        total = words / parent.block * (parent.write if written else parent.read)
+        if written:
+            total += max(0.0, words - self.spared(crossing.parent, v)) / parent.block * parent.read
+        total *= min(self.instances[crossing.parent], parent.clusters)
+        if crossing.child >= 0:
+            child = design.levels[crossing.child]
+            free = self.spared(crossing.child, v) if written and design.elided else 0.0
+            filled = max(0.0, crossing.filled * fill_times - 1 - free)
+            total += filled / child.block * child.write * min(self.instances[crossing.child], child.clusters)
+        return total * unit
+
+    def line(self, crossing: Crossing) -> Line:
+        """Return a line below what `price` says."""
+        design, v = self.design, crossing.space
+        parent, unit = design.levels[crossing.parent], float(design.unit_pj)
+        sharing = min(self.instances[crossing.parent], parent.clusters) * unit / parent.block
+        written = design.written[v]
+        lost = sharing * (parent.write if written else parent.read)
+        asked_pj = crossing.asked * lost
+        if written:
+            asked_pj += crossing.asked * sharing * parent.read
+            lost += (self.spared(crossing.parent, v) + 1) * sharing * parent.read
+        filled_pj = 0.0
+        if crossing.child >= 0:
+            child = design.levels[crossing.child]
+            each = min(self.instances[crossing.child], child.clusters) * unit / child.block * child.write
+            filled_pj = crossing.filled * each
+            free = self.spared(crossing.child, v) if written and design.elided else 0.0
+            lost += (free + 1) * each
+        return Line(asked_pj, filled_pj, lost * (1 + 1e-9))
+
+    def slide(self, crossing: Crossing, extent: Factors, largest: Factors) -> None:
+        """Write what windows do along every rank that two dimensions move (*times*)."""
+        v, child, bounds = crossing.space, crossing.child, self.design.bounds
+        tiles = (extent, largest)
+        for a, b in enumerate(self.mate[v]):
+            if b < a:
+                continue
+            first = child + (1 if crossing.linkless else 2)
+            pair, steps = (a, b), (self.step[v][a], self.step[v][b])
+            spread = [1 if crossing.linkless else self.factors[child + 1][d] for d in pair]
+            alone = [self.beyond[child + 2][d] == 1 for d in pair]
+            share = [-(-bounds[d] // self.beyond[first][d]) for d in pair]
+            boxes = [-(-bounds[d] // extent[d]) for d in pair]
+            number = [-(-n // self.beyond[child + 1][d]) for n, d in zip(boxes, pair, strict=True)]
+            words = self.along(v, a, first, tiles)
+            side = 1 + sum(s * (n * largest[d] - 1) for s, n, d in zip(steps, spread, pair, strict=True))
+            reach = list(steps)
+            if spread[0] * spread[1] > 1:
+                # The boxes of all units together may have gaps.
+                for one, other in ((0, 1), (1, 0)):
+                    solid = steps[other] == 1 and alone[other] and number[other] == 1
+                    reach[one] = min(steps[one], share[other]) if solid else 1
+            least = math.inf
+            few = [min(number[i], share[i]) for i in (0, 1)]
+            for n_a in {few[0], few[0] if alone[0] else share[0]}:
+                for n_b in {few[1], few[1] if alone[1] else share[1]}:
+                    sides = reach[0] * (share[0] - n_a) * n_b + reach[1] * (share[1] - n_b) * n_a + n_a * n_b
+                    least = min(least, sides / words)
+            again = max(1.0, least)
+            rested = 1.0 if self._may_cancel(pair, steps, tiles) else again
+            for i, d in enumerate(pair):
+                move = steps[i] * extent[d] * spread[i] * (number[i] - 1)
+                over = min(1.0, max(0.0, side - move) / words)
+                crossing.halos[d] = Halo(again, rested, min(1.0, side / words), over)
+
+    def _may_cancel(self, pair: tuple[int, int], steps: tuple[int, int], tiles: tuple[Factors, Factors]) -> bool:
+        """Whether one dimension of a rank may move a tile on by just as much as the other falls back."""
+        bounds, (extent, largest) = self.design.bounds, tiles
+        moves = [s * (extent[d] if extent[d] == largest[d] else 1) for s, d in zip(steps, pair, strict=True)]
+        far = [s * (bounds[d] - 1) if extent[d] < bounds[d] else 0 for s, d in zip(steps, pair, strict=True)]
+        return math.lcm(*moves) <= min(far)
+
+    def may_link(self, v: int, k: int, extent: Factors, largest: Factors) -> bool:
+        """Whether a unit may take words from a mesh neighbour once a step has moved the box (*no links*)."""
+        key = (v, k, extent, largest)
+        if key not in self.linking:
+            self.linking[key] = self._may_link(v, k, extent, largest)
+        return self.linking[key]
+
+    def _may_link(self, v: int, k: int, extent: Factors, largest: Factors) -> bool:
+        factors, bounds, level = self.factors[k], self.design.bounds, self.design.levels[k]
+        unrolled = [d for d in self.dims if factors[d] > 1]
+        for d in unrolled:
+            moves = self.moves[v][d]
+            if (moves or len(unrolled) > 1) and -(-bounds[d] // extent[d]) % factors[d] > 0:
+                return True
+            if moves and extent[d] != largest[d]:
+                return True
+        ranks = self.design.ranks[v]
+        apart = []
+        for rank in ranks:
+            moves_by = [
+                c * factors[d] * (extent[d] if extent[d] == largest[d] else 1)
+                for d, c in rank.items()
+                if bounds[d] > extent[d] * factors[d]
+            ]
+            apart.append(math.gcd(*moves_by))
+        for order in self.design.spatial_orders(k, factors):
+            loops = [(d, f) for d, f, _ in order]
+            along_x = math.prod(f for _, f, axis in order if axis == "X")
+            along_y = math.prod(f for _, f, axis in order if axis == "Y")
+            columns, rows = max(level.fan_x, along_x), max(level.fan_y, along_y)
+            places = list(itertools.product(*(range(f) for _, f in loops)))
+            offsets = [
+                tuple(
+                    sum(rank.get(d, 0) * extent[d] * at for (d, _), at in zip(loops, place, strict=True))
+                    for rank in ranks
+                )
+                for place in places
+            ]
+            for unit, here in enumerate(offsets):
+                beside = [unit + 1] if (unit + 1) % columns else []
+                for other in (*beside, unit + columns):
+                    if other >= len(offsets) or other // columns >= rows:
+                        continue
+                    between = [there - one for one, there in zip(here, offsets[other], strict=True)]
+                    if any(between) and all(x % g == 0 if g else x == 0 for x, g in zip(between, apart, strict=True)):
+                        return True
+        return False
+
+    def entered(self, k: int, extent: Factors, largest: Factors, left: list[int]) -> tuple[float, list[Crossing]]:
+        """Return the crossings whose tile is known at a level, and by how much [pJ] they cost more than before."""
+        more, found = 0.0, []
+        for crossing in self.crossings:
+            if k > 0 and crossing.child == k - 1:
+                known = self.settle(crossing, (extent, largest))
+                known.used = tuple(
+                    ((n - 1) % f + 1) / f if n >= f else 1.0 for n, f in zip(left, self.factors[k], strict=True)
+                )
+                more += max(0.0, known.once_pj - crossing.once_pj)
+                found.append(known)
+        return more, found

@@ -1,0 +1,59 @@
+"""What one verification may take: processor seconds and memory, so that a hostile file ends with a clear line."""
+
+import contextlib
+import resource
+import signal
+import threading
+from collections.abc import Iterator
+from types import FrameType
+
+#: Processor seconds and bytes beyond what the process holds already.
+SECONDS, MEMORY_BYTES = 20.0, 10**9
+
+
+class Exceeded(Exception):  # noqa: N818 - a verdict, not an error of the program
+    """Verifying takes more than allowed; the text says which limit."""
+
+
+@contextlib.contextmanager
+def limited(seconds: float = SECONDS, memory_bytes: int = MEMORY_BYTES) -> Iterator[None]:
+    """Run what stands inside with at most so many processor seconds and so much more memory.
+
+    Only a main thread takes signals; in another one the memory alone is limited.
+
+    Raises
+    ------
+    Exceeded
+        Where a limit is passed.
+    """
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    held, hard = _held_bytes(), before[1]
+    if held is not None:
+        most = held + memory_bytes
+        resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+    timed = threading.current_thread() is threading.main_thread()
+
+    def end(_number: int, _frame: FrameType | None) -> None:
+        raise Exceeded(f"it takes more than {seconds:g} processor seconds")
+
+    handler = signal.signal(signal.SIGPROF, end) if timed else None
+    try:
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, seconds)
+        yield
+    except MemoryError:
+        raise Exceeded(f"it takes more than {memory_bytes / 1e9:g} GB of memory") from None
+    finally:
+        if timed:
+            signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.signal(signal.SIGPROF, handler)
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def _held_bytes() -> int | None:
+    """Return how much address space the process has; None where the system does not tell."""
+    try:
+        with open("/proc/self/statm") as file:  # noqa: PTH123 - a line of the kernel's
+            return int(file.read().split()[0]) * resource.getpagesize()
+    except OSError:
+        return None
