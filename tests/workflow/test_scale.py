@@ -45,7 +45,7 @@ class Study:
     def sweep(self, name: str, content: dict[str, object]) -> None:
         (self.folder / f"layers/{name}.yaml").write_text(yaml.safe_dump(content))
 
-    def run(self, sweeps: list[str], target: str = "energies_only") -> "Run":
+    def run(self, sweeps: list[str], target: str = "energies") -> "Run":
         path = self.folder / "config/config.yaml"
         text = yaml.safe_dump(self.config | {"sweeps": sweeps})
         if path.read_text() != text:
@@ -128,8 +128,8 @@ def test_three_hundred_random_layers(tmp_path: Path) -> None:
     done = study.run(["scale_fc", "scale_conv"])
     assert done.points == {"simba": 300, "eyeriss": 300}
     assert done.searched == 600
-    # Two architectures by two chunks, the table.
-    assert sum(stage["jobs"] for stage in done.summary["stages"]) == 4 + 1
+    # Two architectures, each by two chunks, and the table.
+    assert sum(stage["jobs"] for stage in done.summary["stages"]) == 2 + 4 + 1
     assert all(stage["peak_memory_mb"] < 2000 for stage in done.summary["stages"])
     assert len(list((study.folder / "results/store").glob("segment-*.parquet"))) == 4
     table = pd.read_parquet(study.folder / "results/energies.parquet")

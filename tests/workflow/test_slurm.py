@@ -88,7 +88,7 @@ ARGUMENTS = (
     ),
     *("--default-resources", "slurm_partition=work", "mem_mb=1000", "runtime=20", "--retries", "0"),
 )
-TARGETS = ("energies_only",)
+TARGETS = ("energies",)
 
 
 def done(cluster: Any, state: str = "COMPLETED") -> list[tuple[str, str, str, str]]:

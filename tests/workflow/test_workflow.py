@@ -220,3 +220,48 @@ def test_provenance_names_versions_and_inputs(finished: Path) -> None:
     assert {"numba", "python"} <= set(summary["versions"])
     assert set(found["architectures"]) == {"eyeriss", "simba"}
     assert "layers/tiny.yaml" in found["sweeps"]["tiny"]
+
+
+def test_the_complete_small_run(tmp_path: Path) -> None:
+    """What is in .test makes every stage, and Snakemake's report of it."""
+    folder = tmp_path / "run"
+    shutil.copytree(ROOT / ".test", folder, ignore=shutil.ignore_patterns("results", ".snakemake"))
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+        command = [sys.executable, "-m", "snakemake", "--cores", "2", "--directory", str(folder), *arguments]
+        return subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
+        )
+
+    done = run()
+    assert done.returncode == 0, done.stderr
+    results = folder / "results"
+    assert set(pd.read_csv(results / "verdicts.csv")["sweep"]) == {"fc_few", "conv_few"}
+    for name in ("networks.csv", "architecture/glb_few.csv", "search_noise.csv", "laws.csv", "theory_ratio.csv"):
+        assert len(pd.read_csv(results / name)), name
+    for name in ("figures/conv_few/growth_simba.png", "figures/networks/two_layers_eyeriss.png", "report.html"):
+        assert (results / name).stat().st_size > 1000, name
+    assert len(list((results / "specs/simba/conv_few").glob("*.yaml"))) == 6
+    assert "Nothing to be done" in run().stderr
+    reported = run("--report", str(tmp_path / "report.zip"))
+    assert reported.returncode == 0, reported.stderr
+    assert (tmp_path / "report.zip").stat().st_size > 10_000
+
+
+def test_a_folder_in_the_place_of_a_figure_costs_that_figure(finished: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    shutil.copytree(finished, folder)
+    before = contents(folder)
+    place = folder / "results/figures/tiny/growth_simba.png"
+    place.unlink()
+    (place / "inside").mkdir(parents=True)
+    done = snakemake(folder, "--forcerun", "growth")
+    assert done.returncode != 0
+    assert "growth_simba: not drawn" in done.stderr
+    after = contents(folder)
+    assert set(before) - set(after) == {"figures/tiny/growth_simba.png"}
+    assert all(before[name] == content for name, content in after.items())
+    shutil.rmtree(place)
+    assert snakemake(folder).returncode == 0
+    assert contents(folder) == before

@@ -1,7 +1,6 @@
 import os
 from pathlib import Path
 
-from snakemake import persistence
 from snakemake.exceptions import WorkflowError
 from snakemake.logging import logger
 
@@ -19,19 +18,24 @@ def checked(make):
 
 # Before anything large is imported; jobs inherit what it sets.
 checked(memory.prepare)
-memory.tune()
 if workflow.is_main_process:
     signals.leave_when_told()
 signals.leave_interrupts_to_this()
 
-# Snakemake imports pandas to see whether a parameter is one of its tables, a sixth of its start; none is here.
-for _kept in vars(persistence).values():
-    if hasattr(_kept, "_serialize_param_pandas"):
-        _kept._serialize_param_pandas = _kept._serialize_param_builtin
-
 from jouleloop.study.lock import free_stale_locks
-from jouleloop.study.runlog import VERBOSE
-from jouleloop.workflow import TIMELOOP_RUNS, Workflow
+from jouleloop.study.outputs import changed_outputs, date_back, set_aside
+from jouleloop.study.runlog import LOGS, VERBOSE
+from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
+from jouleloop.tables.layouts import (
+    BUFFER_GROWTH,
+    LAW_POINTS,
+    LAW_TERMS,
+    LAWS,
+    NETWORKS,
+    THEORY_CONV_ENERGY,
+    THEORY_RATIO,
+)
+from jouleloop.workflow import RESULTS, TIMELOOP_RUNS, Workflow
 
 # With snakemake --sdm apptainer Timeloop runs in its container, and its outputs are read from there.
 CONTAINED = any(
@@ -48,22 +52,38 @@ if workflow.is_main_process and free_stale_locks(Path(".snakemake")):
 # All that rules know of the study.
 PLAN = checked(lambda: Workflow(config, contained=CONTAINED))
 
+# What is not what its job wrote is made again; a dry run only tells.
+if workflow.is_main_process:
+    if not workflow.output_settings.dryrun:
+        date_back(Path(RESULTS))
+    for changed, together in changed_outputs(LOGS).items():
+        logger.warning(f"{changed} is not what its job wrote: it is made again.")
+        if not workflow.output_settings.dryrun:
+            set_aside(together, Path(RESULTS))
+
+# A dry run and one with nothing to do never come to the check at the start.
+if workflow.is_main_process and (
+    refusal := PLAN.refusal(workflow.overwrite_configfiles)
+):
+    logger.warning(refusal)
+
 if workflow.output_settings.verbose:
     # Jobs inherit it.
     os.environ[VERBOSE] = "1"
 
 
 def searches_here():
-    """Return the chunks, by name, that jobs of this machine will search."""
-    if not workflow.local_exec:
-        return []
-    jobs = [
-        job for job in workflow.dag.needrun_jobs() if job.rule.name.startswith("map_")
-    ]
-    return [
-        Path(job.output[0]).relative_to("results/map").with_suffix("").as_posix()
-        for job in jobs
-    ]
+    """Whether jobs of this machine will search."""
+    rules = {job.rule.name for job in workflow.dag.needrun_jobs()}
+    return workflow.local_exec and not rules.isdisjoint({"map_chunk", "map_variants"})
+
+
+# The files that a study is made of.
+SOURCES = [
+    *PLAN.sources.values(),
+    *PLAN.variant_sources.values(),
+    *PLAN.target_files(),
+]
 
 
 wildcard_constraints:
@@ -92,7 +112,7 @@ TITLES = {
 EXPORTED = ("residuals", "left_out", "law_points", "law_terms")
 
 
-def tables(layouts):
+def tables(*layouts):
     """Return the files of some tables."""
     files = []
     for name in (layout.file for layout in layouts):
@@ -103,19 +123,18 @@ def tables(layouts):
     return files
 
 
-def figures(kinds):
-    """Return the files of all figures of some kinds; Snakemake's report shows the first format of each."""
+def figures(group):
+    """Return the files of a group of figures; Snakemake's report shows the first format of each."""
     files = []
-    for kind in kinds:
-        for labels, (first, *others) in PLAN.figure_outputs(kind):
-            marked = {
-                "caption": f"../report/figures/{kind.name}.rst",
-                "category": "Figures",
-                "subcategory": labels.pop("heading"),
-            }
-            if kind.folder:
-                files += [report(directory(first), patterns=["{name}.png"], **marked)]
-            else:
-                shown = report(update(first), labels=labels, **marked)
-                files += [shown, *map(update, others)]
+    for kind, labels, (first, *others) in PLAN.figure_outputs(group):
+        marked = {
+            "caption": f"../report/figures/{kind.name}.rst",
+            "category": "Figures",
+            "subcategory": labels.pop("heading"),
+        }
+        if kind.folder:
+            files += [report(directory(first), patterns=["{name}.png"], **marked)]
+        else:
+            shown = report(update(first), labels=labels, **marked)
+            files += [shown, *map(update, others)]
     return files

@@ -1,5 +1,5 @@
-# The figures that not every run draws; what there is and what it is drawn from says jouleloop/report/registry.py.
-# Files that show the same already are left as they are.
+# Figures: one job draws those of one sweep or network. What there is and what it shows: jouleloop/report/registry.py.
+# The job leaves files alone that show the same already, so the outputs are marked `update`.
 
 
 localrules:
@@ -11,20 +11,27 @@ rule figures:
         PLAN.figure_files(),
 
 
-rule further_figures:
-    input:
-        PLAN.figure_inputs(PLAN.drawn(always=False)),
-    output:
-        figures(PLAN.drawn(always=False)),
-    log:
-        "results/logs/further_figures.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    threads: PLAN.figure_threads(workflow.resource_settings.cores)
-    params:
-        captions=PLAN.captions(PLAN.drawn(always=False)),
-        statistics=PLAN.statistics,
-    message:
-        "Drawing further figures"
-    script:
-        "../../analysis/draw_figures.py"
+for _group in PLAN.figure_groups:
+
+    rule:
+        name:
+            _group.name
+        input:
+            PLAN.figure_inputs(_group),
+        output:
+            figures(_group),
+        log:
+            f"results/logs/{_group.name}/{_group.pattern or _group.name}.log",
+        wildcard_constraints:
+            **PLAN.constraints(_group),
+        group:
+            "analysis"
+        conda:
+            "../envs/jouleloop.yaml"
+        params:
+            captions=PLAN.captions(_group),
+            statistics=PLAN.statistics,
+        message:
+            f"Drawing {_group.shown}"
+        script:
+            "../../analysis/figures.py"

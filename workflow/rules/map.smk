@@ -1,9 +1,10 @@
-# Layers, searches and specifications: what makes results.
+# The search: a job searches the layers of one chunk on one architecture, and leaves results in the store.
 
 
 rule map_chunk:
     input:
         # What a chunk depends on is in its parameters, by content: no edit that leaves it as it is starts its job.
+        ancient("results/specs/{arch}.yaml"),
         lambda wildcards: ancient(PLAN.target_files(wildcards.arch)),
         lambda wildcards: ancient(
             PLAN.searched_by_timeloop(wildcards.arch, wildcards.chunk)
@@ -54,40 +55,3 @@ rule map_variants:
         "Searching chunk {wildcards.chunk} of the variants of {wildcards.arch}"
     script:
         "../scripts/map_variants.py"
-
-
-# Published points, under the semantics and every set of constraints of the published runs.
-rule compare_published:
-    input:
-        lambda wildcards: PLAN.target_files(wildcards.arch),
-        sweeps=PLAN.published_sources,
-    output:
-        multiext("results/published/{arch}", ".parquet", ".csv"),
-    log:
-        "results/logs/compare_published/{arch}.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    params:
-        semantics="timeloop-2023-04",
-        options=lambda wildcards: PLAN.search_options(wildcards.arch),
-        store="results/store",
-    message:
-        "Comparing published energies on {wildcards.arch}"
-    script:
-        "../scripts/published.py"
-
-
-rule write_specs:
-    input:
-        lambda wildcards: PLAN.target_files(wildcards.arch),
-        sweep=lambda wildcards: PLAN.sources[wildcards.sweep],
-    output:
-        directory("results/specs/{arch}/{sweep}"),
-    log:
-        "results/logs/write_specs/{arch}-{sweep}.log",
-    conda:
-        "../envs/jouleloop.yaml"
-    message:
-        "Writing Timeloop inputs of {wildcards.sweep} on {wildcards.arch}"
-    script:
-        "../scripts/write_specs.py"

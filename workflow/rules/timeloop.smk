@@ -42,7 +42,8 @@ rule run_timeloop:
         runtime=1440,
     params:
         runs=TIMELOOP_RUNS,
+        script=workflow.source_path("../scripts/run_timeloop.sh"),
     message:
         "Running Timeloop in its container for chunk {wildcards.chunk} on {wildcards.arch}"
     shell:
-        "sh workflow/scripts/run_timeloop.sh {params.runs} {input} 2> {log}"
+        "sh {params.script} {params.runs} {input} 2> {log}"

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from jouleloop.study.job import LOGS, current_run, logged
 from jouleloop.config.load import load_study
 from jouleloop.study.plan import search_variants, write_chunk
 from jouleloop.study.progress import chunk_progress, long_searches
+from jouleloop.study.runlog import LOGS, current_run, logged
 from jouleloop.study.store import ResultStore
 
-with logged(snakemake.log[0]):
+with logged(snakemake.log[0], snakemake.output):
     study = load_study(snakemake.config)
     arch, chunk = snakemake.wildcards.arch, snakemake.wildcards.chunk
     output = Path(snakemake.output[0])

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from jouleloop.study.job import logged
+from jouleloop.study.runlog import logged
 from jouleloop.theory.exhibits import exhibits
 
-with logged(snakemake.log[0]):
+with logged(snakemake.log[0], snakemake.output):
     needs = tuple(Path(file) for file in snakemake.input)
     exhibits()[snakemake.wildcards.exhibit].make(Path(snakemake.output[0]), needs)

@@ -1,6 +1,5 @@
 """Search the layers of a chunk, except those whose result is stored already."""
 
-import gc
 import logging
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -140,11 +139,8 @@ def run_chunk(
     if progress and done:
         progress(done, 0)
     LOG.info("%s: %d layers, %d stored already", job.target.name, len(layers), done)
-    try:
-        with energies_in(job.target.costs.unit):
-            written = _search(job, list(missing.items()), store, progress)
-    finally:
-        gc.unfreeze()
+    with energies_in(job.target.costs.unit):
+        written = _search(job, list(missing.items()), store, progress)
     # Every later run opens every segment: one a chunk keeps that quick.
     store.merge(written)
     return ChunkReport(tuple(keys), len(missing), done, time.monotonic() - started)
@@ -172,9 +168,6 @@ def _search(
         finally:
             # An interrupt ends the batch, not what it has found.
             written += _store(job, store, {batch[index][0]: result for index, result in results.items()})
-        # All modules and kernels are loaded now; without this the collector goes over them again and again, which takes
-        # a quarter of the time of small searches. It is undone at the end: the process may have other plans.
-        gc.freeze()
         LOG.info("%s: %d layers searched, %d to go", job.target.name, len(batch), len(waiting))
         for index, (key, layer) in enumerate(batch):
             result = results[index]
@@ -207,12 +200,6 @@ def _store(job: Job, store: ResultStore, results: dict[str, SearchResult]) -> li
     if job.options.seconds is not None:
         store.stopped(job.options.seconds).write(stopped)
     return [path] if path else []
-
-
-def search_layers(job: Job, layers: Sequence[Layer]) -> list[SearchResult]:
-    """Return the result of every layer; a layer whose search breaks is a result of status ``failed``."""
-    found = dict(_searched(job, layers))
-    return [found[index] for index in range(len(layers))]
 
 
 def _searched(job: Job, layers: Sequence[Layer]) -> Iterator[tuple[int, SearchResult]]:

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from jouleloop.errors import InputError
 from jouleloop.files import is_file
+from jouleloop.layouts import DECLARED
 from jouleloop.parquet import Where, sealed_parts, write_sealed
 from jouleloop.study.keys import code_digest, digest
-from jouleloop.study.provenance import versions
+from jouleloop.study.provenance import file_hash, versions
 
 #: Folder, beside the table of energies, of what was made of the rows of a sweep.
 PARTS = "parts"
@@ -22,7 +23,7 @@ _DIGITS = 16
 
 
 def _versions() -> dict[str, str]:
-    return {**versions(), "machine": platform.machine()}
+    return {**versions(), "machine": platform.machine(), "columns": file_hash(DECLARED)}
 
 
 class Kept:
@@ -49,7 +50,7 @@ class Kept:
     def made(self, make: Callable[[], Iterable[pa.Table]], further: Mapping[str, str] | None = None) -> "Kept":
         """Return this with its table in the folder: found there, or made in parts and kept, see `write_sealed`."""
         if not self.is_whole():
-            write_sealed(self._path, make(), further)
+            write_sealed(self._path, make(), further, self._path.name)
             for other in self._path.parent.glob(self._others):
                 if other != self._path:
                     other.unlink(missing_ok=True)
@@ -60,23 +61,26 @@ class Kept:
 
         Whole numbers of which some are missing are floats. ``where`` and ``columns`` are those of `sealed_parts`.
         """
-        return (part.to_pandas(ignore_metadata=True) for part in sealed_parts(self._path, where, columns))
+        return (part.to_pandas(ignore_metadata=True) for part in self._sealed(where, columns))
+
+    def _sealed(self, where: Where | None, columns: Callable[[str], bool] | None) -> Iterator[pa.Table]:
+        return sealed_parts(self._path, where, columns, self._path.name)
 
     def rows(self, where: Where, columns: Callable[[str], bool]) -> pd.DataFrame:
         """Return rows of the table in memory once; parameters and errors are those of `parts`."""
-        found = pa.concat_tables(sealed_parts(self._path, where, columns))
+        found = pa.concat_tables(self._sealed(where, columns))
         return cast("pd.DataFrame", found.to_pandas(ignore_metadata=True, self_destruct=True))
 
     def further(self) -> dict[str, str]:
         """Return what was kept beside the table; errors are those of `parts`."""
-        metadata = next(sealed_parts(self._path, columns=lambda _: False)).schema.metadata or {}
+        metadata = next(self._sealed(None, lambda _: False)).schema.metadata or {}
         return {key.decode(): value.decode() for key, value in metadata.items()}
 
     def is_whole(self) -> bool:
         """Whether the table was made of the same before and is whole."""
         if is_file(self._path):
             with contextlib.suppress(InputError):  # damaged: made again
-                for _ in sealed_parts(self._path, columns=lambda _: False):
+                for _ in self._sealed(None, lambda _: False):
                     pass
                 return True
         return False

@@ -8,23 +8,22 @@ import resource
 import sys
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from jouleloop.errors import Fault, InputError, JouleloopError
-from jouleloop.files import read_json, read_sealed_json, write_json
-from jouleloop.memory import is_lack, lack, settle
+from jouleloop.files import read_json, write_json
+from jouleloop.memory import is_lack, lack
 from jouleloop.signals import ended_by_signals, exit_code
+from jouleloop.study.outputs import forget_outputs, note_outputs
 
 LOG = logging.getLogger("jouleloop")
 LOGS = Path("results/logs")
 #: Set to 1 for a line a layer in the logs; `snakemake --verbose` and `jouleloop sweep --verbose` set it.
 VERBOSE = "JOULELOOP_VERBOSE"
 _RUN, _USAGE = "run.json", ".usage.json"
-#: Notes of chunks that were searched before their jobs started; see `jouleloop.study.few`.
-FEW = LOGS / "few"
 # Peak memory is in kB on Linux, in bytes on macOS.
 _MEMORY_UNIT_MB = 2**20 if sys.platform == "darwin" else 2**10
 
@@ -62,17 +61,6 @@ def current_run(folder: Path) -> dict[str, Any]:
     return {"run": "", "started": 0.0, "chunks": {}}
 
 
-def taken(output: Path) -> bool:
-    """Put the note of a chunk that this run left in `FEW` in the place of ``output``; False where there is none."""
-    run, note = current_run(LOGS), FEW / output.name
-    with contextlib.suppress(JouleloopError, KeyError, OSError):
-        found = read_sealed_json(note)
-        if run["run"] == found["run"] and run["chunks"][output.stem]["options"] == found["options"]:
-            note.replace(output)
-            return True
-    return False
-
-
 def usages(folder: Path, run: str) -> list[Usage]:
     """Return what the jobs of ``run`` cost that have finished so far."""
     found = []
@@ -86,20 +74,23 @@ def usages(folder: Path, run: str) -> list[Usage]:
 
 
 @contextlib.contextmanager
-def logged(path: str | Path | None) -> Iterator[None]:
+def logged(path: str | Path | None, outputs: Iterable[str | Path] = ()) -> Iterator[None]:
     """Log to the file ``path``; a user's mistake, a lack of memory or an interrupt is a message, not a traceback.
 
-    SIGTERM counts as an interrupt: a search stores what it has found. What the job cost is noted beside the log.
+    SIGTERM counts as an interrupt: a search stores what it has found. What the job cost, and the digests of its
+    ``outputs``, are noted beside the log.
     """
-    settle()
     # What the process needed before is mostly the time its imports took.
     start = time.process_time()
     started = time.monotonic() - start
     try:
         with ended_by_signals(), log_to(Path(path) if path else None, verbose=os.environ.get(VERBOSE) == "1"):
             try:
+                if path:
+                    forget_outputs(Path(path))
                 yield
                 if path:
+                    note_outputs(Path(path), outputs)
                     _note_usage(Path(path), time.monotonic() - started, start)
             except JouleloopError as error:
                 for fault in error.faults:

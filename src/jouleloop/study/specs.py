@@ -38,16 +38,27 @@ def timeloop_input(targets: TargetSet, problem: Problem) -> str:
     Raises `InputError` where Timeloop has no words for the constraints.
     """
     target = targets.for_shape(problem.shape)
-    parts: dict[str, Any] = {
-        "architecture": architecture_tree(target.arch),
-        **to_ert(target.arch, target.costs, later=rules_of(targets.semantics).later),
+    parts = _hardware(targets) | {
         "problem": problem_tree(problem),
         "architecture_constraints": {"targets": constraint_targets(problem, target.arch, target.constraints)},
         "mapper": _mapper(targets),
     }
     which, table = targets.files.which, targets.costs.table
-    head = f"# {problem.name} on {targets.name}: set of constraints {which}, energies {table}.\n"
-    return head + yaml.safe_dump(parts, sort_keys=False, width=120, default_flow_style=None)
+    return _text(f"{problem.name} on {targets.name}: set of constraints {which}, energies {table}", parts)
+
+
+def architecture_input(targets: TargetSet) -> str:
+    """Return the text of an architecture and its energies as Timeloop reads them, without layer and constraints."""
+    return _text(f"{targets.name}, energies {targets.costs.table}", _hardware(targets))
+
+
+def _hardware(targets: TargetSet) -> dict[str, Any]:
+    energies = to_ert(targets.arch, targets.costs, later=rules_of(targets.semantics).charges_updates)
+    return {"architecture": architecture_tree(targets.arch), **energies}
+
+
+def _text(head: str, parts: dict[str, Any]) -> str:
+    return f"# {head}.\n" + yaml.safe_dump(parts, sort_keys=False, width=120, default_flow_style=None)
 
 
 def _mapper(targets: TargetSet) -> dict[str, Any]:

@@ -19,11 +19,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from jouleloop.errors import Fault, InputError
-from jouleloop.files import is_file, replacing
-from jouleloop.parquet import read_sealed, write_sealed
+from jouleloop.files import is_file
+from jouleloop.parquet import read_sealed, sealed_parts, write_sealed
 
 _SCHEMA = pa.schema([("key", pa.string()), ("record", pa.string())])
 _PREFIX = "segment-"
@@ -157,13 +156,7 @@ class ResultStore:
         path = self.folder / f"{_PREFIX}{content}.parquet"
         if is_file(path) and self._table(path) is not None:
             return path
-        with replacing(path) as temporary:
-            pq.write_table(
-                pa.Table.from_arrays([_texts(keys), _texts(records)], schema=_SCHEMA),
-                temporary,
-                compression="zstd",
-                write_page_checksum=True,
-            )
+        write_sealed(path, pa.Table.from_arrays([_texts(keys), _texts(records)], schema=_SCHEMA), name=content)
         # It may stand in the place of a damaged one.
         self._unusable.discard(path)
         self._segments.pop(path, None)
@@ -209,9 +202,9 @@ class ResultStore:
         if path not in self._segments:
             self._opened += 1
             try:
-                with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                    self._segments[path] = tuple(file.read(columns=["key"])["key"].to_pylist())
-            except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+                parts = sealed_parts(path, columns="key".__eq__, name=_content_of(path))
+                self._segments[path] = tuple(key for part in parts for key in part["key"].to_pylist())
+            except (InputError, KeyError) as error:
                 if _is_gone(error):
                     self._vanished += 1
                     return ()
@@ -221,12 +214,9 @@ class ResultStore:
 
     def _table(self, path: Path) -> pa.Table | None:
         try:
-            with pq.ParquetFile(path, page_checksum_verification=True) as file:
-                table = file.read()
-            sound = table.schema.equals(_SCHEMA) and path.stem == _PREFIX + _content_digest(
-                table["key"].to_pylist(), table["record"].to_pylist()
-            )
-        except (OSError, pa.ArrowException, KeyError, ValueError) as error:
+            table = read_sealed(path, name=_content_of(path))
+            sound = table.schema.equals(_SCHEMA)
+        except InputError as error:
             if _is_gone(error):
                 self._vanished += 1
                 self._segments.pop(path, None)
@@ -238,9 +228,15 @@ class ResultStore:
         return table
 
 
+def _content_of(path: Path) -> str:
+    """Return the digest that a segment is named by, and sealed as."""
+    return path.stem.removeprefix(_PREFIX)
+
+
 def _is_gone(error: Exception) -> bool:
     """Whether a file was removed after it was seen: on a network file system, by another machine (ESTALE)."""
-    return isinstance(error, FileNotFoundError) or getattr(error, "errno", None) == errno.ESTALE
+    cause = error.__cause__
+    return isinstance(cause, FileNotFoundError) or getattr(cause, "errno", None) == errno.ESTALE
 
 
 def _texts(values: list[str]) -> pa.ChunkedArray:

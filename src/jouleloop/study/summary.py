@@ -10,6 +10,7 @@ from pydantic import Field
 
 from jouleloop.errors import InputError
 from jouleloop.files import read_json, write_json
+from jouleloop.study.outputs import note_change
 from jouleloop.study.progress import duration
 from jouleloop.study.provenance import versions
 from jouleloop.study.runlog import Usage, current_run, usages
@@ -166,6 +167,7 @@ def finish_run(path: Path, logs: Path) -> str:
     times = path.stat()
     write_summary(path, summary)
     os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+    note_change(logs, path)
     return summary_text(summary, seconds)
 
 

@@ -12,6 +12,7 @@ from jouleloop.energy.choice import EnergySource, costs_of, sources_of
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import SEMANTICS, Target
 from jouleloop.errors import Fault, InputError, JouleloopError, unknown
+from jouleloop.expressions import one_budget
 from jouleloop.files import shown_path
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.read import own_constraints, read_constraints
@@ -66,6 +67,7 @@ class TargetSet:
         Shapes whose constraints are read at once, so that their faults show with those of the other files.
     """
 
+    @one_budget()
     def __init__(
         self, files: TargetFiles, semantics: str = SEMANTICS[0], shapes: Iterable[ProblemShape] = (CONV,)
     ) -> None:
@@ -73,7 +75,7 @@ class TargetSet:
             raise InputError(unknown(semantics, SEMANTICS, "semantics", field="semantics"))
         self.files = files
         self.semantics = semantics
-        later = rules_of(semantics).later
+        later = rules_of(semantics).reads_underscores
         self.arch: Architecture = read_architecture(
             files.arch, variables=dict(files.variables), changes=files.changes, later=later
         )
@@ -90,7 +92,7 @@ class TargetSet:
             except JouleloopError as error:
                 faults += error.faults
         if faults:
-            raise InputError(list(dict.fromkeys(faults)))
+            raise InputError(faults)
         self._targets |= {shape: Target(self.arch, self.costs, given, semantics) for shape, given in found.items()}
 
     @property

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jouleloop.errors import InputError
-from jouleloop.study.occupied import claim
+from jouleloop.study.occupied import claim, claim_alone
 
 
 def left(results: Path) -> list[str]:
@@ -58,3 +58,29 @@ def test_no_picture_of_an_architecture_stays_that_the_study_has_no_more(tmp_path
         (tmp_path / f"figures/first/growth_{name}.png").write_text("picture")
     claim(tmp_path, ["first"], {}, ["simba"])
     assert left(tmp_path) == ["figures/first/growth_simba.png", "study.json"]
+
+
+def test_a_command_never_takes_the_folder_of_another_study(tmp_path: Path) -> None:
+    claim(tmp_path, ["small"], {"configuration": ["config/config.yaml"]}, ["simba"])
+    for name in ("energies.csv", "fits.parquet", "report.html", "notes.csv", "store/segment.parquet"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(name)
+    before = left(tmp_path)
+    mine, tables = {"configuration": ["jouleloop network small"], "seconds": None}, ["energies", "fits"]
+    with pytest.raises(InputError, match=r"now jouleloop network small.*--output, or --replace"):
+        claim_alone(tmp_path, ["small"], mine, tables)
+    assert left(tmp_path) == before
+    claim_alone(tmp_path, ["small"], mine, tables, replace=True)
+    assert left(tmp_path) == ["notes.csv", "store/segment.parquet", "study.json"]  # what is of the user, and by content
+    claim_alone(tmp_path, ["small"], mine, tables)
+    with pytest.raises(InputError, match=r"seconds None, now 3.0"):
+        claim_alone(tmp_path, ["small"], mine | {"seconds": 3.0}, tables)
+    with pytest.raises(InputError, match="holds another study"):
+        claim_alone(tmp_path, ["small", "other"], mine, tables)
+
+
+def test_energies_of_an_unknown_study_are_not_replaced(tmp_path: Path) -> None:
+    (tmp_path / "energies.csv").write_text("mine")
+    with pytest.raises(InputError, match="energies of an unknown study"):
+        claim_alone(tmp_path, ["small"], {}, ["energies"])
+    assert left(tmp_path) == ["energies.csv"]

@@ -122,7 +122,7 @@ def test_a_segment_that_another_machine_has_merged_is_not_damaged(
         raise OSError(errno.ESTALE, "Stale file handle")
 
     with monkeypatch.context() as stale:
-        stale.setattr("jouleloop.study.store.pq.ParquetFile", gone)
+        stale.setattr("jouleloop.parquet.pq.ParquetFile", gone)
         store = ResultStore(tmp_path)
         assert store.keys() == set()
         assert store.damaged == []

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from jouleloop.api.project import target_files
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.mapspace.read_design import read_design
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.optimum.optimise import search_mapspace
@@ -26,7 +26,7 @@ def test_a_spec_is_the_same_search(name: str, layer: str, tmp_path: Path) -> Non
     assert design.problem is not None
     assert design.problem.projection_array.tolist() == problem.projection_array.tolist()
     assert design.problem.bounds == problem.bounds
-    costs = load_costs(design.arch, path)
+    costs = costs_of(design.arch, sources_of(path))
     given = targets.for_shape(problem.shape)
     theirs = search_mapspace(build_mapspace(design.problem, design.arch, design.constraints), costs)
     ours = search_mapspace(build_mapspace(problem, given.arch, given.constraints), given.costs)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from jouleloop import parquet
 from jouleloop.study import store as module
 from jouleloop.study.store import ResultStore
 
@@ -32,8 +33,8 @@ def test_the_index_stands_for_opening_segments(folder: Path, monkeypatch: pytest
             opened.append(path)
         return real(source, **options)
 
-    real = module.pq.ParquetFile
-    monkeypatch.setattr(module.pq, "ParquetFile", noting)
+    real = parquet.pq.ParquetFile
+    monkeypatch.setattr(parquet.pq, "ParquetFile", noting)
     assert ResultStore(folder).keys() == set(RECORDS)
     assert opened == []
     # What came later is opened, what went is forgotten.

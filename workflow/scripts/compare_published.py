@@ -2,17 +2,17 @@
 
 from pathlib import Path
 
-from jouleloop.study.job import logged
 from jouleloop.columns import write_table
 from jouleloop.config.load import Study, load_study
 from jouleloop.mapspace.read import SETS
 from jouleloop.study.plan import jobs_of
+from jouleloop.study.runlog import logged
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.layouts import PUBLISHED_PART
 from jouleloop.tables.published import compare_published
 from jouleloop.workload.sweep import load_sweep
 
-with logged(snakemake.log[0]):
+with logged(snakemake.log[0], snakemake.output):
     study: Study = load_study(snakemake.config)
     # The optimum, whatever the configuration asks for elsewhere.
     config = study.config.model_copy(

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from jouleloop.study.job import logged
 from jouleloop.config.load import load_study
 from jouleloop.study.plan import jobs_of
+from jouleloop.study.runlog import logged
 from jouleloop.study.specs import write_specs
 
-with logged(snakemake.log[0]):
+with logged(snakemake.log[0], snakemake.output):
     study = load_study(snakemake.config)
     name = snakemake.wildcards.arch
     sweep = next(sweep for sweep in study.sweeps if sweep.name == snakemake.wildcards.sweep)

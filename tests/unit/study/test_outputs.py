@@ -1,0 +1,45 @@
+"""The digests of what jobs wrote: found where a file differs, and never a reason for a job to fail."""
+
+from pathlib import Path
+
+import pytest
+
+from jouleloop.study.outputs import changed_outputs, forget_outputs, note_outputs, set_aside
+
+
+@pytest.fixture
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    folder = Path("results")
+    (folder / "figures/sizes").mkdir(parents=True)
+    (folder / "logs").mkdir()
+    (folder / "a.csv").write_text("a\n1\n")
+    (folder / "figures/sizes/b.svg").write_text("<svg/>")
+    note_outputs(folder / "logs/made.log", [folder / "a.csv", folder / "figures/sizes", folder / "none"])
+    return folder
+
+
+def test_what_differs_is_found(results: Path) -> None:
+    assert changed_outputs(results / "logs") == {}
+    (results / "a.csv").write_text("a\n2\n")
+    (results / "figures/sizes/b.svg").write_text("<svg />")
+    together = [results / "a.csv", results / "figures/sizes/b.svg"]
+    assert changed_outputs(results / "logs") == dict.fromkeys(together, together)
+    set_aside([*together, results / "none"], results)
+    assert (results / "damaged/a.csv").read_text() == "a\n2\n"
+    assert (results / "damaged/figures/sizes/b.svg").exists()
+    assert changed_outputs(results / "logs") == {}
+
+
+def test_a_job_that_begins_replaces_what_it_wrote(results: Path) -> None:
+    forget_outputs(results / "logs/made.log")
+    (results / "a.csv").write_text("a\n2\n")
+    assert changed_outputs(results / "logs") == {}
+    forget_outputs(results / "logs/made.log")
+
+
+def test_a_damaged_note_is_no_reason_to_make_anything_again(results: Path) -> None:
+    [note] = (results / "logs").glob("*.outputs.json")
+    note.write_text(note.read_text().replace("a.csv", "b.csv"))
+    assert changed_outputs(results / "logs") == {}
+    assert not note.exists()
