@@ -14,7 +14,7 @@ _UNEQUAL = ("lower", "higher", "difference", "only one has")
 
 
 def crosscheck_page(points: pd.DataFrame, summary: pd.DataFrame) -> str:
-    """Return the page on the two tables of `jouleloop.study.confirm.crosscheck_table`."""
+    """Return the page on the two tables of `jouleloop.tables.crosscheck.crosscheck_table`."""
     tables = {
         "Energy, cycles and utilization by architecture and sweep": _totals(points),
         "Every field, by quantity": _quantities(summary),

@@ -1,26 +1,28 @@
 """Draws kinds of figures of a run into files."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+import logging
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import pandas as pd
 
 from jouleloop.columns import write_table
+from jouleloop.errors import Fault, raise_all
 from jouleloop.files import is_file
 from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.registry import FigureKind
 from jouleloop.report.run_tables import RunTables
 from jouleloop.report.style import FORMATS, save_figure
-from jouleloop.study.forked import run_forked
 from jouleloop.study.keys import code_digest, digest
 from jouleloop.study.provenance import versions
 from jouleloop.tables.layouts import VARIANTS
 from jouleloop.tables.variants import variants_table
 from jouleloop.units import energies_in, unit_of
 from jouleloop.workload.sweep import Sweep
+
+LOG = logging.getLogger("jouleloop")
 
 
 def draw(
@@ -64,50 +66,43 @@ def _left_out(run: RunTables, subject: str | None) -> str:
 def _shown(kind: FigureKind, run: RunTables, place: Mapping[str, str]) -> str:
     """Return a digest of all that decides what a figure shows: rows, sweeps, statistics, and the code that draws."""
     subject = place.get(kind.subject or "")
-    tested = "{margin}" in kind.caption
     sweeps = [run.sweep(subject)] if subject and not kind.beyond else list(run.study.sweeps)
     return digest(
         [
             *(kind.name, dict(place), list(run.only)),
             [run.content(layout, sweep.name) for sweep in sweeps for layout in kind.needs],
             [repr(replace(sweep, points=())) for sweep in sweeps],
-            run.study.config.statistics.model_dump(mode="json") if tested else None,
+            run.study.config.statistics.model_dump(mode="json") if kind.tests else None,
             *(code_digest("jouleloop.report.study_figures"), versions()),
         ]
     )[:32]
 
 
-def draw_all(
-    kinds: Iterable[FigureKind],
-    run: RunTables,
-    folder: Path,
-    formats: Sequence[str],
-    processes: int,
-    beside: Iterable[Callable[[], None]] = (),
-) -> None:
-    """Draw all figures of some kinds into ``folder``, those of one sweep in one process: they share its statistics.
+def draw_all(kinds: Iterable[FigureKind], run: RunTables, subject: str, folder: Path, formats: Sequence[str]) -> None:
+    """Draw the figures of some kinds that show ``subject``, a sweep or network, or the study where it is empty.
 
-    Files that say that they show the same are left as they are.
+    Files that say that they show the same are left as they are. A figure that cannot be drawn leaves no file and costs
+    no other one.
 
-    Raises `InputError` as `draw`.
-
-    ``beside`` is what else is to be done by the same processes.
+    Raises `InputError` at the end, with what could not be drawn.
     """
-    groups: dict[str, list[tuple[FigureKind, Mapping[str, str]]]] = {}
+    faults: list[Fault] = []
     for kind in kinds:
         for place in kind.places(run.study):
-            # How many figures a folder gets depends on which architectures have a mapping.
-            (folder / kind.stem.format(**place)).parent.mkdir(parents=True, exist_ok=True)
-            groups.setdefault(place.get(kind.subject or "", ""), []).append((kind, place))
-    import_module("jouleloop.report.study_figures")
-    run_forked([*(partial(_draw_group, run, folder, formats, group) for group in groups.values()), *beside], processes)
-
-
-def _draw_group(
-    run: RunTables, folder: Path, formats: Sequence[str], group: Iterable[tuple[FigureKind, Mapping[str, str]]]
-) -> None:
-    for kind, place in group:
-        draw(kind, run, place, folder, formats, anew=False)
+            path = folder / kind.stem.format(**place)
+            if place.get(kind.subject or "", "") != subject:
+                continue
+            try:
+                # How many figures a folder gets depends on which architectures have a mapping.
+                path.parent.mkdir(parents=True, exist_ok=True)
+                draw(kind, run, place, folder, formats, anew=False)
+            except Exception as error:  # whatever it is: other figures do not depend on it
+                LOG.exception("%s", path)
+                faults.append(Fault(f"not drawn: {error}".replace("\n", "; "), str(path)))
+                for name in formats:
+                    with contextlib.suppress(OSError):
+                        path.with_name(f"{path.name}.{name}").unlink()
+    raise_all(faults)
 
 
 def write_architecture_sweep(

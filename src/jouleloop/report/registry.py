@@ -7,11 +7,15 @@ import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import product
+from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from jouleloop.config.load import LAYERS, Study
+from jouleloop.files import read_yaml
 from jouleloop.layouts import Layout
+from jouleloop.stats.columns import FITS, RESIDUALS, VERDICTS
 from jouleloop.tables.layouts import (
     BUFFER_GROWTH,
     ENERGIES,
@@ -33,6 +37,8 @@ if TYPE_CHECKING:  # they import statistics and matplotlib
 FIGURE4_SWEEPS = ("fc_inputs", "fc_outputs", "fc_weights")
 FIGURE4_ARCHITECTURES = ("simba", "eyeriss")
 
+#: Tables of the tests of growth, which follow from energies and options.
+TESTS = (VERDICTS, FITS, RESIDUALS)
 #: Tables that compare with energies in joules.
 _IN_JOULES = {PUBLISHED, THEORY_CONV_ENERGY}
 
@@ -43,6 +49,16 @@ _OFFERS: Mapping[str, Callable[[Study], Sequence[str]]] = {
     "network": lambda study: [network.name for network in study.networks],
     "architecture": lambda study: list(study.config.architectures),
 }
+
+
+@cache
+def _captions() -> dict[str, str]:
+    """Return the captions of all kinds of figures by their names."""
+    texts: dict[str, str] = read_yaml(Path(__file__).with_name("captions.yaml"))
+    rules = {f"{{{name}}}": texts.pop(name) for name in ("test", "no_test")}
+    for rule, words in rules.items():
+        texts = {name: text.replace(rule, words) for name, text in texts.items()}
+    return texts
 
 
 @dataclass(frozen=True)
@@ -58,9 +74,6 @@ class FigureKind:
     """The tables it is drawn from."""
     draw: str
     """``module:function`` below `jouleloop.report`; called with the `RunTables` and the words in braces by name."""
-    caption: str
-    """Question, unit, number of points and decision rule, for Snakemake's report; may name the words in braces,
-    ``layers``, ``margin`` and ``alpha``."""
     applies: Callable[[Study, Sweep], bool] = lambda _study, _sweep: True
     """Whether a sweep (or network) has it."""
     beyond: bool = False
@@ -72,6 +85,21 @@ class FigureKind:
     target."""
     title: str = ""
     """Heading in Snakemake's report, where the sweep or network is none."""
+
+    @property
+    def caption(self) -> str:
+        """Question, unit, number of points and decision rule, for Snakemake's report, with words in braces."""
+        return _captions()[self.name]
+
+    @property
+    def tests(self) -> bool:
+        """Whether it shows the outcome of a test, which the options decide."""
+        return "{margin}" in self.caption
+
+    @property
+    def inputs(self) -> tuple[Layout, ...]:
+        """The tables that a job draws it from: tests of energies too, where a run has made them."""
+        return (*self.needs, *TESTS) if self.tests and ENERGIES in self.needs else self.needs
 
     @property
     def per(self) -> tuple[str, ...]:
@@ -132,6 +160,11 @@ def imperfect_pairs(study: Study) -> dict[str, str]:
     }
 
 
+def _has_published_layers(_: Study, sweep: Sweep) -> bool:
+    """Whether published energies stand in the file of the sweep's layers."""
+    return bool(sweep.points) and {"published_pj", "published_data_pj"} <= dict(sweep.points[0].given).keys()
+
+
 def has_figure4(study: Study, _: Sweep) -> bool:
     """Whether a study has all sweeps of Figure 4."""
     return set(FIGURE4_SWEEPS) <= {sweep.name for sweep in study.tested}
@@ -149,23 +182,12 @@ def is_published(study: Study, sweep: Sweep) -> bool:
     return study.unit == PJ and inside and bool(set(dict(sweep.published)) & set(study.config.architectures))
 
 
-_RULE = (
-    "**Decision rule:** confirmed where the 90 % interval of the next power's share at the largest size "
-    "lies inside ±{margin} (two one-sided tests at {alpha}), exact where residuals are rounding noise, "
-    "refuted or inconclusive otherwise; the verdicts are in the table of verdicts."
-)
-_NO_TEST = "**Decision rule:** none, no test is made here."
-
 FIGURES = (
     FigureKind(
         "figure4",
         "figure4",
         (ENERGIES,),
         "study_figures:draw_figure4",
-        "**Question:** does the data energy of fully-connected layers grow linearly in inputs n, outputs m "
-        "and weights mn (paper 002, Figure 4)? Simba left, Eyeriss right; bars are the cheapest mappings of "
-        "the layers, dashed the least-squares fit of the linear growth that theory expects. **Unit:** J. "
-        "**n:** {layers} layers. " + _RULE,
         applies=has_figure4,
         title="paper 002",
     ),
@@ -174,10 +196,6 @@ FIGURES = (
         "{sweep}/growth_{architecture}",
         (ENERGIES,),
         "study_figures:draw_growth",
-        "**Question:** does the data energy of sweep {sweep} grow as theory expects? Bars are the cheapest "
-        "mappings of the layers, dashed the least-squares fit of the expected growth, circles published "
-        "values where there are any. **Unit:** J. **n:** {layers} layers on each architecture, less those "
-        "without a mapping. " + _RULE,
         applies=lambda study, sweep: not _in_figure4(study, sweep),
     ),
     FigureKind(
@@ -185,33 +203,25 @@ FIGURES = (
         "{sweep}/breakdown_{architecture}",
         (ENERGIES,),
         "study_figures:draw_breakdown",
-        "**Question:** where does the energy of sweep {sweep} go? Stacked from below: compute, then every "
-        "storage level (colour) by data space (hatch: none weights, rising lines inputs, falling lines "
-        "outputs). **Unit:** J. **n:** {layers} layers; those of one size are averaged. **Decision rule:** "
-        "none, no test is made here; the growth of every level is in the table of verdicts.",
+    ),
+    FigureKind(
+        "floor",
+        "{sweep}/floor_{architecture}",
+        (ENERGIES,),
+        "study_figures:draw_floor",
+        applies=_has_published_layers,
     ),
     FigureKind(
         "laws",
         "{sweep}/laws_{sweep}",
         (LAWS, LAW_POINTS),
         "study_figures:draw_laws",
-        "**Question:** which exact law does the data energy of each layer of sweep {sweep} obey, and what "
-        "are the steps between the bars? Left the layers in the colour of their law; right their energy "
-        "over that of the architecture's most common law: a step wherever the sizes divide otherwise and "
-        "another class of mapping is cheapest. **Unit:** J; share. **n:** {layers} layers on each "
-        "architecture. **Decision rule:** none is needed: every law is an exact sum of access counts times "
-        "energies per access (coefficients in pJ), none of them fitted.",
     ),
     FigureKind(
         "dram_bound",
         "{sweep}/dram_bound_{sweep}",
         (THEORY_RATIO,),
         "study_figures:draw_dram_bound",
-        "**Question:** how near is the DRAM traffic of the cheapest mappings of sweep {sweep} to the lower "
-        "bound of paper 002? Left the words moved against the least number that any dataflow must move "
-        "(both logarithmic, the bound is the diagonal); right their ratio. **Unit:** words. **n:** {layers} "
-        "layers on each architecture. **Decision rule:** a layer below the dashed line would refute the "
-        "bound, or the model; a layer on it is optimal.",
         applies=_is_fc,
     ),
     FigureKind(
@@ -219,10 +229,6 @@ FIGURES = (
         "networks/{network}_{architecture}",
         (NETWORKS,),
         "study_figures:draw_network",
-        "**Question:** which layers of {network} cost the energy, and where does it go? Every distinct "
-        "layer times how often the network runs it, stacked by level (colour) and data space (hatch); the "
-        "bars add up to the energy of the network (paper 002, equation (1)). **Unit:** J. **n:** every "
-        "distinct layer that has a mapping. " + _NO_TEST,
         title="networks",
     ),
     FigureKind(
@@ -230,9 +236,6 @@ FIGURES = (
         "{sweep}/crossover_{architecture}",
         (ENERGIES,),
         "study_figures:draw_crossover",
-        "**Question:** where does attention cost more than the rest of the transformer of sweep {sweep}? Energy of all "
-        "blocks by part: projections, feed-forward, attention; lines where attention overtakes the projections "
-        "(dotted) and those with the feed-forward part (dashed). **Unit:** J. **n:** {layers} values. " + _NO_TEST,
         applies=lambda study, sweep: has_parts(study.sweeps, sweep.name),
         beyond=True,
     ),
@@ -241,11 +244,6 @@ FIGURES = (
         "{sweep}/published",
         (PUBLISHED,),
         "study_figures:draw_published",
-        "**Question:** are the published energies of sweep {sweep} optimal? Published total energies and "
-        "our proven optima under the constraints and counting rules of the published runs "
-        "(timeloop-2023-04), and their ratio point by point. **Unit:** J; ratio. **n:** every published "
-        "point. **Decision rule:** a ratio of 1 is an optimum; below 1 the published search stopped short; "
-        "above 1 it searched a wider mapspace.",
         applies=is_published,
     ),
     FigureKind(
@@ -253,10 +251,6 @@ FIGURES = (
         "{sweep}/theory",
         (THEORY_CONV_ENERGY,),
         "study_figures:draw_conv_energy",
-        "**Question:** how near are the words that the best mappings of sweep {sweep} move from and to DRAM "
-        "to those of the two dataflows of the energy model for convolutions (write-once outputs; read-once "
-        "inputs) and to a lower bound for any dataflow? **Unit:** words. **n:** {layers} layers. "
-        "Derivation: ``docs/theory-convolution-energy.md``. " + _NO_TEST,
         applies=lambda _, sweep: sweep.kind == "conv",
     ),
     FigureKind(
@@ -264,9 +258,6 @@ FIGURES = (
         "{sweep}/imperfect",
         (THEORY_CONV_ENERGY,),
         "study_figures:draw_imperfect",
-        "**Question:** what do loops that need not divide save on sweep {sweep}? Circles are the cheapest mappings "
-        "with perfect factors, dots those with imperfect ones, dashed what theory's least DRAM words cost. "
-        "**Unit:** J. **n:** {layers} layers. " + _NO_TEST,
         applies=lambda study, sweep: sweep.kind == "conv" and bool(imperfect_pairs(study)),
     ),
     FigureKind(
@@ -274,10 +265,6 @@ FIGURES = (
         "{variant_sweep}/architecture_{architecture}",
         (ENERGIES,),
         "study_figures:draw_variants",
-        "**Question:** which size of the architecture costs the least energy? Energy per "
-        "multiply-accumulate against an attribute of the architecture: every variant with its own energies "
-        "per access and its own best mapping; stars mark the least energy. **Unit:** J per operation. "
-        "**n:** every variant that has a mapping. " + _NO_TEST,
         folder=True,
     ),
     FigureKind(
@@ -285,11 +272,6 @@ FIGURES = (
         "linear_law/{variant_sweep}",
         (THEORY_RATIO, BUFFER_GROWTH),
         "study_figures:draw_buffers",
-        "**Question:** at which buffer does the linear law break? Left the DRAM words of inputs and outputs over "
-        "n + 2m, the least that can move, against the buffer over the crossover 1 + mn/(n + 2m), beside equation (28) "
-        "of paper 002; right the largest deviation of all DRAM words and of those of inputs and outputs from a line in "
-        "n, by buffer, filled where linear growth is not confirmed. **Unit:** words. **n:** every layer and buffer of "
-        "sweep {variant_sweep} with a mapping. " + _RULE,
         applies=lambda study, sweep: _is_fc(study, sweep) and {p.layer.sizes["N"] for p in sweep.points} == {1},
     ),
     FigureKind(
@@ -297,11 +279,6 @@ FIGURES = (
         "{sweep}/residuals_{architecture}",
         (ENERGIES,),
         "study_figures:draw_residuals",
-        "**Question:** what is left of the data energy of sweep {sweep} when the expected growth is taken "
-        "out, and does divisibility explain it? Left the relative residual against the variable, right "
-        "against the number of index factorisations over three levels; diamonds are the best layers of "
-        "their size. **Unit:** share of the fitted value. **n:** {layers} layers, less those without a "
-        "mapping. " + _RULE,
         always=False,
     ),
     FigureKind(
@@ -309,9 +286,6 @@ FIGURES = (
         "{sweep}/architectures",
         (ENERGIES,),
         "study_figures:draw_architectures",
-        "**Question:** which architecture is cheaper on sweep {sweep}, and does the order change with size? "
-        "Data energy per multiply-accumulate of the cheapest mappings. **Unit:** J per operation. **n:** "
-        "{layers} layers on each architecture. " + _RULE,
         applies=lambda study, _: len(study.config.architectures) > 1,
         always=False,
     ),
@@ -320,10 +294,59 @@ FIGURES = (
         "{sweep}/heat_map_{architecture}",
         (ENERGIES,),
         "study_figures:draw_heat_map",
-        "**Question:** which shapes of layer are cheap in sweep {sweep}? Data energy per "
-        "multiply-accumulate over inputs n and outputs m; white where there is no mapping; the colours end "
-        "at the 98 % quantile. **Unit:** pJ per operation. **n:** {layers} layers. " + _NO_TEST,
         applies=_has_map,
         always=False,
     ),
 )
+
+
+@dataclass(frozen=True)
+class FigureGroup:
+    """The figures of one rule; a job draws those of one sweep or network, which share its tables."""
+
+    name: str
+    """Of the rule."""
+    word: str
+    """What stands for the sweep or network in the names of files, a word of `_OFFERS`; empty for the study."""
+    subjects: tuple[str, ...]
+    """The sweeps or networks; one empty name for the study."""
+    kinds: tuple[FigureKind, ...]
+    always: bool
+    """Whether every run draws them."""
+
+    @property
+    def pattern(self) -> str:
+        """The word in braces, as it stands in the names of files."""
+        return f"{{{self.word}}}" if self.word else ""
+
+    @property
+    def shown(self) -> str:
+        """What a job draws, for Snakemake's messages."""
+        return f"the figures of {{wildcards.{self.word}}}" if self.word else self.name
+
+
+def figure_groups(study: Study) -> list[FigureGroup]:
+    """Return the figures of a study by rule: sweeps that have figures of the same kinds share one."""
+    kinds: dict[tuple[str, str, bool], list[FigureKind]] = {}
+    for kind in FIGURES:
+        for subject in kind.subjects(study):
+            # Each figure of the study as a whole has a rule of its own.
+            kinds.setdefault((kind.subject or "", subject or kind.name, kind.always), []).append(kind)
+    subjects: dict[tuple[str, tuple[FigureKind, ...]], list[str]] = {}
+    for (word, subject, _), own in kinds.items():
+        subjects.setdefault((word, tuple(own)), []).append(subject)
+    groups: list[FigureGroup] = []
+    for (word, shown), names in subjects.items():
+        name = ("" if shown[0].always else "further_") + _rule_name(study, word, names)
+        number = sum(group.name.startswith(name) for group in groups) + 1
+        name = name if number == 1 else f"{name}_{number}"
+        groups.append(FigureGroup(name, word, tuple(names) if word else ("",), shown, shown[0].always))
+    return groups
+
+
+def _rule_name(study: Study, word: str, names: Sequence[str]) -> str:
+    """Return the name of the rule that draws sweeps or networks, or one figure of the study."""
+    if not word:
+        return names[0]
+    kinds = {sweep.kind for sweep in study.sweeps if sweep.name in names}
+    return f"figures_{kinds.pop()}" if word == "sweep" and len(kinds) == 1 else f"figures_{word}s"

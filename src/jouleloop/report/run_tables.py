@@ -78,12 +78,14 @@ class RunTables:
         steps = {name: self.step(name) for name in names}
         if layout.column("layer") is None or max(steps.values(), default=1) == 1:
             return read_table(self._path(layout), layout, where=where, columns=_is_drawn)[0]
-        parts = read_parts(self._path(layout), where, _is_drawn)
+        parts = read_parts(self._path(layout), layout, where, _is_drawn)
         return pd.concat([_some(part, steps) for part in parts], ignore_index=True)
 
     @cached_property
     def unit(self) -> str:
-        """What the energies are in."""
+        """What the energies are in: as the study says where the tables are its own, else as the table says."""
+        if self.tested:
+            return self.study.unit
         first = next(sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps))
         return unit_of(self.rows(first)["energy_table"].dropna())
 
@@ -107,7 +109,7 @@ class RunTables:
             path, where = self._path(layout), _where(layout, [sweep])
             whole = self.step(sweep) == 1
             self._contents[of] = content_digest(
-                [self.table(layout, sweep)] if whole else read_parts(path, where, _is_drawn)
+                [self.table(layout, sweep)] if whole else read_parts(path, layout, where, _is_drawn)
             )
         return self._contents[of]
 

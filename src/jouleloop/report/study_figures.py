@@ -7,6 +7,7 @@ from jouleloop.report.figures_architecture import architecture_figure
 from jouleloop.report.figures_buffers import buffers_figure
 from jouleloop.report.figures_conv_energy import conv_energy_figure
 from jouleloop.report.figures_energy import breakdown_figure, dram_bound_figure, heat_map_figure
+from jouleloop.report.figures_floor import floor_figure
 from jouleloop.report.figures_imperfect import imperfect_figure
 from jouleloop.report.figures_laws import law_figure
 from jouleloop.report.figures_networks import network_figure
@@ -76,6 +77,11 @@ def draw_published(run: RunTables, sweep: str) -> ReportFigure:
     """Draw published and own energies of a sweep with their ratio."""
     found = run.sweep(sweep)
     return published_figure(run.table(PUBLISHED, sweep), sweep, found.symbol or found.published_parameter)
+
+
+def draw_floor(run: RunTables, sweep: str, architecture: str) -> ReportFigure:
+    """Draw data energy per operation beside the published one, layer by layer."""
+    return floor_figure(run.rows(sweep), sweep, architecture)
 
 
 def draw_conv_energy(run: RunTables, sweep: str) -> ReportFigure:

@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.backends.backend_svg import FigureCanvasSVG
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, PathPatch
@@ -23,8 +24,6 @@ from matplotlib.transforms import ScaledTranslation
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing
-from jouleloop.report.glyphs import FigureCanvasPdf, cut_fonts_once
-from jouleloop.report.placing import copy_ticks, place_once, texts_laid_out_once
 from jouleloop.stats.regression import FloatArray
 from jouleloop.units import PJ, energy_unit, said
 
@@ -52,6 +51,8 @@ _RC: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
+    # Texts of users are drawn as they are: no sign in them begins a formula.
+    "text.parse_math": False,
     "axes.titlesize": 8,
     # Its place without asking all tick labels, for each panel and format: no axis of ours is above its panel.
     "axes.titley": 1.0,
@@ -102,7 +103,6 @@ def new_figure(rows: int, columns: int, *, sharey: bool | str = False) -> tuple[
     """Return a figure of ``rows`` × ``columns`` panels and its axes, row by row."""
     figure = Figure(figsize=(PANEL_WIDTH_IN * columns, PANEL_HEIGHT_IN * rows), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, sharey=sharey)  # type: ignore[arg-type]
-    copy_ticks(figure)
     letter_panels([panel for row in axes for panel in row])
     return figure, [list(row) for row in axes]
 
@@ -269,11 +269,10 @@ def save_figure(
         },
     }
     paths = []
-    with styled(), texts_laid_out_once():
-        # What is measured to place things is measured as the first format is drawn.
+    with styled():
         canvas = FigureCanvasAgg(figure.figure)
         with _fine(figure.figure):
-            place_once(figure.figure)
+            _place(figure.figure)
         for name in formats:
             path = folder / f"{figure.name}.{name}"
             with replacing(path) as temporary, _fine(figure.figure):
@@ -298,6 +297,14 @@ def _fine(figure: Figure) -> Iterator[None]:
         figure.dpi = dpi
 
 
+def _place(figure: Figure) -> None:
+    """Solve the layout of a figure once for all formats: solving again moves things by a hair."""
+    engine = figure.get_layout_engine()
+    if engine is not None:
+        engine.execute(figure)
+        figure.set_layout_engine("none")
+
+
 def _write(canvas: FigureCanvasAgg, path: Path, name: str, metadata: dict[str, Any]) -> None:
     """Draw a figure into a file; `Figure.savefig` draws it twice, to find a layout that is fixed here already."""
     if name == "png":
@@ -305,5 +312,4 @@ def _write(canvas: FigureCanvasAgg, path: Path, name: str, metadata: dict[str, A
     elif name == "svg":
         FigureCanvasSVG(canvas.figure).print_svg(path, metadata=metadata)  # type: ignore[no-untyped-call]
     else:
-        cut_fonts_once()
         FigureCanvasPdf(canvas.figure).print_pdf(path, metadata=metadata)  # type: ignore[no-untyped-call]

@@ -1,5 +1,6 @@
 """Is the growth as expected, near enough: two one-sided tests on the share of the next power at the largest size."""
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -7,7 +8,16 @@ import numpy.typing as npt
 from scipy import special
 
 from jouleloop.errors import Fault, raise_all
-from jouleloop.stats.regression import Ratio, checked_points, distinct_values, fieller, fit_polynomial, inner
+from jouleloop.stats.persistence import persistent_error, rise_p_values
+from jouleloop.stats.regression import (
+    PolynomialFit,
+    Ratio,
+    checked_points,
+    distinct_values,
+    fieller,
+    fit_polynomial,
+    inner,
+)
 
 
 @dataclass(frozen=True)
@@ -25,14 +35,19 @@ class EquivalenceTest:
     """Of the two one-sided tests (the larger): the error of calling the share within the margin. NaN if untestable."""
     beyond_p_value: float
     """The error of calling the share beyond the margin: two-sided, so that a share of zero under much noise is called
-    beyond at most at rate alpha, both sides together. NaN if untestable."""
+    beyond at most at rate alpha, both sides together; the larger of those by HC3 errors and by the error of scatter
+    that persists. NaN if untestable."""
     margin: float
     alpha: float
     """As asked."""
     note: str = ""
     """Why the share cannot be bounded; empty where it can."""
+    positive_p_value: float = float("nan")
+    """The error of calling the term itself positive, whatever the fitted value. NaN if untestable."""
     negative_p_value: float = float("nan")
-    """The error of calling the term itself negative, whatever the fitted value. NaN if untestable."""
+    """The error of calling it negative, whatever scatter persists. NaN if untestable."""
+    absent_p_value: float = float("nan")
+    """The error of calling the share within the margin, whatever scatter persists. NaN if untestable."""
 
     @property
     def within(self) -> bool:
@@ -45,9 +60,9 @@ class EquivalenceTest:
         return self.beyond_p_value <= self.alpha
 
     @property
-    def positive_p_value(self) -> float:
-        """The error of calling the term itself positive, whatever the fitted value. NaN if untestable."""
-        return 1 - self.negative_p_value
+    def absent(self) -> bool:
+        """Whether the share is equivalent to zero even where scatter persists: then there is no such growth."""
+        return self.within and self.absent_p_value <= self.alpha
 
     @property
     def negative(self) -> bool:
@@ -63,6 +78,8 @@ def equivalence_test(
     A polynomial of ``degree`` is fitted; with ``T`` its leading term and ``F`` its value, both at the largest ``x``,
     the hypotheses ``T >= margin F`` and ``T <= -margin F`` are each tested at ``alpha`` by Student's t of the linear
     contrast with HC3 errors. Both are rejected exactly where Fieller's interval of ``T / F`` lies inside the margins.
+    What says that a share is *not* as expected (beyond, negative, absent) has to hold for `persistent_error` as well:
+    scatter that persists along the range makes such shares.
 
     Raises `InputError` for anything but vectors of finite numbers of one length, a margin not in (0, 1) or a level not
     in (0, 0.5).
@@ -103,6 +120,7 @@ def equivalence_test(
     covariance = fit.covariance_hc3(contrasts)
     freedom = fit.degrees_of_freedom
     quantile = float(special.stdtrit(freedom, 1 - alpha))
+    persistent = _Persistent(fit, abs(float(contrasts[0, -1])), term)
 
     def t_value(bound: float) -> float:
         """Student's t of the contrast 'share minus bound'."""
@@ -110,24 +128,59 @@ def equivalence_test(
         error = float(np.sqrt(max(variance, np.finfo(float).tiny)))
         return (term - bound * value) / error
 
-    upper, lower, negative_p = t_value(margin), t_value(-margin), float(special.stdtr(freedom, t_value(0.0)))
+    upper, lower = t_value(margin), t_value(-margin)
+    positive, negative = (float(special.stdtr(freedom, sign * t_value(0.0))) for sign in (-1, 1))
+    negative = max(negative, persistent.negative())
+    beyond = persistent.beyond(margin * abs(value))
     if value <= quantile * float(np.sqrt(covariance[1, 1])):
         note = f"the points do not bound the share of power {degree}: its fit may be zero at the largest size"
         # Whatever the fitted value, even its sign: beyond are the terms that exceed both + margin F and - margin F.
         above, below = max(special.stdtr(freedom, [-upper, -lower])), max(special.stdtr(freedom, [upper, lower]))
-        return untested(note, min(1.0, 2 * float(min(above, below))), negative_p)
+        return untested(note, max(min(1.0, 2 * float(min(above, below))), beyond), positive, negative)
     share: Ratio = fieller(term, value, covariance, quantile)
+    one_side = float(min(special.stdtr(freedom, -upper), special.stdtr(freedom, lower)))
     return EquivalenceTest(
         degree=degree,
         share=share.value,
         low=share.low,
         high=share.high,
         p_value=float(max(special.stdtr(freedom, upper), special.stdtr(freedom, -lower))),
-        beyond_p_value=float(min(1.0, 2 * min(special.stdtr(freedom, -upper), special.stdtr(freedom, lower)))),
+        beyond_p_value=max(min(1.0, 2 * one_side), beyond),
         margin=margin,
         alpha=alpha,
-        negative_p_value=negative_p,
+        positive_p_value=positive,
+        negative_p_value=negative,
+        absent_p_value=persistent.below(abs(term) - margin * value),
     )
+
+
+class _Persistent:
+    """Tests of the highest power's term that hold where scatter persists along the range, as in a random walk.
+
+    Student's t by `persistent_error`. Of a slope the steps are tested as well, since a curve such as 1/x has no one
+    scale; then the smaller of both p-values counts twice.
+    """
+
+    def __init__(self, fit: PolynomialFit, weight: float, term: float) -> None:
+        self._term = term
+        found = persistent_error(fit)
+        self._freedom = found.freedom if found else 0
+        self._error = max(found.error * weight, float(np.finfo(float).tiny)) if found else math.inf
+        self._steps = rise_p_values(fit.u, fit.y) if fit.degree == 1 else None
+
+    def below(self, difference: float) -> float:
+        """Return the one-sided error of calling what was found as ``difference`` negative; 1 where none is known."""
+        return float(special.stdtr(self._freedom, difference / self._error)) if self._freedom else 1.0
+
+    def negative(self) -> float:
+        """Return the one-sided error of calling the term negative."""
+        found = self.below(self._term)
+        return found if self._steps is None else min(1.0, 2 * min(found, self._steps[1]))
+
+    def beyond(self, bound: float) -> float:
+        """Return the two-sided error of calling the term beyond plus or minus ``bound``."""
+        found = min(1.0, 2 * self.below(bound - abs(self._term)))
+        return found if self._steps is None else min(1.0, 2 * min(found, 2 * min(self._steps)))
 
 
 @dataclass(frozen=True)
@@ -136,6 +189,10 @@ class _Untested:
     margin: float
     alpha: float
 
-    def __call__(self, note: str, beyond_p: float = float("nan"), negative_p: float = float("nan")) -> EquivalenceTest:
-        nan, infinity, ends = float("nan"), float("inf"), (self.margin, self.alpha)
-        return EquivalenceTest(self.degree, nan, -infinity, infinity, nan, beyond_p, *ends, note, negative_p)
+    def __call__(
+        self, note: str, beyond: float = math.nan, positive: float = math.nan, negative: float = math.nan
+    ) -> EquivalenceTest:
+        ends = (self.margin, self.alpha)
+        return EquivalenceTest(
+            self.degree, math.nan, -math.inf, math.inf, math.nan, beyond, *ends, note, positive, negative
+        )

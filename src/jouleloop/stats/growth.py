@@ -1,5 +1,6 @@
 """One growth test: does a response grow with a variable as theory expects? Fit, tests and verdict of one sweep."""
 
+import math
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import NamedTuple
@@ -40,23 +41,25 @@ class Verdict:
     reason: str
     """The rule that decided, as a clause with the numbers it rests on."""
     excess: EquivalenceTest | None = None
-    """Test of the next higher power; None where it was not needed or not possible."""
+    """Test of the next higher power; None where nothing scatters, or nothing can be fitted."""
     leading: EquivalenceTest | None = None
-    """Test of the expected power itself (is there such growth at all?); None likewise."""
+    """Test of the expected power itself (is there such growth at all?); None likewise, and for a constant."""
     misfit: MisfitTest | None = None
-    """Test of the mean deviation in each part of the range; None where the other two did not get so far."""
+    """Test of the mean deviation in each part of the range; None likewise."""
 
     @property
     def confirmation_p(self) -> float:
-        """The error of confirming: the largest p-value of the tests that must all pass; NaN where one was not made.
+        """The error of confirming: the largest p-value of the tests that must all pass, 1 where one is impossible.
 
         The growth itself is tested against none, one-sided; the next power and the parts of the range against the
-        margin.
+        margin. All are made wherever there is scatter, whatever their outcome: the data do not choose the family of
+        p-values that Holm's correction is for. NaN where nothing scatters, or nothing can be fitted.
         """
         if self.excess is None or self.misfit is None:
             return NAN
         growing = 0.0 if self.leading is None else self.leading.positive_p_value
-        return max(self.excess.p_value, self.misfit.p_value, growing)
+        found = (self.excess.p_value, self.misfit.p_value, growing)
+        return 1.0 if any(math.isnan(value) for value in found) else max(found)
 
 
 @dataclass(frozen=True)
@@ -116,7 +119,7 @@ def decide(
     1. Too few points or sizes, or a response of zeros: inconclusive, with the reason.
     2. The expected form fits to rounding: exact, if its highest coefficient is positive; refuted if it is none.
     3. Refuted, if the share of the next higher power lies beyond the margin, or the expected growth itself is absent
-       (its share is negative, or equivalent to none).
+       (its share is negative, or equivalent to none), even where scatter persists along the range.
     4. Confirmed, if the share of the next higher power is equivalent to none, the expected growth is there, and the
        mean deviation from the fit is equivalent to none in every part of the range.
     5. Inconclusive otherwise.
@@ -176,49 +179,54 @@ def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> V
     degree = growth.degree
     if fit.is_exact(options.exact_tolerance):
         return _decide_exact(fit, growth, options)
-    leading = None
-    if degree:
-        leading = equivalence_test(fit.u, fit.y, degree, options.margin, options.alpha)
-        if leading.note and leading.negative:
-            reason = f"the response falls: its {_form(degree, growth)} term is negative, while its fit may reach zero"
-            return Verdict(Outcome.REFUTED, reason, None, leading)
-        if not leading.note:
-            if leading.within:
-                reason = f"there is no such growth: {_shown(leading, growth)} is equivalent to none"
-                return Verdict(Outcome.REFUTED, reason, None, leading)
-            if leading.high < 0:
-                return Verdict(
-                    Outcome.REFUTED, f"the response falls: {_shown(leading, growth)} is below zero", None, leading
-                )
+    leading = equivalence_test(fit.u, fit.y, degree, options.margin, options.alpha) if degree else None
     excess = equivalence_test(fit.u, fit.y, degree + 1, options.margin, options.alpha)
-    if excess.note and excess.beyond:
-        reason = (
-            f"the {_form(degree + 1, growth)} term exceeds {100 * options.margin:.3g} % of the fit, which may be zero"
-        )
-        return Verdict(Outcome.REFUTED, f"{reason} at the largest size", excess, leading)
-    if excess.note:
-        return Verdict(Outcome.INCONCLUSIVE, excess.note, excess, leading)
-    margin = f"the margin of ±{100 * options.margin:.3g} %"
-    shown = _shown(excess, growth)
-    if excess.beyond:
-        return Verdict(Outcome.REFUTED, f"{shown} is beyond {margin}", excess, leading)
-    if not excess.within:
-        return Verdict(
-            Outcome.INCONCLUSIVE, f"{shown} is neither clearly inside nor clearly outside {margin}", excess, leading
-        )
-    if leading is not None and (leading.note or leading.low <= 0):
-        reason = leading.note or f"{_shown(leading, growth)} does not differ from zero"
-        return Verdict(Outcome.INCONCLUSIVE, reason, excess, leading)
     misfit = misfit_test(fit, options.margin, options.alpha)
+    outcome, reason = _refuted(growth, leading, excess) or _confirmed(growth, leading, excess, misfit)
+    return Verdict(outcome, reason, excess, leading, misfit)
+
+
+def _refuted(growth: Growth, leading: EquivalenceTest | None, excess: EquivalenceTest) -> tuple[Outcome, str] | None:
+    """Return why the growth is not the expected one, or None where nothing says so."""
+    reason = ""
+    if leading and leading.absent:
+        reason = f"there is no such growth: {_shown(leading, growth)} is equivalent to none"
+    elif leading and leading.note and leading.negative:
+        reason = f"the response falls: its {_form(leading.degree, growth)} term is negative, while its fit may be zero"
+    elif leading and leading.high < 0 and leading.negative:
+        reason = f"the response falls: {_shown(leading, growth)} is below zero"
+    elif excess.beyond and excess.note:
+        term = f"the {_form(excess.degree, growth)} term exceeds {100 * excess.margin:.3g} % of the fit"
+        reason = f"{term}, which may be zero at the largest size"
+    elif excess.beyond:
+        reason = f"{_shown(excess, growth)} is beyond {_margin(excess)}"
+    return (Outcome.REFUTED, reason) if reason else None
+
+
+def _confirmed(
+    growth: Growth, leading: EquivalenceTest | None, excess: EquivalenceTest, misfit: MisfitTest
+) -> tuple[Outcome, str]:
+    """Return whether all that a confirmation needs is there, and what is not."""
+    if excess.note:
+        return Outcome.INCONCLUSIVE, excess.note
+    shown = _shown(excess, growth)
+    if not excess.within:
+        return Outcome.INCONCLUSIVE, f"{shown} is neither clearly inside nor clearly outside {_margin(excess)}"
+    if leading is not None and (leading.note or leading.low <= 0):
+        return Outcome.INCONCLUSIVE, leading.note or f"{_shown(leading, growth)} does not differ from zero"
     if misfit.note:
-        return Verdict(Outcome.INCONCLUSIVE, misfit.note, excess, leading, misfit)
-    worst = f"at most {_percent(misfit.deviation)} {_interval(misfit.low, misfit.high, misfit.alpha)}"
+        return Outcome.INCONCLUSIVE, misfit.note
+    worst = f"{_percent(misfit.deviation)} {_interval(misfit.low, misfit.high, misfit.alpha)}"
     if not misfit.within:
         place = f"between {misfit.u_low:.6g} and {misfit.u_high:.6g} of {growth.regressor.format(x='x')}"
-        reason = f"{shown} is inside {margin}, but the form bends: {place} the mean deviation from it, {worst}, is not"
-        return Verdict(Outcome.INCONCLUSIVE, reason.replace("at most ", "", 1), excess, leading, misfit)
-    reason = f"{shown} is inside {margin}, and so is the mean deviation from the fit in each of {misfit.parts} parts"
-    return Verdict(Outcome.CONFIRMED, f"{reason} of this range, {worst}", excess, leading, misfit)
+        bends = f"the form bends: {place} the mean deviation from it, {worst}, is not"
+        return Outcome.INCONCLUSIVE, f"{shown} is inside {_margin(excess)}, but {bends}"
+    parts = f"the mean deviation from the fit in each of {misfit.parts} parts of this range, at most {worst}"
+    return Outcome.CONFIRMED, f"{shown} is inside {_margin(excess)}, and so is {parts}"
+
+
+def _margin(test: EquivalenceTest) -> str:
+    return f"the margin of ±{100 * test.margin:.3g} %"
 
 
 def _decide_exact(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> Verdict:

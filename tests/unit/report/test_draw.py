@@ -1,7 +1,5 @@
-"""Figures of several sweeps are drawn by several processes; what is wrong in one of them is told."""
+"""What is drawn again after an edit, and what a figure that cannot be drawn costs."""
 
-import os
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,7 +8,7 @@ import pytest
 import yaml
 
 from jouleloop.config.load import load_study
-from jouleloop.errors import Fault, InputError
+from jouleloop.errors import InputError
 from jouleloop.report import draw
 from jouleloop.report.registry import FIGURES
 from jouleloop.report.run_tables import RunTables
@@ -25,47 +23,54 @@ from paths import ROOT
 
 SWEEPS = [load_sweep(ROOT / "layers" / f"{name}.yaml") for name in ("fc_inputs", "fc_outputs")]
 
-#: As kinds of figures have: functions that cannot be sent to another process.
+#: As kinds of figures have.
 KINDS: list[Any] = [
     SimpleNamespace(stem=f"{{sweep}}/{name}", subject="sweep", places=lambda _: [{"sweep": s} for s in ("one", "two")])
     for name in ("growth", "breakdown")
 ]
 
 
-def drawn_by(folder: Path, processes: int) -> dict[str, int]:
-    draw.draw_all(KINDS, SimpleNamespace(study=None), folder, ["png"], processes)  # type: ignore[arg-type]
-    return {path.relative_to(folder).as_posix(): int(path.read_text()) for path in sorted(folder.rglob("*/*"))}
-
-
-def note_process(kind: Any, _run: Any, place: dict[str, str], folder: Path, _formats: Any, **_: Any) -> None:
-    (folder / kind.stem.format(**place)).write_text(str(os.getpid()))
-
-
-def test_one_process_draws_all_of_a_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(draw, "draw", note_process)
-    alone = drawn_by(tmp_path / "alone", 1)
-    assert list(alone) == ["one/breakdown", "one/growth", "two/breakdown", "two/growth"]
-    assert set(alone.values()) == {os.getpid()}
-    shared = drawn_by(tmp_path / "shared", 4)
-    assert list(shared) == list(alone)
-    assert shared["one/breakdown"] == shared["one/growth"]
-    assert (os.getpid() in shared.values()) == (sys.platform != "linux")
-
-
-@pytest.mark.parametrize("processes", [1, 2])
-def test_a_mistake_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int) -> None:
-    def refuse(_kind: Any, _run: Any, place: dict[str, str], _folder: Path, _formats: Any, **_: Any) -> None:
-        if place["sweep"] == "two":
-            raise InputError(Fault("lacks a table", "results"))
+def test_a_figure_that_fails_costs_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(kind: Any, _run: Any, place: dict[str, str], folder: Path, _formats: Any, **_: Any) -> None:
+        if kind is KINDS[0]:
+            raise ValueError("cannot be drawn")
+        (folder / kind.stem.format(**place)).with_suffix(".png").write_text("drawn")
 
     monkeypatch.setattr(draw, "draw", refuse)
-    with pytest.raises(InputError, match="results: lacks a table"):
-        drawn_by(tmp_path, processes)
+    (tmp_path / "two").mkdir()
+    (tmp_path / "two/growth.png").write_text("of another run")
+    with pytest.raises(InputError, match="two/growth: not drawn: cannot be drawn"):
+        draw.draw_all(KINDS, SimpleNamespace(study=None), "two", tmp_path, ["png"])  # type: ignore[arg-type]
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*.*")] == ["two/breakdown.png"]
 
 
-def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
-    rows = {"fc_inputs": "rows", "fc_outputs": "others"}
-    run: Any = SimpleNamespace(
+def test_a_folder_in_the_place_of_a_figure_costs_no_other(tmp_path: Path) -> None:
+    kinds: Any = [
+        SimpleNamespace(
+            name=name,
+            stem=f"{{sweep}}/{name}",
+            subject="sweep",
+            beyond=False,
+            needs=[],
+            tests=False,
+            caption="",
+            places=lambda _: [{"sweep": "fc_inputs"}],
+            figure=lambda *_: ReportFigure("shown", new_figure(1, 1)[0], "caption"),
+        )
+        for name in ("growth", "breakdown")
+    ]
+    (tmp_path / "fc_inputs/growth.png/inside").mkdir(parents=True)
+    with pytest.raises(InputError, match="fc_inputs/growth: not drawn"):
+        draw.draw_all(kinds, run_of({}), "fc_inputs", tmp_path, ["png", "svg"])
+    assert {path.name for path in (tmp_path / "fc_inputs").iterdir() if path.is_file()} == {
+        "breakdown.png",
+        "breakdown.svg",
+    }
+
+
+def run_of(rows: dict[str, str]) -> Any:
+    """Return what stands for the tables of a run."""
+    return SimpleNamespace(
         unit="pJ",
         study=SimpleNamespace(sweeps=SWEEPS, config=SimpleNamespace(statistics=StatisticsOptions())),
         only=[],
@@ -73,6 +78,11 @@ def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
         sweep=lambda name: next(sweep for sweep in SWEEPS if sweep.name == name),
         content=lambda _layout, name: rows[name],
     )
+
+
+def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
+    rows = {"fc_inputs": "rows", "fc_outputs": "others"}
+    run = run_of(rows)
     drawn: list[str] = []
 
     def figure(_run: Any, place: dict[str, str]) -> ReportFigure:
@@ -85,14 +95,16 @@ def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
         subject="sweep",
         beyond=False,
         needs=["energies"],
-        caption="within ±{margin}",
+        tests=True,
+        caption="caption",
         figure=figure,
     )
     kind.places = lambda _: [{"sweep": sweep.name} for sweep in SWEEPS]
 
     def draw_again() -> list[str]:
         drawn.clear()
-        draw.draw_all([kind], run, tmp_path, ["png", "svg", "pdf"], 1)
+        for sweep in SWEEPS:
+            draw.draw_all([kind], run, sweep.name, tmp_path, ["png", "svg", "pdf"])
         return list(drawn)
 
     assert draw_again() == ["fc_inputs", "fc_outputs"]
@@ -103,7 +115,7 @@ def test_what_shows_the_same_is_left_as_it_is(tmp_path: Path) -> None:
     assert draw_again() == ["fc_inputs"]
     run.study.config.statistics = StatisticsOptions(margin=0.5)
     assert draw_again() == ["fc_inputs", "fc_outputs"]
-    kind.caption = "no test is made here"
+    kind.tests = False
     assert draw_again() == ["fc_inputs", "fc_outputs"]
     run.study.config.statistics = StatisticsOptions(margin=0.4)
     assert draw_again() == []
@@ -125,8 +137,8 @@ def test_of_a_large_sweep_some_layers_are_drawn_the_same_of_each_table(
     results = tmp_path / "results"
     write_energies(study, ResultStore(results / "store"), results)
     made = Derived(study, results)
-    made.write_growth()
-    made.write_laws()
+    for stage in ("theory_ratio", "growth", "laws"):
+        made.write(stage)
     whole = RunTables(study, results, tested=True)
     content = whole.content(ENERGIES, "many")
     monkeypatch.setattr("jouleloop.report.run_tables.MOST_LAYERS", 6)

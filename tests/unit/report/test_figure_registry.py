@@ -38,11 +38,16 @@ def test_an_entry_is_complete(kind: FigureKind) -> None:
 
 
 def test_every_file_is_drawn_by_one_rule(plan: Workflow) -> None:
-    files = [file for kind in plan.figure_kinds() for _, found in plan.figure_outputs(kind) for file in found]
+    files = plan.figure_files()
     assert len(set(files)) == len(files)
-    assert set(files) == set(plan.figure_files())
-    always, further = ([kind.name for kind in plan.drawn(always=one)] for one in (True, False))
-    assert sorted([*always, *further]) == sorted(kind.name for kind in plan.figure_kinds())
+    assert len({group.name for group in plan.figure_groups}) == len(plan.figure_groups)
+    drawn = {(kind.name, subject) for group in plan.figure_groups for kind in group.kinds for subject in group.subjects}
+    assert drawn == {(kind.name, subject) for kind in FIGURES for subject in kind.subjects(plan.study)}
+    always, further = (
+        {kind.name for group in plan.figure_groups for kind in group.kinds if group.always == one}
+        for one in (True, False)
+    )
+    assert always.isdisjoint(further)
     assert {"figure4", "growth", "breakdown", "laws"} <= set(always)
     assert "heat_map" in further
     assert set(plan.figure_files(always=True)) < set(files)
@@ -72,7 +77,13 @@ def test_targets_follow_the_configuration(plan: Workflow) -> None:
 
 
 def test_captions_say_what_is_shown(plan: Workflow) -> None:
-    captions = plan.captions(plan.figure_kinds())
-    assert "of sweep conv_stride grow as theory expects" in captions["growth"]
-    assert "fc_weights 1024" in captions["breakdown"]
-    assert "which layers of alexnet" in captions["network"]
+    captions = {
+        (kind, subject): text
+        for group in plan.figure_groups
+        for subject in group.subjects
+        for kind, text in plan.captions(group)([subject] if subject else []).items()
+    }
+    assert "of sweep conv_stride grow as theory expects" in captions["growth", "conv_stride"]
+    assert "**n:** 1024 layers" in captions["breakdown", "fc_weights"]
+    assert "fc_weights 1024" in captions["figure4", ""]
+    assert "which layers of alexnet" in captions["network", "alexnet"]

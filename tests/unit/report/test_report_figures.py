@@ -1,5 +1,7 @@
 """Figures show the table's numbers, carry their captions, and are written with the same bytes every time."""
 
+import dataclasses
+import html
 import itertools
 from pathlib import Path
 
@@ -234,3 +236,14 @@ def test_many_layers_over_decades_are_dots_on_logarithmic_axes() -> None:
     assert (panel.get_xscale(), panel.get_yscale()) == ("log", "log")
     (dots,) = (line for line in panel.lines if line.get_label() == "100 layers")
     assert sorted(np.asarray(dots.get_ydata())) == pytest.approx(sorted(many["data_pj"]))
+
+
+@pytest.mark.parametrize("symbol", [r"n$\input{x}$", "$x", r"a_1 \frac {%", "<b>&amp;"])
+def test_a_symbol_is_text(energies: pd.DataFrame, tmp_path: Path, symbol: str) -> None:
+    """A sign that begins a formula ended in Matplotlib's traceback, after all searches."""
+    sweeps = [dataclasses.replace(sweep, symbol=symbol) for sweep in SWEEPS]
+    tests = analyse_table(energies, sweeps)
+    for figure in (figure4(tests), growth_figure(tests, "fc_inputs"), breakdown_figure(energies, sweeps[0])):
+        paths = save_figure(figure, tmp_path)
+        [svg] = [path for path in paths if path.suffix == ".svg"]
+        assert html.escape(symbol, quote=False) in svg.read_text()

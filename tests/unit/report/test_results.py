@@ -8,17 +8,17 @@ import pytest
 import yaml
 
 from jouleloop.config.load import Study, load_study
-from jouleloop.files import write_sealed_json
-from jouleloop.report import draw, results
+from jouleloop.report import draw
 from jouleloop.report.html import page
-from jouleloop.report.results import write_results
 from jouleloop.stats.columns import VERDICTS
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
 from jouleloop.tables.layouts import LAWS, THEORY_RATIO
+from made import make
 from paths import ROOT
 
 SWEEPS = ("inputs", "outputs")
+STAGES = ("theory_ratio", "growth", "laws")
 MADE = [layout.file for layout in (VERDICTS, LAWS, THEORY_RATIO)]
 
 
@@ -37,7 +37,7 @@ def written(study: Study, folder: Path) -> dict[str, bytes]:
     """Return all files that are made of a study, by name."""
     write_energies(study, ResultStore(folder / "store"), folder)
     (folder / "timings.csv").unlink()  # of this machine
-    write_results(study, folder, tables=MADE, figures=["breakdown", "laws", "dram_bound"], page=MADE, processes=1)
+    make(study, folder, stages=STAGES, figures=["breakdown", "laws", "dram_bound"], page=MADE)
     paths = [path for path in folder.rglob("*") if path.is_file() and "store" not in path.parts]
     return {path.relative_to(folder).as_posix(): path.read_bytes() for path in paths}
 
@@ -103,22 +103,8 @@ def test_another_margin_tests_again(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert {name for name in after if name.startswith("parts/growth")}.isdisjoint(before)
 
 
-@pytest.mark.parametrize(
-    ("layers", "searched", "processes"), [(100, 4, 1), (100, 5, 2), (100, 100, 2), (100, 0, 1), (30_000, 4, 2)]
-)
-def test_one_process_where_little_is_new(
-    layers: int, searched: int, processes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(results, "current_run", lambda _: {"run": "this"})
-    note = tmp_path / "note.json"
-    write_sealed_json(note, {"run": "this", "layers": layers, "searched": searched})
-    assert results._worth(2, [note]) == processes
-    assert results._worth(1, [note]) == 1
-    assert results._worth(2, None) == 2
-
-
 def page_of(study: Study, folder: Path) -> bytes:
-    write_results(study, folder, page=MADE, processes=1)
+    make(study, folder, page=MADE)
     return (folder / "report.html").read_bytes()
 
 

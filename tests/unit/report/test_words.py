@@ -8,14 +8,14 @@ import yaml
 
 from jouleloop.columns import read_table
 from jouleloop.config.load import Study, load_study
-from jouleloop.report.results import write_results
 from jouleloop.report.run_tables import RunTables
-from jouleloop.stats.columns import VERDICTS
+from jouleloop.stats.columns import FITS, VERDICTS
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies
-from jouleloop.tables.layouts import ENERGIES, FITS, LAWS, NETWORKS
+from jouleloop.tables.layouts import ENERGIES
 from jouleloop.units import energies_in, energy_unit, read, said, written
 from jouleloop.workflow import Workflow
+from made import make
 from paths import ROOT
 
 SWEEP = {
@@ -40,13 +40,12 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
     config |= {"sweeps": ["growing"], "networks": ["net"], "outputs": {"figure_formats": ["svg"]}}
     study, folder = load_study(config, project), project / "results"
     write_energies(study, ResultStore(folder / "store"), folder)
-    write_results(
+    make(
         study,
         folder,
-        tables=[layout.file for layout in (VERDICTS, LAWS, NETWORKS)],
-        figures=["growth", "breakdown", "networks"],
+        stages=["theory_ratio", "growth", "laws", "networks"],
+        figures=["growth", "breakdown", "network"],
         page=["verdicts", "laws", "networks"],
-        processes=1,
     )
     return study, folder
 
@@ -88,8 +87,8 @@ def test_tables_are_read_as_they_were(study: tuple[Study, Path]) -> None:
 
 def test_what_a_run_in_words_leaves_out(study: tuple[Study, Path]) -> None:
     found, folder = study
-    run = RunTables(found, folder)
-    assert run.unit == found.unit == "words"
+    assert found.unit == "words"
+    assert RunTables(found, folder).unit == "words"
     assert energy_unit() == "pJ"
 
 
@@ -104,7 +103,7 @@ def test_workflow_of_words(monkeypatch: pytest.MonkeyPatch) -> None:
     missing -= {layout.file for layout in (*counted.derived, *counted.further)}
     assert missing == {"theory_conv_energy", "published"}
     assert not [file for file in counted.targets if "published" in file or ("theory" in file and "conv" in file)]
-    captions = counted.captions(counted.figure_kinds()).values()
+    captions = [text for group in counted.figure_groups for text in counted.captions(group)(group.subjects).values()]
     assert captions
     assert not [text for text in captions if _ENERGY.search(text)]
 

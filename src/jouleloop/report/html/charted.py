@@ -9,7 +9,9 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.columns import read_parts
+from jouleloop.layouts import Layout
 from jouleloop.parquet import PART_ROWS, Where
+from jouleloop.stats.columns import RESIDUALS
 from jouleloop.stats.table import IDENTIFIERS, SETTINGS
 
 #: What tells the tests of a sweep apart, and what is said of all points of a large run.
@@ -29,10 +31,10 @@ class Charted:
     total: int
     """How many points were tested."""
 
-    def rows(self, path: Path, where: Where | None = None) -> pd.DataFrame:
+    def rows(self, path: Path, layout: Layout, where: Where | None = None) -> pd.DataFrame:
         """Return the rows of a Parquet table that belong to these points."""
         found = []
-        for part in read_parts(path, where):
+        for part in read_parts(path, layout, where):
             names = zip(part["sweep"], part["architecture"], part["layer"], strict=True)
             found.append(part[[layer in self.layers.get((sweep, arch), ()) for sweep, arch, layer in names]])
         return pd.concat(found, ignore_index=True)
@@ -45,7 +47,7 @@ def charted_points(residuals: Path, first: Mapping[tuple[str, ...], str]) -> Cha
     """
     sizes: dict[tuple[str, ...], list[pd.DataFrame]] = {key: [] for key in first}
     wanted = {*GROUP, "response", "layer", "variable"}
-    for part in read_parts(residuals, {"response": set(first.values())}, wanted.__contains__):
+    for part in read_parts(residuals, RESIDUALS, {"response": set(first.values())}, wanted.__contains__):
         for key, rows in part.groupby([*GROUP, "response"], sort=False):
             group = tuple(map(str, key[:-1]))
             if first.get(group) == key[-1]:

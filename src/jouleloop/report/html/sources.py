@@ -126,17 +126,17 @@ def read_tables(
             first = analysis[VERDICTS.file].drop_duplicates(GROUP)[[*GROUP, "response"]].fillna("")
             tests = {tuple(group): str(response) for *group, response in first.itertuples(index=False)}
             charted = charted_points(residuals, tests)
-            analysis[RESIDUALS.file] = charted.rows(residuals, {"response": set(first["response"])})
-            _check_analysis(analysis, read_parts(residuals, {"response": _DIRECT}), every, folder)
+            analysis[RESIDUALS.file] = charted.rows(residuals, RESIDUALS, {"response": set(first["response"])})
+            _check_analysis(analysis, read_parts(residuals, RESIDUALS, {"response": _DIRECT}), every, folder)
         else:
             analysis[RESIDUALS.file] = _read(residuals, RESIDUALS)
             _check_analysis(analysis, [analysis[RESIDUALS.file]], every, folder)
 
-    energies = charted.rows(source) if charted else every
+    energies = charted.rows(source, ENERGIES) if charted else every
     if bounds and charted:
-        energies = _with_bounds(energies, charted.rows(bounds), bounds)
+        energies = _with_bounds(energies, charted.rows(bounds, THEORY_RATIO), bounds)
     read = {
-        layout.file: charted.rows(path) if charted and layout == LAW_POINTS else _read(path, layout)
+        layout.file: charted.rows(path, layout) if charted and layout == LAW_POINTS else _read(path, layout)
         for layout, path in further.items()
         if path
     }
@@ -268,4 +268,4 @@ def _check_analysis(
 def is_large(paths: Iterable[Path]) -> bool:
     """Whether the first of these tables has more rows than are charted, and all are of a kind that is read in parts."""
     first, *others = paths
-    return all(path.suffix == ".parquet" for path in others) and len(list(islice(read_parts(first), 2))) > 1
+    return all(path.suffix == ".parquet" for path in others) and len(list(islice(read_parts(first, ENERGIES), 2))) > 1

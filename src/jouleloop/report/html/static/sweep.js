@@ -3,6 +3,19 @@
 (() => {
   const { el } = JL;
 
+  const SETTLED_MS = 3000;
+
+  // Keep an element in the middle of the window while charts above it are drawn and grow, until the reader moves.
+  function hold(element) {
+    const place = () => element.scrollIntoView({ block: "center", behavior: "instant" });
+    const growth = new ResizeObserver(place);
+    const stop = () => growth.disconnect();
+    growth.observe(document.body);
+    for (const moved of ["wheel", "touchstart", "pointerdown", "keydown"]) window.addEventListener(moved, stop, { once: true, passive: true });
+    setTimeout(stop, SETTLED_MS);
+    place();
+  }
+
   class SweepSection {
     constructor(article, sweep) {
       this.sweep = sweep;
@@ -83,7 +96,8 @@
       this.fold.open = true;
       this.selected = { group, index };
       this.update();
-      this.frame.scrollIntoView({ block: "center" });
+      this.chart.show();
+      hold(this.frame);
     }
 
     key(event) {

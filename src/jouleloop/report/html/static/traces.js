@@ -113,7 +113,7 @@
     if (view === "other") return axis(`${label} / other run`);
     if (view === "cycles") return axis("cycles", { rangemode: "tozero", tickformat: "~s" });
     if (view === "utilization") return axis("multipliers in use", { range: [0, 1.05], tickformat: "~%" });
-    if (view === "edp") return axis("total energy × cycles", { type: "log", tickformat: "~s", ticksuffix: JL.joules ? "J" : "" });
+    if (view === "edp") return axis(`total energy × cycles [${JL.joules ? "J" : "words"}·cycles]`, { type: "log", tickformat: "~s" });
     if (view === "roofline") return axis("operations per cycle", { type: "log" });
     const symbol = unit === "pJ" ? "J" : "";
     const per = view === "permac" ? " per operation" : "";
