@@ -1,14 +1,14 @@
 """What a layer or a set of layers may be given as, and the problem or sweep that it stands for."""
 
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from jouleloop.api.project import roots
 from jouleloop.arch.resolve import load_design
 from jouleloop.config.load import LAYERS, NETWORKS, load_all
-from jouleloop.errors import Fault, InputError, JouleloopError, nearest
+from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
 from jouleloop.files import is_file, write_yaml
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import Problem
@@ -19,13 +19,13 @@ from jouleloop.workload.timeloop_problem import problem_from
 #: A layer: a text such as ``fc:1024x128``, the path of a Timeloop problem file, or the thing itself.
 LayerLike = str | Path | Layer | Problem
 #: Many layers: the name or path of a sweep or network, its content as data, or a list of layers.
-SweepLike = str | Path | Sweep | Mapping[str, Any] | Sequence[str | Layer]
+SweepLike = str | Path | Sweep | Mapping[str, Any] | Sequence[str | Layer | Sweep]
 
 _YAML = (".yaml", ".yml")
 _TEMPLATE = ".jinja2"
 
 
-def problem_of(layer: LayerLike, variables: Mapping[str, str] | None = None) -> Problem:
+def problem_of(layer: LayerLike | object, variables: Mapping[str, str] | None = None) -> Problem:
     """Return the problem of a layer's text form, of a Timeloop problem file or whole design, or of a layer.
 
     ``variables`` are those of a file that is a template.
@@ -36,6 +36,9 @@ def problem_of(layer: LayerLike, variables: Mapping[str, str] | None = None) -> 
         return layer
     if isinstance(layer, Layer):
         return layer.problem()
+    if not isinstance(layer, (str, Path)):
+        allowed = "a text such as fc:1024x128, the path of a problem file, or a Layer"
+        raise InputError(Fault("is no layer", "layer", value=layer, allowed=allowed))
     path = Path(layer)
     if path.suffix in (*_YAML, _TEMPLATE):
         try:
@@ -46,8 +49,8 @@ def problem_of(layer: LayerLike, variables: Mapping[str, str] | None = None) -> 
         return parse_layer(str(layer)).problem()
     except InputError as error:
         if is_file(path):
-            raise InputError(Fault("a problem file must end in .yaml", "--layer", value=str(layer))) from error
-        raise error.at("--layer") from error
+            raise InputError(Fault("a problem file must end in .yaml", "layer", value=str(layer))) from error
+        raise error.at("layer") from error
 
 
 def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep]:
@@ -64,7 +67,19 @@ def sweeps_of(layers: SweepLike, progress: Progress | None = None) -> list[Sweep
             return load_all(path)
     if isinstance(layers, (str, Path)):
         return _named(str(layers), progress)
-    found = [layer if isinstance(layer, Layer) else parse_layer(layer) for layer in layers]
+    if not isinstance(layers, Iterable):
+        raise InputError(Fault("are no layers", "layers", value=layers, allowed="a name, a path, or a list of layers"))
+    whole = [layer for layer in layers if isinstance(layer, Sweep)]
+    if whole and len(whole) == len(layers):
+        return whole
+    found: list[Layer] = []
+    faults: list[Fault] = []
+    for layer in layers:
+        try:
+            found.append(layer if isinstance(layer, Layer) else parse_layer(str(layer)))
+        except InputError as error:
+            faults += error.at("layers").faults
+    raise_all(faults)
     return [Sweep("layers", "list", tuple(SweepPoint(layer, layer.input_size) for layer in found), "")]
 
 
@@ -78,5 +93,7 @@ def _named(text: str, progress: Progress | None) -> list[Sweep]:
                 return load_all(path, progress)
     folders = [root / folder for root in roots() for folder in (LAYERS, NETWORKS)]
     known = list(dict.fromkeys(child.stem for folder in folders for child in sorted(folder.glob("*.yaml"))))
-    fault = Fault("unknown sweep", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known))
+    fault = Fault(
+        "unknown sweep or network", "layers", value=text, allowed=", ".join(known) or None, nearest=nearest(text, known)
+    )
     raise InputError(fault)

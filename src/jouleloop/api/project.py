@@ -84,10 +84,10 @@ def target_files(arch: str, constraints: str | None = None) -> TargetFiles:
         known |= {child.stem for child in (root / "arch").glob("*.yaml")} | set(config.architectures if config else ())
     else:
         if Path(arch).suffix in _DESIGN:
-            raise InputError(Fault("no such file", "--arch", value=arch))
+            raise InputError(Fault("no such file", "architecture", value=arch))
         allowed = f"{', '.join(sorted(known))} or the path of a YAML file"
         raise InputError(
-            Fault("unknown architecture", "--arch", value=arch, allowed=allowed, nearest=nearest(arch, known))
+            Fault("unknown architecture", "architecture", value=arch, allowed=allowed, nearest=nearest(arch, known))
         )
     return replace(found, constraints=None, which="none") if constraints == "none" else found
 
@@ -153,18 +153,18 @@ def energy_sources(
         if text == "tables":
             tables = [source for source in given if source.estimator == "tables"]
             if not tables:
-                faults.append(Fault("there is no energy table for this architecture", "--energy", value=text))
+                faults.append(Fault("there is no energy table for this architecture", "energy", value=text))
             found += tables
             continue
         try:
             # A path is the user's own, not one below the project.
             found.append(source_of(text) if text.endswith(_YAML) else _interpolated_or(text))
         except InputError as error:
-            faults += error.at("--energy").faults
+            faults += error.at("energy").faults
     found = found if texts else list(given)
     if components:
         if all(source.estimator == "tables" for source in found):
-            faults.append(Fault("needs an estimator: interpolated or accelergy", "--components"))
+            faults.append(Fault("needs an estimator: interpolated or accelergy", "components"))
         more = tuple(components)
         found = [s if s.estimator == "tables" else replace(s, components=(*s.components, *more)) for s in found]
     raise_all(faults)
@@ -178,7 +178,7 @@ def split_constraints(text: str | None) -> tuple[str | None, Path | None]:
     path = Path(text)
     if path.suffix in _YAML:
         return None, path
-    raise InputError(unknown(text, _SETS, "set of constraints", field="--constraints"))
+    raise InputError(unknown(text, _SETS, "set of constraints", field="constraints"))
 
 
 def load_target(
@@ -224,4 +224,4 @@ def factors_of(text: str) -> Literal["perfect", "imperfect"]:
         return "perfect"
     if text == "imperfect":
         return "imperfect"
-    raise InputError(unknown(text, ("perfect", "imperfect"), "kind of factors", field="--factors"))
+    raise InputError(unknown(text, ("perfect", "imperfect"), "kind of factors", field="factors"))

@@ -1,11 +1,12 @@
 """The answer for one layer on one architecture: what a mapping costs, where the energy goes, what is proven."""
 
+import importlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import jouleloop
 from jouleloop.api.hardware import Architecture, energy_rows
-from jouleloop.errors import MappingError
+from jouleloop.errors import InputError, MappingError, unknown
 from jouleloop.mapping.formats import to_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.nest import print_nest
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 #: Version of the plain form of a result; it changes when a key changes its name or meaning.
 SCHEMA = "jouleloop/result/1"
+#: Pictures of a result, and the modules that draw them.
+PLOTS = {"breakdown": "plot", "mapping": "plot_mapping"}
 
 
 @dataclass(frozen=True)
@@ -129,7 +132,7 @@ class Result:
 
     def nest(self) -> str:
         """Return the loop nest as Timeloop prints it."""
-        return print_nest(self._nest, self.problem, self.architecture.targets.arch)
+        return print_nest(self.loop_nest, self.problem, self.architecture.targets.arch)
 
     def breakdown(self) -> "pd.DataFrame":
         """Return a row a level and data space: energy [pJ] of all instances, words and accesses of one instance.
@@ -145,7 +148,7 @@ class Result:
         """Return the mapping as YAML that ``timeloop-model`` reads."""
         import yaml  # noqa: PLC0415
 
-        directives = to_timeloop_mapping(self._nest, self.problem, self.architecture.targets.arch)
+        directives = to_timeloop_mapping(self.loop_nest, self.problem, self.architecture.targets.arch)
         return yaml.safe_dump({"mapping": directives}, sort_keys=False, default_flow_style=None, width=120)
 
     def timeloop_input(self) -> str:
@@ -167,15 +170,23 @@ class Result:
             raise MappingError("a mapping that was given proves no optimum: there is no certificate")
         target = self.architecture.target(self.problem)
         imperfect = target.constraints.factors == "imperfect"
-        rounds = rules_of(target.semantics).later
+        rounds = rules_of(target.semantics).rounds_factors
         space = build_mapspace(self.problem, target.arch, target.constraints, imperfect=imperfect, rounds=rounds)
         return certify(space, target.constraints, target.costs, self.search, target.semantics, watch)
 
-    def plot(self, ax: "Axes | None" = None) -> "Axes":
-        """Draw the energy [pJ, or `unit`] by level, split by data space; return the axes."""
-        from jouleloop.api.plot import plot_breakdown  # noqa: PLC0415 - matplotlib is slow to import
+    def plot(self, what: "str | Axes" = "breakdown", ax: "Axes | None" = None) -> "Axes":
+        """Draw the energy by level (``breakdown``) or the loop nest (``mapping``); return the axes.
 
-        return plot_breakdown(self, ax)
+        ``breakdown`` is energy [pJ, or `unit`] split by data space; axes in the place of ``what`` mean it too. For a
+        file: ``result.plot("mapping").figure.savefig("mapping.svg")``.
+        """
+        kind, axes = (what, ax) if isinstance(what, str) else ("breakdown", what)
+        if kind not in PLOTS:
+            raise InputError(unknown(kind, PLOTS, "picture", field="what"))
+        self.counts  # noqa: B018 - without a mapping there is nothing to draw
+        plot = importlib.import_module(f"jouleloop.api.{PLOTS[kind]}")  # matplotlib is slow to import
+        drawn: Axes = getattr(plot, f"plot_{kind}")(self, axes)
+        return drawn
 
     def as_dict(self) -> dict[str, Any]:
         """Return plain data, as ``--json`` prints it; what varies from run to run stands under ``run``."""
@@ -206,7 +217,8 @@ class Result:
             return {**renamed(data), "run": run}
 
     @property
-    def _nest(self) -> Mapping:
+    def loop_nest(self) -> Mapping:
+        """The `mapping`; raises `MappingError` where there is none."""
         if self.mapping is None:
             raise MappingError(f"{self.problem.name} on {self.architecture.name} has no mapping: {self.reason}")
         return self.mapping

@@ -4,6 +4,7 @@ import signal
 import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from jouleloop.api.layers import LayerLike, SweepLike, problem_of, sweeps_of
 from jouleloop.api.results import Result
 from jouleloop.engines.protocol import Engine, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
-from jouleloop.errors import Fault, InputError, JouleloopError, MappingError, raise_all, unknown
+from jouleloop.errors import Fault, InputError, JouleloopError, MappingError, gather, raise_all, unknown
 from jouleloop.files import read_json
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
 from jouleloop.mapping.mapping import Mapping as Nest
@@ -22,7 +23,7 @@ from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.limit import INTERRUPT, Limit, Watch
 from jouleloop.signals import asked_by_signals, interrupts_raise
 from jouleloop.study.progress import long_searches
-from jouleloop.units import energies_in, unit_of, written
+from jouleloop.units import energies_in, read, unit_of, written
 from jouleloop.workload.layer import CONV, GROUPED_CONV
 from jouleloop.workload.problem import Problem
 from jouleloop.workload.sweep import Sweep
@@ -94,7 +95,7 @@ def search(
     """
     problem = problem_of(layer)
     hardware = architecture_of(architecture, problem, constraints)
-    options = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
+    options = options_of(objective, budget, seconds)
     back_end: Any = get_engine(engine) if isinstance(engine, str) else engine
     if getattr(back_end, "watch", back_end) is not None or not interrupts_raise():
         return search_told(hardware, problem, back_end, options)
@@ -184,14 +185,13 @@ def sweep(
     progress
         Called with the numbers of layers found in the store and searched since the last call.
     """
-    sweeps = sweeps_of(layers)
-    jobs = _jobs(sweeps, architectures, constraints, engine, objective, budget)
+    sweeps, jobs = _jobs(layers, architectures, constraints, engine, objective, budget)
     return _named(_searched(sweeps, jobs, store, progress), jobs)
 
 
 def laws(
-    layers: SweepLike,
-    architectures: ArchitectureLike | Sequence[ArchitectureLike],
+    layers: "SweepLike | pd.DataFrame",
+    architectures: ArchitectureLike | Sequence[ArchitectureLike] | None = None,
     *,
     constraints: str | Path | None = None,
     store: str | Path | None = None,
@@ -200,15 +200,41 @@ def laws(
     """Return the exact laws that the least energies of a sweep obey, a row a law, as docs/laws.md explains them.
 
     A law is the energy of a class of mappings as a formula in the layer's sizes: pJ per weight, input and output.
-    Parameters are those of `sweep`.
+    Parameters are those of `sweep`; ``layers`` may be the table that it returned, whose architectures need no second
+    name. Nothing is searched then.
     """
-    from jouleloop.tables.laws import law_tables  # noqa: PLC0415 - loads pandas
+    from jouleloop.columns import renamed_table  # noqa: PLC0415 - loads pandas
+    from jouleloop.tables.laws import law_tables  # noqa: PLC0415 - as above
 
-    sweeps = sweeps_of(layers)
-    jobs = _jobs(sweeps, architectures, constraints)
+    if hasattr(layers, "columns"):
+        table: pd.DataFrame = layers  # type: ignore[assignment]
+        hardware = list(dict.fromkeys(table["architecture"])) if architectures is None else architectures
+        sweeps, jobs = _jobs(_sweeps_in(table), hardware, constraints)
+        energies = renamed_table(table, read)
+    elif architectures is None:
+        raise InputError(Fault("is missing", "architectures", allowed="a name, a path, or several"))
+    else:
+        sweeps, jobs = _jobs(layers, architectures, constraints)
+        energies = _searched(sweeps, jobs, store, progress)
+    # A list of layers varies in nothing that has a name: its points are those of more and more operations.
+    sweeps = [one if one.variable else replace(one, variable="macs") for one in sweeps]
     with energies_in(_unit_of(jobs)):
-        found = law_tables(_searched(sweeps, jobs, store, progress), jobs, sweeps).laws
+        found = law_tables(energies, jobs, sweeps).laws
     return _named(found, jobs)
+
+
+def _sweeps_in(table: "pd.DataFrame") -> list[Sweep]:
+    """Return the sweeps that a table of energies holds: by their names, or as the lists of its layers."""
+    found: list[Sweep] = []
+    for name, rows in table.groupby("sweep", sort=False):
+        layers = [str(layer) for layer in rows["layer"].drop_duplicates()]
+        try:
+            named = [one for one in sweeps_of(str(name)) if one.name == name]
+        except InputError:
+            named = []
+        same = named and {point.layer.label for point in named[0].points} >= set(layers)
+        found += named if same else [replace(one, name=str(name)) for one in sweeps_of(layers)]
+    return found
 
 
 def _named(table: "pd.DataFrame", jobs: "dict[str, Job]") -> "pd.DataFrame":
@@ -224,16 +250,22 @@ def _unit_of(jobs: "dict[str, Job]") -> str:
 
 
 def _jobs(
-    sweeps: Sequence[Sweep],
+    layers: SweepLike,
     architectures: ArchitectureLike | Sequence[ArchitectureLike],
     constraints: str | Path | None,
     engine: str | Engine = "native",
     objective: str | Sequence[str] = "energy",
     budget: int | None = None,
-) -> "dict[str, Job]":
+) -> "tuple[list[Sweep], dict[str, Job]]":
+    """Return the sweeps, and how they are searched; raise `InputError` with the faults of all that is given."""
     several = [architectures] if isinstance(architectures, (str, Path, Architecture)) else architectures
-    hardware = [architecture_of(one, constraints=constraints) for one in several]
-    return jobs_of(sweeps, hardware, engine, SearchOptions(objectives_of(objective), budget=budget))
+    made = gather(
+        lambda: sweeps_of(layers),
+        lambda: options_of(objective, budget),
+        *(lambda one=one: architecture_of(one, constraints=constraints) for one in several),
+    )
+    sweeps, options, *hardware = made
+    return sweeps, jobs_of(sweeps, hardware, engine, options)
 
 
 def _searched(
@@ -273,10 +305,12 @@ def jobs_of(
         others = [sweep for sweep in sweeps if not sweep.runs_on(hardware.name)]
         if others:
             allowed = ", ".join(others[0].architectures)
-            fault = Fault("the sweep is not for this architecture", "--arch", value=hardware.name, allowed=allowed)
+            fault = Fault(
+                "the sweep is not for this architecture", "architecture", value=hardware.name, allowed=allowed
+            )
             raise InputError(fault)
         if hardware.name in jobs:
-            raise InputError(Fault("two architectures have one name", "--arch", value=hardware.name))
+            raise InputError(Fault("two architectures have one name", "architecture", value=hardware.name))
         jobs[hardware.name] = Job(hardware.targets, back_end, options)
     return jobs
 
@@ -305,11 +339,24 @@ def architecture_of(
     return Architecture.read(given, constraints=constraints, shape=CONV if problem is None else problem.shape)
 
 
+def options_of(
+    objective: str | Sequence[str], budget: int | None = None, seconds: float | None = None
+) -> SearchOptions:
+    """Return what a search is told; raise `InputError` with all that is wrong with it."""
+    faults = []
+    if budget is not None and budget < 1:
+        faults.append(Fault("must be at least 1", "budget", value=budget))
+    if seconds is not None and not seconds >= 0:
+        faults.append(Fault("must not be negative", "seconds", value=seconds))
+    objectives, _ = gather(lambda: objectives_of(objective), lambda: raise_all(faults))
+    return SearchOptions(objectives, budget=budget, seconds=seconds)
+
+
 def objectives_of(given: str | Sequence[str]) -> tuple[str, ...]:
     """Return the objectives in a text, separated by commas or plus signs, or in a list."""
     texts = given.replace("+", ",").split(",") if isinstance(given, str) else given
     names = tuple(text.strip() for text in texts)
-    raise_all([unknown(name, OBJECTIVES, "objective", field="--objective") for name in names if name not in OBJECTIVES])
+    raise_all([unknown(name, OBJECTIVES, "objective", field="objective") for name in names if name not in OBJECTIVES])
     return names
 
 

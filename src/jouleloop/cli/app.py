@@ -6,6 +6,7 @@ import importlib
 import os
 import signal
 import sys
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -15,7 +16,7 @@ from typer.main import get_command, get_group
 
 import jouleloop
 from jouleloop import memory, signals
-from jouleloop.errors import JouleloopError
+from jouleloop.errors import Fault, JouleloopError
 from jouleloop.terminal.console import stderr
 
 # Newer versions of typer bring a click of their own, older ones use the package; both give their mistakes this base.
@@ -42,6 +43,21 @@ COMMANDS = {
     "dataflow": "theory.commands:dataflow",
 }
 _GROUPS = ("bounds", "dataflow")
+
+
+#: Options by the parameters of `jouleloop.api` that they stand for.
+_OPTION_OF = {
+    "architecture": "--arch",
+    "budget": "--budget",
+    "components": "--components",
+    "constraints": "--constraints",
+    "energy": "--energy",
+    "factors": "--factors",
+    "layer": "--layer",
+    "layers": "LAYERS",
+    "objective": "--objective",
+    "seconds": "--seconds",
+}
 
 
 class _Interrupted(BaseException):
@@ -127,7 +143,7 @@ def _run() -> int:
         if sys.stdout is not None:
             sys.stdout.flush()
     except JouleloopError as error:
-        for fault in error.faults:
+        for fault in map(_in_options, error.faults):
             stderr.print(f"[bold red]error:[/] {escape(str(fault))}", soft_wrap=True, highlight=False)
         return error.exit_code
     except BrokenPipeError:
@@ -152,6 +168,15 @@ def _run() -> int:
         _write_nowhere()
         return JouleloopError.exit_code
     return code if isinstance(code, int) else 0
+
+
+def _in_options(fault: Fault) -> Fault:
+    """Return a fault of a parameter as one of the option that stands for it; a file's are its own."""
+    if fault.source in _OPTION_OF:
+        return replace(fault, source=_OPTION_OF[fault.source])
+    if fault.source is None and fault.field in _OPTION_OF:
+        return replace(fault, field=_OPTION_OF[fault.field])
+    return fault
 
 
 def _interrupted(how_far: str = "") -> int:

@@ -28,11 +28,12 @@ def check(
     constraints: options.ConstraintSet = None,
     *,
     hardware: HardwareChoice,
+    seconds: Annotated[float, typer.Option("--cpu-seconds", min=0.1, help="Processor seconds, at most.")] = 60.0,
     as_json: options.AsJson = False,
 ) -> None:
     """Verify that no mapping is better than a certificate claims; exit code 1 where it proves nothing."""
-    from jouleloop.optimum.check.form import check_form  # noqa: PLC0415 - loads the model
-    from jouleloop.optimum.check.verify import Refused, Verdict, verify  # noqa: PLC0415
+    from jouleloop.proof.form import check_form  # noqa: PLC0415 - loads the model
+    from jouleloop.proof.verify import Refused, Unproven, Verdict, verify  # noqa: PLC0415
 
     try:
         data = check_form(read_json(file))
@@ -41,7 +42,7 @@ def check(
     if (arch is None) != (layer is None):
         raise InputError(Fault("--arch and --layer say together what a certificate is about", "--arch", value=arch))
     refused = _about_another(data, arch, layer, constraints, hardware) if arch and layer else ""
-    verdict = None
+    verdict, claimed = None, ""
     if not refused:
         done = "none of its parts"
         with contextlib.ExitStack() as stack:
@@ -55,7 +56,9 @@ def check(
                     status.update(f"checked: {done}")
 
             try:
-                verdict = verify(data, tell)
+                verdict = verify(data, tell, seconds=seconds)
+            except Unproven as error:
+                claimed = str(error)
             except Refused as error:
                 refused = str(error)
             except KeyboardInterrupt as error:
@@ -64,7 +67,11 @@ def check(
     if as_json:
         counts = {} if verdict is None else {"parts": verdict.parts, "cuts": verdict.cuts, "nests": verdict.nests}
         about = {"objective": data["objective"], "value": data["value"]}
-        print_json({"proven": not refused, "reason": refused, **about, **counts})
+        kind = "claim" if "claim" in data else "certificate"
+        print_json({"kind": kind, "proven": verdict is not None, "reason": refused or claimed, **about, **counts})
+    elif claimed:
+        text = f"claim: the mapping costs {data['value']!r}; nothing proves that none is better: {claimed}"
+        stderr.print(text, markup=False, highlight=False, soft_wrap=True)
     elif verdict is None:
         stderr.print(f"refused: {refused}", markup=False, highlight=False, soft_wrap=True)
     else:
@@ -76,7 +83,7 @@ def check(
             unit = said(OBJECTIVES[data["objective"]].unit)
         text = f"proven: {claim} {data['value']!r} {unit} ({counted})"
         stdout.print(text, markup=False, highlight=False, soft_wrap=True)
-    if refused:
+    if verdict is None:
         raise typer.Exit(1)
 
 
@@ -97,7 +104,7 @@ def _about_another(
     target = hardware.load(arch, constraints, problem.shape).target(problem)
     imperfect = data.get("factors") == "imperfect"
     space = build_mapspace(problem, target.arch, target.constraints, imperfect=imperfect)
-    check_known(space, target.constraints, target.costs, OBJECTIVES[str(data["objective"])])
+    check_known(space, target.constraints, target.costs, OBJECTIVES[str(data["objective"])], target.semantics)
     wanted = subject(space, target.constraints, target.costs, target.semantics)
     parts = [key for key, value in wanted.items() if key != "problem" and data[key] != value]
     given, asked = data["problem"], wanted["problem"]

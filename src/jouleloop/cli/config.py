@@ -1,13 +1,14 @@
 """``jouleloop config``: check the configuration, or write what is generated from its definition."""
 
+import contextlib
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from jouleloop.api.project import project_root
 from jouleloop.cli.generated import generated_files
-from jouleloop.config.load import load_study, read_config
-from jouleloop.files import write_text
+from jouleloop.files import read_yaml, write_text
 from jouleloop.terminal.console import stdout
 
 
@@ -16,7 +17,7 @@ def config(
         bool, typer.Option("--write-schema", help="Write workflow/schemas/ and the tables of keys in the READMEs.")
     ] = False,
 ) -> None:
-    """Check config/config.yaml and all sweeps it names; print what a run would do."""
+    """Check config/config.yaml and all files that it names, as a run does; print what a run would do."""
     root = project_root()
     if write_schema:
         for path, text in generated_files(root).items():
@@ -24,9 +25,9 @@ def config(
                 write_text(path, text)
                 stdout.print(f"written: {path.relative_to(root)}", markup=False, highlight=False)
         return
-    from jouleloop.tables.layers import check_sweeps  # noqa: PLC0415 - imports the statistics, which are slow to load
+    from jouleloop.workflow import Workflow  # noqa: PLC0415 - imports the statistics, which are slow to load
 
-    study = load_study(read_config(root / "config" / "config.yaml"), root)
-    check_sweeps(study.tested)
-    for sweep in study.sweeps:
+    with contextlib.chdir(root):  # paths of a configuration are those of a run
+        plan = Workflow(read_yaml(Path("config/config.yaml")))
+    for sweep in plan.study.sweeps:
         stdout.print(f"{sweep.name}: {len(sweep.points)} layers", markup=False, highlight=False)

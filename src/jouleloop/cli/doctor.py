@@ -17,14 +17,15 @@ from rich.table import Table
 import jouleloop
 from jouleloop.api.project import project_config, project_root
 from jouleloop.cli import options
+from jouleloop.cli.doctor_design import examine_design
 from jouleloop.cli.doctor_tools import accelergy_state, front_end_state, timeloop_detail
-from jouleloop.cli.target_options import pairs_of
+from jouleloop.cli.target_options import pairs_of, read_outside
 from jouleloop.engines.protocol import Engine
 from jouleloop.engines.registry import ENGINES, get_engine, installed_version
 from jouleloop.engines.timeloop.engine import TimeloopEngine
 from jouleloop.engines.timeloop.programs import TimeloopPrograms
 from jouleloop.errors import JouleloopError
-from jouleloop.mapspace.inventory import REFUSED, inventory
+from jouleloop.mapspace.inventory import REFUSED
 from jouleloop.study.engines import timeloop_options
 from jouleloop.study.kernels import compile_kernels
 from jouleloop.terminal.console import print_json, print_table
@@ -124,12 +125,15 @@ def doctor(
         typer.Option("--design", help="Tell instead what becomes of every key of this Timeloop file; may be repeated."),
     ] = None,
     variables: options.Variables = None,
+    allow_outside: options.AllowOutside = False,
 ) -> None:
     """Tell which engines, estimators and optional tools are present; exit code 1 where a required one is missing.
 
-    With --design, tell what of a design is counted, without effect, passed by or refused; 1 where something is.
+    With --design, tell what of a design is counted, counts for energy, is without effect, passed by or refused; 1 where
+    something is.
     """
     if design:
+        read_outside(allowed=allow_outside)
         _show_design(design, pairs_of(variables), as_json=as_json)
         return
     found = examine()
@@ -151,7 +155,7 @@ def doctor(
 
 
 def _show_design(paths: list[Path], variables: dict[str, str], *, as_json: bool) -> None:
-    entries = inventory(paths, variables)
+    entries = examine_design(paths, variables)
     if as_json:
         print_json([asdict(entry) for entry in entries])
     else:

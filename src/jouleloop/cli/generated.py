@@ -3,6 +3,8 @@
 import importlib
 import json
 import typing
+from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from jouleloop.api.schema import ResultData
 from jouleloop.cli.grammar import layers_page
 from jouleloop.cli.reference import commands_page
 from jouleloop.config.model import Config
+from jouleloop.layouts import Column
+from jouleloop.model.support import support_table
 from jouleloop.report.registry import FIGURES
 from jouleloop.study.summary import RunSummary
 from jouleloop.tables.layouts import LAYOUTS
@@ -26,7 +30,8 @@ _TABLES_HEAD = """\
 Rules hand Parquet to each other. The CSV beside it is an export: same rows, same order, without the columns marked
 *Parquet only*. `<…>` stands for any text, so one line may define several columns. Types: text; whole (numbers that may
 be missing); number; truth; any (its values decide). Names of layers are text whatever they look like: `1`, `NA` and
-`-small` are read as they were written.
+`-small` are read as they were written. Columns that several tables have with one meaning stand first; each table names
+them.
 """
 
 #: The generated schemas by file name.
@@ -132,6 +137,7 @@ def generated_files(root: Path) -> dict[Path, str]:
         ("api.md", "result", key_table(ResultData)),
         ("command-line.md", "commands", commands_page()),
         ("layer-texts.md", "layers", layers_page()),
+        ("limitations.md", "support", support_table()),
     ):
         page = root / "docs" / name
         files[page] = with_part(page.read_text(encoding="utf-8"), part, text)
@@ -139,14 +145,29 @@ def generated_files(root: Path) -> dict[Path, str]:
 
 
 def tables_page() -> str:
-    """Return docs/tables.md: the columns of every table of a study."""
-    parts = [_TABLES_HEAD]
+    """Return docs/tables.md: the columns of every table of a study, those of several tables once."""
     theory = (importlib.import_module(f"jouleloop.theory.{paper}.columns").COLUMNS for paper in PAPERS)
-    for layout in (*LAYOUTS, *theory):
+    layouts = (*LAYOUTS, *theory)
+    uses = Counter(column for layout in layouts for column in dict.fromkeys(layout.columns))
+    # A name means one thing in the first table: what most tables mean by it.
+    most = {column.name: column for column, count in reversed(uses.most_common()) if count > 1}
+    shared = sorted(most.values(), key=lambda column: column.name.lower())
+    parts = [_TABLES_HEAD, "## Shared columns\n", _column_list(shared)]
+    for layout in layouts:
         parts.append(f"## `{layout.file}`\n\nA row: {layout.meaning[0].lower()}{layout.meaning[1:]}\n")
-        rows = []
-        for column in layout.columns:
-            meaning = column.meaning if column.exported else f"{column.meaning} Parquet only."
-            rows.append(f"| `{column.name}` | {column.kind} | {column.unit} | {meaning} |")
-        parts.append("\n".join(["| column | type | unit | meaning |", "|---|---|---|---|", *rows]) + "\n")
+        known = [f"`{column.name}`" for column in layout.columns if most.get(column.name) == column]
+        if known:
+            parts.append(f"Shared: {', '.join(known)}.\n")
+        own = [column for column in layout.columns if most.get(column.name) != column]
+        if own:
+            parts.append(_column_list(own))
     return "\n".join(parts)
+
+
+def _column_list(columns: Iterable[Column]) -> str:
+    """Return a line a column: name, type, unit where it has one, meaning."""
+    lines = []
+    for column in columns:
+        kind = ", ".join(filter(None, (column.kind, column.unit, "" if column.exported else "Parquet only")))
+        lines.append(f"- `{column.name}` ({kind}): {column.meaning}")
+    return "\n".join(lines) + "\n"

@@ -5,6 +5,7 @@ from dataclasses import replace
 import yaml
 
 from jouleloop.api.results import Result
+from jouleloop.cli.show import count_text
 from jouleloop.mapping.mapping import LevelMapping
 from jouleloop.mapspace.constraints import Constraints, LevelConstraints
 from jouleloop.mapspace.space import MapSpace, build_mapspace
@@ -26,7 +27,7 @@ def hints(result: Result) -> list[str]:
         found.append("--constraints arch-only drops the constraints that only make the search easier")
     if "divisible" in result.reason:
         found.append("or ask for sizes that the constraints divide")
-        if rules_of(target.semantics).later:
+        if rules_of(target.semantics).rounds_factors:
             found.append("Timeloop 4 lets such a loop end early: --engine timeloop searches that")
     return found
 
@@ -46,7 +47,7 @@ def narrower(result: Result) -> list[str]:
     given, mapping = target.constraints, result.mapping
     imperfect = given.factors == "imperfect"
 
-    rounds = rules_of(target.semantics).later
+    rounds = rules_of(target.semantics).rounds_factors
 
     def space(constraints: Constraints) -> MapSpace:
         return build_mapspace(result.problem, target.arch, constraints, imperfect=imperfect, rounds=rounds)
@@ -66,7 +67,7 @@ def narrower(result: Result) -> list[str]:
         return []
     narrowed = given
     lines = [
-        f"the space has {whole:,} mappings; lines of constraints that cut it, as the best mapping has it",
+        f"the space has {count_text(whole)} mappings; lines of constraints that cut it, as the best mapping has it",
         "(an optimum may be lost; a line takes the place of one with its target and type):",
     ]
     for factor, line in best:
@@ -78,8 +79,11 @@ def narrower(result: Result) -> list[str]:
             if one["type"] == kind
         )
         text = yaml.safe_dump(target_line, default_flow_style=True, width=1000, sort_keys=False).strip()
-        lines.append(f"  - {text}  # to 1/{factor:,}")
-    return [*lines, f"together to 1/{whole // max(1, size(narrowed)):,}: name the file by --constraints FILE.yaml"]
+        lines.append(f"  - {text}  # to 1/{count_text(factor)}")
+    return [
+        *lines,
+        f"together to 1/{count_text(whole // max(1, size(narrowed)))}: name the file by --constraints FILE.yaml",
+    ]
 
 
 #: A level's constraints, by its name, and the type of the line that is proposed.

@@ -11,6 +11,7 @@ from jouleloop.api.layers import problem_of
 from jouleloop.api.run import countable, evaluate, search_told
 from jouleloop.cli import options
 from jouleloop.cli.hints import hints, narrower
+from jouleloop.cli.notes import notes
 from jouleloop.cli.show import show_profile, show_result
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling, watched
@@ -52,6 +53,7 @@ def map_layer(
     profile: Annotated[
         bool, typer.Option("--profile", help="Show where the search spent its time: nodes and cuts by level, seconds.")
     ] = False,
+    verbose: options.Verbose = False,
     as_json: options.AsJson = False,
     write_mapping: Annotated[
         Path | None, typer.Option("--write-mapping", help="Write the mapping to this file, as timeloop-model reads it.")
@@ -71,10 +73,6 @@ def map_layer(
     problem = problem_of(layer, hardware.variables)
     chosen = hardware.load(arch, how.constraints, problem.shape)
     target = chosen.target(problem)
-    if certificate is not None and target.constraints.factors == "imperfect":
-        from jouleloop.optimum.certificate import check_early  # noqa: PLC0415 - loads the kernels
-
-        check_early(problem, told.objective[0])
     with engine_with_progress(how.engine, told.seconds, target.costs.unit, profile=profile) as back_end:
         result = search_told(chosen, problem, back_end, told)
     if write_mapping is not None and result.mapping is not None:
@@ -92,15 +90,20 @@ def map_layer(
             ended = True
         else:
             write_json(certificate, proof, indent=None)
+            if "claim" in proof:
+                text = f"{certificate} holds a claim, not a certificate: {proof['claim']}"
+                stderr.print(text, markup=False, highlight=False, soft_wrap=True)
     elif certificate is not None and result.ok:
         stderr.print(f"{certificate} is not written: the optimum is not proven", markup=False, soft_wrap=True)
+    for note in notes(result):
+        stderr.print(f"note: {note}", markup=False, highlight=False, soft_wrap=True)
     if as_json:
         print_json(result.as_dict())
     else:
         if result.reason:
             status = "" if result.ok else f"{result.status}: "
             stderr.print(f"{status}{result.reason}", markup=False, highlight=False, soft_wrap=True)
-        show_result(result)
+        show_result(result, verbose=verbose)
         if result.search is not None and result.search.profile is not None:
             show_profile(result.search.profile)
     for line in narrower(result) if result.search is not None and result.search.stopped else ():
@@ -129,6 +132,8 @@ def evaluate_mapping(
     residuals: Annotated[
         str, typer.Option("--residuals", help="Loops that end early are counted as timeloop does, or exact.")
     ] = "timeloop",
+    *,
+    verbose: options.Verbose = False,
     as_json: options.AsJson = False,
 ) -> None:
     """Count accesses, energy and cycles of a given mapping; constraints of the mapspace do not matter here."""
@@ -138,4 +143,4 @@ def evaluate_mapping(
     if as_json:
         print_json(result.as_dict())
     else:
-        show_result(result)
+        show_result(result, verbose=verbose)

@@ -56,6 +56,9 @@ Variables = Annotated[
     list[str] | None,
     typer.Option("--variable", help="NAME=VALUE for an architecture file that is a jinja2 template; may be repeated."),
 ]
+AllowOutside = Annotated[
+    bool, typer.Option("--allow-outside", help="Let designs include files from outside their folder; each is named.")
+]
 Changes = Annotated[
     list[str] | None,
     typer.Option(
@@ -86,6 +89,27 @@ Seconds = Annotated[
     typer.Option(
         "--seconds", min=0.0, help="Stop each search after so many seconds, with its best mapping and a proven bound."
     ),
+]
+Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        help="Folder for tables and the result store; without it results/COMMAND/ and the names of layers and "
+        "architectures.",
+    ),
+]
+Replace = Annotated[
+    bool, typer.Option("--replace", help="Write into a folder that holds another study, whose tables go then.")
+]
+WriteMappings = Annotated[
+    Path | None,
+    typer.Option(
+        "--write-mappings",
+        help="Write the mapping of every layer into this folder: YAML as timeloop-model reads it, and the loop nest.",
+    ),
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", help="Print words by level, energies per action and how the search went, too.")
 ]
 AsJson = Annotated[
     bool, typer.Option("--json", help="Print JSON (energies in pJ, or words with --energy counts) instead of tables.")

@@ -1,5 +1,7 @@
 """Results on the console: the loop nest, where the energy goes, and what the search proves."""
 
+from decimal import Decimal
+
 from rich.markup import escape
 from rich.table import Table
 
@@ -15,25 +17,59 @@ from jouleloop.optimum.result import Profile, SearchResult
 from jouleloop.terminal.console import print_table, print_text, stdout
 from jouleloop.units import energies_in, said
 
+#: Counts from here on are written with a power of ten.
+_LONG_COUNT = 10**9
 
-def show_result(result: Result) -> None:
-    """Print all that is known of a mapping, the most important first."""
+
+def show_result(result: Result, *, verbose: bool = False) -> None:
+    """Print the answer in three lines, then where the energy goes; ``verbose``: all that the answer rests on."""
     target = result.architecture.target(result.problem)
     counts = result.evaluation
     if counts is None:
         return
-    if result.mapping is not None:
-        print_text(result.nest())
+    _show_answer(result, counts, target.costs.unit)
     unit = target.costs.unit
     _show_energy(counts, unit)
-    _show_words(counts)
-    _show_totals(counts, result.problem.macs, target.costs)
+    if result.mapping is not None:
+        print_text(result.nest())
+    _show_totals(counts, target.costs)
     if result.engine == "native":
         _show_leakage(counts, target)
+    if not verbose:
+        return
+    _show_words(counts)
     with energies_in(unit):
         _show_energies(target)
     if result.search is not None:
         _show_certificate(result.search, unit)
+
+
+def _show_answer(result: Result, counts: Evaluation, unit: str) -> None:
+    """Print energy, cycles and what is proven, a line each."""
+    each = f"{counts.energy_pj / result.problem.macs:.4g} {unit}/MAC"
+    if unit == "words":
+        first = ("accesses", f"{counts.energy_pj:,.0f} {unit}, {each}")
+    else:
+        first = ("energy", f"{counts.energy_pj / 1e6:,.4g} µJ, {each}")
+    lines = [first, ("cycles", f"{counts.cycles:,}, utilization {counts.utilization:.1%}")]
+    if result.search is not None:
+        lines.append(("optimum", _proven(result, result.search)))
+    for name, text in lines:
+        print_text(f"{name:<10}{text}")
+
+
+def _proven(result: Result, search: SearchResult) -> str:
+    """Return whether the mapping is the best one, of how many, and else how far from it it can be."""
+    of = f"{count_text(search.mapspace_size)} mappings"
+    if search.optimal:
+        return f"proven, of {of}"
+    gap = "no bound" if result.gap is None else f"gap at most {result.gap:.2%}"
+    return f"not proven, {gap}; {of}"
+
+
+def count_text(number: int) -> str:
+    """Return a count in digits, or with two of them and a power of ten where it is too long to be read."""
+    return f"{number:,}" if number < _LONG_COUNT else f"{Decimal(number):.1e}".replace("e+", "e")
 
 
 def _table(title: str, *left: str, right: tuple[str, ...]) -> Table:
@@ -75,16 +111,11 @@ def _show_words(counts: Evaluation) -> None:
     print_table(table)
 
 
-def _show_totals(counts: Evaluation, operations: int, costs: EnergyCosts) -> None:
-    unit = costs.unit
-    each = f"{counts.energy_pj / operations:.4f} {unit} per operation"
-    energies = f"total energy  {counts.energy_pj:,.2f} {unit}  ({each})\n"
-    energies += f"data energy   {counts.data_energy_pj:,.2f} {unit}\n"
+def _show_totals(counts: Evaluation, costs: EnergyCosts) -> None:
+    energies = f"total energy  {counts.energy_pj:,.2f} pJ\ndata energy   {counts.data_energy_pj:,.2f} pJ\n"
     print_text(
-        (f"accesses      {counts.energy_pj:,.0f} {unit}  ({each})\n" if unit == "words" else energies)
-        + f"cycles        {counts.cycles:,}\n"
-        f"utilization   {counts.utilization:.4f}\n"
-        f"operations    {counts.computes:,}\n"
+        ("" if costs.unit == "words" else energies)
+        + f"operations    {counts.computes:,}\n"
         + ("" if costs.area_um2 is None else f"area          {costs.area_um2 / 1e6:,.4f} mm2, all instances\n")
     )
 
@@ -94,7 +125,7 @@ def _show_leakage(counts: Evaluation, target: Target) -> None:
     leakage = sum(leakage_pj(target.costs, counts).values())
     if not leakage:
         return
-    if rules_of(target.semantics).later:
+    if rules_of(target.semantics).counts_leakage:
         print_text(f"leakage       {leakage:,.2f} pJ, in the total as in Timeloop 4\n")
     else:
         total = counts.energy_pj + leakage
@@ -123,11 +154,12 @@ def _show_energies(target: Target) -> None:
 
 def show_profile(profile: Profile) -> None:
     """Print where a search spent its time."""
-    counted = tuple(next(iter(profile.levels.values())))
-    table = _table("Search, by level", "level", right=counted)
-    for name, counts in profile.levels.items():
-        table.add_row(escape(name), *(f"{counts[what]:,}" for what in counted))
-    print_table(table)
+    if profile.levels:
+        counted = tuple(next(iter(profile.levels.values())))
+        table = _table("Search, by level", "level", right=counted)
+        for name, counts in profile.levels.items():
+            table.add_row(escape(name), *(f"{counts[what]:,}" for what in counted))
+        print_table(table)
     print_text(f"parts {profile.parts:,}, tables filled {profile.tables:,}")
     print_text("CPU seconds: " + "; ".join(f"{name} {spent:.3f}" for name, spent in profile.seconds.items()))
 
@@ -139,10 +171,11 @@ def _show_certificate(result: SearchResult, unit: str) -> None:
     reasons = [f"{count:,} by {name}" for name, count in result.pruned.items() if name != "nodes"]
     opened = f"; {result.pruned['nodes']:,} nodes opened" if "nodes" in result.pruned else ""
     gap = "" if result.optimal or result.gap is None else f", gap {result.gap:.2%}"
+    splits = f"{count_text(result.index_factorizations)} index factorizations"
     lines = (
         ("optimal", f"{'yes' if result.optimal else 'not proven'}: {result.proof}"),
         ("lower bound", f"{result.lower_bound:,.4f} {unit} ({'+'.join(result.objective)}){gap}"),
-        ("mapspace", f"{result.mapspace_size:,} mappings, {result.index_factorizations:,} index factorizations"),
+        ("mapspace", f"{count_text(result.mapspace_size)} mappings, {splits}"),
         ("visited", f"{result.visited:,} mappings; parts pruned: {', '.join(reasons) or 'none'}{opened}"),
         ("seconds", f"{result.seconds:.3f}"),
     )

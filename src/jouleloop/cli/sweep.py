@@ -14,8 +14,11 @@ from rich.text import Text
 from jouleloop.api.layers import sweeps_of
 from jouleloop.api.run import jobs_of
 from jouleloop.cli import options
+from jouleloop.cli.own_folder import own_folder
+from jouleloop.cli.show_network import show_networks
 from jouleloop.cli.target_options import HardwareChoice, SearchChoice, hardware_of, search_of
 from jouleloop.cli.watching import say_if_compiling
+from jouleloop.cli.write_mappings import write_mappings
 from jouleloop.files import remove_left_over
 from jouleloop.optimum.limit import INTERRUPT, Watch
 from jouleloop.optimum.limit import Progress as SearchProgress
@@ -41,11 +44,10 @@ def sweep(
     arch: options.Archs,
     hardware: HardwareChoice,
     how: SearchChoice,
-    output: Annotated[
-        Path,
-        typer.Option("--output", help="Folder for energies.parquet, energies.csv, timings.csv and the result store."),
-    ] = Path("results"),
+    output: options.Output = None,
     *,
+    replace: options.Replace = False,
+    mappings: options.WriteMappings = None,
     verbose: Annotated[
         bool, typer.Option("--verbose", help="Write a line a layer to logs/sweep.log in the output folder.")
     ] = False,
@@ -57,7 +59,10 @@ def sweep(
         sweeps = sweeps_of(layers, lambda made, total: status.update(f"{made:,} of {total:,} points"))
     check_sweeps(sweeps)
     jobs = jobs_of(sweeps, [hardware.load(name, how.constraints) for name in arch], how.engine, how.options)
-    search_all(sweeps, jobs, output, log=output / "logs" / "sweep.log" if verbose else None)
+    folder = own_folder(output, "sweep", layers, sweeps, jobs, replace=replace)
+    search_all(sweeps, jobs, folder, log=folder / "logs" / "sweep.log" if verbose else None)
+    if mappings is not None:
+        write_mappings(sweeps, jobs, ResultStore(folder / "store"), mappings)
 
 
 def search_all(
@@ -85,7 +90,6 @@ def search_all(
 
             write_architecture_sweep(table, points, output)
         if points.is_network:
-            from jouleloop.cli.network import show_networks  # noqa: PLC0415 - it imports this module
             from jouleloop.tables.collect import write_networks  # noqa: PLC0415
 
             networks = write_networks(table, jobs, points, output)

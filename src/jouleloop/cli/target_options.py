@@ -1,12 +1,14 @@
 """Options that several commands share: the hardware that a name stands for, and what a search is told."""
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from jouleloop.api.hardware import Architecture
-from jouleloop.api.run import objectives_of
+from jouleloop.api.run import options_of
 from jouleloop.cli import options
+from jouleloop.documents.load import ALLOW_OUTSIDE
 from jouleloop.engines.protocol import SEMANTICS, SearchOptions
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import parse_yaml
@@ -45,11 +47,13 @@ def hardware_of(
     energy: options.EnergyTable = None,
     components: options.Components = None,
     variables: options.Variables = None,
+    allow_outside: options.AllowOutside = False,
     changes: options.Changes = None,
     semantics: options.Semantics = SEMANTICS[0],
     factors: options.LoopFactors = None,
 ) -> HardwareChoice:
     """Return what the options say."""
+    read_outside(allowed=allow_outside)
     given = pairs_of(variables)
     changed = {path: _value(value) for path, value in (_pair(text, "--set") for text in changes or ())}
     return HardwareChoice(semantics, energy or None, components or (), given, changed, factors)
@@ -72,8 +76,14 @@ def search_of(
     seconds: options.Seconds = None,
 ) -> SearchChoice:
     """Return what the options say."""
-    told = SearchOptions(objectives_of(objective), budget=budget, seconds=seconds)
+    told = options_of(objective, budget, seconds)
     return SearchChoice(constraints, engine, told)
+
+
+def read_outside(*, allowed: bool) -> None:
+    """Let designs include files from outside their folder, here and in the processes that this one starts."""
+    if allowed:
+        os.environ[ALLOW_OUTSIDE] = "1"
 
 
 def pairs_of(variables: options.Variables) -> dict[str, str]:

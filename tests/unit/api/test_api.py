@@ -3,6 +3,7 @@
 import inspect
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -140,6 +141,26 @@ def test_a_plot_stacks_the_whole_energy(found: jl.Result) -> None:
     by_level = found.breakdown().groupby("level")["energy_pj"].sum()
     assert drawn == {name: pytest.approx(by_level[name], rel=1e-9) for name in names}
     panel.figure.clear()
+
+
+def test_a_mapping_is_drawn_level_by_level(found: jl.Result, tmp_path: Path) -> None:
+    axes = found.plot("mapping")
+    texts = [text.get_text() for text in axes.texts]
+    assert found.mapping is not None
+    for level in found.mapping.levels:
+        assert level.level in texts
+        assert "for " + " ".join(f"{d}:{bound:,}" for d, bound in level.temporal) in texts or not level.temporal
+        for dimension, bound, axis in level.spatial:
+            assert any(text.startswith("in parallel") and f"{dimension}:{bound} on {axis}" in text for text in texts)
+    for level in found.counts.levels:
+        for space, stats in level.data.items():
+            assert f"{space} {stats.tile_words:,}" in texts
+    shares = [float(text[:-1]) for text in texts if re.fullmatch(r"[\d.]+%", text)]
+    assert sum(shares) == pytest.approx(100, abs=0.05 * len(shares))
+    axes.figure.savefig(tmp_path / "mapping.svg")
+    assert "<svg" in (tmp_path / "mapping.svg").read_text(encoding="utf-8")
+    with pytest.raises(jl.InputError, match=r"unknown picture.*'mapping'"):
+        found.plot("maping")
 
 
 def test_names_are_found_in_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

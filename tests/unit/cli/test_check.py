@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.optimum.check.form import digest_of
+from jouleloop.proof.form import digest_of
 from paths import ROOT
 
 
@@ -55,9 +55,18 @@ def test_certificates_of_imperfect_factors_are_of_windows_too_but_of_energy_alon
     about = ("--arch", "simba", "--layer", "conv:C3xM5xP5xQ4xR3xS3")
     written = ("--factors", "imperfect", "--certificate", str(path))
     code, _, error = run("map", *about, *written, "--objective", "delay")
-    assert code == 2
-    assert "certificates of imperfect factors are of the least energy" in error
-    assert not path.exists()
+    assert code == 0, error
+    assert "holds a claim, not a certificate: imperfect factors are proven for the least energy" in error
+    assert "certificate" not in json.loads(path.read_text())
+    code, _, error = run("check", str(path), *about)
+    assert code == 1
+    assert "claim: the mapping costs" in error
+    data = json.loads(path.read_text())
+    data["value"] *= 0.99
+    path.write_text(json.dumps({**data, "digest": digest_of(data)}))
+    code, _, error = run("check", str(path))
+    assert code == 1
+    assert "refused: the mapping costs" in error
     code, _, error = run("map", *about, *written)
     assert code == 0, error
     code, _, error = run("check", str(path), *about)

@@ -2,17 +2,20 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 
+import jouleloop as jl
 from jouleloop.cli import main
+from jouleloop.cli.show import show_result
 from paths import ROOT
 from waiting import LIMIT_S
 
@@ -49,8 +52,32 @@ def test_map_prints_nest_breakdown_and_certificate(run: Run) -> None:
     assert done.returncode == 0, done.stderr
     for text in ("DRAM [ Weights:2048 (2048) Inputs:64 (64) Outputs:32 (32) ]", "for C in [0:", "psum_spad"):
         assert text in done.stdout
-    assert "optimal       yes" in done.stdout
     assert "mac" in done.stdout
+    more = run("map", *LAYER, "--verbose").stdout
+    assert "optimal       yes" in more
+    for text in ("Words, per instance", "Energy per action", "where its energies stand", "parts pruned"):
+        assert text in more
+        assert text not in done.stdout
+
+
+def test_map_answers_in_three_lines(run: Run) -> None:
+    best = json.loads(run("map", *LAYER, "--json").stdout)
+    counts = best["evaluation"]
+    first = run("map", *LAYER).stdout.splitlines()[:3]
+    each = counts["energy_pj"] / (64 * 32)
+    assert first[0] == f"energy    {counts['energy_pj'] / 1e6:.4g} µJ, {each:.4g} pJ/MAC"
+    assert first[1] == f"cycles    {counts['cycles']:,}, utilization {counts['utilization']:.1%}"
+    exponent = len(str(best["mapspace_size"])) - 1
+    assert re.fullmatch(rf"optimum   proven, of \d\.\de{exponent} mappings", first[2])
+    assert max(map(len, first)) <= 80
+
+
+def test_a_search_that_proves_nothing_says_how_far_it_may_be(capsys: pytest.CaptureFixture[str]) -> None:
+    found = jl.search("eyeriss", "fc:64x32")
+    assert found.search is not None
+    stopped = replace(found.search, optimal=False, lower_bound=found.energy_pj / 1.25, mapspace_size=123)
+    show_result(replace(found, search=stopped))
+    assert capsys.readouterr().out.splitlines()[2] == "optimum   not proven, gap at most 25.00%; 123 mappings"
 
 
 def test_map_writes_what_evaluate_reads(run: Run, tmp_path: Path) -> None:
@@ -108,6 +135,21 @@ def test_doctor_and_config(run: Run) -> None:
     assert found["native"]["state"] == "ok"
     assert found["numba"]["state"] == "ok"
     assert "fc_weights: 1024 layers" in run("config").stdout
+
+
+def test_config_finds_what_a_run_finds(tmp_path: Path) -> None:
+    """Faults of architectures, energies and constraints too, not those of the configuration alone."""
+    for name in ("arch", "config", "layers", "mappings"):
+        shutil.copytree(ROOT / name, tmp_path / name)
+    command = [sys.executable, "-m", "jouleloop", "config"]
+    sound = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert sound.returncode == 0, sound.stderr
+    path = tmp_path / "mappings/simba.yaml"
+    path.write_text(path.read_text().replace("target: DRAM", "target: DRUM", 1))
+    broken = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert broken.returncode == 2
+    assert "DRUM" in broken.stderr
+    assert "Traceback" not in broken.stderr
 
 
 def test_figures_without_results(run: Run, tmp_path: Path) -> None:

@@ -108,7 +108,11 @@ def test_doctor_tells_what_becomes_of_a_design(tmp_path: Path) -> None:
     design = ROOT / "arch" / "eyeriss.yaml"
     shown = CliRunner().invoke(app, ["doctor", "--design", str(design), "--json"])
     assert shown.exit_code == 0
-    assert {entry["verdict"] for entry in json.loads(shown.stdout)} == {"counted", "no effect"}
+    assert {entry["verdict"] for entry in json.loads(shown.stdout)} == {
+        "counted",
+        "counts for energy",
+        "no effect",
+    }
     path = tmp_path / "mine.yaml"
     path.write_text(design.read_text().replace("class: intmac", "class: gizmo"))
     refused = CliRunner().invoke(app, ["doctor", "--design", str(path)])

@@ -9,8 +9,8 @@ import pytest
 from jouleloop.cli.app import main
 from jouleloop.model.arrays import Ints
 from jouleloop.optimum import certificate
-from jouleloop.optimum.check import verify
 from jouleloop.optimum.limit import INTERRUPT, Watch
+from jouleloop.proof import verify
 
 
 def run(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> int:

@@ -40,7 +40,7 @@ def test_a_network_ends_in_totals_and_pictures(
     assert code == 1, err  # 97 inputs are no multiple of 4: Simba has no mapping
     assert max(map(len, out.splitlines())) <= 80
     assert "no total: 1 of 3 layers without a mapping" in out
-    table = pd.read_csv("results/networks.csv")
+    table = pd.read_csv("results/network/tiny-eyeriss-simba/networks.csv")
     names = ["first", "odd", "last", "(whole network)"]
     assert list(table["layer"]) == [*names, *names, "(mapped layers only)"]
     simba = table[table["architecture"] == "simba"].set_index("layer")
@@ -48,19 +48,81 @@ def test_a_network_ends_in_totals_and_pictures(
     assert simba["macs"]["(mapped layers only)"] == 64 * 32 + 32 * 16
     eyeriss = table[table["architecture"] == "eyeriss"].set_index("layer")["total_pj"]
     assert eyeriss["(whole network)"] == pytest.approx(eyeriss["first"] + 2 * eyeriss["odd"] + eyeriss["last"])
-    code, out, err = run(capsys, monkeypatch, "figures", "results", "--formats", "svg")
+    code, out, err = run(capsys, monkeypatch, "figures", "results/network/tiny-eyeriss-simba", "--formats", "svg")
     assert code == 0, err
-    assert Path("results/figures/networks/tiny_eyeriss.svg").is_file()
-    assert Path("results/figures/networks/tiny_simba.svg").is_file()
-    code, _, err = run(capsys, monkeypatch, "report", "results")
+    assert Path("results/network/tiny-eyeriss-simba/figures/networks/tiny_eyeriss.svg").is_file()
+    assert Path("results/network/tiny-eyeriss-simba/figures/networks/tiny_simba.svg").is_file()
+    code, _, err = run(capsys, monkeypatch, "report", "results/network/tiny-eyeriss-simba")
     assert code == 0, err
-    page = Path("results/report.html").read_text(encoding="utf-8")
+    page = Path("results/network/tiny-eyeriss-simba/report.html").read_text(encoding="utf-8")
     heading = re.search(r'<h2 id="networks-title">(.*?)</h2>', page)
     assert heading is not None
     assert re.fullmatch(
         r"tiny costs [\d.]+.[nµ]J on eyeriss, no total on simba \(1 of 3 layers without a mapping\)", heading[1]
     )
     assert page.count('<th scope="row">tiny</th>') == 2 + 6 + 1  # totals, layers, the one left out
+
+
+def test_every_layer_has_a_mapping_to_look_at_and_designs_stand_side_by_side(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    twins = "- {name: twin, kind: fc, sizes: {C: 64, M: 32}}\n"  # of the first layer's shape
+    Path("tiny.yaml").write_text(f"layers:\n{LAYERS}{twins}")
+    both = ("network", "tiny.yaml", "--arch", "eyeriss", "--arch", "simba")
+    code, out, err = run(capsys, monkeypatch, *both, "--write-mappings", "maps")
+    assert code == 1, err
+    assert "7 mappings written to maps" in out
+    layers = {"first": "fc:64x32", "odd": "fc:97x32", "last": "fc:32x16", "twin": "fc:64x32"}
+    written = {path.relative_to("maps").as_posix() for path in Path("maps").rglob("*.yaml")}
+    assert written == {f"{arch}/{name}.yaml" for arch in ("eyeriss", "simba") for name in layers} - {"simba/odd.yaml"}
+    energies = pd.read_csv("results/network/tiny-eyeriss-simba/energies.csv").set_index(["architecture", "layer"])
+    for path in sorted(written):
+        arch, name = path.removesuffix(".yaml").split("/")
+        given = ("--arch", arch, "--layer", layers[name], "--mapping", f"maps/{path}", "--json")
+        counted = json.loads(run(capsys, monkeypatch, "evaluate", *given)[1])["evaluation"]["energy_pj"]
+        assert counted == pytest.approx(energies.loc[(arch, name), "total_pj"])
+        assert "for C in [0:" in Path(f"maps/{path}").with_suffix(".txt").read_text()
+    rows = {
+        line.split()[0]: line.split()[1:] for line in out.partition("simba / eyeriss")[2].splitlines() if line.strip()
+    }
+    first, second = (energies.loc[(arch, "first"), "total_pj"] for arch in ("eyeriss", "simba"))
+    assert rows["first"] == [f"{first / 1e6:.3f}", f"{second / 1e6:.3f}", f"{second / first:.3f}"]
+    twice = 2 * energies.loc[("eyeriss", "odd"), "total_pj"]
+    assert rows["odd"] == [f"{twice / 1e6:.3f}", "–", "–"]
+    assert {"DRAM", "psum_spad", "compute"} <= set(rows)
+
+
+def test_a_study_is_never_overwritten_unasked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("tiny.yaml").write_text(f"layers:\n{LAYERS}")
+    Path("grown.yaml").write_text("kind: fc\nfixed: {M: 32}\nranges: {C: [32, 64]}\nvariable: C\nexpected: linear\n")
+    network = ("network", "tiny.yaml", "--arch", "eyeriss")
+    commands = [
+        network,
+        ("network", "tiny.yaml", "--arch", "eyeriss", "--arch", "simba"),
+        ("sweep", "grown.yaml", "--arch", "eyeriss"),
+    ]
+    for command in commands:
+        run(capsys, monkeypatch, *command)
+    tables = {path: path.read_bytes() for path in Path("results").rglob("*.csv")}
+    assert len({path.parent for path in tables}) == 3  # a folder of its own for each
+    refused = [
+        (*network, "--output", "results/sweep/grown-eyeriss"),
+        (*network, "--set", "shared_glb.depth=8192"),
+        ("sweep", "grown.yaml", "--arch", "eyeriss", "--output", "results/network/tiny-eyeriss"),
+    ]
+    for command in refused:
+        code, _, err = run(capsys, monkeypatch, *command)
+        assert code == 2, command
+        assert "--replace" in err, err
+    assert {path: path.read_bytes() for path in Path("results").rglob("*.csv")} == tables
+    code, _, err = run(capsys, monkeypatch, *network, "--set", "shared_glb.depth=8192", "--replace")
+    assert code == 0, err
+    assert Path("results/network/tiny-eyeriss/energies.csv").read_bytes() not in tables.values()
+    assert run(capsys, monkeypatch, *network, "--set", "shared_glb.depth=8192")[0] == 0
 
 
 def test_a_sweep_is_no_network(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,13 +184,15 @@ def test_both_kinds_of_factors_say_what_the_imperfect_ones_save(
 ) -> None:
     for folder in ("arch", "mappings"):
         shutil.copytree(ROOT / folder, tmp_path / folder)
-    both = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))["architectures"]["simba"]
-    architectures = {"simba": both, "free": {**both, "factors": "imperfect"}}
+    entry = yaml.safe_load((ROOT / "config" / "config.yaml").read_text(encoding="utf-8"))["architectures"]["simba"]
+    architectures = {"simba": entry, "free": {**entry, "factors": "imperfect"}}
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "config.yaml").write_text(yaml.safe_dump({"architectures": architectures}))
     (tmp_path / "tiny.yaml").write_text(f"layers:\n{LAYERS}")
     monkeypatch.chdir(tmp_path)
-    code, out, err = run(capsys, monkeypatch, "network", "tiny.yaml", "--arch", "simba", "--arch", "free")
+    code, out, err = run(
+        capsys, monkeypatch, "network", "tiny.yaml", "--arch", "simba", "--arch", "free", "--output", "results"
+    )
     assert code == 1, err
     saved = (
         r"imperfect factors save (\S+)% of the energy of the 2 layers of tiny that both map on simba, and map 1\s+more"

@@ -1,0 +1,66 @@
+"""What the API says: parameters, not options, and everything that is wrong at once."""
+
+import pytest
+
+import jouleloop as jl
+from jouleloop.cli import main
+
+
+def fault_of(*arguments: object, call: object = jl.search, **named: object) -> str:
+    with pytest.raises(jl.InputError) as raised:
+        call(*arguments, **named)  # type: ignore[operator]
+    return str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "named", "said"),
+    [
+        (("eyeris", "fc:4x4"), {}, "architecture: unknown architecture (got 'eyeris')"),
+        (("eyeriss", "fc:4x"), {}, "layer: "),
+        (("eyeriss", None), {}, "layer: is no layer"),
+        (("eyeriss", "fc:4x4"), {"constraints": "ful"}, "constraints: unknown set of constraints"),
+        (("eyeriss", "fc:4x4"), {"objective": "enrgy"}, "objective: unknown objective"),
+        (("eyeriss", "fc:4x4"), {"seconds": -1}, "seconds: must not be negative (got -1)"),
+        (("eyeriss", "fc:4x4"), {"seconds": float("nan")}, "seconds: must not be negative"),
+        (("eyeriss", "fc:4x4"), {"budget": 0}, "budget: must be at least 1 (got 0)"),
+    ],
+)
+def test_errors_name_parameters(arguments: tuple[object, ...], named: dict[str, object], said: str) -> None:
+    text = fault_of(*arguments, **named)
+    assert text.startswith(said)
+    assert "--" not in text
+
+
+def test_commands_name_options(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    for arguments, option in (
+        (("--arch", "eyeris", "--layer", "fc:4x4"), "--arch"),
+        (("--arch", "eyeriss", "--layer", "fc:4x"), "--layer"),
+        (("--arch", "eyeriss", "--layer", "fc:4x4", "--objective", "e"), "--objective"),
+    ):
+        monkeypatch.setattr("sys.argv", ["jouleloop", "map", *arguments])
+        with pytest.raises(SystemExit):
+            main()
+        assert capsys.readouterr().err.startswith(f"error: {option}: ")
+
+
+def test_a_sweep_tells_all_that_is_wrong() -> None:
+    layers = ["fc:4x4", "fc:x", "gc:4x4"]
+    text = fault_of(layers, ["eyeris", "eyeriss", "simb"], call=jl.sweep, objective="e", budget=0)
+    for part in ("'x'", "'gc:4x4'", "'eyeris'", "'simb'", "unknown objective", "at least 1"):
+        assert part in text
+    assert len(text.splitlines()) == 6
+
+
+def test_a_network_that_is_none_has_a_nearest_name() -> None:
+    text = fault_of("resnet5", "eyeriss", call=jl.sweep)
+    assert text.startswith("layers: unknown sweep or network (got 'resnet5')")
+    assert text.endswith("did you mean 'resnet50'?")
+
+
+def test_laws_take_what_a_sweep_returns() -> None:
+    layers = ["fc:64x64", "fc:128x64", "fc:256x64"]
+    table = jl.sweep(layers, ["eyeriss", "simba"])
+    found = jl.laws(table)
+    assert list(dict.fromkeys(found["architecture"])) == ["eyeriss", "simba"]
+    assert found.equals(jl.laws(layers, ["eyeriss", "simba"]))
+    assert "architectures: is missing" in fault_of(layers, call=jl.laws)
