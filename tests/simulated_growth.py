@@ -105,6 +105,20 @@ def unseen_misfit(x: FloatArray, shape: str, amplitude: float) -> FloatArray:
     return np.asarray(line_with_share(x, 0.0) + amplitude * misfit / np.abs(misfit).max(), dtype=np.float64)
 
 
+def autoregressive(generator: np.random.Generator, n: int, correlation: float) -> FloatArray:
+    """Return ``n`` values of a stationary normal process of variance 1, neighbours of this correlation."""
+    values = generator.standard_normal(n)
+    for i in range(1, n):
+        values[i] = correlation * values[i - 1] + np.sqrt(1 - correlation**2) * values[i]
+    return values
+
+
+def log_wave(generator: np.random.Generator, x: FloatArray) -> FloatArray:
+    """Return a sine in log x whose period is a factor of 1.5 to 8, drawn log-uniformly, at a random phase."""
+    period, phase = generator.uniform(np.log(np.log(1.5)), np.log(np.log(8))), generator.uniform(0, 2 * np.pi)
+    return np.asarray(np.sin(2 * np.pi * np.log(x) / np.exp(period) + phase), dtype=np.float64)
+
+
 MISFITS = ("S", "sine", "two kinks", "kink 50", "kink 75", "kink 90")
 
 
@@ -144,6 +158,28 @@ def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
 
     def noisy_zero(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         return GRID, generator.standard_normal(GRID.size)
+
+    def persistent(x: FloatArray, truth: FloatArray, correlation: float) -> Draw:
+        """Multiply the truth by one plus 1 % of autoregressive noise along the sizes."""
+        return lambda generator: (x, truth * (1 + 0.01 * autoregressive(generator, x.size, correlation)))
+
+    def log_periodic(x: FloatArray, truth: FloatArray) -> Draw:
+        """Multiply the truth by one plus a wave of 1 % in the logarithm of the size, of random period and phase."""
+        return lambda generator: (x, truth * (1 + 0.01 * log_wave(generator, x)))
+
+    def jumping(x: FloatArray, truth: FloatArray, noise: float) -> Draw:
+        """Multiply the truth by 1.02 from a random size on."""
+
+        def draw(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+            jump = 1 + 0.02 * (x > generator.uniform(x[0], x[-1]))
+            return x, truth * jump * (1 + noise * generator.standard_normal(x.size))
+
+        return draw
+
+    def by_row_and_column(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Draw scatter that goes with n and with m, as divisibility does, along the sizes of either."""
+        rows, columns = (autoregressive(generator, GRID.size, 0.9) for _ in range(2))
+        return mn_grid(), line_with_share(mn_grid(), 0.0) * (1 + 0.01 * np.add.outer(rows, columns).ravel())
 
     def exactly(power: int, scale: float) -> Draw:
         def draw(generator: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -200,6 +236,27 @@ def scenarios(margin: float = 0.01) -> tuple[Scenario, ...]:
              good, bent, 0.9),
         case("line, S of 0.05 %, noise 0.05 %", "linear", noisy(GRID, unseen_misfit(GRID, "S", 0.0005), 0.0005),
              good, bent, 0.9),
+        *(case(f"line, AR(1) scatter of 1 %, ρ = {rho}, {x.size} sizes", "linear",
+               persistent(x, line_with_share(x, 0.0), rho), not_refuted, bent, 0.9)
+          for x in (GRID, FINE_GRID) for rho in (0.5, 0.9, 0.97, 0.99)),
+        *(case(f"line, log-periodic scatter of 1 %, {x.size} sizes", "linear",
+               log_periodic(x, line_with_share(x, 0.0)), not_refuted, bent, 0.9) for x in (GRID, FINE_GRID)),
+        *(case(f"line, a jump of 2 %, noise {noise:.1%}, {x.size} sizes", "linear",
+               jumping(x, line_with_share(x, 0.0), noise), not_refuted, bent, 0.9)
+          for x in (GRID, FINE_GRID) for noise in (0.0, 0.001)),
+        case("line, AR(1) scatter by row and column, grid of mn", "linear", by_row_and_column, not_refuted, bent, 0.9),
+        case("parabola, AR(1) scatter of 1 %, ρ = 0.9", "quadratic", persistent(GRID, parabola, 0.9),
+             not_refuted, bent, 0.9),
+        case("no growth, AR(1) scatter of 1 %, ρ = 0.97", "constant",
+             persistent(FINE_GRID, np.ones_like(FINE_GRID), 0.97), not_refuted, bent, 0.9),
+        case("no growth, log-periodic scatter of 1 %", "constant",
+             log_periodic(FINE_GRID, np.ones_like(FINE_GRID)), not_refuted, bent, 0.9),
+        case("quadratic share of 3 %, noise 0.1 %", "linear", noisy(GRID, line_with_share(GRID, 0.03), 0.001),
+             bent, good, 0.9),
+        case("quadratic share of 10 %, AR(1) scatter of 1 %, ρ = 0.9", "linear",
+             persistent(GRID, line_with_share(GRID, 0.1), 0.9), edge | bent, good, 0.9),
+        case("parabola, AR(1) scatter of 1 %, ρ = 0.9", "linear", persistent(GRID, parabola, 0.9), bent, good, 0.9),
+        case("x^1.1, noise 0.1 %", "linear", noisy(GRID, GRID**1.1, 0.001), bent, good, 0.9),
         *(case(f"line, {shape} of 2 %, {where}", "linear", noisy(x, unseen_misfit(x, shape, 0.02), noise),
                edge | bent, good | only_exact, 0.9)
           for shape in MISFITS

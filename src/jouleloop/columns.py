@@ -47,7 +47,7 @@ def write_parquet(path: Path, table: pd.DataFrame, layout: Layout, provenance: M
 
     Raises `ValueError` for a column that the layout does not define, or values that are not of its kind.
     """
-    write_sealed(path, _as_arrow(table, layout, provenance))
+    write_sealed(path, _as_arrow(table, layout, provenance), name=layout.file)
 
 
 def _as_arrow(table: pd.DataFrame, layout: Layout, provenance: Mapping[str, Any] | None) -> pa.Table:
@@ -75,7 +75,7 @@ def write_batches(
                 append_csv(exported, table, layout, first=not number)
                 yield _as_arrow(table, layout, provenance)
 
-        write_sealed(stem.with_name(f"{stem.name}.parquet"), groups())
+        write_sealed(stem.with_name(f"{stem.name}.parquet"), groups(), name=layout.file)
 
 
 class Parts:
@@ -208,7 +208,7 @@ def read_table(
 ) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Return the table in a Parquet or CSV file and its provenance, which CSV has none of.
 
-    Raises `InputError` where the file is no such table.
+    Raises `InputError` where the file is no such table: a Parquet file knows as which it was written.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def read_table(
         Of a Parquet file only the columns of these names.
     """
     if path.suffix == ".parquet":
-        arrow = pa.concat_tables(_arrow_parts(path, where, columns))
+        arrow = pa.concat_tables(_arrow_parts(path, where, columns, layout))
         provenance = _provenance(arrow)
         return _as_pandas(arrow, path), provenance
     if path.suffix != ".csv":
@@ -227,18 +227,21 @@ def read_table(
 
 
 def read_parts(
-    path: Path, where: Where | None = None, columns: Callable[[str], bool] | None = None
+    path: Path, layout: Layout, where: Where | None = None, columns: Callable[[str], bool] | None = None
 ) -> Iterator[pd.DataFrame]:
     """Yield what `read_table` returns of a Parquet file in parts, one at least, of which one is in memory at a time."""
-    return (_as_pandas(part, path) for part in _arrow_parts(path, where, columns))
+    return (_as_pandas(part, path) for part in _arrow_parts(path, where, columns, layout))
 
 
-def _arrow_parts(path: Path, where: Where | None, columns: Callable[[str], bool] | None) -> Iterator[pa.Table]:
+def _arrow_parts(
+    path: Path, where: Where | None, columns: Callable[[str], bool] | None, layout: Layout
+) -> Iterator[pa.Table]:
     if not path.exists():
         raise InputError(Fault("no such file: has the run finished?", str(path)))
     # Only the file tells by which of its names a response is known there.
     either = {name: {*values, *_written_either_way(values)} for name, values in (where or {}).items()}
-    return sealed_parts(path, either, columns and (lambda name: columns(read(name))))
+    name = "" if layout.open else layout.file
+    return sealed_parts(path, either, columns and (lambda column: columns(read(column))), name)
 
 
 def _as_pandas(arrow: pa.Table, path: Path) -> pd.DataFrame:

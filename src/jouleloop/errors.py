@@ -1,10 +1,10 @@
 """The one exception family: every fault of an input, with where it is, what is allowed and the nearest spelling."""
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 #: So many faults are reported one by one; nobody reads more.
 MOST_FAULTS = 100
@@ -47,7 +47,7 @@ class JouleloopError(Exception):
     def __init__(self, faults: Fault | str | Iterable[Fault | str]) -> None:
         if isinstance(faults, (str, Fault)):
             faults = [faults]
-        found = [Fault(f) if isinstance(f, str) else f for f in faults]
+        found = distinct(Fault(f) if isinstance(f, str) else f for f in faults)
         if len(found) > MOST_FAULTS + 1:
             found[MOST_FAULTS:] = [Fault(f"and {len(found) - MOST_FAULTS} faults more")]
         self.faults: tuple[Fault, ...] = tuple(found)
@@ -86,6 +86,11 @@ class EngineError(JouleloopError):
     exit_code = 3
 
 
+def distinct(faults: Iterable[Fault]) -> list[Fault]:
+    """Return faults without those that read as one before; the values that they carry need not be hashable."""
+    return list({str(fault): fault for fault in reversed(list(faults))}.values())[::-1]
+
+
 def nearest(word: str, known: Iterable[str]) -> str | None:
     """Return the known spelling closest to ``word``, or None where none is close."""
     names = sorted(known)
@@ -106,6 +111,18 @@ def raise_all(faults: Sequence[Fault], error: type[JouleloopError] = InputError)
     """Raise ``error`` with all ``faults``, or return where there are none."""
     if faults:
         raise error(faults)
+
+
+def gather(*makes: Callable[[], Any]) -> list[Any]:
+    """Return what each function makes; raise `InputError` with the faults of all of them."""
+    made, faults = [], list[Fault]()
+    for make in makes:
+        try:
+            made.append(make())
+        except JouleloopError as error:
+            faults += error.faults
+    raise_all(faults)
+    return made
 
 
 def _repr(value: object) -> str:

@@ -5,15 +5,20 @@ Attributes of architectures are in all of it. A sweep's variable is in a part, o
 """
 
 import ast
+import contextlib
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
 MAX_LENGTH = 2000
 MAX_BITS = 4096
 MAX_ITEMS = 100_000
+#: What all expressions under one budget may make together: one unit a step, a character that is parsed, an item of a
+#: list, and 64 bits of a number. The largest design known, with arrays whose histograms are lists, takes 2 %.
+MAX_WORK = 1_000_000
 
 
 class ExpressionError(ValueError):
@@ -30,6 +35,49 @@ class UnknownName(ExpressionError):  # noqa: N818 - a special case of the error 
     def __init__(self, name: str) -> None:
         super().__init__(f"unknown name {name!r}")
         self.name = name
+
+
+class _Budget:
+    """What the expressions of one design have made so far."""
+
+    def __init__(self) -> None:
+        self.spent = 0
+
+    def spend(self, units: int) -> None:
+        """Count some units; raise `ExpressionError` where there are too many."""
+        self.spent += units
+        if self.spent > MAX_WORK:
+            raise ExpressionError(f"the expressions together take more than {MAX_WORK} steps and items")
+
+
+_BUDGET: ContextVar[_Budget | None] = ContextVar("budget", default=None)
+
+
+@contextlib.contextmanager
+def one_budget() -> Iterator[_Budget]:
+    """Let all expressions that are evaluated inside share one budget: the one around it, or a new one."""
+    around = _BUDGET.get()
+    budget = around or _Budget()
+    token = _BUDGET.set(budget)
+    try:
+        yield budget
+    finally:
+        _BUDGET.reset(token)
+
+
+def _size(value: Any) -> int:
+    """Return how many items a value holds, an item as often as it stands there; more than `MAX_ITEMS` are refused."""
+    if isinstance(value, int):
+        return 1 + value.bit_length() // 64
+    if not isinstance(value, list):
+        return 1
+    items = len(value)
+    for child in value:
+        if isinstance(child, list):
+            items += _size(child)
+        if items > MAX_ITEMS:
+            raise ExpressionError(f"a list of more than {MAX_ITEMS} items")
+    return 1 + items
 
 
 def power(base: Any, exponent: Any) -> Any:
@@ -219,7 +267,9 @@ def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any], languag
             raise UnknownName(name) from error
 
     try:
-        return _value(tree.body, lookup, language)
+        with one_budget() as budget:
+            budget.spend(len(text))
+            return _value(tree.body, lookup, language, budget)
     except ExpressionError:
         raise
     except RecursionError as error:
@@ -228,10 +278,13 @@ def evaluate(text: str, names: Callable[[str], Any] | Mapping[str, Any], languag
         raise ExpressionError(f"has no value: {error}") from error
 
 
-def _value(node: ast.expr, lookup: Callable[[str], Any], language: Language) -> Any:
-    def value(child: ast.expr) -> Any:
-        return _value(child, lookup, language)
+def _value(node: ast.expr, lookup: Callable[[str], Any], language: Language, budget: _Budget) -> Any:
+    found = _unpaid(node, lambda child: _value(child, lookup, language, budget), lookup, language)
+    budget.spend(_size(found))
+    return found
 
+
+def _unpaid(node: ast.expr, value: Callable[[ast.expr], Any], lookup: Callable[[str], Any], language: Language) -> Any:
     match node:
         case ast.Constant(value=constant) if constant is None or isinstance(constant, (int, float, str)):
             return language.literal(constant)

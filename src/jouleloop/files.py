@@ -34,6 +34,8 @@ MAX_BINARY_BYTES = 2**31
 MAX_NESTING = 60
 MAX_NODES = 200_000
 MAX_DIGITS = 1000
+#: Whole numbers of more bits have no value in double precision.
+MAX_BITS = 1000
 _DAY_SECONDS = 86_400
 #: The key of the digest in a sealed file.
 _SEAL = "seal"
@@ -81,7 +83,12 @@ def _short(kind: str) -> Any:
             raise yaml.constructor.ConstructorError(
                 None, None, f"a number of more than {MAX_DIGITS} characters", node.start_mark
             )
-        return own(loader, node)
+        value = own(loader, node)
+        if isinstance(value, int) and value.bit_length() > MAX_BITS:
+            raise yaml.constructor.ConstructorError(
+                None, None, f"a whole number of more than {MAX_BITS} bits", node.start_mark
+            )
+        return value
 
     return construct
 
@@ -236,10 +243,17 @@ def _check_size(root: Any, source: str) -> None:
     size(root, 0)
 
 
+def _whole_number(text: str) -> int:
+    value = int(text)
+    if value.bit_length() > MAX_BITS:
+        raise ValueError(f"a whole number of more than {MAX_BITS} bits")
+    return value
+
+
 def read_json(path: Path) -> Any:
     """Return the data in the JSON file ``path``; raise `InputError` where it is none."""
     try:
-        return json.loads(read_text(path))
+        return json.loads(read_text(path), parse_int=_whole_number)
     except (ValueError, RecursionError) as error:  # a number of too many digits is a ValueError
         raise InputError(Fault(f"not valid JSON: {error}", str(path))) from error
 

@@ -1,9 +1,15 @@
-"""What every column of a table holds: the definitions that writers and readers of tables follow."""
+"""What every column of a table holds: the definitions that writers and readers of tables follow.
 
+``columns.csv`` declares the columns of all tables of a study, in their order, and ``tables.csv`` the tables.
+"""
+
+import csv
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Literal
 
 Kind = Literal["text", "whole", "number", "truth", "any"]
 
@@ -58,3 +64,23 @@ class Layout:
         families = (column for column in self.columns if column.is_family and column.covers(name))
         found = self._known.get(name) or next(families, None)
         return Column(name, "any", "", "") if found is None and self.open else found
+
+
+#: The columns of all tables.
+DECLARED = Path(__file__).with_name("columns.csv")
+
+
+@cache
+def declared() -> Mapping[str, Layout]:
+    """Return the declared tables by their files."""
+    columns: dict[str, list[Column]] = {}
+    for row in _rows("columns"):
+        column = Column(row["column"], row["type"], row["unit"], row["meaning"], row["exported"] == "yes")
+        for table in row["tables"].split():
+            columns.setdefault(table, []).append(column)
+    return {row["table"]: Layout(row["table"], row["meaning"], tuple(columns[row["table"]])) for row in _rows("tables")}
+
+
+def _rows(name: str) -> list[dict[str, Any]]:
+    with Path(__file__).with_name(f"{name}.csv").open(encoding="utf-8", newline="") as stream:
+        return list(csv.DictReader(stream))

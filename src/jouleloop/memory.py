@@ -6,12 +6,9 @@ refused at the start, that of a control group becomes one that allocations fail 
 is looked for before.
 """
 
-import atexit
 import contextlib
 import errno
-import gc
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 from jouleloop.errors import Fault, JouleloopError
@@ -35,45 +32,13 @@ _EVENT_FILES = ("memory.events", "memory.oom_control")
 #: A limit that is none, as control groups of version 1 state it, is near 2^63.
 _NO_LIMIT = 2**60
 #: What takes address space by the number of cores or in advance, and how it takes less.
+_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
+#: Where Arrow takes memory from.
 _POOL = ("ARROW_DEFAULT_MEMORY_POOL", "system")
-_FRUGAL = {"OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"} | dict([_POOL])
-
-
-#: So many new objects before Python looks for those that nothing refers to; 700 otherwise.
-_COLLECTED_AFTER = 50_000
 
 
 class MemoryLimitError(JouleloopError):
     """A limit on memory is too low for anything."""
-
-
-def tune() -> None:
-    """Let this process hold memory as its work wants it; to be called before pandas is imported.
-
-    Python looks rarely for objects that nothing refers to, and not at the end of the process: what is imported, tables
-    and figures stay, and looking takes a fifth of a start, and at the end a third of a second. Arrow gives back what a
-    part of a table took; its own pools keep that.
-    """
-    gc.set_threshold(_COLLECTED_AFTER, 20, 20)
-    atexit.register(gc.freeze)
-    os.environ.setdefault(*_POOL)
-
-
-@contextlib.contextmanager
-def importing() -> Iterator[None]:
-    """Leave what is imported out of all looks for objects that nothing refers to: it stays."""
-    gc.disable()
-    try:
-        yield
-    finally:
-        settle()
-
-
-def settle() -> None:
-    """Let Python look for objects that nothing refers to among those that are made from now on."""
-    if not gc.isenabled():
-        gc.freeze()
-        gc.enable()
 
 
 def check() -> dict[str, int]:
@@ -97,6 +62,8 @@ def check() -> dict[str, int]:
 
 def prepare() -> None:
     """Let this process keep to the limits on memory; to be called before numpy is imported, see `check`."""
+    # What a part of a table took is given back: the pools of Arrow's own keep it.
+    os.environ.setdefault(*_POOL)
     limits = check()
     if limits:
         for name, value in _FRUGAL.items():

@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import reading, replacing
 
-_KEY, _MARK = "seal", b"jouleloop-seal:"
+_KEY, _MARK, _NAME = "seal", b"jouleloop-seal:", "sealed_as"
 _OPEN = b"0" * 64
 _SEAL = re.compile(re.escape(_MARK) + b"(.{64})", re.DOTALL)
 _FOOTER_BYTES = 2**24
@@ -31,12 +31,19 @@ _MANY_ROWS = PART_ROWS // 4
 Where = Mapping[str, Collection[str]]
 
 
-def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table], further: Mapping[str, str] | None = None) -> None:
+def write_sealed(
+    path: Path, table: pa.Table | Iterable[pa.Table], further: Mapping[str, str] | None = None, name: str = ""
+) -> None:
     """Write ``table`` whole or not at all; of several, each is a group of rows in the types of the first.
 
     Raises `InputError` where the folder cannot be written, or the disk is full.
 
-    ``further`` is kept beside the schema's metadata; it may be known only when the last part has been taken.
+    Parameters
+    ----------
+    further
+        Kept beside the schema's metadata; it may be known only when the last part has been taken.
+    name
+        What the table is, under the seal: a reader that expects another refuses it.
     """
     tables = iter([table] if isinstance(table, pa.Table) else table)
     first = next(tables)
@@ -49,7 +56,7 @@ def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table], further: Mapp
                 rows = part.num_rows
                 del part
                 _give_back(rows)
-            writer.add_key_value_metadata({**(further or {}), _KEY: (_MARK + _OPEN).decode()})
+            writer.add_key_value_metadata({**(further or {}), _NAME: name, _KEY: (_MARK + _OPEN).decode()})
         with temporary.open("r+b") as stream:
             place = _place(stream)
             if place is None:
@@ -59,17 +66,18 @@ def write_sealed(path: Path, table: pa.Table | Iterable[pa.Table], further: Mapp
             stream.write(digest)
 
 
-def read_sealed(path: Path, where: Where | None = None) -> pa.Table:
+def read_sealed(path: Path, where: Where | None = None, name: str = "") -> pa.Table:
     """Return the table in ``path``; parameters and errors are those of `sealed_parts`."""
-    return pa.concat_tables(sealed_parts(path, where))
+    return pa.concat_tables(sealed_parts(path, where, name=name))
 
 
 def sealed_parts(
-    path: Path, where: Where | None = None, columns: Callable[[str], bool] | None = None
+    path: Path, where: Where | None = None, columns: Callable[[str], bool] | None = None, name: str = ""
 ) -> Iterator[pa.Table]:
-    """Yield the table in ``path`` in parts, one at least; one that was written without a seal is taken as it is.
+    """Yield the table in ``path`` in parts, one at least. Arrow sees nothing but bytes whose seal holds.
 
-    Raises `InputError` where there is no such file, a bit of it differs from what was written, or it is no table.
+    Raises `InputError` where there is no such file, it has no seal, a bit of it differs from what was written, or it
+    was written as another table.
 
     Parameters
     ----------
@@ -77,21 +85,32 @@ def sealed_parts(
         Read only the rows whose text in these columns is one of these.
     columns
         Which columns are read, by name; all where it is left out.
+    name
+        What the table has to be; any where it is left out.
     """
     with reading(path) as stream:
         place = _place(stream)
-        if place is not None:
-            stream.seek(place)
-            if stream.read(len(_OPEN)) != _digest(stream, place):
-                text = "the file is damaged: its content is not what was written; make it again"
-                raise InputError(Fault(text, str(path)))
+        if place is None:
+            text = "no table of results: it has no seal, so it is damaged or of another program"
+            raise InputError(Fault(text, str(path), allowed="a table that jouleloop wrote, or a CSV file"))
+        stream.seek(place)
+        if stream.read(len(_OPEN)) != _digest(stream, place):
+            text = "the file is damaged: its content is not what was written; make it again"
+            raise InputError(Fault(text, str(path)))
         try:
             with pq.ParquetFile(stream, page_checksum_verification=True) as file:
+                _check_name(file, name, path)
                 yield from _parts(file, where or {}, columns)
-        except GeneratorExit:
+        except (GeneratorExit, InputError):
             raise
         except Exception as error:  # what pyarrow makes of bytes that are no table is of many kinds
             raise InputError(Fault(f"not a Parquet table: {error}", str(path))) from error
+
+
+def _check_name(file: pq.ParquetFile, name: str, path: Path) -> None:
+    written = (file.metadata.metadata or {}).get(_NAME.encode(), b"").decode()
+    if name not in ("", written):
+        raise InputError(Fault("another table was written under this name", str(path), None, written, name))
 
 
 def _parts(file: pq.ParquetFile, where: Where, columns: Callable[[str], bool] | None) -> Iterator[pa.Table]:

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from jouleloop.errors import Fault, InputError, nearest
+from jouleloop.errors import Fault, InputError, distinct, nearest
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -27,8 +27,7 @@ def validate(model: type[Model], data: Any, source: str | Path) -> Model:
     try:
         return model.model_validate(data)
     except ValidationError as error:
-        faults = [_fault(model, entry, str(source)) for entry in error.errors(include_url=False)]
-        unique = list(dict.fromkeys(faults))
+        unique = distinct(_fault(model, entry, str(source)) for entry in error.errors(include_url=False))
         if len(unique) > _MOST_FAULTS:
             unique = [*unique[:_MOST_FAULTS], Fault(f"and {len(unique) - _MOST_FAULTS} faults more", str(source))]
         raise InputError(unique) from error

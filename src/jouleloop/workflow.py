@@ -4,7 +4,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,18 +13,17 @@ from jouleloop.config.load import Study, load_study, published_sweeps
 from jouleloop.files import is_file, remove_left_over
 from jouleloop.layouts import Layout
 from jouleloop.memory import group_kills, group_limit
-from jouleloop.report.registry import FIGURES, FigureKind, is_published
+from jouleloop.report.registry import FIGURES, FigureGroup, FigureKind, figure_groups, is_published
 from jouleloop.signals import give_up_when_told
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.study.chunks import chunk_digest, write_layers
 from jouleloop.study.confirm import confirm_parameters
 from jouleloop.study.engines import check_engines
-from jouleloop.study.few import Chunk, search_few
 from jouleloop.study.kernels import compile_kernels
 from jouleloop.study.keys import digest
-from jouleloop.study.occupied import claim
-from jouleloop.study.plan import expected_chunks, jobs_on, map_parameters, plan, plan_variants, targets_of
-from jouleloop.study.runlog import FEW, LOGS, start_run
+from jouleloop.study.occupied import claim, occupied
+from jouleloop.study.plan import expected_chunks, map_parameters, plan, plan_variants, targets_of
+from jouleloop.study.runlog import LOGS, start_run
 from jouleloop.study.summary import finish_run
 from jouleloop.study.variants import points_digest
 from jouleloop.tables.layers import check_sweeps
@@ -46,6 +45,8 @@ from jouleloop.units import PJ, energies_in, said
 from jouleloop.workload.sweep import Sweep
 
 RESULTS = "results"
+#: Lines of verdicts that the end of a run shows at most.
+_MOST_LINES = 24
 TIMELOOP_RUNS = f"{RESULTS}/timeloop/runs"
 
 
@@ -226,10 +227,9 @@ class Workflow:
         return [*(layout.file for layout in (*self.derived, *self.further)), "summary.json"]
 
     @property
-    def derived_files(self) -> list[str]:
-        """What a run makes of its tables besides tables and figures: the verdicts in words, and the page."""
-        found = [f"{RESULTS}/verdicts.txt"] if self.study.tested else []
-        return found + ([f"{RESULTS}/report.html"] if self.shown else [])
+    def page_inputs(self) -> list[str]:
+        """The files that the page is made of."""
+        return [*parquet(ENERGIES, *self.derived, *self.further), f"{RESULTS}/summary.json"]
 
     @cached_property
     def _compared(self) -> bool:
@@ -239,81 +239,87 @@ class Workflow:
     @cached_property
     def targets(self) -> list[str]:
         """All that a run makes."""
-        outputs = self.config.outputs
         found = parquet(ENERGIES) + csv(ENERGIES, *self.derived, *self.further)
         found += [f"{RESULTS}/architecture/{name}.csv" for name in self.variant_sources]
-        found += self.derived_files + self.figure_files(always=True)
-        if outputs.specs:
-            found += [f"{RESULTS}/specs/{arch}/{name}" for arch in self.architectures for name in self.sources]
+        found += [f"{RESULTS}/verdicts.txt"] if self.study.tested else []
+        found += [f"{RESULTS}/report.html"] if self.shown else []
+        found += self.figure_files(always=True) + (self.timeloop_inputs if self.config.outputs.specs else [])
         return found + (self.crosscheck if self.config.confirm else [])
+
+    @property
+    def timeloop_inputs(self) -> list[str]:
+        """The folders with a complete input of Timeloop for every layer."""
+        return [f"{RESULTS}/specs/{arch}/{name}" for arch in self.architectures for name in self.sources]
 
     @property
     def crosscheck(self) -> list[str]:
         """What a cross-check makes."""
         return [*csv(CROSSCHECK, CROSSCHECK_SUMMARY), f"{RESULTS}/crosscheck.html"]
 
-    def figure_files(self, *, always: bool = False) -> list[str]:
-        """Return the files of all figures, or of those that every run draws."""
-        kinds = [kind for kind in FIGURES if kind.always or not always]
-        return [file for kind in kinds for _, files in self.figure_outputs(kind) for file in files]
+    # -- figures -------------------------------------------------------------------------------------------------------
 
     def figure_kinds(self) -> list[FigureKind]:
         """Return the kinds of figures that the study has any of."""
         return [kind for kind in FIGURES if kind.subjects(self.study)]
 
-    def drawn(self, *, always: bool) -> list[FigureKind]:
-        """Return the kinds of figures that one job draws: those of every run, or all others."""
-        return [kind for kind in self.figure_kinds() if kind.always == always]
+    @cached_property
+    def figure_groups(self) -> list[FigureGroup]:
+        """The figures of one rule each, of which a job draws those of one sweep or network."""
+        return figure_groups(self.study)
 
-    def figure_threads(self, cores: int | None) -> int:
-        """Return one thread a sweep; a cluster has as many as are asked for."""
-        wanted = max(2, len(self.sources))
-        return wanted if cores is None else min(wanted, cores)
-
-    def figure_outputs(self, kind: FigureKind) -> list[tuple[dict[str, str], list[str]]]:
-        """Return the files of every figure of a kind, with what it shows: labels and heading of Snakemake's report."""
-        found: dict[tuple[str, ...], dict[str, str]] = {}
-        for place in kind.places(self.study):
-            stem = f"{RESULTS}/figures/{kind.stem.format(**place)}"
-            heading = kind.title or place[kind.subject or ""]
-            labels = {"figure": kind.name.replace("_", " "), "architecture": place.get("architecture", "all")}
-            found.setdefault(tuple(self._files(kind, stem)), {"heading": heading, **labels})
-        return [(labels, list(files)) for files, labels in found.items()]
-
-    def figure_inputs(self, kinds: Iterable[FigureKind]) -> list[str]:
-        """Return what kinds of figures are drawn from: tables, and the files of sweeps."""
-        files = {**self.sources, **self.variant_sources}
-        found = parquet(VERDICTS, FITS, RESIDUALS) if self.study.tested else []
-        found += [
-            file
-            for kind in kinds
-            for file in (*parquet(*kind.needs), *(files[name] for name in kind.subjects(self.study) if name))
+    def figure_files(self, *, always: bool = False) -> list[str]:
+        """Return the files of all figures, or of those that every run draws."""
+        return [
+            file.replace(group.pattern, name) if group.pattern else file
+            for group in self.figure_groups
+            if group.always or not always
+            for _, _, files in self.figure_outputs(group)
+            for name in group.subjects
+            for file in files
         ]
-        return list(dict.fromkeys(found))
 
-    def captions(self, kinds: Iterable[FigureKind]) -> dict[str, str]:
-        """Return the captions of kinds of figures by their names."""
-        return {kind.name: self._caption(kind) for kind in kinds}
+    def figure_outputs(self, group: FigureGroup) -> list[tuple[FigureKind, dict[str, str], list[str]]]:
+        """Return kind, labels for Snakemake's report, and files of every figure of a group, by ``{sweep}`` or alike."""
+        found: dict[tuple[str, ...], tuple[FigureKind, dict[str, str]]] = {}
+        for kind in group.kinds:
+            for architecture in self.architectures if "architecture" in kind.per else ["all"]:
+                stem = f"{RESULTS}/figures/{kind.stem}".replace("{architecture}", architecture)
+                labels = {"figure": kind.name.replace("_", " "), "architecture": architecture}
+                labels["heading"] = kind.title or group.pattern
+                found.setdefault(tuple(self._files(kind, stem)), (kind, labels))
+        return [(kind, labels, list(files)) for files, (kind, labels) in found.items()]
 
-    def _caption(self, kind: FigureKind) -> str:
-        sweeps = {s.name: len(s.points) for s in (*self.study.sweeps, *self.study.architecture_sweeps)}
-        names = [name for name in kind.subjects(self.study) if name] or list(sweeps)
-        counts = [f"{name} {sweeps[name]}" for name in names]
-        caption = kind.caption.format(
-            **{kind.subject or "sweep": ", ".join(names)},
-            layers=", ".join(counts) if len(names) > 1 else sweeps[names[0]],
-            margin=self.statistics["margin"],
-            alpha=self.statistics["alpha"],
-        )
+    def figure_inputs(self, group: FigureGroup) -> Callable[[Sequence[str]], list[str]]:
+        """Return what tells the files that a job draws from, by its wildcards: tables, and the sweep's own file."""
+        sources = {**self.sources, **self.variant_sources}
+        tables = list(dict.fromkeys(file for kind in group.kinds for file in parquet(*kind.inputs)))
+        return lambda wildcards: [*tables, *(sources[name] for name in wildcards)]
+
+    def constraints(self, group: FigureGroup) -> dict[str, str]:
+        """Return the pattern of the sweeps or networks of a group, by the word that stands for them."""
+        return {group.word: self.any_of(group.subjects)} if group.word else {}
+
+    def captions(self, group: FigureGroup) -> Callable[[Sequence[str]], dict[str, str]]:
+        """Return what tells the captions of a group by the names of their kinds, by the wildcards of a job."""
+        return lambda wildcards: {kind.name: self.caption(kind, *wildcards) for kind in group.kinds}
+
+    def caption(self, kind: FigureKind, subject: str = "") -> str:
+        """Return the caption of a kind of figure for a sweep or network, or for the study."""
+        sizes = {s.name: len(s.points) for s in (*self.study.sweeps, *self.study.architecture_sweeps)}
+        words = {
+            kind.subject or "sweep": subject,
+            "layers": sizes[subject] if subject else ", ".join(f"{name} {count}" for name, count in sizes.items()),
+            **{key: self.statistics[key] for key in ("margin", "alpha")},
+        }
         with energies_in(self.study.unit):
-            return said(caption)
+            return said(kind.caption.format(**words))
 
     def _files(self, kind: FigureKind, stem: str) -> list[str]:
         return [stem.rpartition("/")[0]] if kind.folder else [f"{stem}.{ending}" for ending in self.formats]
 
     # -- beginning and end of a run ------------------------------------------------------------------------------------
 
-    def begin(self, configuration: Iterable[Path], *, searches: Collection[str] = ()) -> None:
+    def begin(self, configuration: Iterable[Path], *, searches: bool = False) -> None:
         """Note that a run begins, and what makes it up, for the progress and the summary; let signals end its jobs.
 
         Raises `InputError` where `RESULTS` holds another study.
@@ -323,18 +329,11 @@ class Workflow:
         configuration
             The files named by ``--configfile``.
         searches
-            The chunks, by name, that jobs of this machine will search: the kernels are compiled before, or each job
-            would; and what was searched before but for a few layers is searched now.
+            Whether jobs of this machine will search: the kernels are compiled before, or each job would.
         """
-        names = [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
         config = self.config
-        settings = {
-            "configuration": [os.path.relpath(path) for path in configuration] or ["config/config.yaml"],
-            "objective": list(config.objective),
-            "semantics": config.semantics,
-            "engine": config.engine,
-        }
-        claim(Path(RESULTS), names, settings, self.architectures, replace=config.replace)
+        settings = self._settings(configuration)
+        claim(Path(RESULTS), self._sweep_names, settings, self.architectures, replace=config.replace)
         _end_jobs_when_told()
         remove_left_over(Path(RESULTS))
         options: dict[str, dict[str, Any]] = {}
@@ -351,24 +350,46 @@ class Workflow:
             write_layers(Path(f"{RESULTS}/chunks/{name}.txt"), chunk)
         if searches and config.engine == "native":
             compile_kernels(factors=[entry.factors or "perfect" for entry in config.architectures.values()])
-            again = [name for name in searches if is_file(Path(f"{RESULTS}/map/{name}.json"))]
-            search_few(lambda: jobs_on(config, self._targets), self._named(again), Path(f"{RESULTS}/store"), FEW)
 
-    def _named(self, names: Iterable[str]) -> dict[str, Chunk]:
-        """Return chunks of layers by the names of their notes."""
-        every = {f"{arch}-{chunk}": (arch, chunk) for arch in self.architectures for chunk in self.chunks}
-        known = {name: every[name] for name in names if name in every}
+    def refusal(self, configuration: Iterable[Path]) -> str:
+        """Return why a run would be refused, whether any job is left to run or not; empty where it would not."""
+        fault = occupied(Path(RESULTS), self._sweep_names, self._settings(configuration))
+        return "" if fault is None or self.config.replace else f"This run is refused: {fault}"
+
+    @property
+    def _sweep_names(self) -> list[str]:
+        return [sweep.name for sweep in (*self.study.sweeps, *self.study.architecture_sweeps)]
+
+    def _settings(self, configuration: Iterable[Path]) -> dict[str, Any]:
+        """Return what makes the configuration a study of its own; see `claim`."""
         return {
-            name: (arch, self._layers[chunk], self.chunk_options(arch, chunk)) for name, (arch, chunk) in known.items()
+            "configuration": [os.path.relpath(path) for path in configuration] or ["config/config.yaml"],
+            "objective": list(self.config.objective),
+            "semantics": self.config.semantics,
+            "engine": self.config.engine,
         }
 
-    def end(self) -> None:
-        """Show what the run did, and that memory was lacking where the system killed something for it."""
+    def end(self, *, failed: bool = False) -> None:
+        """Show what the run did and found, and that memory was lacking where the system killed something for it."""
         if group_kills() > self._kills:
             limit = group_limit()
             allowed = "" if limit is None else f" of {limit // 10**6:,} MB"
             print(f"error: a job was killed: memory{allowed} ran out; fewer --cores may do", file=sys.stderr)
         print(finish_run(Path(f"{RESULTS}/summary.json"), LOGS), file=sys.stderr)
+        if not failed:
+            print(self.answer(), file=sys.stderr)
+
+    def answer(self) -> str:
+        """Return what was found and where to look: the verdicts' table, and the page; empty before there are any."""
+        words, page = Path(RESULTS) / "verdicts.txt", Path(RESULTS) / "report.html"
+        lines = []
+        if self.study.tested and is_file(words):
+            table = words.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+            more = [f"… and {len(table) - _MOST_LINES} more"] if len(table) > _MOST_LINES else []
+            lines = ["", *table[:_MOST_LINES], *more]
+        if self.shown and is_file(page):
+            lines += ["", f"in words: {words}; all of it: {page}" if lines else f"all of it: {page}"]
+        return "\n".join(lines)
 
     @staticmethod
     def any_of(names: Iterable[str]) -> str:

@@ -186,6 +186,29 @@ def test_a_point_has_an_address(browser: Any, opened: Opened, run: Any) -> None:
     assert again.messages == []
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_link_to_a_point_lands_on_its_chart_with_motion(browser: Any, run: Any, width: str) -> None:
+    x, y = WIDTHS[width]
+    context = browser.new_context(viewport={"width": x, "height": y}, reduced_motion="no-preference", offline=True)
+    page = context.new_page()
+    links = (("#sweep-0", "growing", "fc:704x64"), ("#sweep-1", "named", "c"), ("#sweep-1", "named", "d"))
+    for section, sweep, layer in links:
+        page.goto("about:blank")
+        page.goto(f"{run.report.as_uri()}#point={sweep}/simba/{layer}")
+        assert page.evaluate("getComputedStyle(document.documentElement).scrollBehavior") == "smooth"
+        page.locator(f"{section} .panel h4", has_text=layer).wait_for()
+        page.wait_for_timeout(1500)  # charts above are drawn, and grow
+        box = page.locator(f"{section} .chart").bounding_box()
+        assert box is not None
+        assert abs(box["y"] + box["height"] / 2 - y / 2) < y / 10, (sweep, layer, box)
+    # A reader who scrolls is not pulled back.
+    page.mouse.wheel(0, -y)
+    page.wait_for_timeout(1000)
+    moved = page.locator(f"{section} .chart").bounding_box()
+    assert moved is None or moved["y"] > box["y"] + y / 2
+    context.close()
+
+
 def test_the_chart_comes_as_csv(opened: Opened, run: Any) -> None:
     page = opened.page
     with page.expect_download() as download:
@@ -236,6 +259,18 @@ def test_views_on_time_show_the_table(opened: Opened, run: Any) -> None:
         (trace,) = [one for one in traces(page) if one["name"] == "simba"]
         assert trace["x"] == pytest.approx(x.tolist(), rel=1e-6)
         assert trace["y"] == pytest.approx(y.tolist(), rel=1e-6)
+        if name == "Energy × delay":
+            assert page.locator("#sweep-0 .ytitle").text_content() == "total energy × cycles [J·cycles]"
+            assert not any("J" in text for text in page.locator("#sweep-0 .ytick").all_text_contents())
+
+
+def test_provenance_is_folded_until_it_is_asked_for(browser: Any, run: Any) -> None:
+    one = Opened(browser, run.report)
+    table = one.page.locator("#provenance > details.fold table").first
+    assert not table.is_visible()
+    one.page.locator("a[href='#provenance']").first.click()
+    table.wait_for(state="visible")
+    one.context.close()
 
 
 def test_charts_show_the_table(opened: Opened, run: Any) -> None:

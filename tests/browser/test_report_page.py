@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,7 @@ def changed(folder: Path, change: Any) -> None:
     attributes = dict(table.attrs)
     table = change(table)
     table.attrs.update(attributes)
-    write_parquet(folder / "energies.parquet", table, ANY, provenance)
+    write_parquet(folder / "energies.parquet", table, replace(ANY, file=ENERGIES.file), provenance)
 
 
 def page_of(folder: Path, **options: Any) -> str:

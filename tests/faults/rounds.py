@@ -19,7 +19,7 @@ from jouleloop import jit
 from jouleloop.columns import read_table
 from jouleloop.errors import JouleloopError
 from jouleloop.study.store import ResultStore
-from jouleloop.tables.layouts import ANY
+from jouleloop.tables.layouts import ANY, ENERGIES, LAYOUTS
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "tests" / "fuzz"))
@@ -38,6 +38,21 @@ READ_SECONDS = 20.0
 #: Of time: nothing that runs so short a sweep may take so long, however busy the machine is.
 RUN_SECONDS = 1200.0
 INPUTS_A_ROUND, FLIPS_A_ROUND = 100, 100
+
+
+#: What mutated files hold somewhere: numbers beyond all bounds, values of other kinds, expressions, signs of formulas.
+PIECES = (
+    *(b"-1", b"1e999", b"null", b"[", b": {", b"*a", b"\xff", b"0", b"999999999999", b"9" * 400),
+    *(
+        b"{Inputs: 1}",
+        b"!!set {a}",
+        b"[1]*99999",
+        b"sum(range(99999))",
+        b'"n$\\input{x}$"',
+        b'"\\a"',
+        b"!include /etc/hostname",
+    ),
+)
 
 
 #: A resource and the amount that is left of it.
@@ -228,6 +243,37 @@ def flips(bench: Bench, chance: random.Random) -> Counter[str]:
     return counts
 
 
+def seals(bench: Bench, chance: random.Random) -> Counter[str]:
+    """Damage the mark of a seal and more, or put a table in the place of another: it is refused, and nothing ends."""
+    counts: Counter[str] = Counter()
+    folder = bench.fresh("sealed")
+    shutil.copytree(bench.folder / "undisturbed", folder)
+    path = folder / "energies.parquet"
+    sound = path.read_bytes()
+    mark = sound.rindex(b"jouleloop-seal:")
+    for _ in range(FLIPS_A_ROUND):
+        damaged = bytearray(sound)
+        damaged[mark + chance.randrange(len(b"jouleloop-seal:"))] ^= 1 << chance.randrange(8)
+        for _ in range(chance.randrange(3)):
+            damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)
+        path.write_bytes(damaged)
+        try:
+            read_table(path, ANY)
+        except JouleloopError:
+            counts["seals without their mark: refused"] += 1
+        else:
+            raise AssertionError(path)
+    path.write_bytes(sound)
+    for layout in chance.sample([one for one in LAYOUTS if one.file != ENERGIES.file], 5):
+        try:
+            read_table(path, layout)
+        except JouleloopError:
+            counts["tables in the place of others: refused"] += 1
+        else:
+            raise AssertionError(layout.file)
+    return counts
+
+
 def flipped_runs(bench: Bench, chance: random.Random) -> Counter[str]:
     """Flip a bit of the store and of every file of compiled kernels, and run again: the results are the same."""
     output = bench.fresh("again")
@@ -260,7 +306,7 @@ def mutated(sound: bytes, chance: random.Random) -> bytes:
         elif kind == 2:
             data[piece] = data[piece] * chance.choice((2, 50))
         elif kind == 3:
-            data[piece] = chance.choice((b"-1", b"1e999", b"null", b"[", b": {", b"*a", b"\xff", b"0", b"999999999999"))
+            data[piece] = chance.choice(PIECES)
         else:
             lines = bytes(data).split(b"\n")
             chance.shuffle(lines) if len(lines) < 4 else lines.insert(0, lines.pop(chance.randrange(len(lines))))
@@ -294,6 +340,7 @@ def inputs(bench: Bench, chance: random.Random) -> Counter[str]:
 KINDS: dict[str, Callable[[Bench, random.Random], Counter[str]]] = {
     "inputs": inputs,
     "flips": flips,
+    "seals": seals,
     "kills": kills,
     "flipped-runs": flipped_runs,
     "full-disk": full_disk,

@@ -5,13 +5,14 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from jouleloop.api.project import load_target
 from jouleloop.arch.read import read_architecture
 from jouleloop.columns import read_table
 from jouleloop.config.load import load_study, read_config
 from jouleloop.energy.choice import costs_of, sources_of
-from jouleloop.energy.estimator import estimate_costs, load_costs
+from jouleloop.energy.estimator import estimate_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
-from jouleloop.engines.protocol import SEMANTICS, Target
+from jouleloop.engines.protocol import SEMANTICS, SearchOptions, Target
 from jouleloop.engines.registry import get_engine
 from jouleloop.engines.verify import verify_folder
 from jouleloop.files import read_json
@@ -33,6 +34,7 @@ ROOT = Path(__file__).parents[2]
 REFERENCE = ROOT / "tests" / "reference"
 RUNS = REFERENCE / "timeloop_runs"
 PROBLEM = parse_layer("fc:1024x128").problem()
+SMALL = parse_layer("fc:4x6").problem()
 
 
 @cache
@@ -80,6 +82,12 @@ def _store(path: Path) -> None:
     assert list(store.read(store.keys() | {"a"})) == []
 
 
+def _mapped(arch: str = "simba", **files: object) -> None:
+    """Search a small layer on a design as `jouleloop map` does; a layer that cannot be mapped is an answer, too."""
+    target = load_target(arch, semantics=SEMANTICS[0], **files)
+    get_engine("native").search(SMALL, target.for_shape(CONV), SearchOptions(budget=20))
+
+
 @dataclass(frozen=True)
 class Loader:
     """A reader, the ending of its files, and a sound one."""
@@ -97,6 +105,9 @@ LOADERS: dict[str, Loader] = {
     "architecture v0.4": Loader(_architecture, ROOT / "arch/simba.yaml"),
     "architecture v0.3": Loader(_architecture, RUNS / "simba_like.v03.yaml"),
     "constraints": Loader(lambda p: read_constraints(p, simba().arch), ROOT / "mappings/simba.yaml"),
+    "design, mapped": Loader(lambda p: _mapped(str(p)), ROOT / "arch/simba.yaml"),
+    "constraints, mapped": Loader(lambda p: _mapped(constraints_file=p), ROOT / "mappings/simba.yaml"),
+    "energies, mapped": Loader(lambda p: _mapped(energy=[str(p)]), ROOT / "arch/energy/simba-45nm-accelergy03.yaml"),
     "mapper": Loader(read_mapper, ROOT / "mappings/simba.yaml"),
     "energy table": Loader(
         lambda p: costs_of(simba().arch, sources_of(p)), ROOT / "arch/energy/simba-45nm-accelergy03.yaml"
@@ -105,7 +116,7 @@ LOADERS: dict[str, Loader] = {
         lambda p: InterpolatedEstimator.read(ROOT / "arch" / "energy", (p,)), ROOT / "arch/energy/components.yaml"
     ),
     "ONNX": Loader(read_graph, ending=".onnx"),
-    "ERT": Loader(lambda p: load_costs(simba().arch, p), RUNS / "fc_simba_1024x128.ERT.yaml"),
+    "ERT": Loader(lambda p: costs_of(simba().arch, sources_of(p)), RUNS / "fc_simba_1024x128.ERT.yaml"),
     "mapping": Loader(
         lambda p: read_timeloop_mapping(p, PROBLEM, simba().arch), ROOT / "mappings/examples/simba-fc-1024x128.yaml"
     ),

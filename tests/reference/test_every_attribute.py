@@ -19,7 +19,8 @@ from jouleloop.arch.attributes import KNOWN
 from jouleloop.arch.read import architecture_from
 from jouleloop.documents.flat import as_tree
 from jouleloop.energy.built_in import BuiltInEstimator
-from jouleloop.energy.estimator import estimate_costs, load_costs
+from jouleloop.energy.choice import costs_of, sources_of
+from jouleloop.energy.estimator import estimate_costs
 from jouleloop.engines.timeloop.outputs import parse_evaluation
 from jouleloop.engines.timeloop.programs import locate
 from jouleloop.errors import EngineError, JouleloopError
@@ -122,7 +123,7 @@ def by_jouleloop(change: dict[str, Any], folder: Path) -> Fields:
     problem = problem_from(files["problem"])
     if "ert" in files:
         (folder / "ert.yaml").write_text(yaml.safe_dump(files["ert"]))
-        costs = load_costs(arch, folder / "ert.yaml")
+        costs = costs_of(arch, sources_of(folder / "ert.yaml"))
     else:
         costs = estimate_costs(arch, [BuiltInEstimator()])
     if not search:

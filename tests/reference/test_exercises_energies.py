@@ -10,9 +10,9 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import architecture_from, component_classes
 from jouleloop.cli.app import app
 from jouleloop.documents.load import load_document
-from jouleloop.energy.choice import EnergySource, costs_of
+from jouleloop.energy.choice import EnergySource, costs_of, sources_of
 from jouleloop.energy.costs import EnergyCosts
-from jouleloop.energy.estimator import Refusal, load_costs
+from jouleloop.energy.estimator import Refusal
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.energy.scaling import logic_scale
 from jouleloop.errors import EnergyTableError
@@ -36,7 +36,7 @@ def read(name: str) -> tuple[Architecture, EnergyCosts]:
         "variables": {"version": 0.4, "technology": "SET ME", "global_cycle_seconds": 1e-9},
     }
     arch = architecture_from(data, name=name)
-    return arch, load_costs(arch, HERE / name / "ERT.yaml")
+    return arch, costs_of(arch, sources_of(HERE / name / "ERT.yaml"))
 
 
 @pytest.mark.parametrize("name", ["simba_like", "simple_output_stationary", "simple_weight_stationary"])

@@ -8,7 +8,7 @@ import pytest
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.mapping.formats import read_map_txt, read_timeloop_mapping
 from jouleloop.mapspace.read import inline_constraints
 from jouleloop.model.evaluate import evaluate_mapping
@@ -51,7 +51,7 @@ def test_published_mapping_costs_what_was_published(design: tuple[Path, Architec
     folder, arch, stats = design
     problem = problem_of(folder)
     mapping = read_timeloop_mapping(folder / "map.yaml", problem, arch)
-    costs = load_costs(arch, folder / "ERT.yaml")
+    costs = costs_of(arch, sources_of(folder / "ERT.yaml"))
     found = evaluate_mapping(problem, arch, costs, mapping, "timeloop-3.0.3")
     assert found.cycles == stats["cycles"]
     assert found.computes == stats["computes"]

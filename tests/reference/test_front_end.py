@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.arch.write import write_architecture_v04
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import SearchOptions, Target
@@ -16,6 +15,7 @@ from jouleloop.mapspace.read_design import read_design
 from jouleloop.workload.sizes import parse_layer
 from jouleloop.workload.timeloop_problem import read_problem
 from paths import REFERENCE, ROOT
+from written_architecture import write_architecture_v04
 
 
 @pytest.mark.parametrize("name", ["eyeriss", "simba"])

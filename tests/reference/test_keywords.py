@@ -30,10 +30,10 @@ from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_many, evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES
 from jouleloop.optimum.certificate import certify
-from jouleloop.optimum.check.form import check_form
-from jouleloop.optimum.check.verify import verify
 from jouleloop.optimum.optimise import search_mapspace
 from jouleloop.optimum.result import SearchResult
+from jouleloop.proof.form import check_form
+from jouleloop.proof.verify import verify
 from jouleloop.workload.timeloop_problem import problem_from
 from paths import REFERENCE
 
@@ -183,7 +183,7 @@ def test_networks_that_distribute_are_evaluated_and_searched_where_loops_end() -
     assert other.networks != plain.networks
     target = Target(spread, costs, Constraints("none", {}, factors="imperfect"))
     found = NativeEngine().search(problem, target, SearchOptions(("energy",)))
-    assert (found.status, "with M:N networks" in found.reason) == ("invalid", True), found.reason
+    assert (found.status, "proven for networks of type M:N" in found.reason) == ("invalid", True), found.reason
 
 
 def test_latencies_come_on_top_of_the_slowest_part() -> None:
@@ -216,7 +216,7 @@ def test_what_a_version_does_not_know_is_refused() -> None:
     output = frozenset(space.name for space in problem.data_spaces if space.read_write)
     evaluate_mapping(problem, arch, costs, told(mapping, Reuse(rmw_first_update=output)), "timeloop-4")
     for reuse in (Reuse(rmw_first_update=output), Reuse(no_coalesce=output)):
-        with pytest.raises(MappingError, match="does not know rmw_first_update"):
+        with pytest.raises(MappingError, match="does not follow rmw_first_update"):
             evaluate_mapping(problem, arch, costs, told(mapping, reuse))
     with pytest.raises(MappingError, match="pass through every level"):
         evaluate_mapping(problem, arch, costs, told(mapping, Reuse(no_coalesce=output)), "timeloop-4")
@@ -226,7 +226,7 @@ def test_a_search_refuses_what_no_bound_covers() -> None:
     problem, arch, costs, _ = design()
     output = frozenset(space.name for space in problem.data_spaces if space.read_write)
     for reuse, semantics, said in (
-        (Reuse(rmw_first_update=output), "timeloop-3.0.3", "known since September 2023"),
+        (Reuse(rmw_first_update=output), "timeloop-3.0.3", "allowed: semantics timeloop-2024 or timeloop-4"),
         (Reuse(no_coalesce=output), "timeloop-4", "pass through a level or bypass it"),
     ):
         limits = {arch.level_names[1]: LevelConstraints(reuse=reuse)}

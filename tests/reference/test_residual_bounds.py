@@ -15,8 +15,9 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapping.reuse import Reuse
 from jouleloop.mapspace.space import FREE, MapSpace, Slot
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.optimum.residual.optimise import ResidualSearch
-from jouleloop.optimum.residual.state import new_best
+from jouleloop.optimum.arrays import new_counters
+from jouleloop.optimum.driver import Task
+from jouleloop.optimum.residual.optimise import ImperfectKernel
 from jouleloop.workload.problem import Problem
 
 FOLDER = Path(__file__).parent / "imperfect_runs"
@@ -74,17 +75,16 @@ def test_no_bound_is_above_what_timeloop_counts(path: Path, wide: bool) -> None:
         if space is None:
             continue
         try:
-            search = ResidualSearch(space, target.costs, target.semantics)
+            search = ImperfectKernel(Task(space, target.costs, semantics=target.semantics), new_counters())
         except InputError:
             continue
         search.fill_parts()
-        bound_pj = float(search.bounds.min())
+        bound_pj = search.queue.least
         # No bound on the way leaves it out: of what is as good, something is found.
         real_pj = record["real"]["energy_pj"]
-        best = new_best(search.levels, len(problem.data_spaces))
-        best.value[0] = real_pj * (1 + 1e-9) + 1e-9
+        best, search.queue.value = search.best, real_pj * (1 + 1e-9) + 1e-9
         for n in range(len(search.parts)):
-            assert not list(search.follow(n, best))
+            assert not list(search.follow(n))
         try:
             evaluate_mapping(problem, target.arch, target.costs, mapping, target.semantics)
         except MappingError:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from jouleloop.arch.read import architecture_from
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.engines.agreement import compare_evaluations
 from jouleloop.mapping.formats import read_timeloop_mapping
 from jouleloop.model.evaluate import evaluate_mapping
@@ -36,7 +36,7 @@ def test_all_fields_are_those_of_timeloop(kind: str, tmp_path: Path) -> None:
         design = record["design"]
         arch, problem = architecture_from(design["arch"]), problem_from(design["problem"])
         (tmp_path / "ert.yaml").write_text(yaml.safe_dump(design["ert"]))
-        costs = load_costs(arch, tmp_path / "ert.yaml")
+        costs = costs_of(arch, sources_of(tmp_path / "ert.yaml"))
         mapping = read_timeloop_mapping(design["mapping"], problem, arch)
         pairs = compare_evaluations(evaluate_mapping(problem, arch, costs, mapping).as_json(), record["evaluation"])
         assert len(pairs) > 20

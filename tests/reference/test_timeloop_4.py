@@ -14,7 +14,7 @@ from differential.native import run_search
 from differential.runs import from_record, read_records
 from drawn import drawn, ours, stored
 from jouleloop.arch.read import read_architecture
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.engines.timeloop.inputs import energy_tables
@@ -121,7 +121,7 @@ def exercise() -> tuple[Any, ...]:
     folder = REFERENCE / "exercises" / "simba_like"
     arch, problem = read_architecture(folder / "arch.yaml"), read_problem(folder.parent / "problem.yaml")
     mapping = read_timeloop_mapping(folder / "map.yaml", problem, arch)
-    return problem, arch, load_costs(arch, folder / "ERT.yaml"), mapping
+    return problem, arch, costs_of(arch, sources_of(folder / "ERT.yaml")), mapping
 
 
 def test_totals_in_bulk_have_the_leakage_too() -> None:

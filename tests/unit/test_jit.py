@@ -67,6 +67,29 @@ def test_every_flipped_bit_is_found(folder: Path) -> None:
         assert loads() == 1, f"seed {seed}"
 
 
+def test_a_kernel_under_the_name_of_another_is_found(folder: Path) -> None:
+    """Both are intact, and taking one for the other ended the process."""
+    first = stored(folder)
+    assert jit.njit(weighed)(3.0, 1.0) == 10.0
+    [second] = set(files(folder)) - {first}
+    second.write_bytes(first.read_bytes())
+    kernel = jit.njit(weighed)
+    assert kernel(3.0, 1.0) == 10.0
+    assert sum(kernel.made().stats.cache_hits.values()) == 0  # type: ignore[attr-defined]
+
+
+def test_a_folder_of_a_process_alone_ends_with_it(tmp_path: Path) -> None:
+    """As of a process whose home cannot be written; it says once why it compiles."""
+    (tmp_path / "taken").touch()
+    script = "from jouleloop import jit; folder = jit.folder(); assert folder.is_dir(); jit.folder(); print(folder)"
+    variables = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path / "taken"), "TMPDIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=variables, capture_output=True, text=True, check=True)
+    made = Path(done.stdout.strip())
+    assert made.parent == tmp_path
+    assert not made.exists()
+    assert done.stderr.count("cannot be written") == 1
+
+
 @pytest.mark.parametrize("length", [0, 16, 32, 500])
 def test_a_file_that_ends_early_is_found(folder: Path, length: int) -> None:
     file = stored(folder)

@@ -13,6 +13,7 @@ from jouleloop.arch.tree_v03 import read_tree
 from jouleloop.arch.tree_v04 import DUMMY_CLASS, read_nodes
 from jouleloop.documents.join import is_front_end, joined_names
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all
+from jouleloop.expressions import one_budget
 from jouleloop.workload.variants import UNCHANGED, Variant
 
 #: Versions of the architecture format that are read.
@@ -54,6 +55,7 @@ def is_section(key: str) -> bool:
     return key in ("architecture", *OTHER_SECTIONS) or joined
 
 
+@one_budget()
 def read_architecture(
     path: Path,
     *,

@@ -21,7 +21,7 @@ from jouleloop.arch.own_functions import language_of, read_functions
 from jouleloop.arch.values import Values
 from jouleloop.documents.load import ARRAY_TAG, TAG, Quoted, load_document
 from jouleloop.errors import Fault, InputError, raise_all
-from jouleloop.expressions import ExpressionError, Function, UnknownName, evaluate
+from jouleloop.expressions import ExpressionError, Function, UnknownName, evaluate, one_budget
 
 _LOG = logging.getLogger("jouleloop.arch")
 _FACTOR = re.compile(r"\s*\w+\s*(<=|>=|=)\s*-?\d+\s*")
@@ -34,6 +34,7 @@ SIZES = "layer_sizes"
 _Names = Callable[[str], Any]
 
 
+@one_budget()
 def load_design(path: Path, variables: Mapping[str, Any] | None = None) -> Any:
     """Return the data of a file, its expressions resolved where `resolve_design` does so; else as it is."""
     given = dict(variables or {})

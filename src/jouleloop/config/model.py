@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Discriminator, Field, StrictInt, Tag, model_validator
+from pydantic import Discriminator, Field, StrictInt, Tag, field_validator, model_validator
 
 from jouleloop.energy.choice import DATA, ESTIMATORS, EnergySource, source_of
 from jouleloop.engines.protocol import SEMANTICS
@@ -192,7 +192,9 @@ class SearchLimits(Strict):
 class Config(Strict):
     """Configuration of the jouleloop workflow; paths are relative to the folder that snakemake runs in."""
 
-    architectures: dict[Name, ArchitectureEntry] = key("Targets by name.", "name: files", min_length=1)
+    architectures: dict[Name, ArchitectureEntry] = key(
+        "Targets by name; null leaves one out that another configuration file names.", "name: files", min_length=1
+    )
     sweeps: list[str] = key(
         "Sweeps: names of files in layers/ without the ending, or paths that end in .yaml.", "names", []
     )
@@ -231,6 +233,11 @@ class Config(Strict):
     statistics: StatisticsOptions = key("How growth is tested.", "keys", default_factory=StatisticsOptions)
     chunks: ChunkOptions = key("How points are cut into jobs.", "keys", default_factory=ChunkOptions)
     outputs: OutputOptions = key("What is written besides the tables.", "keys", default_factory=OutputOptions)
+
+    @field_validator("architectures", mode="before")
+    @classmethod
+    def _without_null(cls, value: Any) -> Any:
+        return {name: entry for name, entry in value.items() if entry is not None} if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _objective_known(self) -> Self:

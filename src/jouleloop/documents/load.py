@@ -1,5 +1,7 @@
 """Loading Timeloop's YAML: its node tags, which strings were quoted, and jinja2 top files with their includes."""
 
+import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,6 +11,11 @@ import yaml
 from jouleloop.documents.flat import as_tree
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import _SafeLoader, parse_yaml, read_text
+
+_LOG = logging.getLogger("jouleloop.documents")
+
+#: Environment variable that lets designs include files from outside their folder; jobs inherit it.
+ALLOW_OUTSIDE = "JOULELOOP_ALLOW_OUTSIDE"
 
 #: Key under which a node's tag is kept.
 TAG = "!"
@@ -49,7 +56,8 @@ def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
     ``include_text``, ``path_exists``, ``find_path``, ``find_paths``, ``add_to_path`` and ``cwd``; statements such as
     ``{% import %}`` name files beside it. A value ``!include FILE`` is what that file holds.
 
-    Raises `InputError` where a file is missing, is no YAML, or the template fails.
+    Raises `InputError` where a file is missing, is no YAML, the template fails, or it includes a file from outside its
+    folder (`own_folder`) while `ALLOW_OUTSIDE` is not set.
 
     Parameters
     ----------
@@ -57,6 +65,12 @@ def load_document(path: Path, variables: dict[str, Any] | None = None) -> Any:
         Values of the template's variables, such as ``{"architecture": "eyeriss_like"}``.
     """
     return _Documents(variables or {}).design(path)
+
+
+def own_folder(path: Path) -> Path:
+    """Return the folder that the design in ``path`` may read: the git checkout it lies in, or else its own folder."""
+    folder = path.resolve().parent
+    return next((parent for parent in (folder, *folder.parents) if (parent / ".git").exists()), folder)
 
 
 class _Documents:
@@ -69,6 +83,7 @@ class _Documents:
         self.stack: list[Path] = []
         self.loading: list[Path] = []
         self.count = 0
+        self.folder: Path | None = None
 
     def load(self, path: Path) -> Any:
         def include(name: str, *, whole_folder: bool = False) -> Any:
@@ -83,6 +98,7 @@ class _Documents:
 
     def design(self, path: Path) -> Any:
         """Return the data of a file, the files of functions that it names by their paths."""
+        self.folder = own_folder(path)
         try:
             data = as_tree(self.load(path))
         except InputError as error:
@@ -90,7 +106,8 @@ class _Documents:
         for key, value in data.items() if isinstance(data, dict) else ():
             files = value.get(_FUNCTIONS) if isinstance(value, dict) and "globals" in str(key) else None
             if isinstance(files, list):
-                value[_FUNCTIONS] = [str(self._need(path.parent, str(name))) for name in files]
+                named = [self._need(path.parent, str(name)) for name in files]
+                value[_FUNCTIONS] = [str(self._allowed(file)) for file in named]
         return data
 
     def text(self, path: Path) -> str:
@@ -98,7 +115,7 @@ class _Documents:
         again = path.resolve() in self.stack or self.loading.count(path.resolve()) > 1
         if again or self.count > _MAX_INCLUDES:
             raise InputError(Fault("includes itself, or too many files", str(path)))
-        text = read_text(path)
+        text = read_text(self._allowed(path))
         if path.suffix not in (".jinja2", ".j2", ".jinja") and "{{" not in text and "{%" not in text:
             return text
         self.stack.append(path.resolve())
@@ -106,6 +123,19 @@ class _Documents:
             return self._render(path, text)
         finally:
             self.stack.pop()
+
+    def _is_inside(self, path: Path) -> bool:
+        return self.folder is None or path.resolve().is_relative_to(self.folder)
+
+    def _allowed(self, path: Path) -> Path:
+        """Return a path that may be read; raise `InputError` for one outside the design's folder."""
+        if not self._is_inside(path):
+            if not os.environ.get(ALLOW_OUTSIDE):
+                text = "lies outside the design's folder, from where it is included"
+                allowed = f"files below {self.folder}, or the option --allow-outside ({ALLOW_OUTSIDE}=1)"
+                raise InputError(Fault(text, str(path), allowed=allowed))
+            _LOG.warning("%s is read, from outside the design's folder %s", path, self.folder)
+        return path
 
     def _render(self, path: Path, text: str) -> str:
         folder = path.parent
@@ -146,7 +176,10 @@ class _Documents:
         return ""
 
     def _find(self, folder: Path, name: str) -> Path | None:
-        return next((base / name for base in (folder, *self.search) if (base / name).exists()), None)
+        found = (base / name for base in (folder, *self.search))
+        # What may not be read is not looked for either, so that a design does not learn what else there is.
+        anywhere = bool(os.environ.get(ALLOW_OUTSIDE))
+        return next((path for path in found if (anywhere or self._is_inside(path)) and path.exists()), None)
 
     def _need(self, folder: Path, name: str) -> Path:
         found = self._find(folder, name)

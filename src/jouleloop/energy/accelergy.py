@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from jouleloop.arch.architecture import StorageLevel
 from jouleloop.arch.parameters import plain
-from jouleloop.arch.write import dump_quoted
+from jouleloop.documents.load import Quoted
 from jouleloop.energy.ert import read_areas, read_ert
 from jouleloop.energy.estimator import Estimate, Node, Refusal
 from jouleloop.errors import JouleloopError
@@ -101,12 +103,12 @@ class AccelergyEstimator:
             component["required_actions"] = ["read", "write", "update", "leak"] if stores else ["compute", "leak"]
             technology = node.attributes.get("technology", "45nm")
             tree["attributes"] = {"technology": technology, "global_cycle_seconds": self.cycle_seconds}
-        text = dump_quoted({"architecture": {"version": float(version), "subtree": [tree]}})
+        text = _dump_quoted({"architecture": {"version": float(version), "subtree": [tree]}})
         write_text(folder / "arch.yaml", text)
         given = [str(path.resolve()) for path in self._definitions(version)]
         if self.design:
             defined = {"compound_components": {"version": float(version), "classes": list(self.design)}}
-            write_text(folder / "design.yaml", dump_quoted(defined, quote=False))
+            write_text(folder / "design.yaml", _dump_quoted(defined, quote=False))
             given.insert(len(given) - len(self.components), str(folder / "design.yaml"))
         files = [str(folder / "arch.yaml"), *given]
         code, log = self._run([*files, "-o", str(folder / "out"), "-p", _PRECISION[version]], folder)
@@ -197,3 +199,24 @@ def _last_words(log: str) -> str:
         if telling:
             return telling[0 if "find" in pattern else -1][:300]
     return (lines or ["no output"])[-1][:300]
+
+
+class _Dumper(yaml.SafeDumper):
+    """Safe YAML; attributes' texts are quoted, so that no front end takes them for expressions."""
+
+
+_Dumper.add_representer(Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
+
+
+def _dump_quoted(value: Any, *, quote: bool = True) -> str:
+    """Return YAML text; with ``quote``, every text among attributes in quotes, so that no front end evaluates it."""
+    value = _quoted(value) if quote else value
+    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=120, default_flow_style=False))
+
+
+def _quoted(value: Any, inside: bool = False) -> Any:
+    if isinstance(value, dict):
+        return {key: _quoted(child, inside or key == "attributes") for key, child in value.items()}
+    if isinstance(value, list):
+        return [_quoted(child, inside) for child in value]
+    return Quoted(value) if inside and isinstance(value, str) else value

@@ -231,18 +231,6 @@ def _charges(arch: Architecture, estimators: Sequence[Estimator], faults: list[F
     return found
 
 
-def load_costs(arch: Architecture, table_path: Path) -> EnergyCosts:
-    """Return the energies of an architecture from one reference table, ours or Accelergy's.
-
-    Raises `EnergyTableError` where the file is no such table, or components have no entry; each is listed with the
-    entries nearest to it.
-    """
-    try:
-        return estimate_costs(arch, [read_estimator(table_path)])
-    except EnergyTableError as error:
-        raise error.at(table_path) from error
-
-
 def _ask(
     node: Node,
     estimators: Sequence[Estimator],

@@ -93,7 +93,7 @@ def known_attributes(node: StorageLevel | ComputeLevel, defaults: Mapping[str, A
 
 def _same(mine: Any, wanted: Any) -> bool:
     if isinstance(mine, (int, float)) and isinstance(wanted, (int, float)):
-        return float(mine) == float(wanted)
+        return mine == wanted
     return str(mine).strip().lower().removesuffix("nm") == str(wanted).strip().lower().removesuffix("nm")
 
 

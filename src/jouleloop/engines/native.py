@@ -1,10 +1,9 @@
 """The engine of this package: the model count for count as Timeloop's, and a search that proves its optimum."""
 
-from jouleloop.energy.costs import EnergyCosts
 from jouleloop.engines.protocol import PROVEN, SearchOptions, Target
 from jouleloop.errors import InputError
 from jouleloop.mapping.mapping import Mapping
-from jouleloop.mapspace.space import MapSpace, build_mapspace
+from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.evaluation import Evaluation
 from jouleloop.model.semantics import rules_of
@@ -31,12 +30,20 @@ class NativeEngine:
 
         The search is exact and takes no random decision, so the seed changes nothing.
         """
-        if target.constraints.factors == "imperfect":
-            return self._search_residuals(problem, target, options)
+        imperfect = target.constraints.factors == "imperfect"
+        rounds = not imperfect and rules_of(target.semantics).rounds_factors
+        run = search_residuals if imperfect else search_mapspace
         try:
-            rounds = rules_of(target.semantics).later
-            space = build_mapspace(problem, target.arch, target.constraints, rounds=rounds)
-            return self._search(space, target.costs, target.semantics, options)
+            space = build_mapspace(problem, target.arch, target.constraints, imperfect=imperfect, rounds=rounds)
+            watch = self._watched(problem, options)
+            return run(
+                space,
+                target.costs,
+                objective=options.objective,
+                semantics=target.semantics,
+                budget=options.budget,
+                watch=watch,
+            )
         except InputError as error:
             reason = "; ".join(str(fault) for fault in error.faults)
             return SearchResult("invalid", reason, objective=options.objective)
@@ -44,32 +51,7 @@ class NativeEngine:
             reason = "not enough memory for the tables of this layer; constraints that fix factors make them smaller"
             return SearchResult("failed", reason, objective=options.objective)
 
-    def _search(self, space: MapSpace, costs: EnergyCosts, semantics: str, options: SearchOptions) -> SearchResult:
-        return search_mapspace(
-            space,
-            costs,
-            objective=options.objective,
-            semantics=semantics,
-            budget=options.budget,
-            watch=self._watched(space.problem, options),
-        )
-
     def _watched(self, problem: Problem, options: SearchOptions) -> Watch:
         watch = self.watch or Watch(Limit(options.seconds))
         watch.subject = problem.name
         return watch
-
-    def _search_residuals(self, problem: Problem, target: Target, options: SearchOptions) -> SearchResult:
-        try:
-            space = build_mapspace(problem, target.arch, target.constraints, imperfect=True)
-            return search_residuals(
-                space,
-                target.costs,
-                objective=options.objective,
-                semantics=target.semantics,
-                budget=options.budget,
-                watch=self._watched(problem, options),
-            )
-        except InputError as error:
-            reason = "; ".join(str(fault) for fault in error.faults)
-            return SearchResult("invalid", reason, objective=options.objective)

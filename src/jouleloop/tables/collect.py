@@ -25,14 +25,14 @@ from jouleloop.workload.sweep import Sweep
 LOG = logging.getLogger("jouleloop")
 
 
-def collect(study: Study, jobs: Mapping[str, Job], folder: Path, chunks: Iterable[Path]) -> None:
-    """Write what is said of the results of a run, from the store in ``folder``, beside it.
+def collect(study: Study, folder: Path, chunks: Iterable[Path]) -> None:
+    """Write layers, energies, timings and the summary of the run into ``folder``, where the store is.
 
-    Layers, energies and timings, and the summary of the run, from the notes of its finished ``chunks``.
+    ``chunks`` are the notes of its finished chunks.
     """
     for sweep in study.sweeps:
         write_layers(sweep, folder / f"layers/{sweep.name}.csv")
-    table, timings = write_energies(study, ResultStore(folder / "store"), folder, jobs=jobs)
+    table, timings = write_energies(study, ResultStore(folder / "store"), folder)
     write_summary(folder / "summary.json", study_summary(table, timings, chunks, LOGS))
 
 

@@ -1,7 +1,7 @@
 """The tables that follow from the table of energies: bounds, tests of growth, laws, networks, variants."""
 
 import itertools
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -14,8 +14,8 @@ from jouleloop.columns import Parts, content_digest, read_parts, read_table, typ
 from jouleloop.config.load import Study
 from jouleloop.layouts import Layout
 from jouleloop.parquet import Where
-from jouleloop.stats.columns import VERDICTS
 from jouleloop.study.kept import PARTS, Kept
+from jouleloop.study.keys import digest
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.provenance import file_hash
 from jouleloop.tables.buffer_growth import buffer_growth_table
@@ -38,6 +38,7 @@ from jouleloop.tables.network_bound import with_theory
 from jouleloop.tables.networks import network_table
 from jouleloop.tables.theory_ratio import fc_hardware_table, fc_targets
 from jouleloop.tables.variants import variants_table
+from jouleloop.units import energies_in
 from jouleloop.workload.layer import CONV
 from jouleloop.workload.sweep import Sweep
 
@@ -62,18 +63,18 @@ class Derived:
         #: How layers are searched on each architecture.
         self.jobs = jobs_of(study)
 
-    def tasks(self, wanted: Collection[str]) -> list[Callable[[], object]]:
-        """Return what makes the tables whose files are ``wanted``, the longest first; tasks do not need each other."""
-        made: dict[Layout, Callable[[], object]] = {
-            VERDICTS: self.write_growth,
-            LAWS: self.write_laws,
-            THEORY_CONV_ENERGY: self.write_conv_energy,
-            NETWORKS: self.write_networks,
+    def write(self, stage: str) -> None:
+        """Make the tables of one stage of the workflow, in which energies are in the unit of the study."""
+        stages: dict[str, Callable[[], object]] = {
+            "theory_ratio": self.write_bounds,
+            "growth": self.write_growth,
+            "laws": self.write_laws,
+            "theory_conv_energy": self.write_conv_energy,
+            "networks": self.write_networks,
+            "variants": self.write_variants,
         }
-        found = [task for layout, task in made.items() if layout.file in wanted]
-        if THEORY_RATIO.file in wanted and VERDICTS.file not in wanted:
-            found.append(self.write_bounds)
-        return [*found, self.write_variants]
+        with energies_in(self.study.unit):
+            stages[stage]()
 
     def rows(self, sweeps: Iterable[Sweep]) -> pd.DataFrame:
         """Return the rows of the table of energies that belong to ``sweeps``."""
@@ -82,7 +83,7 @@ class Derived:
     def _parts(self, where: Where, columns: Callable[[str], bool] | None = None) -> Iterator[pd.DataFrame]:
         """Yield rows of the table of energies in parts, one at least."""
         if self._few is None:
-            yield from read_parts(self._energies, where, columns)
+            yield from read_parts(self._energies, ENERGIES, where, columns)
         else:
             yield self._where(where, columns)
 
@@ -98,7 +99,7 @@ class Derived:
     @cached_property
     def _few(self) -> pd.DataFrame | None:
         """The whole table of energies, if it is no more than a part."""
-        parts = list(itertools.islice(read_parts(self._energies), 2))
+        parts = list(itertools.islice(read_parts(self._energies, ENERGIES), 2))
         return parts[0] if len(parts) == 1 else None
 
     @property
@@ -111,42 +112,40 @@ class Derived:
 
     def write_bounds(self) -> None:
         """Write the DRAM words of fully-connected layers beside theory's bounds, and what follows for buffers."""
-        self._write_bounds(lambda _sweep, _bounds: None)
-
-    def write_growth(self) -> None:
-        """Test every sweep for the growth that theory expects."""
-        tests = SweepTests(self.study.config.statistics, self.folder / PARTS)
-        tested = {sweep.name for sweep in self.study.tested}
-
-        def test(sweep: Sweep, bounds: Kept) -> None:
-            if sweep.name in tested:
-                tests.add(sweep, self.rows([]), partial(self._bounded, sweep, bounds), bounds.digest)
-
-        self._write_bounds(test)
-        tests.write(self.folder, self._provenance)
-
-    def _write_bounds(self, beside: Callable[[Sweep, Kept], None]) -> None:
-        """Write the bounds; ``beside`` is called with a sweep and the bounds of its layers."""
         make = partial(fc_hardware_table, targets=fc_targets(self.study, self.jobs))
         parts, varied = Parts(THEORY_RATIO), list(self.study.architecture_sweeps)
         buffers = pd.DataFrame(columns=["architecture", "sweep", "variant"])
         # Variants of an architecture belong together, whatever sweeps they come from.
         for number, sweeps in enumerate([*([sweep] for sweep in self.study.sweeps), *([varied] if varied else [])]):
             bounds = self._kept(parts, number, sweeps, make)
-            for sweep in sweeps:
-                beside(sweep, bounds)
             if sweeps == varied:
                 buffers = pd.concat(bounds.parts(), ignore_index=True)
         parts.write(self.folder / THEORY_RATIO.file, self._provenance)
         self._write(BUFFER_GROWTH, buffer_growth_table(buffers, self.study.config.statistics))
 
-    def _bounded(self, sweep: Sweep, bounds: Kept, wanted: Callable[[str], bool]) -> Iterator[pd.DataFrame]:
+    def write_growth(self) -> None:
+        """Test every sweep for the growth that theory expects, beside its bounds."""
+        tests = SweepTests(self.study.config.statistics, self.folder / PARTS)
+        for sweep in self.study.tested:
+            content = [
+                content_digest(self._parts(_of([sweep]), lambda name: name != "key")),
+                content_digest(read_parts(self._bounds, THEORY_RATIO, _of([sweep]), is_bound)),
+            ]
+            tests.add(sweep, self.rows([]), partial(self._bounded, sweep), digest(content))
+        tests.write(self.folder, self._provenance)
+
+    @property
+    def _bounds(self) -> Path:
+        return self.folder / f"{THEORY_RATIO.file}.parquet"
+
+    def _bounded(self, sweep: Sweep, wanted: Callable[[str], bool]) -> Iterator[pd.DataFrame]:
         """Yield the rows of a sweep on each architecture, by name, with wanted columns and those of theory."""
         for name in sorted(self.jobs):
             own = {"sweep": [sweep.name], "architecture": [name]}
             rows = [self._where(own, wanted)]
             if len(rows[0]):
-                rows.append(with_bounds(rows.pop(), bounds.rows(own, is_bound)))
+                bounds = read_table(self._bounds, THEORY_RATIO, where=own, columns=is_bound)[0]
+                rows.append(with_bounds(rows.pop(), bounds))
                 yield rows.pop()  # it is for the caller to let them go
 
     def _kept(self, parts: Parts, number: int, sweeps: Sequence[Sweep], make: partial[pd.DataFrame]) -> Kept:

@@ -17,6 +17,7 @@ from jouleloop.tables.layers import each_kind_of_row, layer_rows
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.sweep import Sweep, SweepPoint, size_columns
+from jouleloop.workload.sweep_schema import PUBLISHED_COLUMNS
 from jouleloop.workload.variants import Variant, variant_label
 
 TABLE_VERSION = 1
@@ -36,7 +37,12 @@ def layer_batches(sweep: Sweep) -> Iterator[pd.DataFrame]:
     columns = ["sweep", "layer", *own]
     for _, table in _taken(zip(sweep.points, layer_rows(sweep), strict=True)):
         columns += [name for name in table.columns if name not in columns]
-        yield table.reindex(columns=columns).astype(dict.fromkeys(lacking - {"kind"}, "Int64"))
+        yield table.reindex(columns=columns).astype(_types_of_sizes(lacking))
+
+
+def _types_of_sizes(lacking: Iterable[str]) -> dict[str, str]:
+    """Return the types of columns that some layers do not fill."""
+    return {name: "float64" if name in PUBLISHED_COLUMNS else "Int64" for name in lacking if name != "kind"}
 
 
 def _layer_columns(points: Sequence[SweepPoint]) -> list[str]:
@@ -274,7 +280,7 @@ class _Columns:
         self._sizes = _layer_columns(every)
         run = [sweep for sweep in sweeps if any(sweep.runs_on(name) for name in jobs)]
         lacking = {name for sweep in run for row in each_kind_of_row(sweep) for name in set(self._sizes) - row.keys()}
-        self._some = dict.fromkeys((name for name in self._sizes if name in lacking and name != "kind"), "Int64")
+        self._some = _types_of_sizes(name for name in self._sizes if name in lacking)
         paths = dict.fromkeys(path for sweep in sweeps for path in sweep.attributes)
         self._attributes = {
             path: _attribute_type(

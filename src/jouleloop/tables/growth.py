@@ -15,6 +15,7 @@ from jouleloop.parquet import PART_ROWS
 from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.columns import FITS, LEFT_OUT, RESIDUALS, VERDICTS
 from jouleloop.stats.options import StatisticsOptions
+from jouleloop.stats.verdict_text import verdicts_text
 from jouleloop.study.kept import Kept
 from jouleloop.workload.sweep import Sweep
 
@@ -186,5 +187,4 @@ def write_analysis(
         residuals.write(folder / RESIDUALS.file, provenance)
     for layout, table in tables.items():
         write_table(folder / layout.file, table, layout, provenance)
-    text = "\n\n".join(f"{name}\n{'-' * len(name)}\n{words}" for name, words in analysis.paragraphs.items())
-    write_text(folder / "verdicts.txt", text + "\n")
+    write_text(folder / "verdicts.txt", verdicts_text(analysis.verdicts, analysis.paragraphs))

@@ -16,6 +16,7 @@ from jouleloop.validation import validate
 from jouleloop.workload.kind import Kind, TextForm, Window
 from jouleloop.workload.problem import ProblemShape
 from jouleloop.workload.read_shape import shape_from
+from jouleloop.workload.stated_problem import stated_problem, to_timeloop_shape
 from jouleloop.workload.strict import Strict
 
 _ROLES = ("weights", "inputs", "outputs")
@@ -216,9 +217,6 @@ def _base_of(name: str, shape: ProblemShape) -> str:
 
 def _from_problem(data: Mapping[str, Any], name: str, kind_named: KindNamed) -> Kind:
     """Return the kind of a Timeloop problem file: bounds and coefficients of its instance are the presets."""
-    # Read as every problem file is; that module asks this one for the kinds.
-    from jouleloop.workload.timeloop_problem import stated_problem, to_timeloop_shape  # noqa: PLC0415
-
-    shape, sizes, _, faults = stated_problem(data)
+    shape, sizes, _, faults = stated_problem(data, kind_named("conv").reduced)
     raise_all(faults)
     return kind_from(ShapeFile(shape=to_timeloop_shape(shape), presets=sizes), name, kind_named)

@@ -11,7 +11,7 @@ from jouleloop.workload.kinds import OWN, kind_named, kind_names
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.shape_file import own_kind
 
-Rounding = Literal["exact", "floor"]
+Rounding = Literal["exact", "floor", "ceil"]
 _EXAMPLES = (
     "such as fc:1024x128/batch8, conv:C3xM64xP57xQ57xR3xS3/stride4, conv:C3xM64xR7xS7/input224/padding3/stride2/floor "
     "or matmul:M512xN64xK512/batch12 (all kinds: docs/layer-texts.md)"
@@ -29,7 +29,7 @@ def layer_from_sizes(
     filter larger than the padded input, an output size that is no integer, or sizes too large to count exactly.
 
     ``sizes`` are values by name, see `jouleloop.workload.kind.Kind.known`. By ``rounding`` an input that the stride
-    does not divide is an error, or its last incomplete step is left out.
+    does not divide is an error (exact), or its last, incomplete step is left out (floor) or counted (ceil).
     """
     kind = kind_named(kind) if isinstance(kind, str) else kind
     faults = [unknown(key, kind.known, "size", field=key) for key in sizes if key not in kind.known]
@@ -84,7 +84,8 @@ def _derive_output(
         text = f"output size is no integer: ({padded} - {reach}) / {step} + 1"
         allowed = "/floor in a text, `rounding: floor` in a file, to drop the last step"
         return [Fault(text, field=window.output, value=values.get(window.output), allowed=allowed)]
-    computed = (padded - reach) // step + 1
+    steps = padded - reach + (step - 1 if rounding == "ceil" else 0)
+    computed = steps // step + 1
     if values.setdefault(window.output, computed) != computed:
         text = f"contradicts the stated input size {stated}"
         return [Fault(text, field=window.output, value=values[window.output], allowed=str(computed))]
@@ -142,6 +143,7 @@ def parse_layer(text: str) -> Layer:
     for option in options:
         if option != _FLOOR:
             _text_option(kind, option, sizes, faults)
+    faults += _half_filters(kind, sizes)
     if not any(key.startswith("input") for key in sizes):
         if any(key.startswith("padding") for key in sizes):
             text = "padding needs a stated input"
@@ -176,6 +178,19 @@ def _text_sizes(kind: Kind, text: str, faults: list[Fault]) -> dict[str, int]:
         else:
             sizes[match[1]] = int(match[2])
     return sizes
+
+
+def _half_filters(kind: Kind, sizes: Mapping[str, int]) -> list[Fault]:
+    """Return a fault for every axis with an extent and no filter, where another axis has one: 1 is no guess."""
+    given = next((window.filter for window in kind.windows if window.filter in sizes), None)
+    inputs = any(key.startswith("input") for key in sizes)
+    faults = []
+    for window in kind.windows:
+        if given is not None and window.filter not in sizes and (inputs or window.output in sizes):
+            name, length = window.filter, sizes[given]
+            allowed = f"{name}{length} for a filter as long along all axes, {name}1 for one of length 1"
+            faults.append(Fault(f"is missing beside {given}{length}", field=name, allowed=allowed))
+    return faults
 
 
 def _text_option(kind: Kind, option: str, sizes: dict[str, int], faults: list[Fault]) -> None:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 
 class Strict(BaseModel):
@@ -10,6 +10,17 @@ class Strict(BaseModel):
 
     # Built when the first file is read: a command reads few kinds of files.
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+    @field_validator("*")
+    @classmethod
+    def _is_shown(cls, value: Any) -> Any:
+        """Refuse texts with characters that no figure, table or page can show."""
+        hidden = (
+            [sign for sign in value if not sign.isprintable() and sign not in "\n\t"] if isinstance(value, str) else []
+        )
+        if hidden:
+            raise ValueError(f"the character U+{ord(hidden[0]):04X} cannot be shown")
+        return value
 
 
 def unit(text: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.files import read_yaml
+from jouleloop.files import read_text, read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.kind import Kind
 from jouleloop.workload.kinds import OWN, kind_named
@@ -20,6 +20,8 @@ from jouleloop.workload.sizes import input_elements, layer_from_sizes, output_el
 from jouleloop.workload.sweep_schema import (
     MAX_POINTS,
     MOST_POINTS,
+    PUBLISHED_COLUMNS,
+    LayerTable,
     NetworkFile,
     NetworkLayer,
     Part,
@@ -53,8 +55,8 @@ class SweepPoint:
     """How often a network runs the layer; 1 in a sweep."""
     variant: Variant = UNCHANGED
     """Attributes of the architecture that the point sets."""
-    given: tuple[tuple[str, int], ...] = ()
-    """What the layer was made from, by column, where that is none of its own sizes: the tokens of a transformer."""
+    given: tuple[tuple[str, float], ...] = ()
+    """What comes with the layer, by column, and is none of its sizes: tokens of a transformer, published energies."""
 
 
 @dataclass(frozen=True)
@@ -325,7 +327,7 @@ def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | No
     found, faults = points.found, points.faults
     blocks = [("", Part(fixed={}, ranges=spec.ranges, combine=spec.combine))] if spec.ranges else []
     blocks += [(f"parts.{index}.", part) for index, part in enumerate(spec.parts)]
-    if not blocks and not spec.layers and spec.random is None and spec.fixed:
+    if not blocks and not spec.layers and not spec.random and not spec.table and spec.fixed:
         blocks = [("", Part())]
     for prefix, part in blocks:
         for sizes in points.combinations(part, prefix):
@@ -338,6 +340,8 @@ def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | No
         points.add_explicit(entry, f"layers.{index}")
     if spec.random is not None:
         points.add_random(spec.random)
+    if spec.table is not None:
+        points.add_table(spec.table, folder)
     if len(faults) > _MOST_FAULTS:
         faults = [*faults[:_MOST_FAULTS], Fault("and more faults of the same kind")]
     names: dict[str, Layer] = {}
@@ -347,7 +351,8 @@ def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | No
         if names.setdefault(point.layer.label, point.layer) is not point.layer:
             faults.append(Fault("two different layers have one name", field="layers", value=point.layer.label))
     if not faults and not found:
-        faults.append(Fault("the sweep has no layers", field="ranges", allowed="ranges, parts, layers or random"))
+        allowed = "ranges, parts, layers, random or a table"
+        faults.append(Fault("the sweep has no layers", field="ranges", allowed=allowed))
     raise_all(faults)
     return found
 
@@ -410,8 +415,10 @@ class _Points:
         for row in rows:
             yield {**fixed, **dict(zip(columns, row, strict=True))}
 
-    def add(self, sizes: Mapping[str, Any], prefix: str, name: str = "") -> None:
-        """Add the layer of these sizes, or its faults."""
+    def add(
+        self, sizes: Mapping[str, Any], prefix: str, name: str = "", given: tuple[tuple[str, float], ...] = ()
+    ) -> None:
+        """Add the layer of these sizes, or its faults; ``given`` comes with it."""
         try:
             layer, stated = layer_from_sizes(self.kind, sizes, name=name, rounding=self.spec.rounding)
         except InputError as error:
@@ -424,7 +431,7 @@ class _Points:
         if stated is not None and not name:
             # Two stated inputs may end in one layer; the rows must still differ by name.
             layer = layer.renamed(f"{layer.spec()}/input{stated}")
-        self._keep(SweepPoint(layer, layer.input_size if stated is None else stated))
+        self._keep(SweepPoint(layer, layer.input_size if stated is None else stated, given=given))
 
     def add_explicit(self, entry: str | dict[str, Any], where: str) -> None:
         """Add a layer that the file lists, as text or by its sizes."""
@@ -468,6 +475,44 @@ class _Points:
             message = f"no new layer in {_MOST_DRAWS} draws, {len(self.found) - target + request.count} were found"
             faults += [Fault(message, field="random", value=request.count), *self.faults]
         self.faults = faults
+
+    def add_table(self, table: LayerTable, folder: Path) -> None:
+        """Add the layers of a text file, with the published energies that it has of them."""
+        known = [*self.kind.known, *PUBLISHED_COLUMNS]
+        faults = [unknown(name, known, "column", field="table.columns") for name in table.columns if name not in known]
+        faults += [
+            Fault("is given twice", field="table.columns", value=name)
+            for name in {name for name in table.columns if table.columns.count(name) > 1}
+        ]
+        faults += [
+            Fault("is both fixed and in the table", field=f"fixed.{name}")
+            for name in self.spec.fixed
+            if name in table.columns
+        ]
+        self.faults += faults
+        for number, line in enumerate([] if faults else read_text(folder / table.file).splitlines(), start=1):
+            if number > self.spec.most_points or len(self.faults) > _MOST_FAULTS:
+                self.faults.append(Fault("has more lines than most_points allows, or more faults", field="table.file"))
+                return
+            fields = line.split(";")
+            if "" not in map(str.strip, fields):
+                self._add_line(dict(zip(table.columns, fields, strict=False)), len(fields), f"table.file line {number}")
+
+    def _add_line(self, fields: Mapping[str, str], count: int, where: str) -> None:
+        """Add the layer of one line, which has so many fields."""
+        if self.spec.table is None or count != len(self.spec.table.columns):
+            self.faults.append(Fault("has another number of fields than columns are named", field=where, value=count))
+            return
+        try:
+            given = tuple((name, float(fields[name])) for name in PUBLISHED_COLUMNS if name in fields)
+            sizes = {name: int(text) for name, text in fields.items() if name not in PUBLISHED_COLUMNS}
+        except ValueError as error:
+            self.faults.append(Fault("sizes are whole numbers, energies numbers", field=where, value=str(error)))
+            return
+        if not all(math.isfinite(value) and value > 0 for _, value in given):
+            self.faults.append(Fault("a published energy must be above zero and finite", field=where))
+            return
+        self.add({**self.spec.fixed, **sizes}, f"{where}: ", given=given)
 
     def _keep(self, point: SweepPoint) -> None:
         known = self._known.setdefault((point.layer.kind.base, point.input_size), set())

@@ -131,6 +131,22 @@ class RandomLayers(Strict):
     )
 
 
+#: Columns of a table of layers that are no sizes: published energies, which the table of energies keeps.
+PUBLISHED_COLUMNS = ("published_pj", "published_compute_pj", "published_data_pj")
+
+
+class LayerTable(Strict):
+    """Layers in a text file, one a line; a line with an empty field is left out."""
+
+    file: str = key("Text file without a heading, fields separated by `;`; path from this file.", "path", min_length=1)
+    columns: list[str] = key(
+        "What the fields hold, in order: sizes of the kind, or published energies [pJ]: "
+        f"`{'`, `'.join(PUBLISHED_COLUMNS)}`, which the table of energies keeps.",
+        "names",
+        min_length=1,
+    )
+
+
 class SweepFile(Strict):
     """A layer sweep: which layers, which variable is tested, how the energy is expected to grow."""
 
@@ -152,9 +168,10 @@ class SweepFile(Strict):
         "Explicit layers: text such as fc:1024x128, or sizes with an optional name.", "layers", []
     )
     random: RandomLayers | None = key("Layers drawn at random.", "layers", None)
-    rounding: Literal["exact", "floor"] = key(
+    table: LayerTable | None = key("Layers in a text file.", "layers", None)
+    rounding: Literal["exact", "floor", "ceil"] = key(
         "Where the stride does not divide the stated input size: an error (exact), or the last, incomplete step is "
-        "left out (floor), as deep-learning frameworks do.",
+        "left out (floor), as deep-learning frameworks do, or counted (ceil).",
         "choice",
         "exact",
     )

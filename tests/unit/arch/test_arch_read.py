@@ -6,10 +6,10 @@ import pytest
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import architecture_from, component_classes, is_section, read_architecture
-from jouleloop.arch.write import to_architecture_v03, write_architecture_v04
 from jouleloop.errors import InputError
 from jouleloop.expressions import ExpressionError, evaluate
 from paths import REFERENCE, ROOT
+from written_architecture import to_architecture_v03, write_architecture_v04
 
 RUNS = REFERENCE / "timeloop_runs"
 

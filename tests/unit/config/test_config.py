@@ -29,7 +29,10 @@ def test_generated_files_are_up_to_date(path: Path, request: pytest.FixtureReque
 
 def test_the_configuration_of_the_project() -> None:
     study = load_study(read_config(ROOT / "config/config.yaml"), ROOT)
-    assert [sweep.name for sweep in study.tested] == ["fc_inputs", "fc_outputs", "fc_weights"]
+    assert [sweep.name for sweep in study.tested] == [
+        *("fc_inputs", "fc_outputs", "fc_weights"),
+        *("conv_depth", "conv_inputs", "conv_kernel", "conv_stride"),
+    ]
 
 
 BAD: dict[str, tuple[dict[str, Any], str]] = {

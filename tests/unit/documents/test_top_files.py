@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from jouleloop.documents.load import load_document
+from jouleloop.documents.load import ALLOW_OUTSIDE, load_document
 from jouleloop.errors import InputError
 from jouleloop.files import parse_yaml
 
@@ -78,3 +78,44 @@ def test_values_may_be_other_files(tmp_path: Path) -> None:
     (tmp_path / "top.yaml").write_text("one: !include parts/c.yaml\n")
     with pytest.raises(InputError, match=r"c\.yaml: no such file"):
         load_document(tmp_path / "top.yaml")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a: !include ../secret.yaml\n",
+        "a: !include /etc/hostname\n",
+        "{{include_text('../secret.yaml')}}\n",
+        "a: {{include(cwd() ~ '/../secret.yaml')}}\n",
+        "a: {{add_to_path('..')}}{{include(find_path('secret.yaml'))}}\n",
+        "a: {{include_all('../secret*.yaml')}}\n",
+        "a: !include inside/link.yaml\n",
+        "a_globals: {expression_custom_functions: [../secret.yaml]}\n",
+    ],
+)
+def test_a_design_reads_its_own_folder_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    (tmp_path / "secret.yaml").write_text("b: 1\n")
+    (tmp_path / "design/inside").mkdir(parents=True)
+    (tmp_path / "design/inside/link.yaml").symlink_to(tmp_path / "secret.yaml")
+    top = tmp_path / "design/top.yaml"
+    top.write_text(text)
+    monkeypatch.delenv(ALLOW_OUTSIDE, raising=False)
+    with pytest.raises(InputError, match=r"outside the design's folder|no such file"):
+        load_document(top)
+
+
+def test_a_design_may_be_let_read_more(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "more.yaml").write_text("b: 1\n")
+    (tmp_path / "design").mkdir()
+    top = tmp_path / "design/top.yaml"
+    top.write_text("a: {{include('../more.yaml')}}\nthere: {{path_exists('../more.yaml')}}\n")
+    monkeypatch.setenv(ALLOW_OUTSIDE, "1")
+    assert load_document(top) == {"a": {"b": 1}, "there": True}
+    assert f"{tmp_path}/design/../more.yaml is read, from outside" in caplog.text
+    monkeypatch.delenv(ALLOW_OUTSIDE)
+    top.write_text("there: {{path_exists('../more.yaml')}}\n")
+    assert load_document(top) == {"there": False}
+    (tmp_path / ".git").mkdir()
+    assert load_document(top) == {"there": True}

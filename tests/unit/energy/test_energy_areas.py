@@ -9,8 +9,8 @@ import yaml
 
 import jouleloop as jl
 from jouleloop.arch.read import architecture_from, read_architecture
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.energy.ert import read_areas
-from jouleloop.energy.estimator import load_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.energy.primitives import AREA, NoEstimate
 from jouleloop.energy.tables import read_table
@@ -61,16 +61,16 @@ def table(folder: Path) -> Path:
 def test_areas_stand_beside_the_energies(tmp_path: Path) -> None:
     """Timeloop 3.0.3 prints 1000, 70000 and 480000 um2 for these three, the last of all units."""
     arch, ert = architecture_from(DESIGN, name="x"), table(tmp_path)
-    assert load_costs(arch, ert).area_um2 is None
+    assert costs_of(arch, sources_of(ert)).area_um2 is None
     write(tmp_path, "run.ART.yaml", "ART", [{"name": n, "area": a} for n, a in zip(NAMES, AREAS, strict=True)])
     assert read_areas(ert) == {"DRAM": 1000, "buf": 70000, "mac": 20000}
-    assert load_costs(arch, ert).area_um2 == 1000 + 8 * 70000 + 480000
+    assert costs_of(arch, sources_of(ert)).area_um2 == 1000 + 8 * 70000 + 480000
 
 
 def test_one_area_that_is_not_known_leaves_the_whole_unknown(tmp_path: Path) -> None:
     arch, ert = architecture_from(DESIGN, name="x"), table(tmp_path)
     write(tmp_path, "run.ART.yaml", "ART", [{"name": NAMES[0], "area": 1}, {"name": NAMES[1], "area": 2}])
-    costs = load_costs(arch, ert)
+    costs = costs_of(arch, sources_of(ert))
     assert [level.area_um2 for level in costs.levels] == [1, 2]
     assert costs.area_um2 is None
 
@@ -85,7 +85,7 @@ def test_what_is_no_area_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["eyeriss", "simba"])
 def test_areas_of_the_projects_designs(name: str) -> None:
     arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
-    costs = load_costs(arch, ENERGY / f"{name}-45nm-accelergy03.yaml")
+    costs = costs_of(arch, sources_of(ENERGY / f"{name}-45nm-accelergy03.yaml"))
     assert costs.area_um2 is not None
     parts = sum((one.area_um2 or 0) * node.instances for one, node in zip(costs.levels, arch.levels, strict=True))
     assert costs.area_um2 > parts > 0

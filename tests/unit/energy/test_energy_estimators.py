@@ -12,9 +12,10 @@ from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.built_in import BuiltInEstimator
 from jouleloop.energy.cacti import CactiGrid, OutsideGrid
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.energy.counts import CountsEstimator
 from jouleloop.energy.ert import built_in_energy_pj, read_ert, to_ert
-from jouleloop.energy.estimator import Estimate, Refusal, TableEstimator, estimate_costs, load_costs
+from jouleloop.energy.estimator import Estimate, Refusal, TableEstimator, estimate_costs
 from jouleloop.energy.interpolated import InterpolatedEstimator
 from jouleloop.errors import EnergyTableError
 from paths import REFERENCE, ROOT
@@ -51,8 +52,8 @@ def test_accelergys_tables_follow_from_the_attributes(name: str, interpolated: I
 def test_three_ways_to_the_same_costs(name: str, interpolated: InterpolatedEstimator) -> None:
     arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
     table = ENERGY / f"{name}-45nm-accelergy03.yaml"
-    from_table = load_costs(arch, table)
-    from_ert = load_costs(arch, RUNS / f"fc_{name}_1024x128.ERT.yaml")
+    from_table = costs_of(arch, sources_of(table))
+    from_ert = costs_of(arch, sources_of(RUNS / f"fc_{name}_1024x128.ERT.yaml"))
     from_estimators = [estimate_costs(arch, [TableEstimator.read(table)]), estimate_costs(arch, [interpolated])]
     for costs in (from_ert, *from_estimators):
         assert costs.as_dict()["levels"] == from_table.as_dict()["levels"]
@@ -61,9 +62,9 @@ def test_three_ways_to_the_same_costs(name: str, interpolated: InterpolatedEstim
 
 def test_written_ert_reads_back(tmp_path: Path) -> None:
     arch = read_architecture(ROOT / "arch" / "simba.yaml")
-    costs = load_costs(arch, ENERGY / "simba-45nm-accelergy03.yaml")
+    costs = costs_of(arch, sources_of(ENERGY / "simba-45nm-accelergy03.yaml"))
     (tmp_path / "ERT.yaml").write_text(yaml.safe_dump(to_ert(arch, costs)))
-    again = load_costs(arch, tmp_path / "ERT.yaml")
+    again = costs_of(arch, sources_of(tmp_path / "ERT.yaml"))
     assert again.as_dict()["levels"] == costs.as_dict()["levels"]
     assert again.compute_pj == costs.compute_pj
 

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.energy.tables import read_table
 from jouleloop.errors import EnergyTableError
 from paths import REFERENCE, ROOT
@@ -25,7 +25,7 @@ def test_costs_are_the_largest_entries_of_accelergys_table(name: str) -> None:
         for action in component["actions"]:
             actions[action["name"]] = max(actions.get(action["name"], 0.0), action["energy"])
     arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
-    costs = load_costs(arch, ROOT / "arch" / "energy" / f"{name}-45nm-accelergy03.yaml")
+    costs = costs_of(arch, sources_of(ROOT / "arch" / "energy" / f"{name}-45nm-accelergy03.yaml"))
     for level in costs.levels:
         if level.level != "PEWeightRegs":
             assert level.read_pj == largest[level.level]["read"]
@@ -39,7 +39,7 @@ def test_weight_registers_cost_what_timeloop_charges() -> None:
     kilobytes = 8 * 64 / 8 / 1024
     expected = (1 + 5 / 99.5 * (kilobytes - 0.5)) * (8 * 64 / 16) / 64
     arch = read_architecture(ROOT / "arch" / "simba.yaml")
-    costs = load_costs(arch, ROOT / "arch" / "energy" / "simba-45nm-accelergy03.yaml")
+    costs = costs_of(arch, sources_of(ROOT / "arch" / "energy" / "simba-45nm-accelergy03.yaml"))
     assert costs.levels[-1].read_pj == pytest.approx(expected, rel=1e-14)
     assert "built-in technology model" in costs.levels[-1].source
     # The stored run: 2 * 512 accesses of 4 clusters.
@@ -52,7 +52,7 @@ def test_missing_entries_are_all_listed_with_the_nearest() -> None:
     spad = replace(arch.level("psum_spad"), attributes={**arch.level("psum_spad").attributes, "memory_depth": 24})
     levels = tuple({"shared_glb": glb, "psum_spad": spad}.get(level.name, level) for level in arch.levels)
     with pytest.raises(EnergyTableError) as caught:
-        load_costs(replace(arch, levels=levels), ROOT / "arch" / "energy" / "eyeriss-45nm-accelergy03.yaml")
+        costs_of(replace(arch, levels=levels), sources_of(ROOT / "arch" / "energy" / "eyeriss-45nm-accelergy03.yaml"))
     assert [fault.field for fault in caught.value.faults] == ["shared_glb", "psum_spad"]
     assert "memory_depth 8192, not 16384" in str(caught.value)
     assert "memory_depth 24, not 16" in str(caught.value)
@@ -61,8 +61,9 @@ def test_missing_entries_are_all_listed_with_the_nearest() -> None:
 def test_stated_access_energy_wins() -> None:
     arch = read_architecture(ROOT / "arch" / "eyeriss.yaml")
     dram = replace(arch.levels[0], attributes={"vector-access-energy": 7.5})
-    costs = load_costs(
-        replace(arch, levels=(dram, *arch.levels[1:])), ROOT / "arch" / "energy" / "eyeriss-45nm-accelergy03.yaml"
+    costs = costs_of(
+        replace(arch, levels=(dram, *arch.levels[1:])),
+        sources_of(ROOT / "arch" / "energy" / "eyeriss-45nm-accelergy03.yaml"),
     )
     assert costs.levels[0].read_pj == costs.levels[0].write_pj == 7.5
 

@@ -43,6 +43,11 @@ def made(folder: Path, study: Study, monkeypatch: pytest.MonkeyPatch) -> Derived
     return Derived(study, results)
 
 
+def write_tests(derived: Derived) -> None:
+    derived.write_bounds()
+    derived.write_growth()
+
+
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """How many rows of energies are in memory, each time that some are read."""
@@ -65,26 +70,26 @@ def test_rows_in_memory_do_not_grow_with_the_number_of_sweeps(
 ) -> None:
     names = ["one", "two", "three", "four", "five"]
     monkeypatch.setattr("jouleloop.parquet.PART_ROWS", LAYERS)  # a larger table is not held whole
-    made(tmp_path, study_of(tmp_path, names), monkeypatch).write_growth()
+    write_tests(made(tmp_path, study_of(tmp_path, names), monkeypatch))
     assert len(pd.read_parquet(tmp_path / "results/theory_ratio.parquet")) == LAYERS * len(names)
     assert max(held) <= 2 * LAYERS  # one that is read, and one that is about to go
 
 
 def test_an_edited_sweep_is_made_anew_and_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     names = ["b", "a"]
-    made(tmp_path, study_of(tmp_path, names), monkeypatch).write_growth()
+    write_tests(made(tmp_path, study_of(tmp_path, names), monkeypatch))
     parts = tmp_path / "results/parts"
     before = {path.name for path in parts.iterdir()}
     assert len(before) == 4
     edited = made(tmp_path, study_of(tmp_path, names, more=2), monkeypatch)
-    edited.write_growth()
+    write_tests(edited)
     after = {path.name for path in parts.iterdir()}
     assert sorted(name.split("-")[1] for name in before & after) == ["a", "a"]
     assert len(after) == 4
     kept = {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in TABLES}
     for path in parts.iterdir():
         path.unlink()
-    edited.write_growth()
+    write_tests(edited)
     assert kept == {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in TABLES}
 
 
@@ -123,11 +128,11 @@ def test_nothing_is_kept_from_other_code_or_other_versions(
     changed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = made(tmp_path, study_of(tmp_path, ["b", "a"]), monkeypatch)
-    found.write_growth()
+    write_tests(found)
     found.write_laws()
     before = {path.name for path in (tmp_path / "results/parts").iterdir()}
     monkeypatch.setattr(f"jouleloop.study.kept.{changed}", lambda *_: "another")
-    found.write_growth()
+    write_tests(found)
     found.write_laws()
     after = {path.name for path in (tmp_path / "results/parts").iterdir()}
     assert len(after) == len(before) == 8
@@ -142,7 +147,7 @@ def test_tables_made_in_parts_are_those_made_at_once(tmp_path: Path, monkeypatch
         for path in (tmp_path / "results").glob("parts/*"):
             path.unlink()
         again = Derived(found.study, found.folder)
-        again.write_growth()
+        write_tests(again)
         again.write_laws()
         return {name: (tmp_path / f"results/{name}.csv").read_bytes() for name in names}
 

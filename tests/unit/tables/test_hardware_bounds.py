@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.engines.native import NativeEngine
 from jouleloop.engines.protocol import Target
 from jouleloop.mapspace.constraints import LevelConstraints
@@ -19,7 +19,7 @@ from paths import ROOT
 
 def target(name: str) -> Target:
     arch = read_architecture(ROOT / "arch" / f"{name}.yaml")
-    costs = load_costs(arch, ROOT / "arch" / "energy" / f"{name}-45nm-accelergy03.yaml")
+    costs = costs_of(arch, sources_of(ROOT / "arch" / "energy" / f"{name}-45nm-accelergy03.yaml"))
     return Target(arch, costs, read_constraints(ROOT / "mappings" / f"{name}.yaml", arch, "full"))
 
 

@@ -87,8 +87,9 @@ def test_every_point_of_a_sample_follows_from_its_law(sample: tuple[pd.DataFrame
 
 
 @pytest.mark.slow
-def test_every_point_of_the_default_sweeps_follows_from_its_law(tmp_path: Path) -> None:
-    study = load_study(read_config(ROOT / "config" / "config.yaml"), ROOT)
+def test_every_point_of_the_fully_connected_sweeps_follows_from_its_law(tmp_path: Path) -> None:
+    sweeps = {"sweeps": ["fc_inputs", "fc_outputs", "fc_weights"]}
+    study = load_study(read_config(ROOT / "config" / "config.yaml").model_copy(update=sweeps), ROOT)
     energies, _ = energies_table(jobs(), study.tested, ResultStore(tmp_path))
     assert len(energies) == 2 * (32 + 32 + 1024)
     tables = law_tables(energies, jobs(), study.tested)

@@ -117,7 +117,7 @@ def test_what_was_visited_and_pruned_is_told(
     monkeypatch.chdir(ROOT)
     arguments = ["jouleloop", "map", "--arch", "eyeriss", "--layer", "conv:C3xM16xP12xQ12xR3xS3"]
     printed = []
-    for more in ([], ["--json"]):
+    for more in (["--verbose"], ["--json"]):
         monkeypatch.setattr("sys.argv", [*arguments, *more])
         with pytest.raises(SystemExit) as ended:
             main()
@@ -159,6 +159,7 @@ def test_templates_of_timeloops_front_end(tmp_path: Path, caplog: pytest.LogCapt
     """The exercises keep a layer a file: a common base by include_text, and <<< to merge into it."""
     folder = tmp_path / "net"
     folder.mkdir()
+    (tmp_path / ".git").mkdir()  # a checkout: its files may include each other
     (tmp_path / "problem_base.yaml").write_text(BASE)
     head = "{{include_text('../problem_base.yaml')}}\nproblem:\n  <<<: *problem_base\n"
     (folder / "1.yaml").write_text(head + "  instance: {C: 64, M: 192, P: 27, Q: 27, R: 5, S: 5, Wstride: 2}\n")

@@ -135,6 +135,7 @@ BAD = {
     "no shape": ({"kind": "problem", "fixed": {"M": 1}}, "shape: is missing"),
     "no such shape": ({"kind": "problem", "shape": "none.yaml", "fixed": {"M": 1}}, "shape: .*no such file"),
     "name with a path": ({"name": "../up", "layers": ["fc:1x1"]}, "name"),
+    "a symbol that cannot be shown": ({"symbol": "n\x07", "layers": ["fc:1x1"]}, r"symbol: the character U\+0007"),
     "same name twice": (
         {"layers": [{"C": 1, "M": 2, "name": "a"}, {"C": 2, "M": 2, "name": "a"}]}, "two different layers have one name"
     ),
@@ -189,3 +190,72 @@ def test_a_large_sweep_that_is_meant_is_read_and_tells_how_far_it_is(tmp_path: P
     assert told == [(10000, 30000), (20000, 30000), (30000, 30000)]
     with pytest.raises(InputError, match="has 30,000 points"):
         load_sweep(write(tmp_path, data | {"most_points": 29999}))
+
+
+def test_the_authors_layers_compute_what_their_published_compute_energy_says() -> None:
+    """Every multiply-accumulate was published at 0.5608 pJ, so sizes read wrongly would be seen in any row."""
+    layers = {}
+    for name in ("grid", "random", "networks"):
+        points = load_sweep(ROOT / f"layers/authors_{name}.yaml").points
+        layers[name] = len(points)
+        for point in points:
+            given = dict(point.given)
+            assert given["published_compute_pj"] == pytest.approx(0.5608 * point.layer.macs, abs=0.01, rel=1e-9)
+            assert given["published_pj"] == pytest.approx(
+                given["published_compute_pj"] + given["published_data_pj"], rel=1e-9
+            )
+    assert layers == {"grid": 3276, "random": 1000, "networks": 4840}
+
+
+TABLE = {"kind": "conv", "variable": "C", "expected": "linear", "fixed": {"kernel": 3, "stride": 2}}
+
+
+def test_a_table_of_layers_counts_an_incomplete_step_and_leaves_out_empty_fields(tmp_path: Path) -> None:
+    (tmp_path / "layers.csv").write_text("8;4;5.5\n9;4;6.5\n10;4;\n")
+    table = {"file": "layers.csv", "columns": ["input", "C", "published_pj"]}
+    found = load_sweep(
+        write(tmp_path, TABLE | {"fixed": TABLE["fixed"] | {"M": 1}, "table": table, "rounding": "ceil"})
+    )
+    assert [(p.input_size, p.layer.sizes["P"], p.given) for p in found.points] == [
+        (8, 4, (("published_pj", 5.5),)),
+        (9, 4, (("published_pj", 6.5),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "words"),
+    [
+        ("8;4", ["input", "D"], "unknown column"),
+        ("8;4", ["input", "input"], "given twice"),
+        ("8;4", ["input", "stride"], "both fixed and in the table"),
+        ("8;4;7", ["input", "C"], "another number of fields"),
+        ("8;four", ["input", "C"], "whole numbers"),
+        ("8;4.5", ["input", "C"], "whole numbers"),
+        ("8;4;-1", ["input", "C", "published_pj"], "above zero"),
+        ("8;4;nan", ["input", "C", "published_pj"], "above zero"),
+        ("2;4", ["input", "C"], "larger than the padded input"),
+        ("8;0", ["input", "C"], "positive integer"),
+        ("8;4\n" * 30 + "x;4\n" * 30, ["input", "C"], "more faults"),
+        ("\n", ["input", "C"], "no layers"),
+    ],
+)
+def test_faults_of_a_table_of_layers(tmp_path: Path, text: str, columns: list[str], words: str) -> None:
+    (tmp_path / "layers.csv").write_text(text)
+    data = TABLE | {"fixed": TABLE["fixed"] | {"M": 1}, "table": {"file": "layers.csv", "columns": columns}}
+    with pytest.raises(InputError, match=words):
+        load_sweep(write(tmp_path, data))
+
+
+def test_a_table_that_is_not_there_is_a_fault(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"missing\.csv"):
+        load_sweep(write(tmp_path, TABLE | {"table": {"file": "missing.csv", "columns": ["input"]}}))
+
+
+def test_layers_of_the_sweep_of_buffers_that_eq_28_bounds() -> None:
+    """The count that docs/findings.md states: on two architectures, both sides at least the buffer."""
+    points = load_sweep(ROOT / "layers/fc_buffers.yaml").points
+    buffers = [dict(point.variant)["variables.buffer_words"] for point in points]
+    sizes = [(point.layer.sizes["C"], point.layer.sizes["M"]) for point in points]
+    bounded = sum(min(size) >= buffer for size, buffer in zip(sizes, buffers, strict=True))
+    text = (ROOT / "docs/findings.md").read_text(encoding="utf-8")
+    assert f"the {2 * bounded} of {2 * len(points):,} optima with n, m >= β" in text

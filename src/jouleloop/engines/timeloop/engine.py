@@ -168,8 +168,8 @@ class TimeloopEngine:
         installed = self._answer.semantics
         source = str(self._answer.model)
         asked, known = rules_of(semantics), rules_of(installed)
-        if asked.first_fills_elided == known.first_fills_elided and asked.later <= known.later:
-            alike = asked.rests_keep_stride == known.rests_keep_stride
+        if known.contain(asked):
+            alike = asked.zero_shift_keeps_last == known.zero_shift_keeps_last
             if alike or problem is None or not has_windows(problem):
                 return
             message = f"what two windows share is moved otherwise than asked: set semantics to {installed}"

@@ -255,7 +255,7 @@ def constraint_targets(problem: Problem, arch: Architecture, constraints: Constr
 def _common(problem: Problem, target: Target) -> dict[str, str]:
     return {
         "architecture.yaml": _architecture_text(target.arch),
-        "energy.yaml": _energy_text(target.arch, target.costs, rules_of(target.semantics).later),
+        "energy.yaml": _energy_text(target.arch, target.costs, rules_of(target.semantics).charges_updates),
         "problem.yaml": _text({"problem": problem_tree(problem)}),
     }
 

@@ -1,6 +1,5 @@
 """``jouleloop bounds|dataflow conv`` and ``conv-energy``: a convolution's communication, and its energy complexity."""
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -178,8 +177,17 @@ def print_conv_energy_run(
 ) -> None:
     """Run a dataflow of the CNN energy-complexity model and print every word it moved."""
     maps = maps_in_buffer(shape, dataflow, buffer_words)
-    buffer = run_dataflow(dataflow, shape, *random_layer(shape, seed), maps=maps).buffer
-    record = {"dataflow": dataflow, "maps_in_buffer": maps, **asdict(buffer), "total_words": buffer.total_words}
+    run = run_dataflow(dataflow, shape, *random_layer(shape, seed), maps=maps)
+    record = {
+        "dataflow": dataflow,
+        "maps_in_buffer": maps,
+        "words": run.buffer.words,
+        "peak_words": run.buffer.peak_words,
+        **{f"{array}_read": run.buffer.loaded[array] for array in ("weights", "inputs", "outputs")},
+        "outputs_written": run.buffer.stored["outputs"],
+        "macs": run.macs,
+        "total_words": run.buffer.total_words,
+    }
     if as_json:
         print_json(record)
         return

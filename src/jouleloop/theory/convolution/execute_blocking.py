@@ -12,6 +12,7 @@ from jouleloop.errors import Fault, InputError
 from jouleloop.theory.convolution.blocking import Blocking, check_blocking
 from jouleloop.theory.convolution.fast_memory import FastMemory
 from jouleloop.theory.convolution.layer import ARRAYS, FILTER, INPUT, OUTPUT, Precisions, input_elements, memory_words
+from jouleloop.theory.counting import random_operands
 from jouleloop.theory.layers import ConvLayer
 
 Index = tuple[int, ...]
@@ -61,11 +62,11 @@ def require_runnable(layer: ConvLayer) -> None:
 
 def sample_operands(layer: ConvLayer, seed: int = 0) -> tuple[Numbers, Numbers]:
     """Return a random input (N, c_I, columns, rows) and filter (c_I, c_O, w_F, h_F) of small integers."""
-    random = np.random.default_rng(seed)
-    columns = (layer.out_width - 1) * layer.stride_width + layer.filter_width
-    rows = (layer.out_height - 1) * layer.stride_height + layer.filter_height
-    inputs = random.integers(-9, 10, (layer.batch, layer.in_channels, columns, rows))
-    filters = random.integers(-9, 10, (layer.in_channels, layer.out_channels, layer.filter_width, layer.filter_height))
+    shapes = (
+        (layer.batch, layer.in_channels, layer.reach("width"), layer.reach("height")),
+        (layer.in_channels, layer.out_channels, layer.filter_width, layer.filter_height),
+    )
+    inputs, filters = random_operands(shapes, seed, largest=9)
     return inputs, filters
 
 
@@ -242,7 +243,7 @@ def _result(
         {array: fast.loaded[array] for array in ARRAYS},
         {array: fast.stored[array] for array in ARRAYS},
         fast.words_moved,
-        fast.peak_words,
+        Fraction(fast.peak_words),
         done,
         output,
         steps,

@@ -1,5 +1,6 @@
 """The two dataflows of the convolutional energy-complexity model, executed word by word with a counting Buffer."""
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -7,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.counting import CountingMemory, random_operands
 from jouleloop.theory.layers import ConvLayer
 
 Volume = NDArray[Any]
@@ -15,44 +17,24 @@ MAX_WORDS = 3_000_000
 """Executions go word by word; larger layers are refused."""
 
 
-@dataclass
-class Buffer:
-    """The upper memory: how many words it holds, the most it ever held, and what crossed its edge."""
-
-    words: int = 0
-    peak_words: int = 0
-    weights_read: int = 0
-    inputs_read: int = 0
-    outputs_read: int = 0
-    outputs_written: int = 0
-    macs: int = 0
-
-    def hold(self, words: int) -> None:
-        """Take room for ``words``; a negative number gives room back."""
-        self.words += words
-        self.peak_words = max(self.peak_words, self.words)
-
-    @property
-    def total_words(self) -> int:
-        """Words moved between DRAM and Buffer."""
-        return self.weights_read + self.inputs_read + self.outputs_read + self.outputs_written
-
-
 @dataclass(frozen=True)
 class ConvEnergyRun:
-    """The computed outputs, shape (M, P, Q), and the Buffer after the execution; ``macs`` leaves out padding zeros."""
+    """The computed outputs, shape (M, P, Q), the Buffer after the execution, and MACs without padding zeros."""
 
     outputs: Volume
-    buffer: Buffer
+    buffer: CountingMemory
+    macs: int
 
 
 def random_layer(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume, Volume]:
     """Return inputs (C, H, W), weights (M, C, R, S) and biases (M,) of small whole numbers; no bias is zero."""
-    draw = np.random.default_rng(seed)
-    inputs = draw.integers(-8, 9, (layer.in_channels, layer.in_height, layer.in_width))
-    weights = draw.integers(-8, 9, (layer.out_channels, layer.in_channels, layer.filter_height, layer.filter_width))
-    biases = draw.integers(-8, 9, layer.out_channels) * int(layer.bias)
-    return inputs, weights, biases
+    shapes = (
+        (layer.in_channels, layer.in_height, layer.in_width),
+        (layer.out_channels, layer.in_channels, layer.filter_height, layer.filter_width),
+        (layer.out_channels,),
+    )
+    inputs, weights, biases = random_operands(shapes, seed, largest=8)
+    return inputs, weights, biases * int(layer.bias)
 
 
 def run_write_once_outputs(
@@ -64,31 +46,31 @@ def run_write_once_outputs(
     every input word once, alone, and used at once for all outputs of the group that it reaches.
     """
     _check(layer.out_channels * layer.in_channels * layer.input_map_elements, maps, layer.out_channels)
-    buffer = Buffer()
+    buffer, macs = CountingMemory(), 0
     outputs = np.zeros((layer.out_channels, layer.out_height, layer.out_width), dtype=np.int64)
     for begin in range(0, layer.out_channels, maps):
         group = slice(begin, min(begin + maps, layer.out_channels))
         size = group.stop - group.start
         buffer.hold(size * layer.output_map_elements)
-        buffer.weights_read += size * layer.bias
+        buffer.loaded["weights"] += size * layer.bias
         sums = np.repeat(biases[group], layer.output_map_elements).reshape(size, *outputs.shape[1:])
         for channel in range(layer.in_channels):
             kernels = weights[group, channel]
-            buffer.weights_read += kernels.size
+            buffer.loaded["weights"] += kernels.size
             buffer.hold(kernels.size)
             for (row, column), value in np.ndenumerate(inputs[channel]):
-                buffer.inputs_read += 1
+                buffer.loaded["inputs"] += 1
                 buffer.hold(1)
-                for p, r in _meetings(layer, "height", row):
-                    for q, s in _meetings(layer, "width", column):
-                        sums[:, p, q] += value * kernels[:, r, s]
-                        buffer.macs += size
+                meetings = itertools.product(_meetings(layer, "height", row), _meetings(layer, "width", column))
+                for (p, r), (q, s) in meetings:
+                    sums[:, p, q] += value * kernels[:, r, s]
+                    macs += size
                 buffer.hold(-1)
             buffer.hold(-kernels.size)
         outputs[group] = sums
-        buffer.outputs_written += sums.size
+        buffer.stored["outputs"] += sums.size
         buffer.hold(-sums.size)
-    return ConvEnergyRun(outputs, buffer)
+    return ConvEnergyRun(outputs, buffer, macs)
 
 
 def run_read_once_inputs(
@@ -104,36 +86,33 @@ def run_read_once_inputs(
         maps,
         layer.in_channels,
     )
-    buffer = Buffer()
+    buffer, macs = CountingMemory(), 0
     outputs = np.zeros((layer.out_channels, layer.out_height, layer.out_width), dtype=np.int64)
     before = layer.padding_before("height"), layer.padding_before("width")
     for begin in range(0, layer.in_channels, maps):
         resident = inputs[begin : begin + maps]
-        buffer.inputs_read += resident.size
+        buffer.loaded["inputs"] += resident.size
         buffer.hold(resident.size)
         for output in range(layer.out_channels):
             kernels = weights[output, begin : begin + maps]
             starting_bias = begin == 0 and layer.bias
-            buffer.weights_read += kernels.size + starting_bias
+            buffer.loaded["weights"] += kernels.size + starting_bias
             buffer.hold(kernels.size + starting_bias)
-            for p in range(layer.out_height):
-                for q in range(layer.out_width):
-                    buffer.hold(1)
-                    buffer.outputs_read += begin > 0
-                    total = outputs[output, p, q] if begin else biases[output]
-                    top, left = p * layer.stride - before[0], q * layer.stride - before[1]
-                    rows = slice(max(0, -top), layer.filter_height), slice(max(0, -left), layer.filter_width)
-                    window = resident[
-                        :, max(0, top) : top + layer.filter_height, max(0, left) : left + layer.filter_width
-                    ]
-                    taps = kernels[:, rows[0], rows[1]][:, : window.shape[1], : window.shape[2]]
-                    buffer.macs += window.size
-                    outputs[output, p, q] = total + (window * taps).sum()
-                    buffer.outputs_written += 1
-                    buffer.hold(-1)
+            for p, q in np.ndindex(layer.out_height, layer.out_width):
+                buffer.hold(1)
+                buffer.loaded["outputs"] += begin > 0
+                total = outputs[output, p, q] if begin else biases[output]
+                top, left = p * layer.stride - before[0], q * layer.stride - before[1]
+                rows = slice(max(0, -top), layer.filter_height), slice(max(0, -left), layer.filter_width)
+                window = resident[:, max(0, top) : top + layer.filter_height, max(0, left) : left + layer.filter_width]
+                taps = kernels[:, rows[0], rows[1]][:, : window.shape[1], : window.shape[2]]
+                macs += window.size
+                outputs[output, p, q] = total + (window * taps).sum()
+                buffer.stored["outputs"] += 1
+                buffer.hold(-1)
             buffer.hold(-kernels.size - starting_bias)
         buffer.hold(-resident.size)
-    return ConvEnergyRun(outputs, buffer)
+    return ConvEnergyRun(outputs, buffer, macs)
 
 
 def run_dataflow(

@@ -1,14 +1,12 @@
 """A fast memory of M words that really holds elements and refuses to hold more, counting every word that crosses."""
 
-import math
-from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping
 from fractions import Fraction
 
-from jouleloop.errors import AssumptionError, Fault
+from jouleloop.theory.counting import CountingMemory
 
 
-class FastMemory:
+class FastMemory(CountingMemory):
     """The two-level memory of 001 §2.1: elements are loaded from and stored to slow memory and computed on here only.
 
     ``words_per_element`` goes by array, ``slow`` by array and element index; stores write to it.
@@ -20,31 +18,19 @@ class FastMemory:
         words_per_element: Mapping[str, Fraction],
         slow: Mapping[str, dict[Hashable, complex]],
     ) -> None:
-        self.capacity_words = capacity_words
-        self.words_per_element = dict(words_per_element)
+        super().__init__(capacity_words)
+        # A whole number stays one, as adding fractions costs ten times as much.
+        self.words_per_element = {
+            array: words.numerator if words.denominator == 1 else words for array, words in words_per_element.items()
+        }
         self.slow = slow
         self.fast: dict[str, dict[Hashable, complex]] = {array: {} for array in words_per_element}
-        self.loaded: Counter[str] = Counter()
-        self.stored: Counter[str] = Counter()
-        # Whole numbers of a common unit, so that counting costs little and stays exact.
-        self._units_per_word = math.lcm(*(words.denominator for words in self.words_per_element.values()))
-        self._units = {array: int(words * self._units_per_word) for array, words in self.words_per_element.items()}
-        self._capacity = math.floor(capacity_words * self._units_per_word)
-        self._held = 0
-        self._peak = 0
-
-    @property
-    def peak_words(self) -> Fraction:
-        """Most words held at once so far."""
-        return Fraction(self._peak, self._units_per_word)
 
     @property
     def words_moved(self) -> Fraction:
-        """Words loaded and stored so far."""
-        return sum(
-            (words * (self.loaded[array] + self.stored[array]) for array, words in self.words_per_element.items()),
-            Fraction(0),
-        )
+        """Words loaded and stored so far; ``loaded`` and ``stored`` count elements."""
+        moved = self.loaded + self.stored
+        return sum((Fraction(words) * moved[array] for array, words in self.words_per_element.items()), Fraction(0))
 
     def load(self, array: str, indices: Iterable[Hashable]) -> None:
         """Copy elements that are not here from slow memory; each costs its words."""
@@ -69,16 +55,12 @@ class FastMemory:
         """Forget elements at no cost."""
         for index in list(indices):
             del self.fast[array][index]
-            self._held -= self._units[array]
+            self.hold(-self.words_per_element[array])
 
     def holds(self, array: str) -> tuple[Hashable, ...]:
         """Return the indices of the elements of ``array`` that are here."""
         return tuple(self.fast[array])
 
     def _occupy(self, array: str, index: Hashable, value: complex) -> None:
-        self._held += self._units[array]
-        if self._held > self._capacity:
-            text, words = "the schedule needs more fast memory than there is", self._held / self._units_per_word
-            raise AssumptionError(Fault(text, None, array, words, f"{float(self.capacity_words):g} words"))
-        self._peak = max(self._peak, self._held)
+        self.hold(self.words_per_element[array], array)
         self.fast[array][index] = value

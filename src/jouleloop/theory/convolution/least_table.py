@@ -1,5 +1,6 @@
 """The table that judges 001's bound and blockings by exact optima of small convolutions."""
 
+import itertools
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -20,13 +21,11 @@ MOST_STATES = 200_000
 
 def small_layers() -> Iterator[ConvLayer]:
     """Yield the layers of the table: up to 12 updates, one or two channels, strides 1 and 2, and 2 × 2 windows."""
-    for c_i, c_o in ((1, 1), (2, 1), (1, 2), (2, 2)):
-        for width in range(1, 7):
-            for taps in range(1, 5):
-                for stride in (1, 2):
-                    layer = ConvLayer(1, c_i, c_o, width, 1, taps, 1, stride, 1)
-                    if taps <= stride * width and stride <= taps and layer.macs <= LARGEST_UPDATES:
-                        yield layer
+    channels = ((1, 1), (2, 1), (1, 2), (2, 2))
+    for (c_i, c_o), width, taps, stride in itertools.product(channels, range(1, 7), range(1, 5), (1, 2)):
+        layer = ConvLayer(1, c_i, c_o, width, 1, taps, 1, stride, 1)
+        if taps <= stride * width and stride <= taps and layer.macs <= LARGEST_UPDATES:
+            yield layer
     for width, height, taps_w, taps_h in ((2, 2, 2, 1), (2, 2, 1, 2), (3, 2, 2, 1), (3, 2, 1, 2), (2, 1, 2, 1)):
         yield ConvLayer(1, 1, 1, width, height, taps_w, taps_h)
 

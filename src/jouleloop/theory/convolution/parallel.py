@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from jouleloop.division import divisors
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.convolution.layer import (
     Precisions,
@@ -189,7 +188,7 @@ def _counts(processors: int, lengths: Sequence[int]) -> list[int]:
 
 def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
     """Count `_grids` without listing them: ways to write ``count`` as a product of one divisor a length."""
-    whole = divisors(count)
+    whole = _divisors(count)
     ways = {count: 1}
     for length in lengths[1:]:
         after: dict[int, int] = {}
@@ -205,7 +204,7 @@ def _number_of_grids(count: int, lengths: Sequence[int]) -> int:
 
 def _grids(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
     """Yield every way to write ``count`` as a product of one factor for each length, none larger than its length."""
-    whole = divisors(count)
+    whole = _divisors(count)
     # What the first so many lengths can take at most: a larger rest leads nowhere.
     most = list(itertools.accumulate(lengths, operator.mul))
 
@@ -222,3 +221,9 @@ def _grids(count: int, lengths: Sequence[int]) -> Iterator[tuple[int, ...]]:
                     yield (*before, divisor)
 
     yield from choose(len(lengths) - 1, count)
+
+
+def _divisors(number: int) -> list[int]:
+    """Return the divisors of a positive number in ascending order."""
+    small = [k for k in range(1, math.isqrt(number) + 1) if number % k == 0]
+    return sorted({*small, *(number // k for k in small)})

@@ -22,6 +22,8 @@ import numpy as np
 from jouleloop.jit import njit
 
 _ANY, _IN_PLACE, _NEW = 0, 1, 2
+#: Most bytes of a trace's first line and of one level; the stored traces have up to 245 and 154,632.
+_MOST_LINE_BYTES, _MOST_LEVEL_BYTES = 10_000, 2 * 10**7
 
 
 class TraceError(Exception):
@@ -95,7 +97,9 @@ def check_file(path: Path, outputs: range, few_groups: range = range(0), most_gr
     wanted = {case for m in outputs for case in cases_left(m)}
     wanted |= {case for m in few_groups for case in cases_left(m) if m <= most_groups * (case[2] - 1)}
     with lzma.open(path, "rb") as stream:
-        while head := stream.readline():
+        while head := stream.readline(_MOST_LINE_BYTES):
+            if not head.endswith(b"\n"):
+                raise TraceError(f"a line of more than {_MOST_LINE_BYTES} bytes")
             numbers = [int(word) for word in head.split()]
             case = (numbers[0], numbers[1], numbers[2])
             levels = _read_levels(stream, case[0], numbers[5:])
@@ -110,6 +114,8 @@ def _read_levels(stream: lzma.LZMAFile, inputs: int, sizes: list[int]) -> list[A
     width = 2 * inputs + 2
     levels = []
     for size in sizes:
+        if not 0 <= size * width <= _MOST_LEVEL_BYTES:
+            raise TraceError(f"a level of {size} states of {width} bytes; at most {_MOST_LEVEL_BYTES} bytes")
         data = stream.read(size * width)
         if len(data) != size * width:
             raise TraceError("the file ends within a trace")

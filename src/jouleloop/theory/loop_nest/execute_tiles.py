@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from jouleloop.errors import Fault, InputError
+from jouleloop.theory.counting import CountingMemory, random_operands
 from jouleloop.theory.loop_nest.nest import LoopNest
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
@@ -82,22 +83,21 @@ def run_tiled(
     tiles = operations = 0
     steps = []
     for tile in _tiles(nest, sides, order):
-        loads, stores = tuple(machine.loads), tuple(machine.stores)
+        earlier = machine.moved()
         operations += machine.execute(tile)
         tiles += 1
         if tiles <= trace:
             moved = [
-                tuple(now - before for now, before in zip(counts, earlier, strict=True))
-                for counts, earlier in ((machine.loads, loads), (machine.stores, stores))
+                tuple(now - before for now, before in zip(*counts, strict=True))
+                for counts in zip(machine.moved(), earlier, strict=True)
             ]
             steps.append(TileStep(tuple(part.start for part in tile), moved[0], moved[1]))
     machine.flush()
     return TiledRun(
         tiles,
         operations,
-        tuple(machine.loads),
-        tuple(machine.stores),
-        machine.peak_words,
+        *machine.moved(),
+        int(machine.peak_words),
         tuple(machine.outputs),
         tuple(steps),
     )
@@ -105,12 +105,12 @@ def run_tiled(
 
 def random_inputs(nest: LoopNest, seed: int = 0) -> list[FloatArray]:
     """Return small whole numbers, as floats, for every array that the nest only reads: sums of them are exact."""
-    random = np.random.default_rng(seed)
-    return [
-        random.integers(-3, 4, [nest.bounds[loop] for loop in support]).astype(np.float64)
+    shapes = [
+        [nest.bounds[loop] for loop in support]
         for array, support in enumerate(nest.supports)
         if array not in nest.outputs
     ]
+    return [array.astype(np.float64) for array in random_operands(shapes, seed, largest=3)]
 
 
 def _tiles(nest: LoopNest, sides: Sequence[int], order: Sequence[int]) -> Iterator[Place]:
@@ -133,21 +133,24 @@ def multiply(nest: LoopNest, blocks: Sequence[FloatArray], place: Place) -> None
         blocks[array][...] += repeats * np.einsum(subscripts, *operands, optimize=True)
 
 
-class _Cache:
+class _Cache(CountingMemory):
     """Holds one block of every array, as a copy: what was not loaded cannot be computed with."""
 
     def __init__(self, nest: LoopNest, inputs: Sequence[FloatArray], *, reuse: bool) -> None:
-        self.nest, self.reuse = nest, reuse
+        super().__init__()
+        self.nest, self.reuse, self.names = nest, reuse, tuple(nest.arrays)
         reading = iter(inputs)
         self.outputs = [np.full(self._shape(array), np.nan) for array in nest.outputs]
         writing = iter(self.outputs)
         self.memory = [next(writing) if array in nest.outputs else next(reading) for array in range(len(nest.arrays))]
-        self.stored = [np.zeros(memory.shape, dtype=np.bool_) for memory in self.memory]
+        self.written = [np.zeros(memory.shape, dtype=np.bool_) for memory in self.memory]
         self.where: list[Place | None] = [None] * len(nest.arrays)
         self.blocks: list[FloatArray] = [np.empty(0)] * len(nest.arrays)
-        self.loads = [0] * len(nest.arrays)
-        self.stores = [0] * len(nest.arrays)
-        self.peak_words = 0
+
+    def moved(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the words loaded and stored so far, for every array."""
+        loaded, stored = ([counts[name] for name in self.names] for counts in (self.loaded, self.stored))
+        return tuple(loaded), tuple(stored)
 
     def _shape(self, array: int) -> tuple[int, ...]:
         return tuple(self.nest.bounds[loop] for loop in self.nest.supports[array])
@@ -161,21 +164,21 @@ class _Cache:
         for array, place in enumerate(places):
             if self.where[array] is None:
                 self.bring(array, place)
-        self.peak_words = max(self.peak_words, sum(block.size for block in self.blocks))
         multiply(self.nest, self.blocks, tile)
         return math.prod(part.stop - part.start for part in tile)
 
     def bring(self, array: int, place: Place) -> None:
         """Load a block, or create it where it is an output that was never stored."""
         words = self.memory[array][place].size
-        if array in self.nest.outputs and not self.stored[array][place].all():
-            if self.stored[array][place].any():
+        if array in self.nest.outputs and not self.written[array][place].all():
+            if self.written[array][place].any():
                 raise ArithmeticError("a block is stored in part")
             self.blocks[array] = np.zeros(self.memory[array][place].shape)
         else:
             self.blocks[array] = self.memory[array][place].copy()
-            self.loads[array] += words
+            self.loaded[self.names[array]] += words
         self.where[array] = place
+        self.hold(words)
 
     def evict(self, array: int) -> None:
         """Drop a block; store it first where it is an output."""
@@ -184,8 +187,9 @@ class _Cache:
             return
         if array in self.nest.outputs:
             self.memory[array][place] = self.blocks[array]
-            self.stored[array][place] = True
-            self.stores[array] += self.blocks[array].size
+            self.written[array][place] = True
+            self.stored[self.names[array]] += self.blocks[array].size
+        self.hold(-self.blocks[array].size)
         self.where[array], self.blocks[array] = None, np.empty(0)
 
     def flush(self) -> None:

@@ -116,13 +116,14 @@ def generate_lattice(generators: Sequence[Subspace], limit: int) -> tuple[tuple[
     position = 0
     while position < len(order):
         current = order[position]
-        for other in order[:position]:
-            for candidate in (current + other, current.intersect(other)):
-                if candidate.rank and candidate not in found:
-                    if len(found) >= limit:
-                        return tuple(order), False
-                    found[candidate] = None
-                    order.append(candidate)
+        earlier = order[:position]
+        for candidate in (made for other in earlier for made in (current + other, current.intersect(other))):
+            if not candidate.rank or candidate in found:
+                continue
+            if len(found) >= limit:
+                return tuple(order), False
+            found[candidate] = None
+            order.append(candidate)
         position += 1
     return tuple(order), True
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from jouleloop.errors import AssumptionError, Fault, InputError
+from jouleloop.theory.counting import random_operands
 from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.manticore.execute_conv import direct_conv, run_conv
 from jouleloop.theory.manticore.execute_fc import direct_fc, run_fc
@@ -28,12 +29,13 @@ def random_volumes(layer: ConvLayer, seed: int = 0) -> tuple[Volume, Volume]:
 
     Shapes (D_I, W_I, W_I) and (D_O, D_I, F, F), or (B, D_I, W_I, W_I) and (D_O, D_I, W_I, W_I).
     """
-    draw = np.random.default_rng(seed)
     plane = (layer.in_channels, layer.in_width, layer.in_width)
     if is_convolution(layer):
-        shapes = plane, (layer.out_channels, layer.in_channels, layer.filter_width, layer.filter_width)
-        return draw.integers(-8, 9, shapes[0]), draw.integers(-8, 9, shapes[1])
-    return draw.integers(-8, 9, (layer.batch, *plane)), draw.integers(-8, 9, (layer.out_channels, *plane))
+        shapes = [plane, (layer.out_channels, layer.in_channels, layer.filter_width, layer.filter_width)]
+    else:
+        shapes = [(layer.batch, *plane), (layer.out_channels, *plane)]
+    inputs, filters = random_operands(shapes, seed, largest=8)
+    return inputs, filters
 
 
 def run_checked(

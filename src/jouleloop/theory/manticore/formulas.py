@@ -215,13 +215,16 @@ def manticore_bounds(
         Bound(f"{name}_ccr_per_byte", ratio, flop_per_byte(ccr, word_bytes), "flop/B", fits),
         Bound(f"{name}_ccr_printed", ratio, as_printed, "MAC/word", fits + same + full),
     ]  # fmt: skip
-    if is_convolution(layer) and algorithm == 1:
-        four, five, six = simplified_ccr(layer)
-        deep = Assumption("D_I >> 1 (at least 100)", layer.in_channels >= 100)
-        wide = Assumption("W_I² >> F² (at least 100 times)", layer.in_width**2 >= 100 * layer.filter_width**2)
-        found += [
-            Bound(f"{name}_ccr_same_width", "003 eq. (4)", four, "MAC/word", same),
-            Bound(f"{name}_ccr_deep", "003 eq. (5)", five, "MAC/word", (*same, deep)),
-            Bound(f"{name}_ccr_wide", "003 eq. (6)", six, "MAC/word", (*same, deep, wide)),
-        ]
-    return tuple(found)
+    return (*found, *(_simplified_bounds(layer, same) if algorithm == 1 else ()))
+
+
+def _simplified_bounds(layer: ConvLayer, same: tuple[Assumption, ...]) -> tuple[Bound, ...]:
+    """Return the ratio of Algorithm 1 by each simpler formula, with what it assumes."""
+    four, five, six = simplified_ccr(layer)
+    deep = Assumption("D_I >> 1 (at least 100)", layer.in_channels >= 100)
+    wide = Assumption("W_I² >> F² (at least 100 times)", layer.in_width**2 >= 100 * layer.filter_width**2)
+    return (
+        Bound("algorithm_1_ccr_same_width", "003 eq. (4)", four, "MAC/word", same),
+        Bound("algorithm_1_ccr_deep", "003 eq. (5)", five, "MAC/word", (*same, deep)),
+        Bound("algorithm_1_ccr_wide", "003 eq. (6)", six, "MAC/word", (*same, deep, wide)),
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from jouleloop.errors import AssumptionError, Fault
+from jouleloop.theory.counting import CountingMemory
 from jouleloop.theory.manticore.layer import MANTICORE, Machine
 
 Volume = NDArray[Any]
@@ -103,13 +104,12 @@ class Options:
 AS_LISTED = Options()
 
 
-class LocalMemory:
-    """The scratchpad of one cluster: named arrays, their words, and the peak."""
+class LocalMemory(CountingMemory):
+    """The scratchpad of one cluster: named arrays beside what they count."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._arrays: dict[str, Volume] = {}
-        self.words = 0
-        self.peak_words = 0
 
     def reserve(self, name: str, words: int) -> None:
         """Make room for ``name`` before its transfer starts."""
@@ -118,8 +118,7 @@ class LocalMemory:
     def put(self, name: str, array: Volume, words: int | None = None) -> None:
         """Hold ``array`` under ``name``, which must be new or reserved."""
         if name not in self._arrays:
-            self.words += array.size if words is None else words
-            self.peak_words = max(self.peak_words, self.words)
+            self.hold(array.size if words is None else words)
         self._arrays[name] = array
 
     def __getitem__(self, name: str) -> Volume:
@@ -130,7 +129,7 @@ class LocalMemory:
 
     def free(self, name: str) -> None:
         """Give back the room of ``name``, which must have arrived."""
-        self.words -= self._arrays.pop(name).size
+        self.hold(-self._arrays.pop(name).size)
 
 
 @dataclass
@@ -235,7 +234,7 @@ class Chip:
             words_by_network=dict(self.exchanged),
             macs=self.macs,
             padding_macs=self.padding_macs,
-            peak_local_words=max(memory.peak_words for memory in self.memories),
+            peak_local_words=int(max(memory.peak_words for memory in self.memories)),
             tasks=self.tasks,
             busy_clusters=len(self.busy),
             rounds=self.round,

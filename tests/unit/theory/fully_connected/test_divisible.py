@@ -1,6 +1,7 @@
 """Eq. (28) is optimal for (β − 1) | m: the induction, the counting game, its traces and their checker."""
 
 import lzma
+import tracemalloc
 
 import pytest
 from typer.testing import CliRunner
@@ -93,6 +94,18 @@ def test_fresh_traces_are_checked_and_damaged_ones_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:200])
     result = CliRunner().invoke(app, ["bounds", "fc-divisible", str(path), "--check"])
     assert isinstance(result.exception, InputError)
+
+
+@pytest.mark.parametrize("text", [b"1" * 2**26, b"6 6 3 17 0 999999999\n", b"6 6 3 17 0 -5\n"])
+def test_a_small_file_that_grows_is_refused(tmp_path, text):
+    """A file of 156 kB that expands to one line of 1 GiB took 2.3 GB."""
+    path = tmp_path / "traces.xz"
+    path.write_bytes(lzma.compress(text))
+    tracemalloc.start()
+    with pytest.raises(TraceError, match="bytes"):
+        list(check_file(path, range(6, 9)))
+    assert tracemalloc.get_traced_memory()[1] < 10**7
+    tracemalloc.stop()
 
 
 def test_stored_traces_hold_where_they_are_short():

@@ -1,4 +1,4 @@
-"""Writing an accelerator as a Timeloop architecture: v0.3 for the programs themselves, v0.4 for the front end."""
+"""An accelerator as a Timeloop architecture: v0.3 for the programs themselves, v0.4 for the front end."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,7 +8,8 @@ import yaml
 from jouleloop.arch.architecture import Architecture, Attribute, ComputeLevel, StorageLevel
 from jouleloop.arch.parameters import UNLIMITED_DEPTH, kind_of
 from jouleloop.arch.tree_v04 import DUMMY_CLASS
-from jouleloop.documents.load import Quoted
+from jouleloop.energy.accelergy import _Dumper as _QuotingDumper
+from jouleloop.energy.accelergy import _quoted
 
 #: Attributes that are written from what was derived, in all their spellings.
 _DERIVED = {
@@ -110,26 +111,11 @@ class _Tagged:
         self.tag, self.value = tag, value
 
 
-class _Dumper(yaml.SafeDumper):
-    """Safe YAML with the node tags; attributes' texts are quoted, so that no front end takes them for expressions."""
+class _Dumper(_QuotingDumper):
+    """What Accelergy's inputs are written with, and the node tags."""
 
 
 _Dumper.add_representer(_Tagged, lambda dumper, item: dumper.represent_mapping(f"!{item.tag}", item.value))
-_Dumper.add_representer(Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", text, style='"'))
-
-
-def dump_quoted(value: Any, *, quote: bool = True) -> str:
-    """Return YAML text; with ``quote``, every text among attributes in quotes, so that no front end evaluates it."""
-    value = _quoted(value) if quote else value
-    return str(yaml.dump(value, Dumper=_Dumper, sort_keys=False, width=120, default_flow_style=False))
-
-
-def _quoted(value: Any, inside: bool = False) -> Any:
-    if isinstance(value, dict):
-        return {key: _quoted(child, inside or key == "attributes") for key, child in value.items()}
-    if isinstance(value, list):
-        return [_quoted(child, inside) for child in value]
-    return Quoted(value) if inside and isinstance(value, str) else value
 
 
 def write_architecture_v04(arch: Architecture) -> str:

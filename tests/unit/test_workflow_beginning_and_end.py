@@ -1,0 +1,33 @@
+"""How a workflow begins and ends: a refusal is told before any job, and what was found after the last."""
+
+from pathlib import Path
+
+import pytest
+
+from jouleloop.api.start import write_study
+from jouleloop.files import read_yaml, write_sealed_json
+from jouleloop.workflow import Workflow
+
+
+def test_a_run_knows_beforehand_that_it_will_be_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    config = read_yaml(tmp_path / "config/config.yaml")
+    assert Workflow(config).refusal([]) == ""
+    (tmp_path / "results").mkdir()
+    note = {"sweeps": ["first"], "settings": {"configuration": ["jouleloop sweep first"]}, "architectures": []}
+    write_sealed_json(tmp_path / "results/study.json", note)
+    assert "now config/config.yaml" in Workflow(config).refusal([])
+    assert Workflow(config | {"replace": True}).refusal([]) == ""
+
+
+def test_a_run_ends_in_what_it_found_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_study(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    flow = Workflow(read_yaml(tmp_path / "config/config.yaml"))
+    assert flow.answer() == ""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results/verdicts.txt").write_text("sweep  verdict\nfirst  exact\n\nfirst\n-----\nSweep first\n")
+    (tmp_path / "results/report.html").write_text("page")
+    last = "in words: results/verdicts.txt; all of it: results/report.html"
+    assert flow.answer().splitlines() == ["", "sweep  verdict", "first  exact", "", last]
