@@ -60,6 +60,7 @@ lint: $(VENV)/installed-dev
 	$(BIN)/snakefmt --check Snakefile workflow
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/snakemake --lint
 	$(BIN)/mypy
+	$(BIN)/python tests/check_docs.py
 
 $(VENV)/bin/python:
 	@test -n "$(PYTHON)" || { echo "error: no Python of at least 3.11 that can make virtual environments was found;" \

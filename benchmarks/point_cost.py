@@ -15,7 +15,7 @@ import numpy as np
 
 from jouleloop.config.load import Study, read_config
 from jouleloop.study.chunks import distinct_layers
-from jouleloop.study.compute import Job, search_layers
+from jouleloop.study.compute import Job, search_one
 from jouleloop.study.plan import jobs_of, plan
 from jouleloop.workload.layer import Layer
 from jouleloop.workload.sweep import load_sweep
@@ -41,11 +41,16 @@ def large(kind: str, multiple: int, most: int, output: int, count: int, seed: in
 
 def seconds_of(job: Job, layers: list[Layer]) -> np.ndarray:
     """Return the processor time of the search of each layer."""
-    search_layers(job, layers[:1])
+
+    def search(layer: Layer) -> None:
+        problem = layer.problem()
+        search_one(job, problem, job.target.for_shape(problem.shape))
+
+    search(layers[0])
     found = []
     for layer in layers:
         started = time.process_time()
-        search_layers(job, [layer])
+        search(layer)
         found.append(time.process_time() - started)
     return np.array(found)
 

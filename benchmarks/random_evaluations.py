@@ -25,7 +25,7 @@ import yaml
 
 from jouleloop.arch.read import architecture_from
 from jouleloop.division import divisors
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.engines.agreement import Pair, compare_evaluations
 from jouleloop.engines.timeloop.outputs import parse_evaluation
 from jouleloop.engines.timeloop.programs import locate
@@ -334,9 +334,9 @@ class Draw:
 def ours(documents: dict[str, Any], folder: Path, semantics: str) -> Evaluation | None:
     """Return jouleloop's evaluation, or None where it refuses the design."""
     try:
-        later = RULES[semantics].later
+        later = RULES[semantics].reads_underscores
         arch, problem = architecture_from(documents["arch"], later=later), problem_from(documents["problem"])
-        costs = load_costs(arch, folder / "ert.yaml")
+        costs = costs_of(arch, sources_of(folder / "ert.yaml"))
         mapping = read_timeloop_mapping(documents["mapping"], problem, arch)
         return evaluate_mapping(problem, arch, costs, mapping, semantics)
     except JouleloopError:
@@ -385,8 +385,8 @@ def main() -> int:
     given = parser.parse_args()
     stored: dict[int, Any] = {}
     program, _ = locate()
-    tables = LATER_TABLES if RULES[given.semantics].later else STORAGE_TABLES
-    known = LATER_KEYWORDS if RULES[given.semantics].later else KEYWORDS
+    tables = LATER_TABLES if RULES[given.semantics].charges_updates else STORAGE_TABLES
+    known = LATER_KEYWORDS if RULES[given.semantics].knows_no_coalesce else KEYWORDS
     keywords = known if given.keywords else None
     tally: collections.Counter[str] = collections.Counter()
     fields = 0

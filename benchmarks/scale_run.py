@@ -1,6 +1,6 @@
 """Run the workflow on thousands of random layers and print jobs, time, memory of every process, and overhead.
 
-    python benchmarks/scale_run.py FOLDER [--fc 14000] [--conv 6000] [--cores 2] [--target energies_only]
+    python benchmarks/scale_run.py FOLDER [--fc 14000] [--conv 6000] [--cores 2] [--target energies]
 
 FOLDER gets a copy of the project; results are in FOLDER/results. Linux only: memory and processor time are from /proc.
 """
@@ -106,7 +106,7 @@ def main() -> None:
     parser.add_argument("--fc", type=int, default=14000, help="fully-connected layers")
     parser.add_argument("--conv", type=int, default=6000, help="convolutions")
     parser.add_argument("--cores", type=int, default=2)
-    parser.add_argument("--target", default="energies_only", help="Snakemake target; empty for everything")
+    parser.add_argument("--target", default="energies", help="Snakemake target; empty for everything")
     options = parser.parse_args()
     project(options.folder, options.fc, options.conv)
     before = os.times()

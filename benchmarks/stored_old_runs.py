@@ -18,9 +18,9 @@ from pathlib import Path
 
 from designs import MADE
 from jouleloop.arch.architecture import Architecture
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.energy.ert import read_ert
-from jouleloop.energy.estimator import load_costs
 from jouleloop.engines.timeloop.outputs import parse_evaluation, parse_map
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.mapping import Mapping
@@ -75,7 +75,7 @@ def different(
     """Return how many fields a run has, and those that differ."""
     theirs, old = evaluation_of(folder, program, problem)
     table = folder / f"{program}.ERT.yaml"
-    costs = load_costs(arch, table)
+    costs = costs_of(arch, sources_of(table))
     costs = one_energy_a_level(arch, costs, table) if old else costs
     pairs = compared(evaluate_mapping(problem, arch, costs, mapping, semantics), theirs)
     pairs = [pair for pair in pairs if not (old and pair.quantity == "networks")]

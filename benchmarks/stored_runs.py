@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from jouleloop.energy.estimator import load_costs
+from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.engines.timeloop.outputs import read_evaluation, read_mapping
 from jouleloop.errors import JouleloopError
 from jouleloop.mapspace.read_design import read_design
@@ -37,10 +37,10 @@ def runs_in(root: Path) -> list[tuple[Path, str]]:
 
 def different(folder: Path, program: str, semantics: str) -> tuple[int, list[str]]:
     """Return how many fields a run has, and those that differ."""
-    design = read_design([folder / INPUT], later=RULES[semantics].later)
+    design = read_design([folder / INPUT], later=RULES[semantics].reads_underscores)
     if design.problem is None:
         return 0, []
-    costs = load_costs(design.arch, folder / f"{program}.ERT.yaml")
+    costs = costs_of(design.arch, sources_of(folder / f"{program}.ERT.yaml"))
     mine = evaluate_mapping(design.problem, design.arch, costs, read_mapping(folder, program), semantics)
     near = PRINTED_PJ * len(design.arch.levels)
     pairs = compared(mine, read_evaluation(folder, program, design.problem))

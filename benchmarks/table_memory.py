@@ -23,8 +23,8 @@ import yaml
 from jouleloop.config.load import Study, load_study
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.evaluate import evaluate_mapping
-from jouleloop.report.results import write_results
-from jouleloop.study.compute import Job, search_layers
+from jouleloop.optimum.result import SearchResult
+from jouleloop.study.compute import Job, search_one
 from jouleloop.study.plan import jobs_of
 from jouleloop.study.store import ResultStore
 from jouleloop.tables.collect import write_energies, write_layers
@@ -33,11 +33,10 @@ from jouleloop.workload.layer import Layer
 from jouleloop.workload.sizes import parse_layer
 
 ROOT = Path(__file__).resolve().parents[1]
+sys.path.append(str(ROOT / "tests"))
 #: Stages in order, results stored at once, outputs of a layer, and the size that memory is extrapolated to.
 STAGES = ("store", "plan", "table", "growth", "laws", "figures", "page")
 _SEGMENT, _OUTPUTS, _MANY = 2500, 250, 10**6
-#: A process with this script as a job begins.
-_JOB = f"import runpy, jouleloop.study.job; runpy.run_path({__file__!r}, run_name='__main__')"
 #: What tiles of inputs and outputs are multiples of, and how many of it at most; the rest of a size is an outer loop.
 _TILES = {"C": (4, 8), "M": (4, 4)}
 
@@ -69,12 +68,17 @@ def _tile(size: int, unit: int, most: int) -> int:
     return next(unit * count for count in range(most, 0, -1) if size % (unit * count) == 0)
 
 
+def _searched(job: Job, layer: Layer) -> SearchResult:
+    problem = layer.problem()
+    return search_one(job, problem, job.target.for_shape(problem.shape))
+
+
 class _Grown:
     """Results of layers whose outermost loops are longer than those of a small layer that was searched."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._small = cache(lambda c, m: search_layers(job, [parse_layer(f"fc:{c}x{m}")])[0])
+        self._small = cache(lambda c, m: _searched(job, parse_layer(f"fc:{c}x{m}")))
 
     def result(self, layer: Layer) -> dict[str, Any]:
         sizes = {name: layer.sizes[name] for name in _TILES}
@@ -119,11 +123,13 @@ def stage(name: str, folder: Path, points: int, sweeps: int) -> None:
                 write_layers(sweep, results / f"layers/{sweep.name}.csv")
             write_energies(study, store, results, root=ROOT)
         else:
-            tables = {"growth": ["verdicts", "theory_ratio"], "laws": ["laws"]}.get(name, [])
+            stages = {"growth": ["theory_ratio", "growth"], "laws": ["laws"]}.get(name, [])
             figures = ["growth", "breakdown", "laws", "dram_bound"] if name == "figures" else []
             page = ["laws", "law_points", "theory_ratio"] if name == "page" else []
             # One after the other in this process, so that its memory is that of each.
-            write_results(study, results, tables=tables, figures=figures, page=page, processes=1)
+            from made import make  # noqa: PLC0415 - of the tests
+
+            make(study, results, stages=stages, figures=figures, page=page)
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"core s": round(time.process_time(), 1), "MB": round(memory)}), flush=True)
 
@@ -145,7 +151,7 @@ def main() -> None:
             return
         size = ["--points", str(points), "--sweeps", str(arguments.sweeps)]
         for name in arguments.stages:
-            command = [sys.executable, "-c", _JOB, str(folder.parent), *size, "--stage", name]
+            command = [sys.executable, __file__, str(folder.parent), *size, "--stage", name]
             output = subprocess.run(command, check=True, cwd=ROOT, stdout=subprocess.PIPE, text=True).stdout
             found.setdefault(name, []).append(json.loads(output.splitlines()[-1]))
             print(f"{points:>9,} points, {name:<8} {found[name][-1]}", flush=True)
