@@ -1,5 +1,6 @@
 """The report as a text: what it holds, what it refuses, how large it is, and the same bytes for the same tables."""
 
+import hashlib
 import json
 import re
 import shutil
@@ -18,7 +19,7 @@ from jouleloop.errors import InputError
 from jouleloop.report.html.mappings import loops_of
 from jouleloop.report.html.numbers import compact, number, percent, quantity
 from jouleloop.report.html.other import comparison_table
-from jouleloop.report.html.page import MOST_BYTES, report_page, write_report
+from jouleloop.report.html.page import MOST_BYTES, charting_library, report_page, write_report
 from jouleloop.report.html.points import Limits
 from jouleloop.report.html.sources import ReportTables, read_tables
 from jouleloop.stats.analysis import analyse_table
@@ -26,6 +27,7 @@ from jouleloop.stats.cases import SweepDescription
 from jouleloop.stats.options import StatisticsOptions
 from jouleloop.tables.growth import write_analysis
 from jouleloop.tables.layouts import ANY, ENERGIES, LAW_POINTS, LAWS, SEARCH_NOISE, THEORY_RATIO
+from paths import ROOT
 from waiting import LIMIT_S
 
 OPTIONS = StatisticsOptions()
@@ -86,6 +88,14 @@ def test_nothing_is_loaded_and_links_are_relative(run: Any) -> None:
     assert {"energies.csv", "verdicts.csv", "residuals.csv"} <= set(targets)
     for target in targets:
         assert (run.folder / target).is_file()
+
+
+def test_the_charting_library_is_the_one_that_the_documentation_names() -> None:
+    library = charting_library()
+    digest = hashlib.sha256(library.source.encode()).hexdigest()
+    table = (ROOT / "docs/dependencies.md").read_text(encoding="utf-8")
+    assert f"| version | {library.version} |" in table
+    assert f"`{digest}`" in table
 
 
 def test_embedded_values_are_those_of_the_table(run: Any) -> None:
@@ -328,7 +338,8 @@ def test_a_page_of_twenty_thousand_points_stays_small(tmp_path: Path) -> None:
     tables = many_points(tmp_path, 20_000)
     page = report_page(tables, tmp_path / "report.html")
     assert len(page.encode()) < MOST_BYTES
-    assert sum(len(group["x"]) for group in data_of(page)["sweeps"][0]["groups"]) == 20_000
+    charted = sum(len(group["x"]) for group in data_of(page)["sweeps"][0]["groups"])
+    assert f"Charts show {charted} of 20000 points" in page
     page = report_page(tables, tmp_path / "report.html", Limits(points=1000))
     groups = data_of(page)["sweeps"][0]["groups"]
     assert [len(group["x"]) for group in groups] == [500, 500]

@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -16,7 +15,7 @@ from jinja2.bccache import Bucket
 from markupsafe import Markup
 
 import jouleloop
-from jouleloop.errors import EngineError, Fault, InputError
+from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing, write_text
 from jouleloop.report.html.numbers import percent
 from jouleloop.report.html.other import comparison_table
@@ -40,7 +39,7 @@ from jouleloop.sources import cache_home
 from jouleloop.study.keys import code_digest
 from jouleloop.units import PJ, energies_in, energy_unit, said, unit_of
 
-MOST_BYTES = 10_000_000
+MOST_BYTES = 3_000_000
 """No page is larger; fewer mappings and points are embedded where it would be."""
 
 SCRIPTS = ("base", "tables", "mapping", "traces", "chart", "points", "links", "sweep", "networks", "energy", "main")
@@ -63,25 +62,17 @@ class Library:
 
 
 def charting_library() -> Library:
-    """Return plotly.js as the installed package plotly ships it.
-
-    Raises `EngineError` where the package is not installed.
-    """
-    # The package itself is slow to import and is not needed.
-    found = importlib.util.find_spec("plotly")
-    path = Path(found.origin).parent / "package_data" / "plotly.min.js" if found and found.origin else None
-    if path is None or not path.is_file():
-        raise EngineError(Fault("the report needs the package plotly, which brings its charting library: install it"))
-    source = path.read_text(encoding="utf-8")
-    version = source[:200].partition("plotly.js v")[2].split("\n")[0].strip()
-    return Library("plotly.js", version, source)
+    """Return the basic bundle of plotly.js, which stands beside the page's scripts with its licence."""
+    source = _static("plotly-basic.min.js")
+    found = re.search(r"plotly\.js \(basic - minified\) v([\d.]+)", source[:200])
+    assert found is not None, "the bundle begins with its version"  # noqa: S101
+    return Library("plotly.js", found[1], source)
 
 
 def report_page(tables: ReportTables, output: Path, limits: Limits | None = None) -> str:
     """Return the report as one HTML text of at most `MOST_BYTES` bytes; links are relative to ``output``.
 
-    Raises `EngineError` where the charting library is not installed; `InputError` where even a page with few points is
-    too large.
+    Raises `InputError` where even a page with few points is too large.
     """
     with energies_in(unit_of(tables.every["energy_table"].dropna())):
         return _report_page(tables, output, limits or Limits())
@@ -100,7 +91,7 @@ def _report_page(tables: ReportTables, output: Path, limits: Limits) -> str:
         if len(page.encode()) < MOST_BYTES:
             return page
         if limits.points < 100:
-            raise InputError(Fault("the report cannot be kept below 10 MB: its tables are too large"))
+            raise InputError(Fault("the report cannot be kept below 3 MB: its tables are too large"))
         limits = limits.halved()
 
 
