@@ -390,6 +390,14 @@ def is_file(path: Path) -> bool:
         return False
 
 
+def listed(folder: Path, pattern: str) -> list[Path]:
+    """Return what is called like ``pattern`` in a folder; one whose name no folder can have holds nothing."""
+    try:
+        return sorted(folder.glob(pattern))
+    except (OSError, ValueError):
+        return []
+
+
 def shown_path(path: Path) -> str:
     """Return ``path`` as it is written into results: relative where it lies below the current folder."""
     here = Path.cwd()

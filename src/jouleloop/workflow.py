@@ -173,11 +173,13 @@ class Workflow:
         """Return the runs that a search waits for."""
         return self.timeloop_runs(architecture, chunk) if self.config.engine == "timeloop" else []
 
+    def request_sources(self, architecture: str) -> list[str]:
+        """Return the user's files that must be there before Timeloop's inputs are written."""
+        return [*self.target_files(architecture), *self.sources.values()] if self.config.engine == "timeloop" else []
+
     def request_needs(self, architecture: str, chunk: str) -> list[str]:
-        """Return what must be there before Timeloop's inputs are written: the layers, or the native optima."""
-        if self.config.engine == "timeloop":
-            return [*self.target_files(architecture), *self.sources.values()]
-        return [f"{RESULTS}/map/{architecture}-{chunk}.json"]
+        """Return what is made before Timeloop's inputs are written: the native optima, where it is asked about them."""
+        return [] if self.config.engine == "timeloop" else [f"{RESULTS}/map/{architecture}-{chunk}.json"]
 
     def search_options(self, architecture: str) -> dict[str, Any]:
         """Return what the results on an architecture depend on besides the layers."""

@@ -18,7 +18,8 @@ _SVG = "{http://www.w3.org/2000/svg}"
 
 
 def snakemake(folder: Path, *arguments: str) -> str:
-    environment = os.environ | {"PYTHONPATH": str(ROOT / "src")}
+    path = f"{folder / 'bin'}:{os.environ['PATH']}"
+    environment = os.environ | {"PYTHONPATH": str(ROOT / "src"), "PATH": path}
     command = [sys.executable, "-m", "snakemake", *arguments]
     done = subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=LIMIT_S, check=False
@@ -88,3 +89,28 @@ def test_both_snakefiles_plan_the_same(project: Path) -> None:
     default, inner = planned(project), planned(project, "--snakefile", "workflow/Snakefile")
     assert default.pop("default") == inner.pop("all") == 1
     assert default == inner
+
+
+@pytest.mark.parametrize("asked", ["confirm=timeloop", "engine=timeloop"])
+def test_a_job_that_runs_again_takes_along_what_follows_from_it(tmp_path: Path, asked: str) -> None:
+    """Snakemake starts a job without its dependents where these call its files ancient."""
+    for name in ("arch", "mappings", "layers", "workflow", "analysis", "profiles", "config", "Snakefile"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    # Dry runs ask Apptainer for its version, and for nothing else.
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/apptainer").write_text("#!/bin/sh\necho apptainer version 1.3.4\n")
+    (tmp_path / "bin/apptainer").chmod(0o755)
+    options = ("--software-deployment-method=apptainer", "--config", asked, "sweeps=[fc_inputs]")
+    follow = edges(snakemake(tmp_path, "--rulegraph", *options))
+    for line in snakemake(tmp_path, "--summary", *options).splitlines()[1:]:
+        made = tmp_path / line.partition("\t")[0]
+        made.parent.mkdir(parents=True, exist_ok=True)
+        made.touch()
+    for made in (tmp_path / "results").rglob("*"):
+        os.utime(made, (2e9, 2e9))
+    assert planned(tmp_path, *options) == {}
+    for rule in ("specifications", "request_timeloop", "run_timeloop", "map_chunk"):
+        later = {rule}
+        while more := {other for one, other in follow if one in later} - later:
+            later |= more
+        assert planned(tmp_path, *options, "--forcerun", rule).keys() == later, rule

@@ -4,11 +4,10 @@
 rule map_chunk:
     input:
         # What a chunk depends on is in its parameters, by content: no edit that leaves it as it is starts its job.
-        "results/specs/{arch}.yaml",
         lambda wildcards: ancient(PLAN.target_files(wildcards.arch)),
-        lambda wildcards: ancient(
-            PLAN.searched_by_timeloop(wildcards.arch, wildcards.chunk)
-        ),
+        # No file that a job makes is ancient: Snakemake would start that job without what depends on it.
+        "results/specs/{arch}.yaml",
+        lambda wildcards: PLAN.searched_by_timeloop(wildcards.arch, wildcards.chunk),
     output:
         "results/map/{arch}-{chunk}.json",
     log:

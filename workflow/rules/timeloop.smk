@@ -4,7 +4,8 @@
 
 rule request_timeloop:
     input:
-        lambda wildcards: ancient(PLAN.request_needs(wildcards.arch, wildcards.chunk)),
+        lambda wildcards: ancient(PLAN.request_sources(wildcards.arch)),
+        lambda wildcards: PLAN.request_needs(wildcards.arch, wildcards.chunk),
     output:
         "results/timeloop/{arch}-{chunk}.requests",
     log:

@@ -11,7 +11,7 @@ from typing import Any
 from jouleloop.config.model import Config, EnergyEntry
 from jouleloop.energy.choice import source_of
 from jouleloop.errors import Fault, InputError, JouleloopError, nearest, raise_all, unknown
-from jouleloop.files import is_file, read_yaml
+from jouleloop.files import is_file, listed, read_yaml
 from jouleloop.units import COUNTS, unit_of
 from jouleloop.validation import validate
 from jouleloop.workload.problem import ProblemShape
@@ -204,6 +204,6 @@ def _below(path: Path, root: Path) -> str:
 
 
 def _near(path: Path, suffix: str) -> str | None:
-    siblings = {child.name: str(child) for child in path.parent.glob(f"*{suffix}")} if path.parent.is_dir() else {}
+    siblings = {child.name: str(child) for child in listed(path.parent, f"*{suffix}")}
     found = nearest(path.name, siblings)
     return siblings[found] if found else None

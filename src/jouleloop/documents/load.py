@@ -10,7 +10,7 @@ import yaml
 
 from jouleloop.documents.flat import as_tree
 from jouleloop.errors import Fault, InputError
-from jouleloop.files import _SafeLoader, parse_yaml, read_text
+from jouleloop.files import _SafeLoader, listed, parse_yaml, read_text
 
 _LOG = logging.getLogger("jouleloop.documents")
 
@@ -88,7 +88,7 @@ class _Documents:
     def load(self, path: Path) -> Any:
         def include(name: str, *, whole_folder: bool = False) -> Any:
             beside = path.parent / name.removesuffix(",")
-            return [self.load(file) for file in sorted(beside.glob("*.yaml"))] if whole_folder else self.load(beside)
+            return [self.load(file) for file in listed(beside, "*.yaml")] if whole_folder else self.load(beside)
 
         self.loading.append(path.resolve())
         try:

@@ -13,6 +13,8 @@ from jouleloop.files import read_sealed_json, reading, write_sealed_json
 #: Ending of a note, in the place of the log's own.
 _NOTE = ".outputs.json"
 _PIECE_BYTES = 2**20
+#: Folders of results that hold no output of a rule, so Snakemake compares the time of no file in them.
+_BESIDE = ("store", "logs", "chunks", "damaged", "timeloop/runs")
 
 
 def forget_outputs(log: Path) -> None:
@@ -71,10 +73,13 @@ def date_back(results: Path) -> None:
     The clock was set back, or the files come from a machine whose clock is ahead; edits count by content.
     """
     now = time.time()
-    for path in results.rglob("*"):
-        with contextlib.suppress(OSError):
-            if path.stat().st_mtime > now:
-                os.utime(path, (now, now))
+    beside = {str(results / name) for name in _BESIDE}
+    for folder, folders, files in os.walk(results):
+        folders[:] = [name for name in folders if os.path.join(folder, name) not in beside]  # noqa: PTH118
+        for entry in (Path(folder, name) for name in (*folders, *files)):
+            with contextlib.suppress(OSError):
+                if entry.stat().st_mtime > now:
+                    os.utime(entry, (now, now))
 
 
 def _files(outputs: Iterable[Path]) -> Iterator[Path]:

@@ -57,6 +57,10 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
         },
         "architectures.a.energy: is in words, which do not stand beside energies",
     ),
+    "a name that no file can have": (
+        {"architectures": {"a": {"arch": "a/" * 3000 + "b.yaml", "energy": "built-in", "constraints": "c.yaml"}}},
+        "no such file",
+    ),
     "missing files": (
         {"architectures": {"a": {"arch": "arch/eyeris.yaml", "energy": "e.yaml", "constraints": "c.yaml"}}},
         "(?s)no such file.*eyeriss.yaml.*constraints.*energy",

@@ -78,6 +78,8 @@ def test_values_may_be_other_files(tmp_path: Path) -> None:
     (tmp_path / "top.yaml").write_text("one: !include parts/c.yaml\n")
     with pytest.raises(InputError, match=r"c\.yaml: no such file"):
         load_document(tmp_path / "top.yaml")
+    (tmp_path / "top.yaml").write_text(f"none: !includedir {5000 * 'x'}\n")
+    assert load_document(tmp_path / "top.yaml") == {"none": []}
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,12 @@
 """The digests of what jobs wrote: found where a file differs, and never a reason for a job to fail."""
 
+import os
+import time
 from pathlib import Path
 
 import pytest
 
-from jouleloop.study.outputs import changed_outputs, forget_outputs, note_outputs, set_aside
+from jouleloop.study.outputs import changed_outputs, date_back, forget_outputs, note_outputs, set_aside
 
 
 @pytest.fixture
@@ -43,3 +45,19 @@ def test_a_damaged_note_is_no_reason_to_make_anything_again(results: Path) -> No
     note.write_text(note.read_text().replace("a.csv", "b.csv"))
     assert changed_outputs(results / "logs") == {}
     assert not note.exists()
+
+
+def test_files_from_the_future_are_dated_back_where_snakemake_compares_them(tmp_path: Path) -> None:
+    compared = ["energies.parquet", "map/simba-0000.json", "timeloop/simba-0000.done", "specs/simba/tiny/a.yaml"]
+    beside = ["store/segment-0.parquet", "logs/energies.log", "chunks/0000.txt", "timeloop/runs/0/stats.txt"]
+    now = time.time()
+    for name in (*compared, *beside):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+        os.utime(path, (now + 86400, now + 86400))
+    os.utime(tmp_path / "specs/simba/tiny", (now + 86400, now + 86400))
+    date_back(tmp_path)
+    soon = now + 3600
+    assert [name for name in (*compared, "specs/simba/tiny") if (tmp_path / name).stat().st_mtime > soon] == []
+    assert [name for name in beside if (tmp_path / name).stat().st_mtime < soon] == []
