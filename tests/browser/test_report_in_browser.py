@@ -3,6 +3,7 @@
 import itertools
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,9 @@ import yaml
 
 from jouleloop.arch.read import read_architecture
 from jouleloop.mapping.formats import from_levels, read_timeloop_mapping
+from jouleloop.report.html.page import write_report
+from jouleloop.report.html.sources import read_tables
+from jouleloop.stats.options import StatisticsOptions
 from jouleloop.study.store import ResultStore
 from jouleloop.workload.sizes import parse_layer
 from paths import ROOT
@@ -262,6 +266,63 @@ def test_views_on_time_show_the_table(opened: Opened, run: Any) -> None:
         if name == "Energy × delay":
             assert page.locator("#sweep-0 .ytitle").text_content() == "total energy × cycles [J·cycles]"
             assert not any("J" in text for text in page.locator("#sweep-0 .ytick").all_text_contents())
+        if name == "Utilization":
+            assert not page.locator("#sweep-0 .constant").is_visible()
+    # Neither architecture states a bandwidth of its DRAM.
+    roofs = page.locator("#sweep-0 .legend").get_by_text("no bandwidth of DRAM is stated")
+    assert roofs.count() == 2
+
+
+def test_the_roof_slopes_where_a_bandwidth_is_stated(browser: Any, run: Any, tmp_path: Path) -> None:
+    tables = read_tables(run.folder, StatisticsOptions(), root=run.folder.parent)
+    stated = {**tables.provenance["architectures"]["simba"], "dram_words_per_cycle": {"read": 3.0, "write": 1.0}}
+    architectures = {**tables.provenance["architectures"], "simba": stated}
+    provenance = {**tables.provenance, "architectures": architectures}
+    energies = tables.energies.assign(utilization=0.5)
+    write_report(replace(tables, provenance=provenance, energies=energies), tmp_path / "r.html")
+    one = Opened(browser, tmp_path / "r.html")
+    one.draw("#sweep-0")
+    one.page.locator("#sweep-0 .segments").get_by_text("Utilization", exact=True).click()
+    constant = one.page.locator("#sweep-0 .constant").inner_text()
+    assert constant == "On eyeriss it is 50 % for every layer. On simba it is 50 % for every layer."
+    one.page.locator("#sweep-0 .segments").get_by_text("Roofline", exact=True).click()
+    one.page.locator("#sweep-0 .legend").get_by_text("4 words of DRAM per cycle").wait_for()
+    lines = one.page.evaluate(
+        """() => document.querySelector('#sweep-0 .plot').data.filter(t => t.mode === 'lines')
+            .map(t => [Array.from(t.x), Array.from(t.y)])"""
+    )
+    ((x, y),) = [line for line in lines if len(line[0]) == 3]
+    assert y[0] == pytest.approx(4 * x[0])
+    assert y[1] == y[2] == pytest.approx(4 * x[1])
+    one.context.close()
+    assert one.messages == []
+
+
+def test_a_layer_of_a_network_shows_its_mapping(browser: Any, run: Any) -> None:
+    one = Opened(browser, run.report)
+    section = one.page.locator("#network-0")
+    section.scroll_into_view_if_needed()
+    section.locator("select[name$=architecture]").select_option(label="eyeriss")
+    section.locator("select[name$=layer]").select_option(label="second")
+    rows = run.energies[(run.energies["sweep"] == "net") & (run.energies["architecture"] == "eyeriss")]
+    row = rows[rows["layer"] == "second"].iloc[0]
+    ((_, record),) = ResultStore(run.folder / "store").read([row["key"]])
+    files = yaml.safe_load((ROOT / "config/config.yaml").read_text())["architectures"]["eyeriss"]
+    arch, problem = read_architecture(ROOT / files["arch"]), parse_layer("fc:128x64").problem()
+    section.locator(".written summary").click()
+    text = yaml.safe_load(section.locator(".yaml").inner_text())
+    assert read_timeloop_mapping(text, problem, arch) == from_levels(record["mapping"], problem, arch)
+    # The picture has what the loop nest has: levels, their loops, the words of every tile.
+    drawn = section.locator(".picture text").all_text_contents()
+    for level, loops in zip(record["evaluation"]["levels"], record["mapping"], strict=True):
+        assert level["name"] in drawn
+        serial = " ".join(f"{dimension}:{bound:,}" for dimension, bound in loops["temporal"])
+        assert (f"for {serial}" if serial else "no loop") in drawn
+        for space, stats in level["data"].items():
+            assert f"{space} {stats['tile_words']:,}" in drawn
+    assert one.page.url.endswith("#point=net/eyeriss/second")
+    one.context.close()
+    assert one.messages == []
 
 
 def test_provenance_is_folded_until_it_is_asked_for(browser: Any, run: Any) -> None:

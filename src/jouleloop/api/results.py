@@ -197,6 +197,7 @@ class Result:
             "energy_table": target.costs.table,
             "estimator": target.costs.estimator,
             "area_um2": target.costs.area_um2,
+            "areas": target.costs.areas(target.arch),
             "energies": energy_rows(target),
             "semantics": target.semantics,
             "problem": {"name": self.problem.name, **self.problem.as_dict()},

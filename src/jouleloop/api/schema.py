@@ -22,6 +22,15 @@ class EnergyRow(Strict):
     source: str = key("Table entry or rule behind it.", "text")
 
 
+class AreaRow(Strict):
+    """The area of one component."""
+
+    component: str = key("Storage level or compute unit.", "name")
+    instances: int = key("How many there are.", "instances")
+    area_um2: float = key("Area of one instance.", "um2")
+    all_um2: float = key("Area of all instances.", "um2")
+
+
 class Run(Strict):
     """All that may differ between two runs of the same search."""
 
@@ -37,6 +46,7 @@ class ResultData(Strict):
     energy_table: str = key("Name of the energies.", "name")
     estimator: str = key("Kinds of the estimators that answered.", "name")
     area_um2: float | None = key("Area of all instances; null where that of a component is not known.", "um2")
+    areas: list[AreaRow] = key("Area by component, of those that are known.", "rows")
     energies: list[EnergyRow] = key("Every energy that is charged.", "rows")
     semantics: str = key("Whose counting rules hold.", "choice")
     residuals: str | None = key(

@@ -38,6 +38,7 @@ def show_result(result: Result, *, verbose: bool = False) -> None:
     if not verbose:
         return
     _show_words(counts)
+    _show_areas(target)
     with energies_in(unit):
         _show_energies(target)
     if result.search is not None:
@@ -118,6 +119,19 @@ def _show_totals(counts: Evaluation, costs: EnergyCosts) -> None:
         + f"operations    {counts.computes:,}\n"
         + ("" if costs.area_um2 is None else f"area          {costs.area_um2 / 1e6:,.4f} mm2, all instances\n")
     )
+
+
+def _show_areas(target: Target) -> None:
+    """Print the area of every component where any is known."""
+    rows = [row for row in target.costs.areas(target.arch) if row["area_um2"]]
+    if not rows:
+        return
+    table = _table("Area", "component", right=("instances", "µm2 each", "mm2 all", "share"))
+    total = sum(row["all_um2"] for row in rows)
+    for row in rows:
+        areas = (f"{row['area_um2']:,.1f}", f"{row['all_um2'] / 1e6:,.4f}", f"{row['all_um2'] / total:.1%}")
+        table.add_row(escape(row["component"]), f"{row['instances']:,}", *areas)
+    print_table(table)
 
 
 def _show_leakage(counts: Evaluation, target: Target) -> None:

@@ -80,6 +80,20 @@ class EnergyCosts:
     """Area of all instances of all components; None where one of them is not known."""
     networks: tuple[NetworkEnergy, ...] = ()
     """What the table charges on networks that it charges at all."""
+    compute_area_um2: float | None = None
+    """Area of one multiply-accumulate unit; None where it is not known."""
+
+    def areas(self, arch: Architecture) -> list[dict[str, Any]]:
+        """Return the area [um2] of one instance and of all, a record a component whose area is known."""
+        known = [
+            *((node.name, node.instances, one.area_um2) for node, one in zip(arch.levels, self.levels, strict=True)),
+            (arch.compute.name, arch.compute.instances, self.compute_area_um2),
+        ]
+        return [
+            {"component": name, "instances": instances, "area_um2": one_um2, "all_um2": one_um2 * instances}
+            for name, instances, one_um2 in known
+            if one_um2 is not None
+        ]
 
     def wired(self, arch: Architecture) -> list[str]:
         """Return the levels below which a network takes energy, by statement or by table."""

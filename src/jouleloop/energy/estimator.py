@@ -182,7 +182,9 @@ def estimate_costs(
     asked = tuple((e.kind, e.name, e.digest()) for e in estimators)
     areas = [*((level.area_um2, node.instances) for level, node in zip(levels, arch.levels, strict=True))]
     area_um2 = _sum_of([*areas, (units_um2, arch.compute.instances)])
-    return EnergyCosts(name, tuple(levels), compute_pj, compute_source, compute_kind, asked, area_um2, networks)
+    return EnergyCosts(
+        name, tuple(levels), compute_pj, compute_source, compute_kind, asked, area_um2, networks, units_um2
+    )
 
 
 def _sum_of(areas: Sequence[tuple[float | None, int]]) -> float | None:

@@ -8,7 +8,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from jouleloop.report.registry import FIGURE4_ARCHITECTURES, FIGURE4_SWEEPS
-from jouleloop.report.selection import Tests, architectures_of, fitted_line, growth_caption, one_row, points_of
+from jouleloop.report.selection import (
+    MEANINGS,
+    Tests,
+    architectures_of,
+    fitted_line,
+    growth_caption,
+    one_row,
+    points_of,
+)
 from jouleloop.report.style import (
     BAR,
     FIT,
@@ -84,6 +92,8 @@ def figure4(
                 panel.set_title(f"{architecture.capitalize()}, {row['variable']}: {row['verdict']}")
                 rows.append(row)
         axes[0][0].legend(loc="upper left")
+        shown = dict.fromkeys(str(row["verdict"]) for row in rows)
+        figure.supxlabel("; ".join(f"{name}: {MEANINGS[name]}" for name in shown if name in MEANINGS), size="medium")
     what = (
         f"{str(rows[0]['response_label']).capitalize()} of a fully-connected layer against its number of inputs n, "
         "of outputs m and of weights mn (bars), with the fitted trend c2·x + c1 (dashed); after Figure 4 of Šíma, "

@@ -49,6 +49,7 @@ def buffers_figure(bounds: pd.DataFrame, growth: pd.DataFrame, sweep: str) -> Re
         log_ticks(left.yaxis)
         right.set_xscale("log", base=2)
         right.set_yscale("symlog", linthresh=_LINEAR_BELOW_PERCENT)
+        right.yaxis.set_major_formatter("{x:g}")
         right.set_ylim(bottom=-0.02)
         sizes = sorted(verdicts["buffer_words"].unique())
         right.set_xticks(sizes, [str(size) for size in sizes])

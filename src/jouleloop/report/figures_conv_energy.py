@@ -10,6 +10,7 @@ from jouleloop.report.style import (
     GREEN,
     ORANGE,
     ReportFigure,
+    log_ticks,
     new_figure,
     spans_decades,
     styled,
@@ -55,6 +56,7 @@ def conv_energy_figure(table: pd.DataFrame, sweep: SweepDescription) -> ReportFi
             panel.plot(x, measured, "o", ms=1.2 if spans_decades(x) else 2.5, color=BLUE, label="measured")
             panel.set_yscale("log")
             panel.set_title(str(name).capitalize())
+            log_ticks(panel.yaxis)
             variable_axis(panel, sweep.label, x)
             ratio = rows["ratio_to_lower_bound"].to_numpy(np.float64)
             counted.append(

@@ -30,6 +30,8 @@ from jouleloop.stats.table import data_spaces, find_responses, response_values
 
 _MANY_STACKS = 64
 _COMPUTE = "#bdbdbd"
+#: Ratios closer to one are one, summed in another order.
+_SAME = 1e-9
 #: Below this share the rest is too thin to be seen beside the outermost level.
 _DWARFED = 0.3
 
@@ -201,6 +203,7 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
         figure, axes = new_figure(1, 2)
         left, right = axes[0]
         ends: list[float] = []
+        ratios: list[float] = []
         names = architectures_of(energies, sweep.name)
         for place, (name, colour, marker) in enumerate(zip(names, SERIES, "osD^vPX*", strict=False)):
             rows = _usable(energies, sweep.name, name)
@@ -212,6 +215,7 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
                 continue
             known = np.isfinite(moved) & np.isfinite(bound) & (bound > 0) & (moved > 0)
             moved, bound = moved[known], bound[known]
+            ratios += [*(moved / bound)]
             for panel, values in ((left, moved), (right, moved / bound)):
                 panel.plot(bound, values, marker, ms=size, mfc="none", mew=0.8, color=colour, label=name.capitalize())
             ends += [*bound, *moved]
@@ -221,6 +225,8 @@ def dram_bound_figure(energies: pd.DataFrame, sweep: SweepDescription, bound_col
             span = np.array([min(ends), max(ends)])
             left.plot(span, span, "--", color=FIT, label="lower bound")
             right.axhline(1, ls="--", color=FIT)
+            if all(abs(ratio - 1) < _SAME for ratio in ratios):
+                right.set_title("every layer moves just the bound")
         left.set_yscale("log")
         for panel in (left, right):
             panel.set_xscale("log")

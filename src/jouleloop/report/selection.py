@@ -10,6 +10,15 @@ from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.stats.expected import growth_named
 from jouleloop.stats.regression import FloatArray
 
+#: Verdicts from best to worst, and what each says of the points.
+MEANINGS = {
+    "exact": "every residual is rounding noise",
+    "confirmed": "the next power's share is inside the margin",
+    "inconclusive": "the points decide neither way",
+    "refuted": "the growth is another",
+    "not tested": "theory states no growth of it",
+}
+
 DECISION_RULE = (
     "Decision rule: confirmed where the 90 % interval of the next power's share at the largest size lies inside the "
     "margin of ±{margin:.3g} %, refuted where the share is beyond it at the level 0.05 or there is no such growth, "

@@ -153,6 +153,7 @@ def response_axis(axis: Axis, unit: str, label: str, largest: float) -> None:
     The plotted values stay in picojoules or words; only the tick labels are divided.
     """
     unit = energy_unit() if unit == PJ else unit
+    axis.set_minor_formatter(NullFormatter())
     if unit != PJ:
         size_axis(axis, label, largest, unit=unit)
         return

@@ -50,6 +50,11 @@ def provenance(jobs: Mapping[str, Job], sweeps: Sequence[Sweep]) -> dict[str, An
                 "energy_table": job.target.costs.table,
                 "estimators": [list(entry) for entry in job.target.costs.asked],
                 "energies": job.target.costs.rows(job.target.arch.compute.name),
+                "areas": job.target.costs.areas(job.target.arch),
+                "dram_words_per_cycle": {
+                    way: getattr(job.target.arch.levels[0], f"{way}_bandwidth_words")
+                    for way in ("read", "write", "shared")
+                },
                 "engine": engine_identity(job.engine),
                 "semantics": job.target.semantics,
                 **job.options.as_dict(),

@@ -73,6 +73,7 @@ def test_one_area_that_is_not_known_leaves_the_whole_unknown(tmp_path: Path) -> 
     costs = costs_of(arch, sources_of(ert))
     assert [level.area_um2 for level in costs.levels] == [1, 2]
     assert costs.area_um2 is None
+    assert [row["component"] for row in costs.areas(arch)] == ["DRAM", "buf"]
 
 
 def test_what_is_no_area_is_refused(tmp_path: Path) -> None:
@@ -89,6 +90,9 @@ def test_areas_of_the_projects_designs(name: str) -> None:
     assert costs.area_um2 is not None
     parts = sum((one.area_um2 or 0) * node.instances for one, node in zip(costs.levels, arch.levels, strict=True))
     assert costs.area_um2 > parts > 0
+    rows = costs.areas(arch)
+    assert [row["component"] for row in rows] == [*(level.name for level in arch.levels), arch.compute.name]
+    assert sum(row["all_um2"] for row in rows) == pytest.approx(costs.area_um2, rel=1e-12)
     assert replace(costs, area_um2=None).as_dict() == costs.as_dict()
 
 

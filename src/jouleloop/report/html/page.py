@@ -17,15 +17,13 @@ from markupsafe import Markup
 import jouleloop
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import replacing, write_text
+from jouleloop.report.html.networks import network_headline, network_layer_table, network_totals
 from jouleloop.report.html.numbers import percent
 from jouleloop.report.html.other import comparison_table
 from jouleloop.report.html.points import Limits, chart_data
 from jouleloop.report.html.sections import (
     law_table,
     left_out_table,
-    network_headline,
-    network_layer_table,
-    network_tables,
     provenance_tables,
     published_table,
     run_tables,
@@ -86,7 +84,7 @@ def _report_page(tables: ReportTables, output: Path, limits: Limits) -> str:
     fixed = _fixed_context(tables, output, library)
     while True:
         charts = chart_data(tables, limits)
-        data = charts.data | {"networks": fixed["networks"], "unit": energy_unit()}
+        data = charts.data | {"unit": energy_unit()}
         page = _worded(template.render(**fixed, charts=charts, data=_embedded(data)))
         if len(page.encode()) < MOST_BYTES:
             return page
@@ -112,8 +110,6 @@ def write_report(tables: ReportTables, output: Path) -> int:
 def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict[str, Any]:
     """Return all that the template shows besides the charted points."""
     statuses, left_out = left_out_table(tables)
-    totals, networks = network_tables(tables.networks)
-    network_layers = network_layer_table(tables.networks)
     sweeps = list(dict.fromkeys(str(name) for name in tables.verdicts["sweep"]))
     tested = tables.verdicts if sweeps else tables.every
     architectures = list(dict.fromkeys(str(name) for name in tested["architecture"]))
@@ -138,9 +134,8 @@ def _fixed_context(tables: ReportTables, output: Path, library: Library) -> dict
         "search_noise": search_noise_section(tables.search_noise),
         "published": published_table(tables.published),
         "savings": savings_section(tables),
-        "network_totals": totals,
-        "networks": networks,
-        "network_layers": network_layers,
+        "network_totals": network_totals(tables.networks),
+        "network_layers": network_layer_table(tables.networks),
         "network_headline": network_headline(tables.networks),
         "comparison": comparison_table(tables),
         "run": run_tables(tables.summary),

@@ -9,6 +9,7 @@ import pandas as pd
 
 from jouleloop.report.html.charted import GROUP, MOST_POINTS, even, select
 from jouleloop.report.html.mappings import loops_of, stored_accesses
+from jouleloop.report.html.networks import network_groups
 from jouleloop.report.html.numbers import compact
 from jouleloop.report.html.sources import ReportTables
 from jouleloop.report.selection import fitted_line
@@ -17,6 +18,8 @@ from jouleloop.stats.table import ALL_RESPONSES, Response, find_responses
 from jouleloop.tables.published import read_published
 
 _LINE_POINTS = 80
+#: What the store is asked by.
+_KEYED = ["architecture", "sweep", "key"]
 
 
 @dataclass(frozen=True)
@@ -59,10 +62,15 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
     charted = sum(len(group.points) for group in groups)
     share = min(1.0, limits.accesses / charted) if charted else 1.0
     chosen = pd.concat([group.rows.loc[group.spread(share)] for group in groups]) if groups else tables.energies[:0]
-    accesses, spaces = stored_accesses(chosen, tables.store)
+    networks = network_groups(tables)
+    layers = [group.rows for group in networks]
+    # Of a run with very many layers as many as there are points with accesses.
+    keyed = [rows.reindex(columns=_KEYED) for rows in (chosen, *layers) if len(rows)]
+    known = pd.concat(keyed).iloc[: 2 * limits.accesses] if keyed else chosen
+    accesses, spaces = stored_accesses(known.dropna(subset="key") if "key" in known else known, tables.store)
     shared: dict[int, int] = {}  # the same mapping found by several sweeps is embedded once
     listed: list[Any] = []
-    for index in chosen.index:
+    for index in known.index:
         if index in accesses and id(accesses[index]) not in shared:
             shared[id(accesses[index])] = len(listed)
             listed.append(accesses[index])
@@ -76,9 +84,10 @@ def chart_data(tables: ReportTables, limits: Limits) -> ChartData:
         "responses": {name: {"label": r.label, "unit": r.unit} for name, r in responses.items()},
         "sweeps": list(sweeps.values()),
         "accesses": listed,
+        "networks": [group.as_json(positions) for group in networks],
     }
     tested = tables.charted.total if tables.charted else total
-    return ChartData(data, tested, charted, len(positions))
+    return ChartData(data, tested, charted, sum(index in positions for index in chosen.index))
 
 
 def _responses(tables: ReportTables) -> dict[str, Response]:
@@ -144,6 +153,7 @@ class _Group:
             "macs": compact(self.rows["macs"], 15) if "macs" in self.rows.columns else None,
             "optimal": [int(flag) for flag in self.rows["optimal"]] if "optimal" in self.rows.columns else None,
             "columns": columns,
+            "bandwidth": self._bandwidth(),
             "dimensions": self._dimensions(),
             "other": self._other(own),
             "levels": loops.levels,
@@ -156,6 +166,15 @@ class _Group:
             "published": self._published(),
             **self._laws(),
         }
+
+    def _bandwidth(self) -> float | None:
+        """Return the most words that the outermost level moves in a cycle, both ways; None where it is unlimited."""
+        stated = self.tables.provenance.get("architectures", {}).get(self.architecture, {})
+        ways = stated.get("dram_words_per_cycle") or {}
+        if ways.get("shared"):
+            return float(ways["shared"])
+        reads, writes = ways.get("read"), ways.get("write")
+        return float(reads) + float(writes) if reads and writes else None
 
     def _dimensions(self) -> list[str]:
         """Return the dimensions of the layers in the order of their shape; none where the sweep's file is gone."""

@@ -1,17 +1,17 @@
-"""The further sections as plain tables: rows left out, theory, laws, savings, networks, the run, provenance."""
+"""The further sections as plain tables: rows left out, theory, laws, savings, the run, provenance."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
-from jouleloop.report.html.numbers import compact, percent, quantity
+from jouleloop.report.html.numbers import percent
 from jouleloop.report.html.plain import Cell, PlainTable, figure, text
 from jouleloop.report.html.sources import ReportTables
-from jouleloop.tables.networks import SUMS, TOTAL
 from jouleloop.tables.savings import factor_pairs, savings_table
 
-_MOST_ROWS = 500
+MOST_ROWS = 500
+"""Rows of a table on the page."""
 
 
 def left_out_table(tables: ReportTables) -> tuple[dict[str, int], PlainTable | None]:
@@ -20,14 +20,14 @@ def left_out_table(tables: ReportTables) -> tuple[dict[str, int], PlainTable | N
     failed = tables.every[tables.every["status"] != "ok"][["sweep", "architecture", "layer", "status", "reason"]]
     missing = tables.left_out[tables.left_out["response"] != "all"]
     count = len(failed) + len(missing)
-    shown = failed.head(_MOST_ROWS).itertuples(index=False)
+    shown = failed.head(MOST_ROWS).itertuples(index=False)
     rows = [tuple(text(value) for value in (*row[:3], "all", *row[3:])) for row in shown]
     columns = ["sweep", "architecture", "layer", "response", "status", "reason"]
-    more = missing[columns].head(_MOST_ROWS - len(rows)).itertuples(index=False)
+    more = missing[columns].head(MOST_ROWS - len(rows)).itertuples(index=False)
     rows += [tuple(text(value) for value in row) for row in more]
     if not rows:
         return statuses, None
-    note = f"The first {_MOST_ROWS} of {count} rows; all are in left_out.csv." if count > _MOST_ROWS else ""
+    note = f"The first {MOST_ROWS} of {count} rows; all are in left_out.csv." if count > MOST_ROWS else ""
     return statuses, PlainTable(
         f"Which layers have no energy, and why? {count} rows in no test.",
         ("Sweep", "Architecture", "Layer", "Response", "Status", "Reason"),
@@ -62,7 +62,7 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
     """Return the exact laws of every sweep and architecture with the number of layers that obey each."""
     if laws is None or not {"sweep", "architecture", "law", "points", "formula_data"} <= set(laws.columns):
         return None
-    shown = laws.head(_MOST_ROWS)
+    shown = laws.head(MOST_ROWS)
     rows = tuple(
         (
             text(row["sweep"]),
@@ -78,7 +78,7 @@ def law_table(laws: pd.DataFrame | None) -> PlainTable | None:
         "layer's sizes; coefficients in pJ, none of them fitted.",
         ("Sweep", "Architecture", "Law", "Layers", "Data energy E"),
         rows,
-        f"The first {_MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > _MOST_ROWS else "",
+        f"The first {MOST_ROWS} of {len(laws)} laws; all are in laws.csv." if len(laws) > MOST_ROWS else "",
     )
 
 
@@ -129,7 +129,7 @@ def search_noise_section(noise: pd.DataFrame | None) -> PlainTable | None:
             Cell(f"{row['layers_missed']:.0f} of {row['layers']:.0f}", float(row["layers_missed"])),
             Cell(percent(float(row["excess_max"]), 2), float(row["excess_max"])),
         )
-        for _, row in shown.head(_MOST_ROWS).iterrows()
+        for _, row in shown.head(MOST_ROWS).iterrows()
     )
     headings = (
         *("Sweep", "Architecture", "Response", "p published", "p on proven optima", "p of the search within 0.1 %"),
@@ -166,93 +166,6 @@ def published_table(published: pd.DataFrame | None) -> PlainTable | None:
     )
 
 
-def network_tables(networks: pd.DataFrame | None) -> tuple[PlainTable | None, list[dict[str, Any]]]:
-    """Return the totals of the networks as a table, and every network's layers by level for its chart."""
-    if networks is None or networks.empty:
-        return None, []
-    energy = [name for name in networks.columns if name.endswith("_pj") and name not in ("total_pj", "data_pj")]
-    rows, charts = [], []
-    for (network, architecture), part in networks.groupby(["network", "architecture"], sort=False):
-        for _, total in part[part["layer"].isin(SUMS)].iterrows():
-            per_mac = float(total["total_pj"]) / float(total["macs"]) if total["macs"] else None
-            rows.append(
-                (
-                    text(network if total["layer"] == TOTAL else f"{network} {total['layer']}"),
-                    text(architecture),
-                    figure(total["count"]),
-                    figure(total["macs"]),
-                    figure(total["total_pj"], "pJ"),
-                    figure(total.get("data_pj"), "pJ"),
-                    figure(per_mac, "pJ"),
-                    figure(total["cycles"]),
-                    text(total["status"]),
-                )
-            )
-        # A layer without a mapping keeps its place in the network, with a bar of no height.
-        layers = part[~part["layer"].isin(SUMS)]
-        weights = layers["count"].to_numpy(dtype=float)
-        parts = {name: layers[name].fillna(0).to_numpy(dtype=float) * weights for name in energy}
-        charts.append(
-            {
-                "network": str(network),
-                "architecture": str(architecture),
-                "layers": [str(name) for name in layers["layer"]],
-                "counts": compact(weights),
-                "columns": {name: compact(values) for name, values in parts.items() if values.sum() > 0},
-            }
-        )
-    headings = (
-        "Network",
-        "Architecture",
-        "Layers run",
-        "MACs",
-        "Total energy",
-        "Data energy",
-        "Per MAC",
-        "Cycles",
-        "Status",
-    )
-    caption = "What does a whole network cost? Sums over its layers, each as often as the network runs it."
-    return PlainTable(caption, headings, tuple(rows)), charts
-
-
-def network_headline(networks: pd.DataFrame | None) -> str:
-    """Return what every network costs on every architecture, in one line."""
-    if networks is None:
-        return ""
-    totals = networks[networks["layer"] == TOTAL]
-    parts = []
-    for network, rows in totals.groupby("network", sort=False):
-        costs = [
-            f"{quantity(float(row['total_pj']), 'pJ')} on {row['architecture']}"
-            if row["status"] == "ok"
-            else f"no total on {row['architecture']} ({row['status']})"
-            for _, row in rows.iterrows()
-        ]
-        parts.append(f"{network} costs {', '.join(costs)}")
-    return "; ".join(parts)
-
-
-def network_layer_table(networks: pd.DataFrame | None) -> PlainTable | None:
-    """Return every layer of every network, in its order, with its energy as often as the network runs it."""
-    if networks is None or networks.empty:
-        return None
-    layers = networks[~networks["layer"].isin(SUMS)]
-    rows = []
-    for _, row in layers.head(_MOST_ROWS).iterrows():
-        macs, energy_pj = int(row["macs"]) * int(row["count"]), float(row["total_pj"]) * float(row["count"])
-        names = [text(row[name]) for name in ("network", "architecture", "layer")]
-        numbers = (figure(row["count"]), figure(macs), figure(energy_pj, "pJ"), figure(energy_pj / macs, "pJ"))
-        known = "proven" if row["optimal"] else f"gap {percent(float(row['gap']), 2)}"
-        rows.append((*names, *numbers, text(known if row["status"] == "ok" else str(row["status"]))))
-    return PlainTable(
-        "What does each layer cost? All its runs together, in the order of the network.",
-        ("Network", "Architecture", "Layer", "Runs", "MACs", "Energy", "Per MAC", "Optimum"),
-        tuple(rows),
-        f"The first {_MOST_ROWS} of {len(layers)} layers; all are in networks.csv." if len(layers) > _MOST_ROWS else "",
-    )
-
-
 def run_tables(summary: Mapping[str, Any] | None) -> list[PlainTable]:
     """Return the summary of the run: its plain values first, then a table for each group of values or list of rows."""
     if not summary:
@@ -277,7 +190,7 @@ def provenance_tables(provenance: Mapping[str, Any]) -> list[PlainTable]:
         return []
     found = [_pairs("With which versions was the table made?", provenance.get("versions", {}))]
     architectures: Mapping[str, Mapping[str, Any]] = provenance.get("architectures", {})
-    apart = ("files", "energies")
+    apart = ("files", "energies", "areas")
     keys = dict.fromkeys(key for entry in architectures.values() for key in entry if key not in apart)
     rows = [(text(name), *(text(_plain(entry.get(key))) for key in keys)) for name, entry in architectures.items()]
     headings = ("Architecture", *(_words(key).capitalize() for key in keys))
@@ -289,6 +202,9 @@ def provenance_tables(provenance: Mapping[str, Any]) -> list[PlainTable]:
     ]
     if accesses:
         found.append(_records("What does an access cost, and who says so?", accesses))
+    areas = [{"architecture": name, **area} for name, entry in architectures.items() for area in entry.get("areas", [])]
+    if areas:
+        found.append(_records("How large is each component, in µm²?", areas))
     files = {path: digest for entry in architectures.values() for path, digest in entry.get("files", {}).items()}
     files |= {path: digest for entry in provenance.get("sweeps", {}).values() for path, digest in entry.items()}
     hashes = tuple((text(path), text(digest)) for path, digest in files.items())

@@ -53,6 +53,8 @@ class ReportTables:
     sweeps: Mapping[str, Sweep]
     """Layer files that the provenance names and that have not changed since, by the name of the sweep."""
     networks: pd.DataFrame | None = None
+    network_points: pd.DataFrame | None = None
+    """Rows of the table of energies that are layers of networks."""
     published: pd.DataFrame | None = None
     laws: pd.DataFrame | None = None
     law_points: pd.DataFrame | None = None
@@ -119,7 +121,7 @@ def read_tables(
         raise_all([Fault("no such file: has the run finished?", path) for path in lacking])
     if not again and present:
         # The page shows rows of tables; of a sweep itself, the shape of its layers.
-        sweeps = {name: replace(sweep, points=sweep.points[:1]) for name, sweep in sweeps.items()}
+        sweeps = {name: one if one.is_network else replace(one, points=one.points[:1]) for name, one in sweeps.items()}
         analysis = {layout.file: _read(_file(folder, layout), layout) for layout in ANALYSIS if layout != RESIDUALS}
         residuals = _file(folder, RESIDUALS)
         if large and residuals:
@@ -140,6 +142,10 @@ def read_tables(
         for layout, path in further.items()
         if path
     }
+    if NETWORKS.file in read:
+        where = {"sweep": {str(name) for name in read[NETWORKS.file]["network"]}}
+        chosen_rows = read_table(source, ENERGIES, where=where)[0] if large else every
+        read["network_points"] = chosen_rows[chosen_rows["sweep"].isin(where["sweep"])]
     summary = read_json(folder / SUMMARY) if SUMMARY in optional and (folder / SUMMARY).is_file() else None
     if summary is not None and not isinstance(summary, dict):
         raise InputError(Fault("not a summary of a run: an object is wanted", str(folder / SUMMARY)))

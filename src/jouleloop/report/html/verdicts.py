@@ -9,16 +9,11 @@ from typing import Any
 import pandas as pd
 
 from jouleloop.report.html.numbers import number, percent
+from jouleloop.report.selection import MEANINGS
 from jouleloop.stats.describe import describe
 from jouleloop.stats.expected import growth_named
 
-VERDICTS = {
-    "exact": ("=", "every residual is rounding noise"),
-    "confirmed": ("✓", "the next power's share is inside the margin"),
-    "inconclusive": ("?", "the points decide neither way"),
-    "refuted": ("✗", "the growth is another"),
-    "not tested": ("–", "theory states no growth of it"),
-}
+VERDICTS = {name: (sign, meaning) for sign, (name, meaning) in zip("=✓?✗–", MEANINGS.items(), strict=True)}
 """Verdicts from best to worst: the sign shown beside the word, and what it means."""
 UNTESTED = "not tested"
 

@@ -7,7 +7,7 @@ window.JL = (() => {
 
   // Make an element; names in the data only ever become text, never markup.
   function el(tag, attributes, ...children) {
-    const drawn = ["svg", "path", "rect", "circle", "line"].includes(tag);
+    const drawn = ["svg", "path", "rect", "circle", "line", "text"].includes(tag);
     const node = drawn ? document.createElementNS(SVG, tag) : document.createElement(tag);
     for (const [name, value] of Object.entries(attributes || {})) {
       if (name.startsWith("on")) node.addEventListener(name.slice(2), value);

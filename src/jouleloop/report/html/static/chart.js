@@ -75,7 +75,7 @@
         this.listening = true;
         this.plot.on("plotly_click", (event) => {
           const point = event.points.find((one) => one.data.customdata && one.data.meta !== undefined);
-          if (point) this.listener(point.data.meta, point.customdata);
+          if (point) this.listener(point.data.meta, typeof point.customdata === "number" ? point.customdata : point.pointNumber);
         });
       }
     }

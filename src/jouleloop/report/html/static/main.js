@@ -49,7 +49,6 @@
     verdictRows();
     JL.sections.forEach((section) => section.filtered());
     if (JL.energy) JL.energy.filtered();
-    (JL.networkCharts || []).forEach((chart) => chart.draw());
   }
 
   if (all) {

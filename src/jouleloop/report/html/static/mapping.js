@@ -52,7 +52,8 @@
       el("tbody", {}, body));
   }
 
-  function levelBox(group, index, k, text, depth, total) {
+  // A level of a mapping: its name, what it keeps, and its energy by data space.
+  function levelOf(group, index, k) {
     const level = group.levels[k];
     const at = group.accesses[index];
     const rows = at >= 0 ? JL.data.accesses[at][k] || [] : [];
@@ -61,7 +62,11 @@
       const column = group.columns[`${level}_${space.toLowerCase()}_pj`];
       if (column && column[index] !== null) energies[space] = column[index];
     }
-    const sum = Object.values(energies).reduce((a, b) => a + b, 0);
+    return { level, rows, energies, sum: Object.values(energies).reduce((a, b) => a + b, 0) };
+  }
+
+  function levelBox(group, index, k, text, depth, total) {
+    const { level, rows, energies, sum } = levelOf(group, index, k);
     const instances = Math.max(...rows.map((row) => row[2]), 1);
     const box = el("li", { class: "level" });
     box.append(el("div", { class: "level-head" },
@@ -76,18 +81,61 @@
     return { box, used: own.length };
   }
 
+  // The drawn mapping, as `Result.plot("mapping")` draws it: levels as rows, with tiles, loops and share of the energy;
+  // between two rows what is unrolled over instances.
+  const PICTURE = { width: 960, tiles: 150, loops: 560, energy: 855, row: 54, box: 32, top: 26 };
+
+  function picture(group, index) {
+    if (!group.loops[index]) return null;
+    const at = PICTURE;
+    const texts = group.loops[index].split("|");
+    const total = group.columns.total_pj ? group.columns.total_pj[index] : NaN;
+    const height = at.top + at.row * (texts.length + 1);
+    const drawing = el("svg", { viewBox: `0 0 ${at.width} ${height}`, role: "img", "aria-label": `Mapping of ${group.layers[index]} on ${group.architecture}, drawn` });
+    const write = (x, y, text, more) => drawing.append(el("text", { x, y, ...more }, text));
+    const row = (y, name, text, share) => {
+      drawing.append(el("rect", { class: "frame", x: 0.5, y, width: at.width - 1, height: at.box }),
+        el("rect", { class: "share", x: at.energy, y: y + 5, width: (at.width - at.energy - 4) * (share || 0), height: at.box - 10 }));
+      write(8, y + 21, name, { class: "name" });
+      if (text) write(at.loops, y + 21, text, { style: `font-size: ${Math.min(12, (at.energy - at.loops) / (0.56 * text.length))}px` });
+      write(at.energy + 6, y + 21, percent(share));
+    };
+    for (const [x, text] of [[8, "level"], [at.tiles, "tile [words]"], [at.loops, "loops"], [at.energy + 6, "energy"]]) write(x, 16, text, { class: "name" });
+    const named = (found) => found.map((loop) => `${loop.dimension}:${number(loop.bound)}${loop.axis ? ` on ${loop.axis}` : ""}`).join(" ");
+    texts.forEach((text, k) => {
+      const { level, rows, sum } = levelOf(group, index, k);
+      const y = at.top + k * at.row;
+      const found = loops(text).filter((loop) => loop.dimension);
+      const serial = found.filter((loop) => !loop.axis);
+      const width = (at.loops - at.tiles) / Math.max(3, rows.length) - 8;
+      rows.forEach(([position, tile], i) => {
+        const space = JL.data.spaces[position];
+        const x = at.tiles + (rows.length > 3 ? i : position % 3) * (width + 8);
+        drawing.append(el("rect", { class: `tile ${tone(space)}`, x, y: y + 1, width, height: at.box - 2 }));
+        write(x + width / 2, y + 21, `${space} ${number(tile)}`, { class: "middle" });
+      });
+      row(y, level, serial.length ? `for ${named(serial)}` : "no loop", sum / total);
+      const across = found.filter((loop) => loop.axis);
+      if (across.length) write(at.loops, y + at.box + 16, `in parallel ${named(across)}`, { class: "across" });
+    });
+    const compute = group.columns.compute_pj ? group.columns.compute_pj[index] : null;
+    row(at.top + texts.length * at.row, "multiply and accumulate", "", compute === null ? NaN : compute / total);
+    return el("div", { class: "scroll picture", tabindex: 0, role: "region", "aria-label": `Mapping of ${group.layers[index]} drawn` }, drawing);
+  }
+
   // The mapping as Timeloop reads it: what each level keeps, its spatial and temporal factors, innermost loops first.
   function yaml(group, index) {
     const at = group.accesses[index];
-    if (at < 0 || !group.dimensions.length) return null;
-    const separator = group.dimensions.every((name) => name.length === 1) ? "" : ",";
+    const dimensions = group.shapes ? group.shapes[group.shape[index]] : group.dimensions;
+    if (at < 0 || !dimensions.length) return null;
+    const separator = dimensions.every((name) => name.length === 1) ? "" : ",";
     const lines = ["mapping:"];
     const directive = (level, kind, found) => {
       const inner = found.slice().reverse();
       const used = inner.map((loop) => loop.dimension);
-      const free = group.dimensions.filter((name) => !used.includes(name));
+      const free = dimensions.filter((name) => !used.includes(name));
       const bound = Object.fromEntries(inner.map((loop) => [loop.dimension, loop.bound]));
-      const factors = group.dimensions.map((name) => `${name}=${bound[name] || 1}`).join(" ");
+      const factors = dimensions.map((name) => `${name}=${bound[name] || 1}`).join(" ");
       const split = kind === "spatial" ? `, split: ${free.length + inner.filter((loop) => loop.axis === "X").length}` : "";
       lines.push(`- {target: ${level}, type: ${kind}, factors: ${factors}, permutation: "${[...free, ...used].join(separator)}"${split}}`);
     };
@@ -120,19 +168,37 @@
     return el("details", { class: "written" }, el("summary", {}, "In Timeloop’s format"), copy, area);
   }
 
+  const proven = (group, index) => ["optimum", group.optimal ? (group.optimal[index] ? "proven" : "not proven") : "–"];
+
   // Draw the mapping of a point; `response` is what the head of the panel states.
   function draw(sweep, group, index, response) {
     const unit = JL.data.responses[response].unit;
     const value = JL.values(group, response)[index];
     const off = JL.deviation(value, JL.fitted(group, response)[index]);
-    const total = group.columns.total_pj ? group.columns.total_pj[index] : NaN;
-    const facts = [
+    return panelOf(sweep, group, index, [
       [sweep.variable, number(group.x[index], 8)],
       [JL.data.responses[response].label, quantity(value, unit)],
       ["from the fit", percent(off)],
       ["operations", group.macs ? number(group.macs[index]) : "–"],
-      ["optimum", group.optimal ? (group.optimal[index] ? "proven" : "not proven") : "–"],
-    ];
+      proven(group, index),
+    ]);
+  }
+
+  // Draw the mapping of a network's layer: all numbers are of one run of it.
+  function drawLayer(network, group, index) {
+    const total = group.columns.total_pj ? group.columns.total_pj[index] : null;
+    return panelOf(network, group, index, [
+      ["energy of a run", quantity(total, "pJ")],
+      ["per operation", quantity(total === null ? null : total / group.macs[index], "pJ")],
+      ["operations", number(group.macs[index])],
+      ["cycles", number(group.columns.cycles ? group.columns.cycles[index] : null)],
+      ["runs", number(group.counts[index])],
+      proven(group, index),
+    ]);
+  }
+
+  function panelOf(sweep, group, index, facts) {
+    const total = group.columns.total_pj ? group.columns.total_pj[index] : NaN;
     const panel = el("div", { class: "nest" },
       el("h4", {}, group.layers[index]),
       el("p", { class: "note" }, `on ${JL.label(sweep, group)} · `, el("a", { href: JL.address(sweep, group, index) }, "link to this point")),
@@ -140,7 +206,7 @@
     const law = group.law && group.law[index];
     if (law) panel.append(el("p", { class: "note law" }, `law ${law}: data energy = ${(group.formulas[law] || "–").replace(/^E = /, "")}`));
     if (!group.loops[index]) {
-      panel.append(el("p", { class: "note" }, "The table holds no mapping of this layer."));
+      panel.append(el("p", { class: "note" }, group.status && group.status[index] !== "ok" ? `No mapping: ${group.status[index]}.` : "The table holds no mapping of this layer."));
       return panel;
     }
     const list = el("ol", { class: "levels" });
@@ -163,5 +229,5 @@
     return panel;
   }
 
-  JL.mapping = { draw, short, yaml };
+  JL.mapping = { draw, drawLayer, picture, short, yaml };
 })();

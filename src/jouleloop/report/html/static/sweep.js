@@ -16,6 +16,8 @@
     place();
   }
 
+  JL.hold = hold;
+
   class SweepSection {
     constructor(article, sweep) {
       this.sweep = sweep;
@@ -23,6 +25,7 @@
       this.share = false;
       this.selected = null;
       this.title = el("p", { class: "chart-title", id: `${article.id}-chart` });
+      this.constant = el("p", { class: "note constant" });
       this.controls = el("div", { class: "views" });
       this.frame = el("div", {
         class: "chart", tabindex: 0, role: "group", "aria-roledescription": "chart", "aria-labelledby": `${article.id}-chart`,
@@ -33,8 +36,9 @@
       const hint = el("p", { class: "note keys", id: `${article.id}-keys` },
         "Click a point to see its mapping, or focus the chart and use the arrow keys: left and right by size, up and down by architecture.");
       this.fold = article.querySelector("details.fold");
+      this.drawn = el("div");
       article.querySelector(".mount").append(this.controls,
-        el("div", { class: "columns" }, el("div", { class: "left" }, this.title, this.frame, hint), this.panel), this.points.details);
+        el("div", { class: "columns" }, el("div", { class: "left" }, this.title, this.constant, this.frame, hint), this.panel), this.drawn, this.points.details);
       this.chart = new JL.Chart(this.frame, () => this.describe());
       this.chart.onClick((group, index) => this.select(sweep.groups[group], index));
       this.filtered();
@@ -75,10 +79,13 @@
       const missing = JL.visible(this.sweep).filter((group) => !group.responses[JL.state.response]);
       const names = missing.map((group) => JL.label(this.sweep, group)).join(", ");
       this.title.textContent = JL.traces.title(this.view, this.sweep) + (names && this.view !== "breakdown" ? ` (${names} has no such level)` : "");
+      this.constant.textContent = JL.traces.constant(this.sweep, this.view);
+      this.constant.hidden = !this.constant.textContent;
       this.chart.draw();
       this.panel.replaceChildren(this.selected
         ? JL.mapping.draw(this.sweep, this.selected.group, this.selected.index, JL.state.response)
         : el("p", { class: "note" }, "No point is shown: choose an architecture, or another response."));
+      this.drawn.replaceChildren(...[this.selected && JL.mapping.picture(this.selected.group, this.selected.index)].filter(Boolean));
     }
 
     select(group, index, jump) {

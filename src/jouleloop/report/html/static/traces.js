@@ -57,8 +57,33 @@
   }
 
   // Most operations in a cycle: all multipliers in use.
-  const peak = (groups) => Math.max(...groups.map((group) =>
-    Math.max(...group.x.map((_, i) => ratio(group.macs[i], group.columns.cycles[i] * group.columns.utilization[i]) || 0))));
+  const peak = (group) =>
+    Math.max(...group.x.map((_, i) => ratio(group.macs[i], group.columns.cycles[i] * group.columns.utilization[i]) || 0));
+
+  // The roof of an architecture over the span of its points: the slope of its DRAM's bandwidth up to all multipliers in use.
+  function roof(group) {
+    const place = widths("roofline", group).filter((value) => value > 0);
+    const top = peak(group);
+    const from = Math.min(...place) / 2;
+    const to = 2 * Math.max(...place);
+    if (!group.bandwidth) return { x: [from, to], y: [top, top], top };
+    const knee = top / group.bandwidth;
+    const start = Math.min(from, knee / 2);
+    return { x: [start, knee, Math.max(to, 2 * knee)], y: [start * group.bandwidth, top, top], top };
+  }
+
+  // A sentence on the groups whose view is one value for every layer; empty where there is none.
+  function constant(sweep, view) {
+    if (view === "breakdown" || view === "roofline" || view === "residuals") return "";
+    const response = JL.state.response;
+    const { unit } = JL.data.responses[response];
+    const shown = (value) => (view === "utilization" ? percent(value) : view === "growth" || view === "permac" ? quantity(value, unit) : number(value));
+    return having(sweep).filter((group) => group.x.length > 2).map((group) => {
+      const all = heights(view, group, response);
+      const same = all.every((value) => value !== null && Math.abs(value - all[0]) <= 1e-6 * Math.abs(all[0]));
+      return same ? `On ${JL.label(sweep, group)} it is ${shown(all[0])} for every layer.` : "";
+    }).filter(Boolean).join(" ");
+  }
 
   // The values that a view puts on its upright axis.
   function heights(view, group, response) {
@@ -114,7 +139,7 @@
     if (view === "cycles") return axis("cycles", { rangemode: "tozero", tickformat: "~s" });
     if (view === "utilization") return axis("multipliers in use", { range: [0, 1.05], tickformat: "~%" });
     if (view === "edp") return axis(`total energy × cycles [${JL.joules ? "J" : "words"}·cycles]`, { type: "log", tickformat: "~s" });
-    if (view === "roofline") return axis("operations per cycle", { type: "log" });
+    if (view === "roofline") return axis("operations per cycle", { type: "log", dtick: "D2", tickformat: "~s", minor: { showgrid: false } });
     const symbol = unit === "pJ" ? "J" : "";
     const per = view === "permac" ? " per operation" : "";
     return axis(`${label}${per}${unit && unit !== "pJ" ? ` [${unit}]` : ""}`, { rangemode: "tozero", tickformat: "~s", ticksuffix: symbol });
@@ -171,10 +196,15 @@
       y: place === null ? [] : [chosen * scale],
       marker: { symbol: "circle-open", size: 15, color: css("--text"), line: { width: 2 } }, name: "selected",
     });
-    const level = view === "bound" || view === "other" ? 1 : view === "roofline" && groups.length ? peak(groups) : null;
+    const level = view === "bound" || view === "other" ? 1 : null;
     const shapes = level === null ? [] : [{ type: "line", xref: "paper", x0: 0, x1: 1, y0: level, y1: level, line: { color: css("--text"), dash: "dash", width: 1 } }];
-    if (view === "roofline") legend.push({ kind: "dash", colour: css("--text"), text: `every multiplier in use: ${number(level)} operations per cycle` });
-    const along = view === "roofline" ? axis("operations per word of DRAM", { type: "log" }) : axis(sweep.variable, { zeroline: false });
+    for (const group of view === "roofline" ? groups : []) {
+      const { x, y, top } = roof(group);
+      traces.push(line(x, y, JL.colour(group.architecture), "dash"));
+      const slope = group.bandwidth ? `${number(group.bandwidth)} words of DRAM per cycle` : "no bandwidth of DRAM is stated, so it has no slope";
+      legend.push({ kind: "dash", colour: JL.colour(group.architecture), text: `${JL.label(sweep, group)}: at most ${number(top)} operations per cycle; ${slope}` });
+    }
+    const along = view === "roofline" ? axis("operations per word of DRAM", { type: "log", dtick: "D2", tickformat: "~s" }) : axis(sweep.variable, { zeroline: false });
     return { traces, legend, layout: { xaxis: along, yaxis: upright(view, response, groups), shapes }, height: 500 };
   }
 
@@ -254,5 +284,5 @@
     return stacks(panels, sizes.map((size) => number(size, 8)), sweep.variable, share, sizes);
   }
 
-  JL.traces = { views, having, title, scatter, breakdown, stacks, heights };
+  JL.traces = { views, having, constant, title, scatter, breakdown, stacks, heights };
 })();
