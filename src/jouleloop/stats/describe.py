@@ -5,6 +5,7 @@ from typing import Any
 
 import pandas as pd
 
+from jouleloop.stats.deciding import POWER
 from jouleloop.stats.expected import growth_named
 
 _NAMED_LAYERS = 5
@@ -76,6 +77,8 @@ def describe_row(row: Mapping[Hashable, Any]) -> str:
         )
     if row["n"] == 0 or pd.isna(row["r_squared"]):
         return " ".join(sentences)
+    if verdict == "inconclusive":
+        sentences += _deciding(row)
     if not pd.isna(row["exponent"]):
         sentences.append(_exponent(row))
     if not pd.isna(row["quadratic_p"]):
@@ -95,6 +98,17 @@ def describe_row(row: Mapping[Hashable, Any]) -> str:
             f"and the verdict {row['envelope_verdict']}."
         )
     return " ".join(sentences)
+
+
+def _deciding(row: Mapping[Hashable, Any]) -> list[str]:
+    """Return what would decide an inconclusive verdict; nothing where the reason itself says what is missing."""
+    if not pd.isna(row["sizes_needed"]):
+        chance = f"in {100 * POWER:.0f} of 100 cases"
+        text = f"About {int(row['sizes_needed'])} sizes of this range that scatter alike would confirm it {chance}"
+        return [f"{text}; sizes that divide alike scatter less."]
+    if pd.isna(row["excess_low"]) or pd.isna(row["misfit_low"]):
+        return []
+    return ["No number of sizes of this range would confirm it; another range, or another form, would be decided."]
 
 
 def _paper_test(row: Mapping[Hashable, Any]) -> list[str]:

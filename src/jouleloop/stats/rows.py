@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.stats.cases import Case
+from jouleloop.stats.deciding import sizes_needed
 from jouleloop.stats.growth import GrowthTest
 from jouleloop.stats.regression import FloatArray
 from jouleloop.stats.residuals import LowerEnvelope, ResidualStructure, residual_structure
@@ -48,6 +49,7 @@ def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
         "misfit_deviation": misfit.deviation if misfit else math.nan,
         "misfit_low": _finite(misfit.low) if misfit else math.nan,
         "misfit_high": _finite(misfit.high) if misfit else math.nan,
+        "sizes_needed": sizes_needed(test),
         "confirmation_p": test.verdict.confirmation_p,
         "quadratic_p": quadratic.p_value if quadratic else math.nan,
         "published_p": case.published_p,

@@ -1,0 +1,18 @@
+"""The shipped convolution sweeps whose sizes can decide do decide: theory's growth holds on both architectures."""
+
+import pytest
+
+import jouleloop as jl
+from jouleloop.stats.growth import Outcome, fit_growth
+from jouleloop.workload.sweep import load_sweep
+from paths import ROOT
+
+
+@pytest.mark.parametrize("architecture", ["simba", "eyeriss"])
+@pytest.mark.parametrize("name", ["conv_depth_class", "conv_inputs_class", "conv_kernel_class", "conv_stride_apart"])
+def test_growth_is_confirmed(name: str, architecture: str) -> None:
+    sweep = load_sweep(ROOT / f"layers/{name}.yaml")
+    table = jl.sweep(ROOT / f"layers/{name}.yaml", [architecture])
+    assert table["optimal"].all()
+    verdict = fit_growth(table[sweep.variable], table["data_energy_pj"], sweep.expected).verdict
+    assert verdict.outcome in (Outcome.CONFIRMED, Outcome.EXACT), verdict.reason
