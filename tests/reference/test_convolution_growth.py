@@ -14,5 +14,5 @@ def test_growth_is_confirmed(name: str, architecture: str) -> None:
     sweep = load_sweep(ROOT / f"layers/{name}.yaml")
     table = jl.sweep(ROOT / f"layers/{name}.yaml", [architecture])
     assert table["optimal"].all()
-    verdict = fit_growth(table[sweep.variable], table["data_energy_pj"], sweep.expected).verdict
+    verdict = fit_growth(table[sweep.variable], table["data_pj"], sweep.expected).verdict
     assert verdict.outcome in (Outcome.CONFIRMED, Outcome.EXACT), verdict.reason
