@@ -98,7 +98,8 @@ def sealed_parts(
             text = "the file is damaged: its content is not what was written; make it again"
             raise InputError(Fault(text, str(path)))
         try:
-            with pq.ParquetFile(stream, page_checksum_verification=True) as file:
+            # Read ahead, Arrow starts threads, and a process that leaves while one of them begins may abort.
+            with pq.ParquetFile(stream, page_checksum_verification=True, pre_buffer=False) as file:
                 _check_name(file, name, path)
                 yield from _parts(file, where or {}, columns)
         except (GeneratorExit, InputError):

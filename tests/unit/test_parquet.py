@@ -1,6 +1,8 @@
 """Sealed Parquet files: a flipped bit, a lost piece or foreign bytes are a fault, never a number."""
 
 import random
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -30,6 +32,17 @@ def path(tmp_path: Path) -> Path:
 def test_what_is_written_is_read_by_us_and_by_others(path: Path) -> None:
     assert read_sealed(path).equals(TABLE)
     assert pq.read_table(path).equals(TABLE)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="threads are counted as Linux tells them")
+def test_reading_starts_no_thread(path: Path) -> None:
+    """Arrow's own may abort a process that ends while they begin."""
+    code = (
+        "import sys, pathlib; from jouleloop.parquet import read_sealed; tasks = pathlib.Path('/proc/self/task')\n"
+        "before = len(list(tasks.iterdir())); read_sealed(pathlib.Path(sys.argv[1]))\n"
+        "sys.exit(len(list(tasks.iterdir())) - before)"
+    )
+    assert subprocess.run([sys.executable, "-c", code, str(path)], check=False).returncode == 0
 
 
 def test_the_same_table_is_the_same_bytes(path: Path) -> None:
