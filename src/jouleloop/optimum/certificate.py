@@ -12,7 +12,6 @@ import numpy as np
 from jouleloop.arch.architecture import MESH, MULTICAST, TREE, StorageLevel
 from jouleloop.energy.costs import EnergyCosts
 from jouleloop.errors import Fault, InputError
-from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.constraints import Constraints
 from jouleloop.mapspace.space import MapSpace
 from jouleloop.model.arrays import CAPACITY, CLUSTERS, LEAK_PJ, MIN_WORDS, READ_PJ, UPDATE_PJ, WRITE_PJ, Floats
@@ -79,7 +78,6 @@ def certify(
         Where the watch stopped it.
     """
     objective = OBJECTIVES[result.objective[0]]
-    mode = mode_of(objective)
     if not result.optimal or result.mapping is None or result.evaluation is None or len(result.objective) > 1:
         reason = result.reason or "a certificate needs a proven optimum of one objective"
         raise InputError(
@@ -87,52 +85,32 @@ def certify(
         )
     check_known(space, constraints, costs, objective, semantics)
     about = subject(space, constraints, costs, semantics)
-    value, watching = objective.value(result.evaluation), watch or Watch()
+    value, mapping, watching = objective.value(result.evaluation), result.mapping.as_json(), watch or Watch()
+    parts: list[dict[str, Any]] = []
+    reason, count = "", 0
     if constraints.factors == "imperfect":
-        return _imperfect(about, objective, value, result.mapping, watching)
-    # A certificate names every unrolling.
-    search = Search(space, costs, semantics, mirrored=False, links=False)
-    solver = search.solver
-    solver.list_all()
-    parts: list[dict[str, Any]] = []
-    work = _write_parts(search, mode, _incumbent(objective, result.evaluation), parts)
+        about, mapping = {"factors": "imperfect", **about}, write.without_remainders(mapping)
+        reason = write.unproven(about, objective.name)
+        work = write.argue(about, value, parts)
+    else:
+        # A certificate names every unrolling.
+        search = Search(space, costs, semantics, mirrored=False, links=False)
+        search.solver.list_all()
+        count = search.solver.count
+        work = _write_parts(search, mode_of(objective), _incumbent(objective, result.evaluation), parts)
 
     def progress() -> Progress:
-        count = solver.count
-        return Progress(watching.seconds, value, value, objective.unit, count - len(parts), count, 0)
-
-    if watching.run(lambda: next(work, True), watching.begin(None), progress):
-        raise KeyboardInterrupt(f"{len(parts)} of {solver.count} parts were written")
-    return write.certificate(about, objective.name, value, result.mapping.as_json(), parts)
-
-
-def _imperfect(
-    about: dict[str, Any], objective: Objective, value: float, mapping: Mapping, watch: Watch
-) -> dict[str, Any]:
-    """Return the certificate of imperfect factors; a claim where no lemma is known, or the argument is too long."""
-    about = {"factors": "imperfect", **about}
-    # Remainders follow from the ends.
-    levels = [
-        level
-        | {"temporal": [loop[:2] for loop in level["temporal"]], "spatial": [loop[:3] for loop in level["spatial"]]}
-        for level in mapping.as_json()
-    ]
-    reason = write.unproven(about, objective.name)
-    if reason:
-        return write.claim(about, objective.name, value, levels, reason)
-    parts: list[dict[str, Any]] = []
-    work = write.argue(about, value, parts)
-
-    def progress() -> Progress:
-        return Progress(watch.seconds, value, value, objective.unit, 0, len(parts), 0)
+        total = count or len(parts)
+        return Progress(watching.seconds, value, value, objective.unit, total - len(parts), total, 0)
 
     try:
-        if watch.run(lambda: next(work, True), watch.begin(None), progress):
+        if not reason and watching.run(lambda: next(work, True), watching.begin(None), progress):
             raise KeyboardInterrupt(f"{len(parts)} parts were written")
     except write.TooLong:
         reason = f"the argument has more than {write.MOST_STEPS:,} steps"
-        return write.claim(about, objective.name, value, levels, reason)
-    return write.certificate(about, objective.name, value, levels, parts)
+    if reason:
+        return write.claim(about, objective.name, value, mapping, reason)
+    return write.certificate(about, objective.name, value, mapping, parts)
 
 
 def check_known(

@@ -95,8 +95,8 @@ def _cycles(design: Design, nest: Nest, moved: list[list[tuple[int, int]]]) -> i
     return cycles
 
 
-def fault_of(design: Design, nest: Nest) -> str:
-    """Return why a nest is none of the design's mapspace, or an empty text; whether it covers the layer aside."""
+def fault_of(design: Design, nest: Nest, *, imperfect: bool) -> str:
+    """Return why a nest is none of the design's mapspace, or an empty text."""
     if nest.keep not in design.keeps:
         return "the constraints do not admit what it keeps"
     for k, level in enumerate(design.levels):
@@ -104,11 +104,26 @@ def fault_of(design: Design, nest: Nest) -> str:
         fault = fault or _place_fault(design, k, list(nest.temporal[k]), spatial=False)
         if fault:
             return f"{level.name}: {fault}"
-        size = tuple(map(min, _extent(nest, k + 1, len(design.bounds)), design.bounds))
-        held = sum(design.words(v, size) for v in range(len(design.spaces)) if nest.keep[k][v])
-        if held < level.least or (level.capacity is not None and held > level.capacity):
-            return f"{level.name}: tiles of {held} words do not fit"
-    return ""
+        if not design.fits(k, nest.keep[k], _extent(nest, k + 1, len(design.bounds))):
+            return f"{level.name}: its tiles do not fit"
+    return _passes_fault(design, nest) if imperfect else _product_fault(design, nest)
+
+
+def _product_fault(design: Design, nest: Nest) -> str:
+    return "its factors do not multiply to the layer's bounds" if ends_early(design, nest) else ""
+
+
+def _passes_fault(design: Design, nest: Nest) -> str:
+    """Return why ends that need not divide are none of the mapspace: each finds passes, and the last leaves one."""
+    left = list(design.bounds)
+    for level, spatial, temporal in zip(design.levels, nest.spatial, nest.temporal, strict=True):
+        slots = [(level.spatial, d, end) for d, end, _ in spatial] + [(level.temporal, d, end) for d, end in temporal]
+        for slot, d, end in slots:
+            free = slot is None or slot.fixed[d] is None
+            if end > 1 and (left[d] < 2 or (free and end > left[d])):
+                return f"{level.name}: {design.dims[d]} may not end at {end}"
+            left[d] = -(-left[d] // end)
+    return "" if all(n == 1 for n in left) else "its loops do not cover the layer"
 
 
 def _place_fault(design: Design, k: int, loops: list[tuple[int, int]], *, spatial: bool) -> str:

@@ -8,7 +8,12 @@ import math
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+import numpy as np
+import numpy.typing as npt
+
 from jouleloop.proof.design import Design, Factors, Keep
+
+Floats = npt.NDArray[np.float64]
 
 #: An unrolling: factors by level, and by level and dimension whether some of those units are never used.
 Unrolling = tuple[tuple[Factors, ...], tuple[tuple[bool, ...], ...]]
@@ -28,14 +33,6 @@ class Halo(NamedTuple):
     over: float
 
 
-class Line(NamedTuple):
-    """A line below the energy [pJ] of a crossing: per time asked for, per time filled, and what rounding takes off."""
-
-    asked_pj: float
-    filled_pj: float
-    lost_pj: float
-
-
 @dataclass
 class Crossing:
     """What a data space moves between two levels that keep it; ``child`` -1: the compute units.
@@ -44,8 +41,12 @@ class Crossing:
     ----------
     asked, filled
         Words asked for, and those that reach a unit on average, at least.
+    asked_pj, again_pj, filled_pj
+        What a word asked for costs [pJ], an output that is read back, and one filled into all children.
+    spared, free
+        Outputs that are not read back, and not filled, the first time, at most.
     once_pj
-        What they cost [pJ] if they pass once.
+        What all cost [pJ] if they pass once.
     linkless
         Whether no unit takes words from its neighbours.
     used
@@ -57,11 +58,22 @@ class Crossing:
     parent: int
     asked: float = 0.0
     filled: float = 0.0
+    asked_pj: float = 0.0
+    again_pj: float = 0.0
+    filled_pj: float = 0.0
+    spared: float = 0.0
+    free: float = 0.0
     once_pj: float = 0.0
     linkless: bool = False
     halos: dict[int, Halo] = field(default_factory=dict)
     used: tuple[float, ...] = ()
-    line: Line = field(default_factory=lambda: Line(0.0, 0.0, 0.0))
+
+    def price(self, times: Floats | float, fill_times: Floats | float) -> Floats | float:
+        """Energy [pJ] of words that are asked for and filled so many times, at least; a word is lost to rounding."""
+        words = self.asked * times - 1
+        again, filled = np.maximum(0.0, words - self.spared), np.maximum(0.0, self.filled * fill_times - 1 - self.free)
+        found: Floats | float = words * self.asked_pj + again * self.again_pj + filled * self.filled_pj
+        return found
 
 
 def union(here: int, there: int, steps: tuple[int, int], solid: tuple[bool, bool]) -> int:
@@ -153,8 +165,7 @@ class Crossings:
                 if not moves[d] and not self.idle[child + 1][d]:
                     filled /= factors[d]
         found.asked, found.filled = float(asked), filled
-        found.once_pj = self.price(found, 1.0, 1.0)
-        found.line = self.line(found)
+        self.charge(found)
         if tiles is not None and max(mate) >= 0:
             self.slide(found, *tiles)
         return found
@@ -206,42 +217,19 @@ class Crossings:
                     words /= f - 1
         return words
 
-    def price(self, crossing: Crossing, times: float, fill_times: float) -> float:
-        """Energy [pJ] of a crossing whose words are asked for and filled so many times, at least."""
+    def charge(self, crossing: Crossing) -> None:
+        """Write what words of a crossing cost [pJ], and how many outputs need no read and no fill (*price*)."""
         v, design = crossing.space, self.design
-        parent = design.levels[crossing.parent]
-        unit, written = float(design.unit_pj), design.written[v]
-        words = crossing.asked * times - 1
-        total = words / parent.block * (parent.write if written else parent.read)
+        parent, written, unit = design.levels[crossing.parent], design.written[v], float(design.unit_pj)
+        each = min(self.instances[crossing.parent], parent.clusters) * unit / parent.block
+        crossing.asked_pj = each * (parent.write if written else parent.read)
         if written:
-            total += max(0.0, words - self.spared(crossing.parent, v)) / parent.block * parent.read
-        total *= min(self.instances[crossing.parent], parent.clusters)
+            crossing.again_pj, crossing.spared = each * parent.read, self.spared(crossing.parent, v)
         if crossing.child >= 0:
             child = design.levels[crossing.child]
-            free = self.spared(crossing.child, v) if written and design.elided else 0.0
-            filled = max(0.0, crossing.filled * fill_times - 1 - free)
-            total += filled / child.block * child.write * min(self.instances[crossing.child], child.clusters)
-        return total * unit
-
-    def line(self, crossing: Crossing) -> Line:
-        """Return a line below what `price` says."""
-        design, v = self.design, crossing.space
-        parent, unit = design.levels[crossing.parent], float(design.unit_pj)
-        sharing = min(self.instances[crossing.parent], parent.clusters) * unit / parent.block
-        written = design.written[v]
-        lost = sharing * (parent.write if written else parent.read)
-        asked_pj = crossing.asked * lost
-        if written:
-            asked_pj += crossing.asked * sharing * parent.read
-            lost += (self.spared(crossing.parent, v) + 1) * sharing * parent.read
-        filled_pj = 0.0
-        if crossing.child >= 0:
-            child = design.levels[crossing.child]
-            each = min(self.instances[crossing.child], child.clusters) * unit / child.block * child.write
-            filled_pj = crossing.filled * each
-            free = self.spared(crossing.child, v) if written and design.elided else 0.0
-            lost += (free + 1) * each
-        return Line(asked_pj, filled_pj, lost * (1 + 1e-9))
+            crossing.filled_pj = min(self.instances[crossing.child], child.clusters) * unit / child.block * child.write
+            crossing.free = self.spared(crossing.child, v) if written and design.elided else 0.0
+        crossing.once_pj = float(crossing.price(1.0, 1.0))
 
     def slide(self, crossing: Crossing, extent: Factors, largest: Factors) -> None:
         """Write what windows do along every rank that two dimensions move (*times*)."""

@@ -6,7 +6,7 @@ they stand in the file, after Timeloop 3.0.3 ``src/mapspaces/uber.cpp``; nothing
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -238,41 +238,51 @@ class Design:
         """Words of the box that some indices of every dimension span in a data space."""
         return math.prod(1 + sum(c * (extent[d] - 1) for d, c in rank.items()) for rank in self.ranks[v])
 
+    def fits(self, k: int, kept: Sequence[bool], extent: Sequence[int], largest: Sequence[int] | None = None) -> bool:
+        """Whether what a level keeps of some box fits it; ``extent``, ``largest``: the box, at least and at most."""
+        level = self.levels[k]
+
+        def held(sides: Sequence[int]) -> int:
+            size = tuple(map(min, sides, self.bounds))
+            return sum(self.words(v, size) for v, keeps in enumerate(kept) if keeps)
+
+        if level.capacity is not None and held(extent) > level.capacity:
+            return False
+        return not level.least or held(largest or extent) >= level.least
+
     def idle(self, v: int, d: int) -> bool:
         """Whether a dimension leaves a data space in place."""
         return all(d not in rank for rank in self.ranks[v])
 
     def unrollings(self) -> Iterator[tuple[Factors, ...]]:
         """Every choice of spatial factors by level and dimension that constraints, fan-outs and the bounds admit."""
-        ones = (1,) * len(self.dims)
 
         def choose(k: int, left: Factors, chosen: tuple[Factors, ...]) -> Iterator[tuple[Factors, ...]]:
             if k == len(self.levels):
                 if all(self._temporal_can(d, rest) for d, rest in enumerate(left)):
                     yield chosen
                 return
-            slot = self.levels[k].spatial
-            if slot is None:
-                yield from choose(k + 1, left, (*chosen, ones))
-                return
-            most = self.levels[k].fan_x * self.levels[k].fan_y
-            for factors in self._spatial_factors(slot, left, most):
-                if next(self.spatial_orders(k, factors), None) is not None:
-                    rest = tuple(a // b for a, b in zip(left, factors, strict=True))
-                    yield from choose(k + 1, rest, (*chosen, factors))
+            for factors in self.spatial_factors(k, left, divide=True):
+                rest = tuple(a // b for a, b in zip(left, factors, strict=True))
+                yield from choose(k + 1, rest, (*chosen, factors))
 
         yield from choose(0, self.bounds, ())
 
-    def _spatial_factors(self, slot: Slot, left: Factors, most: int) -> Iterator[Factors]:
+    def spatial_factors(self, k: int, left: Factors, *, divide: bool) -> Iterator[Factors]:
+        """Every choice of a level's spatial factors, at most (or dividing) what is left, that fits its fan-out."""
+        level = self.levels[k]
+
         def choose(d: int, room: int, chosen: Factors) -> Iterator[Factors]:
             if d == len(left):
-                yield chosen
+                if next(self.spatial_orders(k, chosen), None) is not None:
+                    yield chosen
                 return
             for factor in range(1, min(room, left[d]) + 1):
-                if left[d] % factor == 0 and slot.admits(d, factor):
+                admitted = factor == 1 if level.spatial is None else level.spatial.admits(d, factor)
+                if admitted and (left[d] % factor == 0 or not divide):
                     yield from choose(d + 1, room // factor, (*chosen, factor))
 
-        yield from choose(0, most, ())
+        yield from choose(0, level.fan_x * level.fan_y, ())
 
     def _temporal_can(self, d: int, rest: int) -> bool:
         """Whether temporal loops may cover what is left of a dimension, limits aside."""

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from jouleloop.proof.cost import cost_of, shown
 from jouleloop.proof.crossings import Crossing, Unrolling
 from jouleloop.proof.design import Design, Factors, Keep, Nest, Slot
+from jouleloop.proof.rules import Refused
 from jouleloop.proof.times import Ends, Times
 
 
@@ -32,11 +33,7 @@ def knows(design: Design) -> bool:
 
 def unrollings(design: Design) -> Iterator[Unrolling]:
     """Every choice of spatial factors that constraints and fan-outs admit; fixed ones may leave units without work."""
-    options = []
-    for k, level in enumerate(design.levels):
-        slot = level.spatial
-        ones = ((1,) * len(design.dims),)
-        options.append(ones if slot is None else tuple(_factors(design, k, slot)))
+    options = [tuple(design.spatial_factors(k, design.bounds, divide=False)) for k in range(len(design.levels))]
     for factors in itertools.product(*options):
         fixed = [
             [f > 1 and level.spatial is not None and level.spatial.fixed[d] is not None for d, f in enumerate(row)]
@@ -45,21 +42,6 @@ def unrollings(design: Design) -> Iterator[Unrolling]:
         choices = [list(itertools.product(*((False, True) if may else (False,) for may in row))) for row in fixed]
         for idle in itertools.product(*choices):
             yield factors, idle
-
-
-def _factors(design: Design, k: int, slot: Slot) -> Iterator[Factors]:
-    most = design.levels[k].fan_x * design.levels[k].fan_y
-
-    def choose(d: int, room: int, chosen: Factors) -> Iterator[Factors]:
-        if d == len(design.bounds):
-            if next(design.spatial_orders(k, chosen), None) is not None:
-                yield chosen
-            return
-        for factor in range(1, min(room, design.bounds[d]) + 1):
-            if slot.admits(d, factor):
-                yield from choose(d + 1, room // factor, (*chosen, factor))
-
-    yield from choose(0, most, ())
 
 
 def ends(slot: Slot, d: int, passes: int) -> list[tuple[int, int]]:
@@ -146,7 +128,7 @@ class Part(Times):
         for chosen in itertools.product(*(choice[::-1] for choice in choices)):
             tile = tuple(e * f * c[0] for e, f, c in zip(node.extent, factors, chosen, strict=True))
             most = tuple(e * f * c[1] for e, f, c in zip(node.largest, factors, chosen, strict=True))
-            if not self.fits_any(k, tile, most):
+            if not self.design.fits(k, self.keep[k], tile, most):
                 continue
             looping = [d for d, c in enumerate(chosen) if c[0] > 1]
             bound = node.sure_pj + (self.ahead(k, node.passes, chosen, pending) if looping else 0.0)
@@ -161,25 +143,6 @@ class Part(Times):
             if bound >= self.limit_pj:
                 self.cut()
             yield chosen, child if bound < self.limit_pj else None, bound
-
-    def fits_any(self, k: int, tile: Factors, most: Factors) -> bool:
-        """Whether some tile between two fits its level."""
-        level = self.design.levels[k]
-        return (level.capacity is None or self.held(k, tile) <= level.capacity) and (
-            level.least == 0 or self.held(k, most) >= level.least
-        )
-
-    def fits(self, k: int, extent: Factors) -> bool:
-        """Whether a tile fits its level."""
-        size = tuple(min(e, b) for e, b in zip(extent, self.design.bounds, strict=True))
-        held = sum(self.design.words(v, size) for v in range(len(self.moves)) if self.keep[k][v])
-        level = self.design.levels[k]
-        return held >= level.least and (level.capacity is None or held <= level.capacity)
-
-    def held(self, k: int, extent: Factors) -> int:
-        """Words that a level keeps of a tile."""
-        size = tuple(min(e, b) for e, b in zip(extent, self.design.bounds, strict=True))
-        return sum(self.design.words(v, size) for v in range(len(self.moves)) if self.keep[k][v])
 
     def each(self, node: Node) -> None:
         """Look at every choice of ends, of those that a complete node stands for, level by level."""
@@ -199,7 +162,7 @@ class Part(Times):
                 return
             for chosen in itertools.product(*(range(low, high + 1) for low, high in chain[k])):
                 tile = tuple(e * f * c for e, f, c in zip(extent, self.factors[k], chosen, strict=True))
-                if self.fits(k, tile):
+                if self.design.fits(k, self.keep[k], tile):
                     choose(k + 1, tile, sure + more, [*done, tuple((c, c) for c in chosen)])
 
         choose(0, ones, self.root_pj, [])
@@ -240,7 +203,7 @@ class Part(Times):
                 more = 0.0
                 for one in crossings[k]:
                     asked, filled = self.ordered(one, k, here, passes, chain)
-                    more += max(0.0, self.price(one, asked, filled) - one.once_pj)
+                    more += max(0.0, float(one.price(asked, filled)) - one.once_pj)
                 if sure + more >= self.limit_pj:
                     self.cut()
                     continue
@@ -308,12 +271,8 @@ def _expanded(part: Part, node: Node) -> dict[str, Any]:
     return {"bound_pj": None if least == math.inf else least, "nodes": nodes}
 
 
-class Disproof(Exception):  # noqa: N818 - a verdict, not an error of the program
-    """An argument does not cover its part, or a bound does not rule out what it stands for."""
-
-
 def check_part(part: Part, written: dict[str, Any]) -> None:
-    """Raise `Disproof` unless the argument holds: nothing is expanded that the file does not list."""
+    """Raise `Refused` unless the argument holds: nothing is expanded that the file does not list."""
     root, bound = part.root()
     if root is None:
         return
@@ -325,16 +284,16 @@ def check_part(part: Part, written: dict[str, Any]) -> None:
 
 def _check_bound(part: Part, bound: float, claimed_pj: float | None, what: str) -> None:
     if claimed_pj is not None and claimed_pj > bound * (1 + 1e-11):
-        raise Disproof(f"the bound of {what} is {bound!r} pJ, not {claimed_pj!r}")
-    if bound < part.limit_pj:
-        raise Disproof(f"the bound of {what}, {bound!r} pJ, does not rule it out")
+        raise Refused(f"the bound of {what} is {bound!r} pJ, not {claimed_pj!r}")
+    if not bound >= part.limit_pj:
+        raise Refused(f"the bound of {what}, {bound!r} pJ, does not rule it out")
 
 
 def _check_node(part: Part, node: Node, written: dict[str, Any]) -> None:
     if len(node.chain) == part.levels:
         part.each(node)
         if part.better is not None:
-            raise Disproof("{} costs {!r} pJ, less than claimed".format(*part.better))
+            raise Refused("{} costs {!r} pJ, less than claimed".format(*part.better))
         return
     given = {tuple(tuple(pair) for pair in child["ends"]): child for child in written["nodes"]}
     least = math.inf
@@ -348,22 +307,4 @@ def _check_node(part: Part, node: Node, written: dict[str, Any]) -> None:
             _check_node(part, child, listed)
     claimed = math.inf if written["bound_pj"] is None else written["bound_pj"]
     if claimed > least * (1 + 1e-11):
-        raise Disproof(f"what a node leaves out has a bound of {least!r} pJ, not {claimed!r}")
-
-
-def chain_fault(design: Design, levels: list[dict[str, Any]]) -> str:
-    """Return why loops whose ends need not divide are none of the mapspace, or an empty text."""
-    left = list(design.bounds)
-    for k, level in enumerate(reversed(levels)):
-        for kind, slot in (("spatial", design.levels[k].spatial), ("temporal", design.levels[k].temporal)):
-            given = {design.dims.index(loop[0]): loop[1] for loop in level[kind]}
-            if slot is None or len(given) != len(level[kind]):
-                if given:
-                    return f"{level['level']}: loops that no place is for"
-                continue
-            for d in range(len(left)):
-                end = given.get(d, 1)
-                if not slot.admits(d, end) or (end > 1 and (left[d] < 2 or (slot.fixed[d] is None and end > left[d]))):
-                    return f"{level['level']}: {design.dims[d]} may not end at {end}"
-                left[d] = -(-left[d] // end)
-    return "" if all(n == 1 for n in left) else "its loops do not cover the layer"
+        raise Refused(f"what a node leaves out has a bound of {least!r} pJ, not {claimed!r}")

@@ -328,9 +328,7 @@ class Bounds:
     def fits(self, k: int, tile: Factors) -> bool:
         """Whether a tile fits its level."""
         extent = tuple(t * i for t, i in zip(tile, self.inside[k], strict=True))
-        held = sum(self.design.words(v, extent) for v in range(len(self.design.spaces)) if self.keep[k][v])
-        level = self.design.levels[k]
-        return held >= level.least and (level.capacity is None or held <= level.capacity)
+        return self.design.fits(k, self.keep[k], extent)
 
     def start_of(self, loops: Sequence[Loop], tile: Factors) -> Factors:
         """Where the run of loops that ends at a tile started: by dimension of the innermost loop's kind, else 0."""

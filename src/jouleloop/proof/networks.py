@@ -10,7 +10,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from jouleloop.proof.counts import Flow
+    from jouleloop.proof.design import Level
 
 #: Kinds of networks: a mesh, a tree that adds words up on their way back, and one that a table charges.
 MESH, TREE, TABLE = "mesh", "tree", "table"
@@ -35,28 +39,6 @@ class Way:
         """Return what a table charges for a transfer: the last entry that fits."""
         fitting = [energy for factor, energy in self.charges.get(space, ()) if factor in (0, multicast)]
         return fitting[-1] if fitting else Fraction(0)
-
-
-class Flow(Protocol):
-    """What one data space moves below a level; see `jouleloop.proof.counts`."""
-
-    links: int
-    sent: dict[tuple[tuple[int, ...] | None, ...], int]
-    carries: list[tuple[int, int, float]]
-    partition: int
-    carried: tuple[int, int, int | Fraction, int | Fraction] | None
-
-
-class Wired(Protocol):
-    """A level with networks; see `jouleloop.proof.design`."""
-
-    @property
-    def ways(self) -> tuple[Way, ...]:
-        """Its networks to the next inner node."""
-
-    @property
-    def adds(self) -> bool:
-        """Whether it adds up what it receives."""
 
 
 def ways_of(level: dict[str, Any]) -> tuple[Way, ...]:
@@ -88,7 +70,7 @@ def hops_of(places: Iterable[int], columns: int, rows: int) -> Fraction:
     return total
 
 
-def transfers_of(flow: Flow, columns: int, rows: int) -> list[Group]:
+def transfers_of(flow: "Flow", columns: int, rows: int) -> list[Group]:
     """Return all transfers over a fan-out by multicast and scatter factor, with how far they go."""
     hops: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
     apart: dict[tuple[int, int], Fraction] = defaultdict(Fraction)
@@ -120,7 +102,7 @@ class Passing(NamedTuple):
     instances: int
 
 
-def energy_of(level: Wired, flow: Flow, passing: Passing) -> Fraction:
+def energy_of(level: "Level", flow: "Flow", passing: Passing) -> Fraction:
     """Return what the networks of a level take for one data space of a nest [pJ], over all instances."""
     total = Fraction(0)
     if not level.ways:

@@ -28,6 +28,10 @@ RULES = {
 }
 
 
+class Refused(Exception):  # noqa: N818 - a verdict, not an error of the program
+    """The certificate does not prove what it claims; the text says where."""
+
+
 class Objective(NamedTuple):
     """A product of powers of energy [pJ] and delay [cycles]."""
 

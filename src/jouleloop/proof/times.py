@@ -4,12 +4,10 @@ import math
 from functools import cache
 
 import numpy as np
-import numpy.typing as npt
 
-from jouleloop.proof.crossings import Crossing, Crossings
+from jouleloop.proof.crossings import Crossing, Crossings, Floats
 from jouleloop.proof.design import Factors
 
-Floats = npt.NDArray[np.float64]
 #: Ends of a level's loops by dimension, each from the least to the largest that leaves as many passes.
 Ends = tuple[tuple[int, int], ...]
 
@@ -57,8 +55,7 @@ class Times(Crossings):
             total = np.zeros(saving.shape[1])
             for one in pending:
                 asked, filled = self.pass_times(k, one, j, rows, passes, chosen, number)
-                more = one.line.asked_pj * asked + one.line.filled_pj * filled - one.line.lost_pj - one.once_pj
-                total += np.maximum(0.0, more)
+                total += np.maximum(0.0, one.price(asked, filled) - one.once_pj)
             least = min(least, float(total.min()))
         return 0.0 if least == math.inf else least
 

@@ -7,14 +7,12 @@ from fractions import Fraction
 from typing import Any
 
 from jouleloop.proof import imperfect, limits
-from jouleloop.proof.cost import cost_of, ends_early, fault_of, nest_of, shown
+from jouleloop.proof.cost import cost_of, fault_of, nest_of, shown
 from jouleloop.proof.design import Design, Factors, Keep, Nest
 from jouleloop.proof.lemmas import Bounds, Energy, Loop, Merging
-from jouleloop.proof.rules import OBJECTIVES, ROUNDING
+from jouleloop.proof.rules import OBJECTIVES, ROUNDING, Refused
 
-
-class Refused(Exception):  # noqa: N818 - a verdict, not an error of the program
-    """The certificate does not prove what it claims; the text says where."""
+__all__ = ["Refused", "Tell", "Unproven", "Verdict", "verify"]
 
 
 class Unproven(Refused):
@@ -109,7 +107,7 @@ class _Verifier:
                 raise Refused(f"no part covers the {where}")
             try:
                 imperfect.check_part(part, written)
-            except imperfect.Disproof as error:
+            except Refused as error:
                 raise Refused(f"{where}: {error}") from error
             self.verdict.parts += 1
             self.verdict.cuts += part.cuts
@@ -123,10 +121,7 @@ class _Verifier:
         if [level["level"] for level in levels] != [level.name for level in self.design.levels][::-1]:
             raise Refused("the mapping is none of the mapspace: its levels are not those of the architecture")
         nest = nest_of(self.design, levels)
-        fault = imperfect.chain_fault(self.design, levels) if self.imperfect else ""
-        fault = fault or fault_of(self.design, nest)
-        if not fault and not self.imperfect and ends_early(self.design, nest):
-            fault = "its factors do not multiply to the layer's bounds"
+        fault = fault_of(self.design, nest, imperfect=self.imperfect)
         if fault:
             raise Refused(f"the mapping is none of the mapspace: {fault}")
         cost = cost_of(self.design, nest)

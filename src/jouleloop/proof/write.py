@@ -38,6 +38,12 @@ def claim(about: Data, objective: str, value: float, mapping: list[Data], reason
     return _sealed({"claim": reason}, about, objective, value, mapping, [])
 
 
+def without_remainders(mapping: list[Data]) -> list[Data]:
+    """Return a mapping's levels with the ends of loops alone: remainders follow from them."""
+    places = (("temporal", 2), ("spatial", 3))
+    return [level | {key: [loop[:width] for loop in level[key]] for key, width in places} for level in mapping]
+
+
 def _sealed(kind: Data, about: Data, objective: str, value: float, mapping: list[Data], parts: list[Data]) -> Data:
     found = {**kind, "objective": objective, "value": value, **about, "mapping": mapping, "parts": parts}
     return {**found, "digest": digest_of(found)}
