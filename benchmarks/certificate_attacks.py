@@ -1,6 +1,6 @@
 """Attack certificates as a cheat would, and print how many of which kind were refused.
 
-python benchmarks/certificate_attacks.py --true 500 --attacks 4
+python benchmarks/certificate_attacks.py --true 510 --attacks 5
 """
 
 import argparse
@@ -18,8 +18,8 @@ from attacks import Tally, attacked, believed  # noqa: E402
 def main() -> None:
     """Draw true certificates, verify them, attack each, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--true", type=int, default=500, help="True certificates.")
-    parser.add_argument("--attacks", type=int, default=4, help="Attacks on each.")
+    parser.add_argument("--true", type=int, default=510, help="True certificates.")
+    parser.add_argument("--attacks", type=int, default=5, help="Attacks on each.")
     parser.add_argument("--first", type=int, default=5000, help="First seed.")
     chosen = parser.parse_args()
     tally, made = Tally(), 0

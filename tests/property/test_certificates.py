@@ -354,11 +354,11 @@ def test_what_no_lemma_counts_may_not_be_stated(
 
 
 def test_numbers_beyond_all_counts_are_a_refusal() -> None:
-    for stated in ({"read_bandwidth_words": 1e-320}, {"read_pj": 1e308}):
+    for stated, words in (({"read_bandwidth_words": 1e-320}, "beyond those"), ({"read_pj": 1e308}, r"to 1e\+30 pJ")):
         data = json.loads(whole())
         level_of(data, **stated)
         data["digest"] = digest_of(data)
-        with pytest.raises(Refused, match="beyond those"):
+        with pytest.raises((Refused, JouleloopError), match=words):
             proven(data)
 
 

@@ -2,21 +2,44 @@
 
 import hashlib
 import json
+import math
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, Strict, ValidationError
 
 from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.proof.rules import OBJECTIVES, RULES, Rules
 
-Count = Annotated[int, Field(ge=1, le=2**53)]
-Size = Annotated[int, Field(ge=0, le=2**53)]
-Energy = Annotated[float, Field(ge=0, allow_inf_nan=False)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
 #: Dimensions above 1, at most, and how deep lists and tables may lie in each other.
 MAX_LOOPS = 12
 MOST_NESTED = 100
+#: Points of a layer and words of a data space, at most: bounds that are summed in doubles stay within a word.
+MOST_POINTS = 2**48
+#: Energies [pJ] but 0, at least and at most: their sums and products neither vanish nor overflow in doubles.
+LEAST_PJ, MOST_PJ = 1e-30, 1e30
+
+
+def _counted(energy_pj: float) -> float:
+    if energy_pj and not LEAST_PJ <= energy_pj <= MOST_PJ:
+        raise ValueError(f"energies other than 0 are from {LEAST_PJ:g} to {MOST_PJ:g} pJ")
+    return energy_pj
+
+
+def _printable(name: str) -> str:
+    if name and not name.isprintable():
+        raise ValueError("holds characters that cannot be printed")
+    return name
+
+
+Count = Annotated[int, Field(ge=1, le=2**53)]
+Size = Annotated[int, Field(ge=0, le=2**53)]
+#: What is claimed: a value, or a bound [pJ].
+Stated = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Energy = Annotated[float, Field(ge=0, allow_inf_nan=False), AfterValidator(_counted)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Name = Annotated[str, AfterValidator(_printable)]
+Pair = Annotated[tuple[Count, Count], Strict(False)]
 
 
 class _Strict(BaseModel):
@@ -24,16 +47,16 @@ class _Strict(BaseModel):
 
 
 class _DataSpace(_Strict):
-    name: str
+    name: Name
     read_write: bool
     ranks: list[dict[str, Count]]
 
 
 class _Problem(_Strict):
-    name: str
-    dimensions: list[str]
+    name: Name
+    dimensions: list[Name]
     bounds: list[Count]
-    data_spaces: list[_DataSpace]
+    data_spaces: Annotated[list[_DataSpace], Field(min_length=1)]
 
 
 class _Network(_Strict):
@@ -43,16 +66,16 @@ class _Network(_Strict):
     router_pj: Energy
     ingress_pj: Energy
     adder_pj: Energy
-    charges: dict[str, list[Annotated[list[Energy], Field(min_length=2, max_length=2)]]]
+    charges: dict[Name, list[Annotated[tuple[Energy, Energy], Strict(False)]]]
 
 
 class _Level(_Strict):
-    name: str
+    name: Name
     capacity_words: Size | None
     least_words: Size
     block_words: Count
     clusters: Count
-    fanout: Annotated[list[Count], Field(min_length=2, max_length=2)]
+    fanout: Pair
     read_pj: Energy
     write_pj: Energy
     update_pj: Energy = 0.0
@@ -66,7 +89,7 @@ class _Level(_Strict):
 
 
 class _Architecture(_Strict):
-    name: str
+    name: Name
     compute_pj: Energy
     levels: Annotated[list[_Level], Field(min_length=1)]
 
@@ -89,8 +112,8 @@ class _Limits(_Strict):
 
 class _Nest(_Strict):
     level: str
-    temporal: list[Annotated[list[str | int], Field(min_length=2, max_length=2)]]
-    spatial: list[Annotated[list[str | int], Field(min_length=3, max_length=3)]]
+    temporal: list[Annotated[tuple[str, Count], Strict(False)]]
+    spatial: list[Annotated[tuple[str, Count, Literal["X", "Y"]], Strict(False)]]
     keep: list[str]
 
 
@@ -98,13 +121,13 @@ class _Cut(_Strict):
     tile: list[Count]
     order: list[Size] | None
     why: Literal["no tile fits", "bound", "followed"]
-    bound_pj: Energy | None
+    bound_pj: Stated | None
     cuts: "list[_Cut] | None"
 
 
 class _Node(_Strict):
-    ends: list[Annotated[list[Count], Field(min_length=2, max_length=2)]]
-    bound_pj: Energy | None
+    ends: list[Pair]
+    bound_pj: Stated | None
     nodes: "list[_Node]"
 
 
@@ -113,17 +136,17 @@ class _Part(_Strict):
     unrolling: list[list[Count]]
     idle: list[list[Literal[0, 1]]] | None = None
     lemma: Literal["bound", "cuts", "empty", "nodes"]
-    bound_pj: Energy | None
+    bound_pj: Stated | None
     cuts: list[_Cut] | None = None
     nodes: list[_Node] | None = None
 
 
 class _Certificate(_Strict):
     certificate: Literal[1] | None = None
-    claim: str | None = None
+    claim: Name | None = None
     factors: Literal["imperfect"] | None = None
     objective: str
-    value: Energy
+    value: Stated
     semantics: str
     first_fills_elided: bool
     problem: _Problem
@@ -165,8 +188,9 @@ def check_form(data: Any) -> dict[str, Any]:
         raise InputError(
             Fault("no rules of that name count so", field="semantics", value=data["semantics"], allowed=allowed)
         )
-    _check_names(certificate)
-    _check_counted(certificate, rules)
+    for stated in (_names(certificate), _sizes(certificate), _rules(certificate, rules), _arguments(certificate)):
+        if found := list(stated):
+            raise InputError(found[:20])
     return certificate
 
 
@@ -182,94 +206,103 @@ def _nested(data: Any) -> int:
     return depth
 
 
-def _check_counted(data: dict[str, Any], rules: Rules) -> None:
-    """Refuse what is stated, but counted by no rules of the version, or not where loops end early."""
-    levels, early = data["architecture"]["levels"], data.get("factors") == "imperfect"
-    faults: list[Fault] = []
+def _named(data: dict[str, Any]) -> Iterator[tuple[str, str, Iterable[str]]]:
+    """Yield what kind of name stands where, and the names."""
+    for space in data["problem"]["data_spaces"]:
+        yield "dimension", space["name"], [d for rank in space["ranks"] for d in rank]
+    for level in data["architecture"]["levels"]:
+        for way in level.get("networks", ()):
+            yield "data space", f"{level['name']}.networks", way["charges"]
+    yield "level", "constraints", data["constraints"]
+    for name, limits in data["constraints"].items():
+        yield "data space", name, [*limits["keep"], *limits["bypass"]]
+        for kind in ("temporal", "spatial"):
+            for value in limits[kind].values():
+                yield "dimension", f"{name}.{kind}", value if isinstance(value, (dict, list)) else ()
+    for level in data["mapping"]:
+        yield "data space", f"mapping.{level['level']}", level["keep"]
+        for kind in ("temporal", "spatial"):
+            yield "dimension", f"mapping.{level['level']}", [loop[0] for loop in level[kind]]
+
+
+def _names(data: dict[str, Any]) -> Iterator[Fault]:
+    """Yield names that stand for nothing, or twice where they may stand once."""
+    problem = data["problem"]
+    rows = {
+        "dimension": problem["dimensions"],
+        "data space": [space["name"] for space in problem["data_spaces"]],
+        "level": [level["name"] for level in data["architecture"]["levels"]],
+    }
+    once = [("a name stands twice", what, row) for what, row in rows.items()]
+    once += [
+        ("a dimension loops twice at a level", f"mapping.{level['level']}", [loop[0] for loop in level[kind]])
+        for level in data["mapping"]
+        for kind in ("temporal", "spatial")
+    ]
+    for text, field, row in once:
+        if len(set(row)) < len(row):
+            yield Fault(text, field=field, value=row)
+    for what, field, names in _named(data):
+        for name in sorted(set(names) - set(rows[what])):
+            yield Fault(f"unknown {what}", field=field, value=name, allowed=", ".join(rows[what]))
+
+
+def _sizes(data: dict[str, Any]) -> Iterator[Fault]:
+    """Yield sizes beyond those that are counted with, and dimensions that no lemma knows."""
+    bounds = data["problem"]["bounds"]
+    if len(data["problem"]["dimensions"]) != len(bounds):
+        yield Fault("names and bounds do not match", field="problem.bounds", value=bounds)
+        return
+    bound = dict(zip(data["problem"]["dimensions"], bounds, strict=True))
+    if sum(size > 1 for size in bounds) > MAX_LOOPS:
+        text = "more dimensions above 1 than a level takes loops"
+        yield Fault(text, field="problem.bounds", value=bounds, allowed=f"at most {MAX_LOOPS}")
+    boxes = {"problem.bounds": math.prod(bounds)}
+    for space in data["problem"]["data_spaces"]:
+        moved = [d for rank in space["ranks"] for d in rank if bound[d] > 1]
+        for d in sorted({d for d in moved if moved.count(d) > 1}):
+            yield Fault("a dimension moves two ranks of a data space", field=space["name"], value=d)
+        sides = (1 + sum(c * (bound[d] - 1) for d, c in rank.items()) for rank in space["ranks"])
+        boxes[space["name"]] = math.prod(sides)
+    for field, points in boxes.items():
+        if points > MOST_POINTS:
+            yield Fault("is larger than what is counted with", field=field, value=points, allowed=f"{MOST_POINTS:,}")
+
+
+def _rules(data: dict[str, Any], rules: Rules) -> Iterator[Fault]:
+    """Yield what is stated, but counted by no rules of the version, or not with imperfect factors."""
+    early = data.get("factors") == "imperfect"
     if early and rules.later:
         allowed = ", ".join(name for name, one in RULES.items() if not one.later)
         text = "no lemma is known for loops that end early by these rules"
-        faults.append(Fault(text, field="semantics", value=data["semantics"], allowed=allowed))
-    for level in levels:
-        if not rules.later and level.get("update_pj", level["write_pj"]) != level["write_pj"]:
-            text = "these rules charge updates as fills"
-            faults.append(Fault(text, field=f"{level['name']}.update_pj", value=level["update_pj"]))
+        yield Fault(text, field="semantics", value=data["semantics"], allowed=allowed)
+    for level in data["architecture"]["levels"]:
+        update_pj, charged = level.get("update_pj", level["write_pj"]), bool(level.get("networks"))
+        if not rules.later and update_pj != level["write_pj"]:
+            yield Fault("these rules charge updates as fills", field=f"{level['name']}.update_pj", value=update_pj)
         if not rules.later and level.get("leak_pj"):
-            faults.append(
-                Fault("these rules know no leakage", field=f"{level['name']}.leak_pj", value=level["leak_pj"])
-            )
-        charged = bool(level.get("networks"))
+            yield Fault("these rules know no leakage", field=f"{level['name']}.leak_pj", value=level["leak_pj"])
         if (charged and not rules.charged) or (early and (charged or level.get("spreads"))):
-            faults.append(Fault("networks that take energy or distribute are not counted here", field=level["name"]))
-    bound = dict(zip(data["problem"]["dimensions"], data["problem"]["bounds"], strict=True))
-    for space in data["problem"]["data_spaces"]:
-        moved = [d for rank in space["ranks"] for d in rank if bound[d] > 1]
-        twice = sorted({d for d in moved if moved.count(d) > 1})
-        faults += [Fault("a dimension moves two ranks of a data space", field=space["name"], value=d) for d in twice]
-    if sum(size > 1 for size in bound.values()) > MAX_LOOPS:
-        text = "more dimensions above 1 than a level takes loops"
-        faults.append(
-            Fault(text, field="problem.bounds", value=data["problem"]["bounds"], allowed=f"at most {MAX_LOOPS}")
-        )
-    if faults:
-        raise InputError(faults[:20])
+            yield Fault("networks that take energy or distribute are not counted here", field=level["name"])
 
 
-def _check_names(data: dict[str, Any]) -> None:
-    """Refuse names that stand for nothing, and rows of another length than the design's."""
-    dims = data["problem"]["dimensions"]
-    spaces = {space["name"] for space in data["problem"]["data_spaces"]}
-    levels = {level["name"]: None for level in data["architecture"]["levels"]}
-    faults: list[Fault] = []
-    if len(dims) != len(data["problem"]["bounds"]) or len(set(dims)) != len(dims):
-        faults.append(Fault("names and bounds do not match", field="problem.dimensions", value=dims))
-    for field, found, whole in (
-        ("problem", spaces, data["problem"]["data_spaces"]),
-        ("architecture", levels, data["architecture"]["levels"]),
-    ):
-        if len(found) != len(whole):
-            faults.append(Fault("a name stands twice", field=field, value=[one["name"] for one in whole]))
-    for space in data["problem"]["data_spaces"]:
-        named = {d for rank in space["ranks"] for d in rank}
-        faults += [Fault("unknown dimension", field=space["name"], value=d) for d in sorted(named) if d not in dims]
-    for name, level in zip(levels, data["architecture"]["levels"], strict=False):
-        named = {space for way in level.get("networks", ()) for space in way["charges"]}
-        faults += [Fault("unknown data space", field=f"{name}.networks", value=s) for s in sorted(named - spaces)]
-    for name, limits in data["constraints"].items():
-        if name not in levels:
-            faults.append(Fault("unknown level", field="constraints", value=name))
-        stored = {*limits["keep"], *limits["bypass"]}
-        faults += [Fault("unknown data space", field=name, value=s) for s in sorted(stored) if s not in spaces]
-        for kind in ("temporal", "spatial"):
-            named = {d for value in limits[kind].values() if isinstance(value, (dict, list)) for d in value}
-            faults += [
-                Fault("unknown dimension", field=f"{name}.{kind}", value=d) for d in sorted(named) if d not in dims
-            ]
-    for level in data["mapping"]:
-        faults += [
-            Fault("no loop", field=f"mapping.{level['level']}", value=loop)
-            for loop in (*level["temporal"], *level["spatial"])
-            if loop[0] not in dims or not isinstance(loop[1], int) or loop[1] < 1 or loop[2:] not in ([], ["X"], ["Y"])
-        ]
-        for kind in ("temporal", "spatial"):
-            looped = [loop[0] for loop in level[kind]]
-            faults += [
-                Fault("a dimension loops twice at a level", field=f"mapping.{level['level']}", value=d)
-                for d in dims
-                if looped.count(d) > 1
-            ]
-        kept = [space for space in level["keep"] if space not in spaces]
-        faults += [Fault("unknown data space", field=f"mapping.{level['level']}", value=space) for space in kept]
+#: Keys of a part beside its keep, unrolling, lemma and bound, by factors and lemma.
+_KEYS = {
+    (None, "bound"): set(),
+    (None, "cuts"): {"cuts"},
+    ("imperfect", "empty"): {"idle"},
+    ("imperfect", "bound"): {"idle"},
+    ("imperfect", "nodes"): {"idle", "nodes"},
+}
+
+
+def _arguments(data: dict[str, Any]) -> Iterator[Fault]:
+    """Yield parts that are no argument for such factors, and rows of another length than the design's."""
+    problem, levels = data["problem"], len(data["architecture"]["levels"])
     for number, part in enumerate(data["parts"]):
-        if [len(row) for row in part["keep"]] != [len(spaces)] * len(levels):
-            faults.append(Fault("is not by level and data space", field=f"parts.{number}.keep"))
-        if [len(row) for row in part["unrolling"]] != [len(dims)] * len(levels):
-            faults.append(Fault("is not by level and dimension", field=f"parts.{number}.unrolling"))
-        for key in ("cuts", "nodes"):
-            if (part["lemma"] == key) != isinstance(part.get(key), list):
-                faults.append(Fault(f"{key} belong to the lemma {key!r}", field=f"parts.{number}"))
-        early = data.get("factors") == "imperfect"
-        if early != isinstance(part.get("idle"), list) or part["lemma"] in (("cuts",) if early else ("nodes", "empty")):
-            faults.append(Fault("is not an argument for such factors", field=f"parts.{number}"))
-    if faults:
-        raise InputError(faults[:20])
+        for key, width in (("keep", len(problem["data_spaces"])), ("unrolling", len(problem["dimensions"]))):
+            if [len(row) for row in part[key]] != [width] * levels:
+                yield Fault("has rows of another length than the design", field=f"parts.{number}.{key}")
+        keys = part.keys() - {"keep", "unrolling", "lemma", "bound_pj"}
+        if keys != _KEYS.get((data.get("factors"), part["lemma"])):
+            yield Fault("is not an argument for such factors", field=f"parts.{number}", value=sorted(keys))

@@ -19,13 +19,14 @@ from jouleloop.proof.verify import Refused, verify
 def endless() -> dict[str, Any]:
     """Return a file whose mapping costs what it says, of a layer with more unrollings than anyone counts."""
     data = next(found for seed in range(5000, 6000) if (found := true_certificate("general", seed)))
-    data["problem"]["bounds"] = [2**40] * len(data["problem"]["bounds"])
+    size = 2 ** (48 // len(data["problem"]["bounds"]))
+    data["problem"]["bounds"] = [size] * len(data["problem"]["bounds"])
     data["constraints"], data["parts"] = {}, []
     for level in data["architecture"]["levels"]:
         level |= {"capacity_words": None, "least_words": 0, "fanout": [2**20, 2**20]}
     spaces = [space["name"] for space in data["problem"]["data_spaces"]]
     for n, level in enumerate(data["mapping"]):
-        loops = [[d, 2**40] for d in data["problem"]["dimensions"]]
+        loops = [[d, size] for d in data["problem"]["dimensions"]]
         level |= {"temporal": [] if n else loops, "spatial": [], "keep": spaces}
     design = Design(data)
     cost = cost_of(design, nest_of(design, data["mapping"]))
