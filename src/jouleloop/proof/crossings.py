@@ -1,6 +1,6 @@
 """What crosses between two levels of loops that need not divide: words at least, and what they cost.
 
-The lemmas are those of docs/search-residual.md in their plainest form, and share no code with the search.
+The lemmas are those of docs/proof.md in their plainest form, and share no code with the search.
 """
 
 import itertools
@@ -20,7 +20,7 @@ Unrolling = tuple[tuple[Factors, ...], tuple[tuple[bool, ...], ...]]
 
 
 class Halo(NamedTuple):
-    """What windows do along a dimension: see docs, "Times".
+    """What windows do along a dimension: docs/proof.md, "Times of windows".
 
     ``again``: words that pass without a slide, over the rank's; ``rested``: the same where two of its loops may cancel
     (*nothing slides over a loop that stands*); ``box``, ``over``: one box, and what of it is still

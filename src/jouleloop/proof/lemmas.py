@@ -1,4 +1,4 @@
-"""The lemmas of `docs/search.md` in exact integers: what a boundary costs at least, and all that lies further in."""
+"""The lemmas of `docs/proof.md` in exact integers: what a boundary costs at least, and all that lies further in."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""How often words cross a boundary of loops that need not divide, at least; docs/search-residual.md, "Times"."""
+"""How often words cross a boundary of loops that need not divide, at least; docs/proof.md, "Times through"."""
 
 import math
 from functools import cache
