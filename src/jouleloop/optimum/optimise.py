@@ -38,6 +38,7 @@ from jouleloop.optimum.arrays import (
     TABLED,
     TICKS,
     Found,
+    Parts,
     new_best,
     new_counters,
     new_found,
@@ -45,6 +46,7 @@ from jouleloop.optimum.arrays import (
 from jouleloop.optimum.candidates import Candidates
 from jouleloop.optimum.charges import find_charges, split_by_hops
 from jouleloop.optimum.driver import NEXT_PASS, SEARCH, TIES, Task, search
+from jouleloop.optimum.groups import groups_of, regrouped
 from jouleloop.optimum.incumbent import MOST_SOLVED, Choice, Incumbent, Walker, find_incumbent
 from jouleloop.optimum.limit import INTERRUPT, SECONDS, Progress, Watch, check_dimensions
 from jouleloop.optimum.mirror import find_mirrors
@@ -69,6 +71,8 @@ _WIDE_GAP = 0.1
 #: Work after which a search looks for a mapping outside the tree, a second or so; work of each of the searches
 #: of one choice of what is kept, and how many unrollings all of those together may list.
 _ALONE_TICKS, _SOLVE_TICKS, _SOLVE_UNROLLINGS = 100_000_000, 5_000_000, 100_000
+#: The same where there are so many unrollings times choices of what is kept.
+_MANY, _MANY_TICKS = 1e6, 10_000_000
 #: What is counted by level (places `ENTERED` and on of `jouleloop.optimum.arrays`).
 _COUNTED = ("nodes", "tiles", "no room", "tiles out", "orders", "orders out", "out later")
 
@@ -268,6 +272,9 @@ class PerfectKernel:
         #: The best mapping of the passes before, whether this one may still look outside the tree, and after what work.
         self.before: Mapping | None = None
         self.aside, self.look_ticks = False, 0
+        #: What looks for the subproblems that no bound of a group leaves out; once in a search.
+        self.regrouping: Iterator[int | Parts] | None = None
+        self.grouped = False
 
     def subproblems(self) -> str:
         """Bound the unrollings, unless there is none."""
@@ -297,7 +304,9 @@ class PerfectKernel:
     def _begun(self, name: str, mode: int, best: Floats) -> str:
         self.before = self.mapping()
         self.mode, self.best, self.found = mode, best, self.search.new_found()
-        self.aside, self.look_ticks = mode in (ENERGY, PRODUCT), _ALONE_TICKS
+        parts = self.search.solver.parts
+        many = len(parts.ids) * float(np.prod(parts.column_counts.astype(float))) >= _MANY
+        self.aside, self.look_ticks = mode in (ENERGY, PRODUCT), _MANY_TICKS if many else _ALONE_TICKS
         self.search.solver.start(mode, best)
         return name
 
@@ -306,6 +315,9 @@ class PerfectKernel:
         if not len(self.search.candidates.ids):
             return True
         counters = self.counters
+        if self.regrouping is not None:
+            self._regroup(self.regrouping)
+            return False
         if self.aside:
             # Counted, so that it comes at the same place whenever slices end.
             counters[PAUSE] = min(counters[PAUSE], self.look_ticks)
@@ -319,7 +331,34 @@ class PerfectKernel:
         else:
             self.aside = False
             self.search.improve(self.best, counters, self.objective, self.found)
+        self._begin_groups()
         return ended
+
+    def _begin_groups(self) -> None:
+        """Begin to bound groups of unrollings, where energy alone is minimised and that was not done before."""
+        solver = self.search.solver
+        if self.grouped or self.task.objective != ("energy",) or not solver.whole or self.best[BEST_PJ] == np.inf:
+            return
+        self.grouped = True
+        spec = self.search.spec
+        wired = bool(is_wired(spec) or takes_energy(spec) or spec[:, LEAK_PJ].any())
+        groups = groups_of(solver.case, solver.parts, wired=wired or bool(self.task.space.arch.spreading))
+        if groups is not None:
+            self.regrouping = regrouped(groups, float(self.best[BEST_PJ]))
+
+    def _regroup(self, regrouping: Iterator[int | Parts]) -> None:
+        """Bound groups until it is time for a pause; after the last the search begins anew with what is left."""
+        counters = self.counters
+        while counters[TICKS] < counters[PAUSE] and not self.search.watch.asked():
+            found = next(regrouping, None)
+            if isinstance(found, int):
+                counters[TICKS] += found
+                continue
+            self.regrouping = None
+            if found is not None:
+                self.search.solver.parts = found
+                self.search.solver.start(self.mode, self.best)
+            return
 
     def bound(self) -> float:
         """Least value that a mapping may have which was not looked at; infinite where there is none."""

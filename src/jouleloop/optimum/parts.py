@@ -238,6 +238,15 @@ def _sketch(case: Case, parts: Parts, u: int) -> float:
 
 
 @njit
+def sketch_columns(case: Case, parts: Parts, base_pj: Floats, column_pj: Floats) -> None:
+    """Write by unrolling what the operations cost [pJ], and the bounds of all columns of all data spaces."""
+    for u in range(base_pj.shape[0]):
+        base_pj[u] = _sketch(case, parts, u)
+        for v in range(parts.columns.shape[0]):
+            column_pj[u, v, : parts.column_counts[v]] = parts.column_pj[v, : parts.column_counts[v]]
+
+
+@njit
 def _add(parts: Parts, u: int, base_pj: float, part: int, stage: int) -> None:
     """Write unrolling, choice and bound of a part whose ranks stand; its unrolling was the last that was sketched."""
     bound_pj = base_pj
