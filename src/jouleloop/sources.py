@@ -13,11 +13,6 @@ from pathlib import Path
 PACKAGE = Path(__file__).parent
 
 
-def code_of(text: str) -> str:
-    """Return the code in ``text`` without its comments, docstrings and layout: equal where Python does the same."""
-    return _shape(ast.parse(text))
-
-
 #: What has a body in which a string may stand by itself.
 _WITH_TEXT = frozenset({ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef})
 

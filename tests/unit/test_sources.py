@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from jouleloop.jit import cache_folder, kernel_modules
-from jouleloop.sources import PACKAGE, code_of, digest_of, with_imports
+from jouleloop.sources import PACKAGE, digest_of, with_imports
 
 
 @pytest.fixture
@@ -27,7 +27,13 @@ def results_of(package: Path, engine: str = "engines/native.py") -> str:
     return digest_of(with_imports([package / engine], package), package)
 
 
-def test_words_are_no_code() -> None:
+def test_words_are_no_code(tmp_path: Path) -> None:
+    def code_of(text: str) -> str:
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        folder.mkdir()
+        (folder / "module.py").write_text(text)
+        return digest_of([folder / "module.py"], folder)
+
     code = '"""Module."""\nX = 1\n\ndef f(a):\n    """Say."""\n    return a  # why\n'
     assert code_of(code) == code_of("X=1\n\n\n'an attribute'\ndef f( a ):\n    return a\n")
     assert code_of(code) != code_of(code.replace("X = 1", "X = 2"))
