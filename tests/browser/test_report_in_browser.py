@@ -298,6 +298,31 @@ def test_the_roof_slopes_where_a_bandwidth_is_stated(browser: Any, run: Any, tmp
     assert one.messages == []
 
 
+def test_bars_of_a_product_of_matrices_are_its_whole_energy(browser: Any, run: Any, tmp_path: Path) -> None:
+    names = {"weights": "a", "inputs": "b", "outputs": "z"}
+    tables = read_tables(run.folder, StatisticsOptions(), root=run.folder.parent)
+    rows = tables.network_points
+    assert rows is not None
+    ends = re.compile("_(weights|inputs|outputs)(_pj)?$")
+    renamed = rows.rename(columns=lambda name: ends.sub(lambda end: f"_{names[end[1]]}{end[2] or ''}", name))
+    renamed["key"] = None  # no accesses: the spaces are those of the page
+    write_report(replace(tables, network_points=renamed), tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text(encoding="utf-8")
+    (tmp_path / "r.html").write_text(
+        text.replace('"spaces":["Weights","Inputs","Outputs"]', '"spaces":["Weights","Inputs","Outputs","A","B","Z"]')
+    )
+    one = Opened(browser, tmp_path / "r.html")
+    one.draw("#network-0")
+    heights = one.page.evaluate(
+        """() => document.querySelector('#network-0 .plot').data.filter(t => t.xaxis === 'x')
+            .map(t => Array.from(t.y))"""
+    )
+    first = rows[rows["architecture"] == rows["architecture"].iloc[0]]
+    expected = first["total_pj"] * first["count"] * 1e-12
+    assert [sum(values) for values in zip(*heights, strict=True)] == pytest.approx(expected.tolist(), rel=1e-6)
+    one.context.close()
+
+
 def test_a_layer_of_a_network_shows_its_mapping(browser: Any, run: Any) -> None:
     one = Opened(browser, run.report)
     section = one.page.locator("#network-0")

@@ -109,7 +109,9 @@ def read_tables(
     sweeps, notes = sweeps_of(provenance, root)
     names = {str(name) for name in every["sweep"].unique()}
     charted = None
-    if names <= {name for name, sweep in sweeps.items() if sweep.is_network}:
+    listed = further.get(NETWORKS)
+    networks = set() if listed is None else {str(name) for name in _read(listed, NETWORKS)["network"]}
+    if names <= networks | {name for name, sweep in sweeps.items() if sweep.is_network}:
         # Nothing tests the growth of networks; what lies here is of another study.
         present = []
         analysis = {layout.file: pd.DataFrame(columns=[one.name for one in layout.columns]) for layout in ANALYSIS}

@@ -214,8 +214,12 @@
   function stackColumns(columns) {
     const found = columns.compute_pj ? [{ column: "compute_pj", level: "compute", space: "weights", label: "compute" }] : [];
     for (const column of Object.keys(columns)) {
-      const match = /^(.+)_(weights|inputs|outputs)_pj$/.exec(column);
-      if (match) found.push({ column, level: match[1], space: match[2], label: `${match[1]} ${match[2]}` });
+      // A shape's own data spaces look in their order like those of a convolution.
+      const position = JL.data.spaces.findIndex((name) => column.endsWith(`_${name.toLowerCase()}_pj`));
+      if (position < 0) continue;
+      const space = JL.data.spaces[position].toLowerCase();
+      const level = column.slice(0, -`_${space}_pj`.length);
+      found.push({ column, level, space: Object.keys(PATTERNS)[position % 3], label: `${level} ${space}` });
     }
     return found;
   }
