@@ -105,7 +105,8 @@ def certify(
 
     try:
         if not reason and watching.run(lambda: next(work, True), watching.begin(None), progress):
-            raise KeyboardInterrupt(f"{len(parts)} parts were written")
+            of_all = f" of {count}" if count else ""
+            raise KeyboardInterrupt(f"{len(parts)}{of_all} parts were written")
     except write.TooLong:
         reason = f"the argument has more than {write.MOST_STEPS:,} steps"
     if reason:

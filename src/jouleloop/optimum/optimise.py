@@ -337,7 +337,9 @@ class PerfectKernel:
     def _begin_groups(self) -> None:
         """Begin to bound groups of unrollings, where energy alone is minimised and that was not done before."""
         solver = self.search.solver
-        if self.grouped or self.task.objective != ("energy",) or not solver.whole or self.best[BEST_PJ] == np.inf:
+        if self.grouped or self.task.objective != ("energy",) or not solver.whole:
+            return
+        if not 0.0 < self.best[BEST_PJ] < np.inf:  # where all costs nothing, all ties are compared
             return
         self.grouped = True
         spec = self.search.spec
