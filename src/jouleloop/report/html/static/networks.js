@@ -15,6 +15,7 @@
       this.choice = el("select", { name: `${id}-layer`, onchange: () => this.choose() });
       this.on = el("select", { name: `${id}-architecture`, onchange: () => this.choose() });
       place.append(el("article", { class: "sweep network", id },
+        el("h3", {}, name),
         el("p", { class: "chart-title" }, `${name}: energy of its layers, times their number, by level and data space`),
         el("div", { class: "columns" },
           el("div", { class: "left" }, this.frame, el("p", { class: "note keys" }, "Click a bar, or choose a layer, to see its mapping.")),
