@@ -13,6 +13,8 @@ from jouleloop.files import read_sealed_json, reading, write_sealed_json
 #: Ending of a note, in the place of the log's own.
 _NOTE = ".outputs.json"
 _PIECE_BYTES = 2**20
+#: What Snakemake writes into a folder that is an output.
+_DATE = ".snakemake_timestamp"
 #: Folders of results that hold no output of a rule, so Snakemake compares the time of no file in them.
 _BESIDE = ("store", "logs", "chunks", "damaged", "timeloop/runs")
 
@@ -65,6 +67,11 @@ def set_aside(paths: Iterable[Path], results: Path) -> None:
             place = results / "damaged" / path.relative_to(results)
             place.parent.mkdir(parents=True, exist_ok=True)
             path.replace(place)
+            # A folder that is an output itself would count as made; Snakemake leaves its date in it.
+            with contextlib.suppress(OSError):
+                if {child.name for child in path.parent.iterdir()} <= {_DATE}:
+                    (path.parent / _DATE).unlink(missing_ok=True)
+                    path.parent.rmdir()
 
 
 def date_back(results: Path) -> None:

@@ -61,3 +61,16 @@ def test_files_from_the_future_are_dated_back_where_snakemake_compares_them(tmp_
     soon = now + 3600
     assert [name for name in (*compared, "specs/simba/tiny") if (tmp_path / name).stat().st_mtime > soon] == []
     assert [name for name in beside if (tmp_path / name).stat().st_mtime < soon] == []
+
+
+def test_a_folder_whose_files_are_set_aside_is_gone(tmp_path: Path) -> None:
+    """Snakemake would take the empty folder for the output of its job."""
+    made = tmp_path / "results/specs/simba/tiny"
+    made.mkdir(parents=True)
+    (made / ".snakemake_timestamp").touch()
+    paths = [made / "one.yaml", made / "two.yaml"]
+    for path in paths:
+        path.write_text(path.name)
+    set_aside(paths, tmp_path / "results")
+    assert not made.exists()
+    assert (tmp_path / "results/damaged/specs/simba/tiny/two.yaml").read_text() == "two.yaml"
