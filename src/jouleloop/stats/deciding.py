@@ -15,7 +15,7 @@ def sizes_needed(test: GrowthTest) -> float:
 
     The growth is taken to be as expected: no share of the next power, no bend. Widths of intervals fall with the square
     root of the number of sizes, and two one-sided tests pass at that chance where the margin is as wide as the
-    quantiles of both together (Chow, Shao and Wang 2008, section 3.2.3). The number is rounded up to two digits.
+    quantiles of both together (Chow, Shao and Wang 2008, chapter 3). The number is rounded up to two digits.
 
     NaN for other verdicts, where nothing could be bounded, and where no number of sizes helps: what an interval says
     lies outside the margin.
@@ -25,7 +25,7 @@ def sizes_needed(test: GrowthTest) -> float:
         return math.nan
     widths = []
     for found in (verdict.excess, verdict.misfit):
-        if not (math.isfinite(found.low) and math.isfinite(found.high)) or outside(found.low, found.high, found.margin):
+        if not math.isfinite(found.high - found.low) or _outside(found.low, found.high, found.margin):
             return math.nan
         widths.append((found.high - found.low) / 2 / found.margin)
     alpha = verdict.excess.alpha
@@ -33,7 +33,7 @@ def sizes_needed(test: GrowthTest) -> float:
     return _upward(max(test.n + 1.0, test.n * (max(widths) * (1 + power)) ** 2))
 
 
-def outside(low: float, high: float, margin: float) -> bool:
+def _outside(low: float, high: float, margin: float) -> bool:
     """Return whether an interval lies outside ±``margin`` as a whole."""
     return low >= margin or high <= -margin
 

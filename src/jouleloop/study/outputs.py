@@ -62,16 +62,17 @@ def changed_outputs(logs: Path) -> dict[Path, list[Path]]:
 
 def set_aside(paths: Iterable[Path], results: Path) -> None:
     """Move the files of a job where nothing reads them: without any of them the job is run again."""
-    for path in paths:
-        if path.is_file():
-            place = results / "damaged" / path.relative_to(results)
-            place.parent.mkdir(parents=True, exist_ok=True)
-            path.replace(place)
-            # A folder that is an output itself would count as made; Snakemake leaves its date in it.
-            with contextlib.suppress(OSError):
-                if {child.name for child in path.parent.iterdir()} <= {_DATE}:
-                    (path.parent / _DATE).unlink(missing_ok=True)
-                    path.parent.rmdir()
+    moved = [path for path in paths if path.is_file()]
+    for path in moved:
+        place = results / "damaged" / path.relative_to(results)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        path.replace(place)
+    # A folder that is an output itself would count as made; Snakemake leaves its date in it.
+    for folder in {path.parent for path in moved}:
+        with contextlib.suppress(OSError):
+            if {child.name for child in folder.iterdir()} <= {_DATE}:
+                (folder / _DATE).unlink(missing_ok=True)
+                folder.rmdir()
 
 
 def date_back(results: Path) -> None:
