@@ -1,7 +1,7 @@
 """Kernels without numba: where they are kept, and a stand-in for each that loads numba when the first is called.
 
 Reading a table or drawing a figure imports modules with kernels and calls none; numba takes longer to import than most
-of them. The first call makes all of them real, in every module that has them by name, before anything is compiled.
+of them. The first call tells numba of all kernels, before anything is compiled.
 """
 
 import atexit
@@ -27,7 +27,7 @@ KEPT_VERSIONS = 16
 #: What numba and the libraries below it take [bytes]: without it they crash, or never come to an end.
 _LIBRARIES_BYTES = 450 * 10**6
 _DECORATOR = re.compile(rb"^@njit\b", re.MULTILINE)
-_Kernel = TypeVar("_Kernel", bound=Callable[..., Any])
+_Function = TypeVar("_Function", bound=Callable[..., Any])
 _Record = TypeVar("_Record", bound=tuple[Any, ...])
 
 
@@ -83,85 +83,90 @@ def _forget(home: Path) -> None:
         shutil.rmtree(path, ignore_errors=True)
 
 
-def _maker() -> Callable[[Callable[..., Any], dict[str, Any]], Any]:
-    """Return what makes kernels: ours, or numba alone where ours does not suit its version."""
-    try:
-        machine = importlib.import_module("jouleloop.jit.machine")
-        machine.check()
-    except MemoryError:
-        raise
-    except Exception as error:
-        what = f"{type(error).__name__}: {error}".splitlines()[0]
-        print(f"kernels compile slowly with this version of numba ({what})", file=sys.stderr)
-        machine = importlib.import_module("jouleloop.jit.plain")
-    return machine.make  # type: ignore[no-any-return]
-
-
-class _Kernels:
-    """All kernels that were defined, until the first is called."""
+class _Waiting:
+    """Kernels and records that numba does not know yet."""
 
     def __init__(self) -> None:
-        self.waiting: list[_StandIn] = []
+        self.kernels: list[_Kernel] = []
         self.records: list[type[Any]] = []
 
-    def make(self) -> None:
-        """Make all kernels, and put them in the place of their stand-ins; raise `MemoryError` without room."""
-        need(_LIBRARIES_BYTES)
-        made = _maker()
-        register = importlib.import_module("jouleloop.jit.records").register
+    def introduce(self) -> Any:
+        """Return the module that makes kernels, which knows all that was defined; raise `MemoryError` without room."""
+        if "jouleloop.jit.machine" not in sys.modules:
+            need(_LIBRARIES_BYTES)
+        machine: Any = importlib.import_module("jouleloop.jit.machine")
+        kernels, self.kernels = self.kernels, []
         records, self.records = self.records, []
         for record_ in records:
-            register(record_)
-        waiting, self.waiting = self.waiting, []
-        for one in waiting:
-            one.kernel = made(one.function, one.options)
-        for names in {id(one.function.__globals__): one.function.__globals__ for one in waiting}.values():
-            for name, value in names.items():
-                if isinstance(value, _StandIn):
-                    names[name] = value.kernel
+            machine.introduce_record(record_)
+        for kernel in kernels:
+            machine.introduce(kernel)
+        return machine
 
 
-_KERNELS = _Kernels()
+_WAITING = _Waiting()
+_RECORDS: set[type[Any]] = set()
 
 
 def record(kind: type[_Record]) -> type[_Record]:
     """Mark a class of named tuples whose values kernels take by address, see `jouleloop.jit.records`."""
-    _KERNELS.records.append(kind)
+    _WAITING.records.append(kind)
+    _RECORDS.add(kind)
     return kind
 
 
-class _StandIn:
-    """Stands for a kernel until the first is called."""
+class _Kernel:
+    """A function that is compiled, or loaded, for the types of the arguments it is called with."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], *, apart: bool = False, inline: str = "never") -> None:
         functools.update_wrapper(self, function)
         self.function: Any = function
-        self.options = options
-        self.kernel: Any = None
-        _KERNELS.waiting.append(self)
+        self.name = f"{function.__module__.removeprefix('jouleloop.')}.{function.__qualname__}"
+        self.apart, self.inline = apart, inline == "always"
+        self._parameters = function.__code__.co_argcount
+        self._entries: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        _WAITING.kernels.append(self)
 
     def __call__(self, *arguments: Any) -> Any:
-        return self.made()(*arguments)
+        lacking = self._parameters - len(arguments)
+        if lacking:
+            arguments += self.function.__defaults__[-lacking:]
+        kinds = tuple(map(_kind_of, arguments))
+        entry = self._entries.get(kinds)
+        if entry is not None:
+            # Records of one class may hold arrays of other types: numba looks at these.
+            with contextlib.suppress(TypeError):
+                return entry(*arguments)
+        self._entries[kinds] = _WAITING.introduce().entry(self, arguments, entry)
+        return self._entries[kinds](*arguments)
 
-    @property
-    def _numba_type_(self) -> Any:
-        """What numba takes the stand-in for where it is not replaced."""
-        return self.made()._numba_type_
+    def __reduce__(self) -> Any:
+        """Let numba's cache name a kernel that another one closes over."""
+        return str, (self.name,)
 
-    def made(self) -> Any:
-        """Return the kernel."""
-        if self.kernel is None:
-            _KERNELS.make()
-        return self.kernel
+
+class Recursive(_Kernel):
+    """A kernel that calls itself: what is linked into what is numba's own matter there."""
+
+
+def _kind_of(value: Any) -> Any:
+    """Return what tells types of arguments apart, but for what records hold; numpy is not loaded for it."""
+    kind = type(value)
+    if isinstance(value, tuple) and kind not in _RECORDS:
+        return (kind, *map(_kind_of, value))
+    flags = getattr(value, "flags", None)
+    return kind if flags is None else (kind, value.dtype, value.ndim, flags.num)
 
 
 @overload
-def njit(function: _Kernel, /) -> _Kernel: ...
+def njit(function: _Function, /) -> _Function: ...
 @overload
-def njit(*, inline: str = "never", apart: bool = False) -> Callable[[_Kernel], _Kernel]: ...
+def njit(*, inline: str = "never", apart: bool = False) -> Callable[[_Function], _Function]: ...
 def njit(function: Any = None, /, **options: Any) -> Any:
     """Compile a function for the types it is called with, or load what was compiled before: `numba.njit`.
 
     With ``apart`` it is compiled once, and other kernels call it by its address. Without, it becomes a part of each.
     """
-    return (lambda given: _StandIn(given, options)) if function is None else _StandIn(function, options)
+    if function is None:
+        return lambda given: _Kernel(given, **options)
+    return (Recursive if function.__name__ in function.__code__.co_names else _Kernel)(function, **options)

@@ -1,291 +1,257 @@
-"""Makes kernels: numba with a cache of our own, and with parts that are compiled once.
+"""Makes kernels with numba's extension interface: types the calls between them, and decides what is linked into what.
 
-numba makes machine code, and wrappers for Python, of every function that a kernel calls, and optimises what is called
-once more at every level. Here only what Python calls is a kernel; the rest is linked into it and optimised there, once.
+numba links what a function calls into it, and optimises that once more at every level. Here a part is compiled alone,
+with little effort, and linked into nothing but the kernel that Python calls; that one is optimised as a whole, once. A
+kernel that is marked ``apart`` is compiled once, and others call it by the address that stands in a table.
 """
 
+# mypy: disable-error-code="no-untyped-call,untyped-decorator"
+
 import contextlib
-from collections.abc import Callable, Iterator
-from functools import cached_property, partial
-from typing import Any, NamedTuple
+import hashlib
+import inspect
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 import numba
 import numpy as np
-from numba.core import ir, types
-from numba.core.compiler import Compiler, Flags, compile_extra
-from numba.core.compiler_machinery import AnalysisPass, register_pass
-from numba.core.dispatcher import Dispatcher, _FunctionCompiler  # type: ignore[attr-defined]
-from numba.core.typed_passes import (
-    AnnotateTypes,
-    NopythonRewrites,
-    NopythonTypeInference,
-)
-from numba.core.untyped_passes import WithLifting
+from numba import types
+from numba.extending import lower_builtin, type_callable, typeof_impl
 
-from jouleloop import jit
-from jouleloop.jit.libraries import Code, Part, publish
-from jouleloop.jit.store import APART, KernelCache, versions
+from jouleloop.jit import Recursive, store
+from jouleloop.jit.records import LentArray, RecordType, address_in, inside, lent, register
 from jouleloop.memory import need
 
-#: What compiling one kernel takes at most [bytes]: without it LLVM ends the process.
-_COMPILING_BYTES = 300 * 10**6
+#: What compiling one kernel takes at most, and loading one [bytes]: without it LLVM ends the process.
+_COMPILING_BYTES, _LOADING_BYTES = 300 * 10**6, 100 * 10**6
+#: Addresses of kernels apart, each where its name and types say: compiled code of every process has the same places.
+_TABLE = np.zeros(2**20, np.intp)
+#: Effort of LLVM for what is linked into others, and for kernels.
+_PART, _WHOLE = 1, 3
+Kinds = tuple[Any, ...]
 
 
-class _FromPython:
-    """Stands where numba has the address of a compiled function: calls a part from Python, as tests do."""
+@dataclass
+class _Made:
+    """A kernel for some types of arguments."""
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    dispatcher: Any
+    kinds: Kinds
+    effort: int
+    needs: set[tuple[str, Kinds]] = field(default_factory=set)
+    """The kernels that it calls by address."""
+    parts: dict[Any, None] = field(default_factory=dict)
+    """The code of what it calls otherwise, and of what that calls."""
 
-    @cached_property
-    def _kernel(self) -> Any:
-        return make(self._function, {})
-
-    def __call__(self, *arguments: Any) -> Any:
-        return self._kernel(*arguments)
+    @property
+    def result(self) -> Any:
+        """What numba knows of the compiled function."""
+        return self.dispatcher.overloads[self.kinds]
 
 
-class _Compiler(_FunctionCompiler):  # type: ignore[misc]
-    """Compiles a kernel, and what it calls as parts of it."""
+class _LeavesError(TypeError):
+    """An array leaves a kernel, and nothing holds it."""
 
-    #: The name of a kernel that is no part of others: they call it by its address.
-    apart: str | None = None
 
-    def _compile_core(self, args: Any, return_type: Any) -> Any:
-        codegen = self.targetdescr.target_context.codegen()
-        within = codegen._library_class is Part  # noqa: SLF001
-        if within and not self.apart:
-            return _compile_part(self, args, return_type)
-        need(_COMPILING_BYTES)
-        result = self._compile_kernel(args, return_type)
-        if any(isinstance(part, types.BaseNamedTuple) for part in _parts_of(result.signature.return_type)):
-            raise TypeError(f"{self.py_func.__qualname__}: a waiting signal breaks a named tuple that is returned")
-        for environment in result._find_referenced_environments():  # noqa: SLF001
-            codegen.set_env(environment.env_name, environment)
-        if self.apart:
-            publish(result.library, result.fndesc)
-        return result
+_CONFIG: Any = numba.config
+_LOCK = threading.RLock()
+_KERNELS: dict[str, Any] = {}
+#: Those of them that numba does not know: it need not, to load what calls them.
+_UNTYPED: list[Any] = []
+#: By function, what numba compiles of a kernel that calls itself; None where nothing does.
+_RECURSIVE: dict[Any, Any] = {}
+_MADE: dict[tuple[Any, Kinds, bool], _Made] = {}
+#: What is being compiled, outermost first.
+_MAKING: list[_Made] = []
+_PLACES: dict[int, tuple[str, Kinds]] = {}
 
-    def _compile_kernel(self, args: Any, return_type: Any) -> Any:
-        """Compile a kernel. All that numba compiles meanwhile is a part of it."""
-        codegen = self.targetdescr.target_context.codegen()
-        library: Any = Code(codegen, self.py_func.__qualname__)
-        library.enable_object_caching()
-        library.apart = (self.apart, tuple(args)) if self.apart else None
-        parts_only: list[tuple[Any, str, Any]] = [
-            (_FunctionCompiler, "_compile_core", _compile_part),
-            (Dispatcher, "add_overload", _add_part),
-            (codegen, "_library_class", Part),
-        ]
-        with _replaced(parts_only):
-            return _compile(self, args, return_type, library, no_cfunc_wrapper=True)
+
+def entry(kernel: Any, arguments: tuple[Any, ...], known: Any) -> Any:
+    """Return what Python calls with arguments as these, and as those it knows; it raises `TypeError` for others."""
+    with _LOCK:
+        kinds = tuple(numba.typeof(one) for one in arguments)
+        lent_kinds = tuple(map(lent, kinds))
+        try:
+            # What is kept for arrays that are held was refused for others, see `_check`.
+            held = store.place(kernel, kinds, from_python=True).exists()
+            made = _make(kernel, kinds if held else lent_kinds, from_python=True)
+        except _LeavesError:
+            made = _make(kernel, kinds, from_python=True)
+        if known is None:
+            known = made.dispatcher
+        else:
+            known.add_overload(made.result)
+        known.disable_compile()
+    return known
+
+
+def introduce(kernel: Any) -> None:
+    """Let kernels call a kernel."""
+    _KERNELS[kernel.name] = kernel
+    if not isinstance(kernel, Recursive):
+        _UNTYPED.append(kernel)
+
+
+@typeof_impl.register(Recursive)
+def _typeof_recursive(kernel: Any, _: Any) -> Any:
+    """Return the type of a function of numba's own, so that it finds the function in what it compiles."""
+    if _RECURSIVE.get(kernel.function) is None:
+        _RECURSIVE[kernel.function] = _dispatcher(kernel, no_cpython_wrapper=True)
+    return types.Dispatcher(_RECURSIVE[kernel.function])
+
+
+def _tell(kernel: Any) -> None:
+    """Tell numba how a call of a kernel is typed, and written."""
+    signature = inspect.signature(kernel.function)
+
+    @type_callable(kernel)
+    def _typing(_: Any) -> Any:
+        def typer(*arguments: Any, **named: Any) -> Any:
+            given = tuple(types.unliteral(one) for one in signature.bind(*arguments, **named).args)
+            kinds = tuple(map(inside, given))
+            made = _make(kernel, kinds)
+            if _by_address(kernel, kinds):
+                _MAKING[-1].needs.add((kernel.name, kinds))
+            else:
+                _MAKING[-1].needs |= made.needs
+                _MAKING[-1].parts |= {**made.parts, made.result.library: None}
+            return made.result.signature.return_type(*given)
+
+        typer.__signature__ = signature  # type: ignore[attr-defined]
+        return typer
+
+    @lower_builtin(kernel, types.VarArg(types.Any))
+    def _call(context: Any, builder: Any, called: Any, arguments: Any) -> Any:
+        kinds = tuple(map(inside, called.args))
+        made = _make(kernel, kinds)
+        result = made.result
+        if not _by_address(kernel, kinds):
+            if _MAKING[-1].effort == _WHOLE:
+                for library in (result.library, *reversed(made.parts)):
+                    context.active_code_library.add_linking_library(library)
+            return context.call_internal(builder, result.fndesc, result.signature, arguments)
+        record = next(one for one, kind in zip(arguments, kinds, strict=True) if isinstance(kind, RecordType))
+        address = address_in(context, builder, record, _place_of(kernel.name, kinds))
+        convention = context.call_conv
+        function = convention.get_function_type(called.return_type, kinds).as_pointer()
+        status, returned = convention.call_function(
+            builder, builder.inttoptr(address, function), called.return_type, kinds, arguments
+        )
+        with builder.if_then(status.is_error, likely=False):
+            convention.return_status_propagate(builder, status)
+        return returned
+
+
+def introduce_record(kind: type[Any]) -> None:
+    """Let kernels read a class of named tuples."""
+    register(kind, _TABLE.ctypes.data)
+
+
+def _by_address(kernel: Any, kinds: Kinds) -> bool:
+    return kernel.apart and any(isinstance(one, RecordType) for one in kinds)
+
+
+def _place_of(name: str, kinds: Kinds) -> int:
+    digest = hashlib.sha256(repr((name, kinds)).encode()).digest()
+    return int.from_bytes(digest[:8], "big") % len(_TABLE)
+
+
+def _make(kernel: Any, kinds: Kinds, *, from_python: bool = False) -> _Made:
+    """Return a kernel, loaded or compiled, and all that it calls."""
+    found = _MADE.get((kernel, kinds, from_python))
+    if found is None:
+        # What Python calls needs another entry; its code is the same.
+        found = _kept(kernel, kinds, from_python) if from_python or _by_address(kernel, kinds) else _part(kernel, kinds)
+        _MADE[kernel, kinds, from_python] = found
+        if _by_address(kernel, kinds) and not from_python:
+            _publish(kernel.name, found)
+    return found
+
+
+def _publish(name: str, made: _Made) -> None:
+    """Put the address of a kernel where others find it."""
+    place = _place_of(name, made.kinds)
+    if _PLACES.setdefault(place, (name, made.kinds)) != (name, made.kinds):
+        raise RuntimeError(f"{name} and {_PLACES[place][0]} have one place: rename one")
+    _TABLE[place] = made.result.library.get_pointer_to_function(made.result.fndesc.llvm_func_name)
+
+
+def _part(kernel: Any, kinds: Kinds) -> _Made:
+    return _compile(_dispatcher(kernel, no_cpython_wrapper=True, forceinline=kernel.inline), kinds, _PART)
+
+
+def _kept(kernel: Any, kinds: Kinds, from_python: bool) -> _Made:
+    """Return a kernel from its folder; where there is none, or it is damaged, compile it and keep it."""
+    home = store.place(kernel, kinds, from_python=from_python)
+    needs = store.read(home)
+    if needs is not None:
+        need(_LOADING_BYTES)
+        made = _compile(_cached(kernel, home), kinds, _WHOLE)
+        if made.dispatcher.stats.cache_hits:
+            for name, others in needs:
+                _make(_KERNELS[name], others)
+            made.needs = needs
+            return made
+    need(_COMPILING_BYTES)
+    while _UNTYPED:
+        _tell(_UNTYPED.pop())
+    try:
+        with store.replacing(home) as temporary:
+            made = _compile(_cached(kernel, temporary), kinds, _WHOLE)
+            if from_python:
+                _check(kernel.name, made.result.signature)
+            store.seal(temporary, home, made.needs)
+    except OSError:  # no room for it: the next process compiles
+        made = _compile(_dispatcher(kernel), kinds, _WHOLE)
+    return made
+
+
+def _check(name: str, signature: Any) -> None:
+    """Refuse to return to Python what would not outlive the call, or not survive a signal."""
+    returned = {type(one) for one in _parts_of(signature.return_type)}
+    if any(issubclass(one, types.BaseNamedTuple) for one in returned):
+        raise TypeError(f"{name}: a waiting signal breaks a named tuple that is returned")
+    if returned & {types.Array, LentArray} and any(isinstance(one, LentArray | RecordType) for one in signature.args):
+        raise _LeavesError(f"{name}: nothing holds an array of a record that is returned")
+
+
+def _cached(kernel: Any, home: Path) -> Any:
+    with _set(CACHE_DIR=str(home)):
+        return _dispatcher(kernel, cache=True)
+
+
+def _dispatcher(kernel: Any, **options: Any) -> Any:
+    """Return what compiles a kernel, without what C would call."""
+    compiler: Any = numba.njit
+    return compiler(no_cfunc_wrapper=True, **options)(kernel.function)
+
+
+def _compile(dispatcher: Any, kinds: Kinds, effort: int) -> _Made:
+    _MAKING.append(_Made(dispatcher, kinds, effort))
+    function = dispatcher.py_func
+    before, _RECURSIVE[function] = _RECURSIVE.get(function), dispatcher
+    try:
+        with _set(OPT=type(_CONFIG.OPT)(effort), LOOP_VECTORIZE=0):
+            dispatcher.compile(kinds)
+        return _MAKING[-1]
+    finally:
+        _MAKING.pop()
+        _RECURSIVE[function] = before
 
 
 @contextlib.contextmanager
-def _replaced(names: list[tuple[Any, str, Any]]) -> Iterator[None]:
-    """Let names of objects mean something else meanwhile; numba's lock is held."""
-    with contextlib.ExitStack() as stack:
-        for place, name, meaning in names:
-            stack.callback(setattr, place, name, getattr(place, name))
-            setattr(place, name, meaning)
+def _set(**settings: Any) -> Iterator[None]:
+    """Let numba's settings be others meanwhile."""
+    before = {name: getattr(_CONFIG, name) for name in settings}
+    try:
+        vars(_CONFIG).update(settings)
         yield
-
-
-_add_kernel = Dispatcher.add_overload
-
-
-def _add_part(dispatcher: Any, result: Any) -> None:
-    """Note a part where numba finds it; only a kernel has an address that Python can call."""
-    if isinstance(result.library, Part):
-        dispatcher.overloads[tuple(result.signature.args)] = result
-    else:
-        _add_kernel(dispatcher, result)
-
-
-def _compile(compiler: Any, args: Any, return_type: Any, library: Any, **flags: bool) -> Any:
-    """Compile a function into a library, as numba does."""
-    chosen: Any = Flags()
-    compiler.targetdescr.options.parse_as_flags(chosen, compiler.targetoptions)
-    chosen = compiler._customize_flags(chosen)  # noqa: SLF001
-    for name, value in flags.items():
-        setattr(chosen, name, value)
-    return compile_extra(
-        compiler.targetdescr.typing_context,
-        compiler.targetdescr.target_context,
-        compiler._get_implementation(args, {}),  # noqa: SLF001
-        args,
-        return_type,
-        chosen,
-        compiler.locals,
-        library=library,
-        pipeline_class=_Pipeline,
-    )
-
-
-def _compile_part(compiler: Any, args: Any, return_type: Any) -> Any:
-    target = compiler.targetdescr.target_context
-    library = Part(target.codegen(), compiler.py_func.__qualname__)
-    result = _compile(
-        compiler, args, return_type, library, no_cpython_wrapper=True, no_cfunc_wrapper=True, no_compile=True
-    )
-    result = result._replace(entry_point=_FromPython(compiler.py_func))
-    target.insert_user_function(result.entry_point, result.fndesc, [library])
-    return result
-
-
-def _named_alike(mangler: Any, name: str, kinds: Any, **_: Any) -> str:
-    """Return the name of a function, the same in every process: numba's own has a number of this process."""
-    return str(mangler(name, kinds))
-
-
-class _Pipeline(Compiler):
-    """How a kernel and its parts are compiled: as numba does, but for references."""
-
-    def __init__(self, *arguments: Any) -> None:
-        super().__init__(*arguments)  # type: ignore[no-untyped-call]
-        target = self.state.targetctx
-        if self.state.library.apart:
-            self.state.targetctx = target.subtarget(mangler=partial(_named_alike, target.mangler))
-
-    def define_pipelines(self) -> Any:
-        """Return numba's pipeline with `_Borrow` in it, without what no kernel needs."""
-        [passes] = super().define_pipelines()  # type: ignore[no-untyped-call]
-        passes.passes = [
-            (step, what) for step, what in passes.passes if step not in {WithLifting, NopythonRewrites, AnnotateTypes}
-        ]
-        passes.add_pass_after(_Borrow, NopythonTypeInference)
-        passes.finalize()
-        return [passes]
-
-
-@register_pass(mutates_CFG=False, analysis_only=True)
-class _Borrow(AnalysisPass):
-    """Counts no references where no array is made or returned: the caller, Python too, holds all that is read."""
-
-    _name = "borrow"
-
-    def __init__(self) -> None:
-        AnalysisPass.__init__(self)
-
-    def run_pass(self, state: Any) -> bool:
-        """Switch the counting off where all that is counted was handed over, or is a part of such."""
-        models, kinds = state.targetctx.data_model_manager, state.typemap
-        counted = {name for name, kind in kinds.items() if _is_data(kind) and models[kind].contains_nrt_meminfo()}
-        if not models[state.return_type].contains_nrt_meminfo() and not any(
-            _makes(one, counted, kinds) for block in state.func_ir.blocks.values() for one in block.body
-        ):
-            state.targetctx = state.targetctx.subtarget(enable_nrt=False)
-        return False
-
-
-def _is_data(kind: Any) -> bool:
-    return not isinstance(kind, types.Callable | types.Module)
-
-
-def _makes(statement: Any, counted: set[str], kinds: Any) -> bool:
-    """Whether a statement may make an array: any but those that take a value out of another, or put some together."""
-    if isinstance(statement, ir.SetItem | ir.StaticSetItem):
-        return statement.value.name in counted
-    if not isinstance(statement, ir.Assign) or statement.target.name not in counted:
-        return False
-    value = statement.value
-    if not isinstance(value, ir.Expr):
-        return not isinstance(value, ir.Arg | ir.Var)
-    if value.op == "getitem":
-        return any(isinstance(part, types.Array) for part in _parts_of(kinds[value.index.name]))
-    if value.op == "call":
-        return True
-    if value.op == "exhaust_iter":
-        return not isinstance(kinds[value.value.name], types.BaseTuple)
-    return value.op not in {"getattr", "static_getitem", "build_tuple", "cast", "phi"}
+    finally:
+        vars(_CONFIG).update(before)
 
 
 def _parts_of(kind: Any) -> list[Any]:
     return [kind, *(part for inner in getattr(kind, "types", ()) for part in _parts_of(inner))]
-
-
-class _Pair(NamedTuple):
-    """What `check` hands a kernel."""
-
-    row: Any
-    factor: Any
-
-
-def _part(pair: _Pair, factor: Any, i: int, share: int) -> float:
-    """Read items by numbers of either sign; fail with a share of nothing."""
-    return float(pair.row[i] * factor[-1]) + 6 // share
-
-
-def _apart(pair: _Pair, share: int) -> int:
-    """Write rows whole; fail with a share of nothing."""
-    pair.factor[1] = pair.row
-    pair.factor[0][:] = pair.factor[1]
-    return 6 // share
-
-
-def _whole(part: Callable[..., float], apart: Callable[..., int]) -> Callable[..., float]:
-    """Return a function with one of each that is written in our own way: loops, branches, items, rows, calls."""
-
-    def whole(pair: _Pair, count: int, share: int) -> float:
-        found, last = 0.0, 0
-        for i in range(count):
-            pair.factor[0, 1] = 2.0
-            found += max(part(pair, pair.factor[0], i, share), 0.5)
-            for j in range(i - count, -1, 2):
-                pair.factor[1, j] += found
-                if pair.factor[-1, 0] > last:
-                    last = j
-            for k in range(count - 1, i, -1):
-                row = pair.factor[k - 1]
-                row[k - count] -= last
-                found += row[0] * row.shape[0]
-        pair.factor[2][:] = last
-        found += apart(pair, share)
-        return found + last + float(pair.factor.sum())
-
-    return whole
-
-
-def check() -> None:
-    """Compile a small kernel with a part where this version of numba was never used with these kernels; see its result.
-
-    Raises `Exception`, of any kind, where numba has other parts than those that this module rests on.
-    """
-    note = jit.folder() / f".checked-{'-'.join(map(str, versions()))}"
-    if note.exists():
-        return
-    parts = make(_part, {}, kept=False), make(_apart, {"apart": True}, kept=False)
-    kernel = make(_whole(*parts), {}, kept=False)
-    pairs = [_Pair(np.array([1.0, 2.0, 0.25]), np.ones((3, 3))) for _ in range(2)]
-    computed, expected = kernel(pairs[0], 3, 2), _whole(_part, _apart)(pairs[1], 3, 2)
-    if computed != expected or (pairs[0].factor != pairs[1].factor).any():
-        raise ValueError("a small kernel computes something else")
-    with contextlib.suppress(ZeroDivisionError):
-        kernel(pairs[0], 3, 0)
-        raise ValueError("a small kernel does not say what fails")
-    with contextlib.suppress(OSError):
-        note.touch()
-
-
-def make(function: Callable[..., Any], options: dict[str, Any], *, kept: bool = True) -> Any:
-    """Return the kernel of a function: what `numba.njit` makes of it, with the cache and the compiler above."""
-    options = dict(options)
-    apart = options.pop("apart", False)
-    kernel = numba.njit(**options)(function)
-    if kept:
-        kernel._cache = KernelCache(function)  # noqa: SLF001 - where numba keeps its own
-    compiler = kernel._compiler  # noqa: SLF001
-    kernel._compiler = _Compiler(  # noqa: SLF001
-        function, kernel.targetdescr, kernel.targetoptions, kernel.locals, compiler.pipeline_class
-    )
-    if apart:
-        kernel._compiler.apart = f"{function.__module__}.{function.__qualname__}"  # noqa: SLF001
-        APART[kernel._compiler.apart] = kernel  # noqa: SLF001
-    template = kernel.get_call_template
-
-    def get_call_template(arguments: Any, named: Any) -> Any:
-        """Take a constant for any value of its type: numba would compile a function anew for each."""
-        return template([types.unliteral(one) for one in arguments], {k: types.unliteral(v) for k, v in named.items()})
-
-    kernel.get_call_template = get_call_template
-    return kernel

@@ -2,18 +2,21 @@
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 from numba.core.runtime import _nrt_python, rtsys
 
-from jouleloop.jit.machine import _Compiler, make
+from jouleloop import jit
+from jouleloop.jit import machine, njit
 
 
-def kernel(function: Callable[..., Any]) -> Any:
-    """Return a kernel that is not kept."""
-    return make(function, {}, kept=False)
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what is compiled here for one test."""
+    monkeypatch.setattr(jit, "folder", lambda: tmp_path)
 
 
 def items(table: Any, row: Any, i: int, j: int) -> float:
@@ -154,13 +157,13 @@ def misfit(table: Any, row: Any) -> None:
     table[1] = row
 
 
-@kernel
+@njit
 def share(row: Any, of: int) -> float:
     """Divide, and fail with a zero."""
     return float(row[0] // of)
 
 
-@kernel
+@njit
 def shares(table: Any, of: int) -> float:
     """Hand on parts, and what fails."""
     total = 0.0
@@ -169,7 +172,7 @@ def shares(table: Any, of: int) -> float:
     return total
 
 
-@kernel
+@njit
 def longest(table: Any) -> Any:
     """Return a part of an array that is made here."""
     doubled = table * 2
@@ -205,13 +208,39 @@ def test_same_as_python(
 ) -> None:
     """A kernel returns what the function does, writes the same to arrays, and is compiled once."""
     times = []
-    compiling = _Compiler._compile_kernel
-    monkeypatch.setattr(_Compiler, "_compile_kernel", lambda self, *a: (times.append(1), compiling(self, *a))[1])
+    compiling = machine._compile
+    monkeypatch.setattr(machine, "_compile", lambda *a: (times.append(1), compiling(*a))[1])
     ours, theirs = given(), given()
-    assert kernel(function)(*ours) == function(*theirs)
+    assert njit(function)(*ours) == function(*theirs)
     for a, b in zip(ours, theirs, strict=True):
         np.testing.assert_array_equal(a, b)
     assert times == [1]
+
+
+@njit
+def _descended(row: Any, place: int) -> int:
+    return int(row[place])
+
+
+@njit
+def descent(row: Any, place: int, least: int = 1) -> int:
+    """Sum the items down to one, each a call deeper."""
+    if place < least:
+        return 0
+    return _descended(row, place) + descent(row, place - 1, least)
+
+
+@njit
+def descents(row: Any) -> int:
+    """Call, from another kernel, one that calls itself."""
+    return descent(row, row.shape[0] - 1) + descent(row, 1, 0)
+
+
+def test_a_kernel_calls_itself() -> None:
+    row = np.arange(5, 15)
+    assert descents(row) == 11 + sum(range(6, 15))
+    assert descent(row, 9, 2) == sum(range(7, 15))
+    assert descent(row, 9) == sum(range(6, 15))
 
 
 def test_what_fails_is_told() -> None:
@@ -226,7 +255,7 @@ def test_rest_of_nothing_is_told() -> None:
     """Quotient and rest of whole numbers need a divisor."""
     for numbers in (np.arange(3), np.arange(3, dtype=np.int32)):
         with pytest.raises(ZeroDivisionError):
-            kernel(divided)(numbers, np.zeros(1, numbers.dtype))
+            njit(divided)(numbers, np.zeros(1, numbers.dtype))
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -237,7 +266,7 @@ def test_what_is_lent_is_held_and_let_go(n: int) -> None:
         return Box(np.arange(9.0).reshape(3, 3), np.ones(3))
 
     _nrt_python.memsys_enable_stats()
-    made, given, expected = kernel(lent), box(), lent(box(), n)
+    made, given, expected = njit(lent), box(), lent(box(), n)
     held, before = [sys.getrefcount(one) for one in given], rtsys.get_allocation_stats()
     found = made(given, n)
     for one, other in zip(found, expected, strict=True):
@@ -261,7 +290,7 @@ def test_an_array_that_does_not_fit_is_told(length: int) -> None:
     """Nothing is written past the end of a row."""
     table = np.arange(6.0).reshape(2, 3)
     with pytest.raises(ValueError, match="cannot assign slice"):
-        kernel(misfit)(table, np.zeros(length))
+        njit(misfit)(table, np.zeros(length))
     np.testing.assert_array_equal(table, np.arange(6.0).reshape(2, 3))
 
 
