@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Mapping as AnyMapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from jouleloop.arch.architecture import Architecture
@@ -108,50 +109,80 @@ def parse_map_txt(text: str, problem: Problem, arch: Architecture) -> Nest:
 
     Raises `MappingError` where a line is none of a loop nest, or the nest is none of this problem on this architecture.
     """
-    faults: list[Fault] = []
-    found: dict[str, tuple[list[tuple[str, int]], list[tuple[str, int, str]], frozenset[str]]] = {}
-    ends: dict[str, tuple[list[int | None], list[int | None]]] = {}
-    tiles: dict[str, dict[str, int]] = {}
-    current: str | None = None
+    levels, faults = printed_levels(text)
+    known, found = arch.level_names, {level.name: level for level in levels}
+    faults += [
+        unknown(level.name, known, "level", field=f"line {level.line}") for level in levels if level.name not in known
+    ]
+    if not faults:
+        missing = [name for name in known if name not in found]
+        faults += [Fault(f"lacks the level {', '.join(missing)}")] if missing else []
+    raise_all(faults, MappingError)
+    mapping = mapping_of([found[name] for name in known])
+    check_mapping(mapping, problem, arch)
+    return Nest(mapping, {level.name: level.tiles for level in levels})
+
+
+@dataclass
+class PrintedLevel:
+    """A level of a printed nest, without the loops that run once."""
+
+    name: str
+    line: int
+    tiles: dict[str, int]
+    """Words by data space, where they are printed."""
+    keep: frozenset[str]
+    temporal: list[tuple[str, int]] = field(default_factory=list)
+    spatial: list[tuple[str, int, str]] = field(default_factory=list)
+    ends: tuple[list[int | None], list[int | None]] = field(default_factory=lambda: ([], []))
+    """Remainders of the temporal and of the spatial loops, where they are printed."""
+
+    def add(self, loop: re.Match[str]) -> Fault | None:
+        """Add a printed loop; return what is wrong with it."""
+        bound, end = int(loop["bound"]), int(loop["end"]) if loop["end"] else None
+        if bound == 1:
+            return None
+        self.ends[bool(loop["axis"])].append(end)
+        if loop["axis"]:
+            self.spatial.append((loop["dimension"], bound, loop["axis"]))
+            return None
+        self.temporal.append((loop["dimension"], bound))
+        return Fault("a temporal loop stands inside a spatial one") if self.spatial else None
+
+
+def printed_levels(text: str) -> tuple[list[PrintedLevel], list[Fault]]:
+    """Return the levels of a printed nest in their order, and what is wrong with its lines.
+
+    Raises `MappingError` for a text that is too long for one.
+    """
     lines = text.splitlines()
     if len(lines) > _MOST_LINES or max(map(len, lines), default=0) > _LONGEST_LINE or _LONG_NUMBER.search(text):
         raise MappingError(Fault("is no loop nest", allowed=f"{_MOST_LINES} lines, numbers of 18 digits"))
+    levels: list[PrintedLevel] = []
+    faults: list[Fault] = []
     for number, line in enumerate(lines, 1):
         stripped = line.strip().lstrip("|").strip()
         if not stripped or set(stripped) <= {"-"} or stripped == "<< Compute >>":
             continue
         loop = _LOOP.fullmatch(line)
         header = None if loop else _HEADER.fullmatch(line.strip() + " ")
-        if header and header["level"] in found:
+        fault: Fault | None = None
+        if header and any(level.name == header["level"] for level in levels):
             faults.append(Fault(f"line {number} names {header['level']} a second time"))
         elif header:
-            current = header["level"]
-            if current not in arch.level_names:
-                faults.append(unknown(current, arch.level_names, "level", field=f"line {number}"))
             parts = list(_TILE.finditer(header["tiles"]))
-            found[current] = ([], [], frozenset(part["name"] for part in parts))
-            ends[current] = ([], [])
-            tiles[current] = {part["name"]: int(part["words"]) for part in parts if part["words"]}
-        elif loop and current is not None:
-            end = int(loop["end"]) if loop["end"] else None
-            if int(loop["bound"]) != 1 and loop["axis"]:
-                found[current][1].append((loop["dimension"], int(loop["bound"]), loop["axis"]))
-                ends[current][1].append(end)
-            elif int(loop["bound"]) != 1:
-                ends[current][0].append(end)
-                if found[current][1]:
-                    faults.append(Fault("a temporal loop stands inside a spatial one", None, f"line {number}"))
-                found[current][0].append((loop["dimension"], int(loop["bound"])))
+            tiles = {part["name"]: int(part["words"]) for part in parts if part["words"]}
+            levels.append(PrintedLevel(header["level"], number, tiles, frozenset(part["name"] for part in parts)))
+        elif loop and levels:
+            fault = levels[-1].add(loop)
         else:
-            faults.append(Fault("is no line of a loop nest", None, f"line {number}", line))
-    if not faults:
-        missing = [name for name in arch.level_names if name not in found]
-        if missing:
-            faults.append(Fault(f"lacks the level {', '.join(missing)}"))
-    raise_all(faults, MappingError)
-    levels = [
-        LevelMapping(name, tuple(found[name][0]), tuple(found[name][1]), found[name][2]) for name in arch.level_names
-    ]
-    mapping = close_mapping(levels, [ends[name] for name in arch.level_names])
-    check_mapping(mapping, problem, arch)
-    return Nest(mapping, tiles)
+            fault = Fault("a loop before the first level" if loop else "is no line of a loop nest", value=line)
+        if fault:
+            faults.append(replace(fault, field=f"line {number}"))
+    return levels, faults
+
+
+def mapping_of(levels: Sequence[PrintedLevel]) -> Mapping:
+    """Return the mapping of printed levels, outermost first; raise `MappingError` where a remainder is none."""
+    found = [LevelMapping(one.name, tuple(one.temporal), tuple(one.spatial), one.keep) for one in levels]
+    return close_mapping(found, [one.ends for one in levels])

@@ -5,6 +5,8 @@ from typing import Any, Literal
 
 from jouleloop.mapping.reuse import ALL_REUSE, Reuse
 
+#: Mapspaces by name: the orders of loops that Timeloop's mapper tries, or all that the constraints allow.
+SpaceName = Literal["timeloop", "legal"]
 #: What a layer's sizes decide; no part of the identity of constraints that have none of it.
 _LATER = ("maximize", "capacity", "stated", "by_default", "lowered")
 
@@ -60,8 +62,12 @@ class Constraints:
     levels: dict[str, LevelConstraints] = field(default_factory=dict, hash=False)
     factors: Literal["perfect", "imperfect"] = "perfect"
     """Whether loops must divide the layer, or may end early (Timeloop: the mapspace template ``ruby``)."""
+    space: SpaceName = "timeloop"
+    """Whether Timeloop's mapper decides some orders of loops (``uber.cpp``), or every order that is allowed counts."""
     min_parallelism: float = 0.0
     """Share of all compute units that a mapping has to use at least."""
+    refused: str = ""
+    """Why they say nothing of a shape of problem that they are not written for: its layers have no mapping."""
 
     def level(self, name: str) -> LevelConstraints:
         """Return the constraints on a level, empty where there are none."""
@@ -89,4 +95,6 @@ class Constraints:
 
         found = {"name": self.name, "levels": plain({k: level(v) for k, v in self.levels.items()})}
         found |= {"factors": self.factors} if self.factors != "perfect" else {}
-        return found | ({"min_parallelism": self.min_parallelism} if self.min_parallelism else {})
+        found |= {"space": self.space} if self.space != "timeloop" else {}
+        found |= {"min_parallelism": self.min_parallelism} if self.min_parallelism else {}
+        return found | ({"refused": self.refused} if self.refused else {})

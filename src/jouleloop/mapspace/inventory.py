@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from jouleloop.arch.attributes import BY_NAME, Known, canonical_name, is_harmless
+from jouleloop.arch.attributes import BY_NAME, KnownAttribute, canonical_name, is_harmless
 from jouleloop.arch.networks import named_networks
 from jouleloop.arch.parameters import kind_of
 from jouleloop.arch.read import CONSTRAINT_SECTIONS
@@ -126,7 +126,7 @@ def _components(tree: Any) -> Iterator[Mapping[str, Any]]:
             yield from _components(child)
 
 
-def _verdict(known: Known | None, kind: str, value: Any) -> str:
+def _verdict(known: KnownAttribute | None, kind: str, value: Any) -> str:
     if known is None or kind not in known.kinds:
         return NO_EFFECT
     if known.counted:

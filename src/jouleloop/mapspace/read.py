@@ -84,6 +84,10 @@ _TYPES = dict.fromkeys(("datatype", "dataspace", "bypass", "bypassing"), "bypass
 }
 
 
+class UnreadShapeError(InputError):
+    """Constraints that are not written for a shape of problem, and no rule says how to read them."""
+
+
 def read_constraints(path: Path, arch: Architecture, which: str = "full", *, shape: ProblemShape = CONV) -> Constraints:
     """Return one set of constraints of a file, together with those inline in the architecture.
 
@@ -119,11 +123,6 @@ def read_constraints(path: Path, arch: Architecture, which: str = "full", *, sha
         return constraints_for(targets, data, arch, shape, name=f"{path.stem}/{which}")
     except JouleloopError as error:
         raise error.at(path) from error
-
-
-def inline_constraints(arch: Architecture, *, shape: ProblemShape = CONV) -> Constraints:
-    """Return the constraints that stand on the nodes of an architecture file."""
-    return build_constraints(arch.constraints, arch, shape, name=f"{arch.name}/inline")
 
 
 def own_constraints(
@@ -176,7 +175,7 @@ def _by_shape(targets: list[Any], data: Any, arch: Architecture, shape: ProblemS
         found = _as_convolution(targets, arch, shape, name)
         if found is None:
             text = f"the constraints are not written for the shape {shape.name!r}, and no rule says how to read them"
-            raise InputError(Fault(text, None, SHAPES, None, _lines_to_paste(shape))) from error
+            raise UnreadShapeError(Fault(text, None, SHAPES, None, _lines_to_paste(shape))) from error
         return found
 
 

@@ -20,7 +20,7 @@ from jouleloop.workload.timeloop_problem import problem_from
 
 
 @dataclass(frozen=True)
-class Design:
+class DescribedDesign:
     """What a Timeloop input describes; ``mapper`` holds the settings with underscores in their names."""
 
     arch: Architecture
@@ -36,7 +36,7 @@ def read_design(
     which: str = "full",
     spatial_levels: bool | None = None,
     later: bool = False,
-) -> Design:
+) -> DescribedDesign:
     """Return what a set of Timeloop input files describes together, such as one jinja2 top file.
 
     Raises `InputError` where a file cannot be read, two files state a section that is not joined, or one is refused.
@@ -82,7 +82,7 @@ def read_design(
     settings = {str(k).replace("-", "_"): v for k, v in mapper.items()} if isinstance(mapper, Mapping) else {}
     settings.pop("version", None)
     constraints = constraints_for(targets, everything | rules, arch, shape, name=f"{arch.name}/{which}")
-    return Design(arch, problem, constraints, settings)
+    return DescribedDesign(arch, problem, constraints, settings)
 
 
 def _sections(

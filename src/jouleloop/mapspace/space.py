@@ -17,7 +17,7 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.division import divisors
 from jouleloop.errors import Fault, InputError, unknown
 from jouleloop.mapping.reuse import Reuse
-from jouleloop.mapspace.constraints import Constraints, LoopConstraint
+from jouleloop.mapspace.constraints import Constraints, LoopConstraint, SpaceName
 from jouleloop.mapspace.maximize import resolve_sizes
 from jouleloop.workload.problem import IntArray, Problem
 
@@ -28,7 +28,7 @@ MOST_LISTED = 4096
 
 
 @dataclass(frozen=True)
-class Slot:
+class FactorSlot:
     """Where factors may go: the temporal or the spatial loops of one level."""
 
     fixed: tuple[int, ...]
@@ -56,8 +56,8 @@ class MapSpace:
 
     problem: Problem
     arch: Architecture
-    temporal: tuple[Slot, ...]
-    spatial: tuple[Slot | None, ...]
+    temporal: tuple[FactorSlot, ...]
+    spatial: tuple[FactorSlot | None, ...]
     """One slot a level, innermost level first; ``spatial`` is None where the level does not fan out."""
     columns: tuple[np.typing.NDArray[np.bool_], ...]
     """By data space, every admissible choice of the levels that keep it: boolean arrays of shape (choices, levels),
@@ -68,6 +68,8 @@ class MapSpace:
     """Share of all compute units that a mapping has to use at least."""
     rounded: bool = False
     """Whether fixed factors do not divide the layer, and are rounded up as in Timeloop 4."""
+    name: SpaceName = "timeloop"
+    """Which orders of loops count: those of Timeloop's mapper, or all that the constraints allow."""
 
     @cached_property
     def keeps(self) -> tuple[np.typing.NDArray[np.bool_], ...]:
@@ -92,9 +94,9 @@ class MapSpace:
         return math.prod(map(len, self.columns))
 
     @cached_property
-    def slots(self) -> tuple[Slot, ...]:
+    def slots(self) -> tuple[FactorSlot, ...]:
         """All slots, innermost first: below each level its spatial one where there is one, then its temporal one."""
-        found: list[Slot] = []
+        found: list[FactorSlot] = []
         for inside, time in zip(self.spatial, self.temporal, strict=True):
             found += [time] if inside is None else [inside, time]
         return tuple(found)
@@ -178,29 +180,35 @@ def build_mapspace(
             _check_rest(problem, temporal, spatial, constraints.name, faults)
         else:
             faults += indivisible
+    if constraints.space != "timeloop" and (imperfect or rounded):
+        text = "is searched where loops divide the layer"
+        faults.append(Fault(text, constraints.name, "space", constraints.space, "timeloop"))
     columns = _keep_columns(problem, arch, constraints, faults)
     if faults:
         raise InputError(faults)
     reuse = tuple(constraints.level(name).reuse for name in reversed(arch.level_names))
     least = constraints.min_parallelism
-    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, reuse, least, rounded)
+    name = constraints.space
+    return MapSpace(problem, arch, tuple(temporal), tuple(spatial), columns, reuse, least, rounded, name)
 
 
 def _all_slots(
     problem: Problem, arch: Architecture, constraints: Constraints, faults: list[Fault]
-) -> tuple[list[Slot], list[Slot | None]]:
+) -> tuple[list[FactorSlot], list[FactorSlot | None]]:
     """Return the temporal and the spatial slot of every level, innermost first."""
-    temporal: list[Slot] = []
-    spatial: list[Slot | None] = []
+    temporal: list[FactorSlot] = []
+    spatial: list[FactorSlot | None] = []
+    pruned = constraints.space == "timeloop"
     for index, (name, fanout) in enumerate(zip(reversed(arch.level_names), reversed(arch.fanout), strict=True)):
         given, fans_out = constraints.level(name), math.prod(fanout) > 1
-        # The order is canonical at tiling level 0 (``uber.cpp``): the innermost loops, or the fan-out below them.
-        canonical = index == 0 and not fans_out
+        # Timeloop's mapper takes one order at tiling level 0 (``uber.cpp``): the innermost loops, or the fan-out below
+        # them; and one at a fan-out of one row.
+        canonical = pruned and index == 0 and not fans_out
         field, source = f"{name}.temporal", constraints.name
         temporal.append(_slot(problem, given.temporal, field, source, faults, canonical=canonical))
         field, own = f"{name}.spatial", given.spatial
         if fans_out:
-            canonical = not (own.permutation or own.outer_permutation) and min(fanout) == 1
+            canonical = pruned and not (own.permutation or own.outer_permutation) and min(fanout) == 1
             spatial.append(_slot(problem, own, field, source, faults, canonical=canonical, split=own.split))
             continue
         spatial.append(None)
@@ -219,14 +227,14 @@ def _slot(
     *,
     canonical: bool,
     split: int | None = None,
-) -> Slot:
+) -> FactorSlot:
     stated = _stated(given, problem.shape.dimensions, canonical)
     if stated.wrong:
         faults += _wrong(given, problem.shape.dimensions, field, source)
     bounds = problem.bounds
     fixed = [FREE if f is None or f > bound else f or bound for f, bound in zip(stated.factors, bounds, strict=True)]
     most = [bound if m is None else min(bound, m) for m, bound in zip(stated.most, bounds, strict=True)]
-    return Slot(tuple(fixed), tuple(most), stated.least, stated.rank, split)
+    return FactorSlot(tuple(fixed), tuple(most), stated.least, stated.rank, split)
 
 
 class _Stated(NamedTuple):
@@ -281,8 +289,8 @@ def _wrong(given: LoopConstraint, dims: tuple[str, ...], field: str, source: str
 
 def _check_divisible(
     problem: Problem,
-    temporal: list[Slot],
-    spatial: list[Slot | None],
+    temporal: list[FactorSlot],
+    spatial: list[FactorSlot | None],
     source: str,
     faults: list[Fault],
 ) -> None:
@@ -303,8 +311,8 @@ def _check_divisible(
 
 def _check_rest(
     problem: Problem,
-    temporal: list[Slot],
-    spatial: list[Slot | None],
+    temporal: list[FactorSlot],
+    spatial: list[FactorSlot | None],
     source: str,
     faults: list[Fault],
 ) -> None:
@@ -316,7 +324,7 @@ def _check_rest(
 
 
 def _given_factors(
-    problem: Problem, temporal: list[Slot], spatial: list[Slot | None]
+    problem: Problem, temporal: list[FactorSlot], spatial: list[FactorSlot | None]
 ) -> Iterator[tuple[str, int, bool, int]]:
     """Yield by dimension its name, its bound, whether all its factors are given, and the product of those that are."""
     slots = [*temporal, *(slot for slot in spatial if slot is not None)]
@@ -358,7 +366,7 @@ def _columns(options: tuple[tuple[bool, ...], ...]) -> tuple[tuple[bool, ...], .
     return tuple(choice for choice in itertools.product(*options) if any(choice))
 
 
-def slot_array(slots: tuple[Slot, ...], dims: int) -> IntArray:
+def slot_array(slots: tuple[FactorSlot, ...], dims: int) -> IntArray:
     """Return fixed factors, smallest and largest factors and ranks of slots, shape (levels, dimensions, 4)."""
     array = np.empty((len(slots), dims, 4), np.int64)
     for level, slot in enumerate(slots):

@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from jouleloop.division import divisors
-from jouleloop.mapspace.space import FREE, MapSpace, Slot
+from jouleloop.mapspace.space import FREE, FactorSlot, MapSpace
 
 #: One arrangement of a level's spatial loops, outermost first: (dimension index, factor, axis index).
 Arrangement = tuple[tuple[int, int, int], ...]
@@ -56,12 +56,12 @@ def unrollings(space: MapSpace) -> Iterator[Unrolling]:
             yield Unrolling(inside, arranged)
 
 
-def factor_choices(slot: Slot, left: Factors, most_units: int) -> tuple[Factors, ...]:
+def factor_choices(slot: FactorSlot, left: Factors, most_units: int) -> tuple[Factors, ...]:
     """Return every choice of factors that a slot admits of what is left, of no more than ``most_units``."""
     return _factor_choices(_options(slot, left, most_units), most_units)
 
 
-def fitting_choices(slot: Slot, left: Factors, fanout: tuple[int, int]) -> tuple[Factors, ...]:
+def fitting_choices(slot: FactorSlot, left: Factors, fanout: tuple[int, int]) -> tuple[Factors, ...]:
     """Return those of `factor_choices` that fit a mesh in some arrangement."""
     return _fitting_choices(_options(slot, left, math.prod(fanout)), slot.rank, slot.split, fanout)
 
@@ -74,7 +74,7 @@ def parallelism(factors: tuple[Factors, ...], fanout: tuple[tuple[int, int], ...
     return share
 
 
-def _options(slot: Slot, left: Factors, most_units: int) -> tuple[Factors, ...]:
+def _options(slot: FactorSlot, left: Factors, most_units: int) -> tuple[Factors, ...]:
     """Return the factors that each dimension may have by itself."""
     found: list[Factors] = []
     for fixed, most, least, rest in zip(slot.fixed, slot.most, slot.least, left, strict=True):

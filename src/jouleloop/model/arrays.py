@@ -1,10 +1,10 @@
 """The arrays that the kernels exchange, few and wide; level 0 is the innermost storage level.
 
-numba compiles a function once for all its arguments, and every array costs: so what belongs together is one array, and
-its last axis is named by the constants here.
+numba compiles a function once for all its arguments, and every array costs: so what belongs together is one array of
+records, whose types stand here with their units, or one array whose last axis is named by the constants here.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,10 @@ from jouleloop.jit import record
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
+#: An array of records whose fields kernels read and write by name.
+Records = np.ndarray[Any, np.dtype[np.void]]
+#: One of them.
+Record = Any
 
 #: Most temporal or spatial loops of one level.
 MAX_LOOPS = 12
@@ -21,12 +25,34 @@ MAX_LOOPS = 12
 #: make up to a hundred in each step; rows that stay empty take no memory.
 MAX_GROUPS = 1024
 
-#: Places of a group of transfers: multicast factor, scatter factor, words, words times hops, and words times hops if
-#: every instance were sent its own.
-MULTICAST, SCATTER, WORDS, HOPS, UNICAST_HOPS, GROUP = range(6)
-#: Places of an access record: counts of one level and data space, per instance; the box that all instances below span
-#: together (0 without spatial loops); and the number of transfer groups.
-TILE, PARTITION, READS, UPDATES, FILLS, REDUCTIONS, SIBLING, GROUPS, RECORD = range(9)
+#: A group of transfers.
+GROUP = np.dtype(
+    [
+        ("multicast", np.float64),
+        ("scatter", np.float64),
+        ("words", np.float64),
+        # Words times hops, and what that were if every instance were sent its own.
+        ("hops", np.float64),
+        ("unicast_hops", np.float64),
+    ],
+    align=True,
+)
+#: Accesses of one level and data space, in words per instance.
+ACCESS = np.dtype(
+    [
+        ("tile", np.int64),
+        ("partition", np.int64),
+        ("reads", np.int64),
+        ("updates", np.int64),
+        ("fills", np.int64),
+        ("reductions", np.int64),
+        # The box that all instances below span together (0 without spatial loops).
+        ("sibling", np.int64),
+        # Number of groups of transfers.
+        ("groups", np.int64),
+    ],
+    align=True,
+)
 #: Places of a level's specification: energy per vector read, fill and update [pJ], words per vector, number of
 #: clusters, read, write and shared bandwidth [words/cycle] and capacity [words], infinite where unlimited, words that a
 #: mapping has to fill at least, the physical fan-out below along X and Y, whether the level adds up what it receives,
@@ -78,14 +104,32 @@ TEMPORAL, SPATIAL = 0, 1
 DIM, BOUND, AXIS = range(3)
 #: Place of a loop around a boundary beside its dimension and bound: index step of one iteration.
 STEP = 2
-#: Places of a level's result: cycles, utilized fan-out below, utilized instances, the columns and rows of the mesh
-#: below that link transfers see, and the instances that any step uses, of which Timeloop 4 counts a mean as utilized.
-CYCLES, FANOUT, INSTANCES, COLUMNS, ROWS, EXPANDED, STATUS = range(7)
-#: Places of a level's and data space's flow: energy over all instances [pJ], words that mesh links carry, energy of
-#: both networks below over all instances [pJ], and the group of transfers (but `UNICAST_HOPS`) that the network carries
-#: for the next inner level, whose instances send words to each other's inner nodes.
-ENERGY_PJ, LINKS, NETWORK_PJ, BACK_PJ, SPREAD = range(5)
-FLOW = SPREAD + UNICAST_HOPS
+#: A level's result.
+STATUS = np.dtype(
+    [
+        ("cycles", np.int64),
+        # Utilized fan-out below, and utilized instances.
+        ("fanout", np.int64),
+        ("instances", np.int64),
+        # The columns and rows of the mesh below that peer-to-peer transfers see.
+        ("columns", np.int64),
+        ("rows", np.int64),
+        # The instances that any step uses, of which Timeloop 4 counts a mean as utilized.
+        ("expanded", np.int64),
+    ],
+    align=True,
+)
+#: What a data space takes at a level.
+FLOW = np.dtype(
+    [
+        # Over all instances, as the networks below, by way.
+        ("energy_pj", np.float64),
+        ("network_pj", np.float64, 2),
+        # Words that mesh links carry.
+        ("links", np.float64),
+    ],
+    align=True,
+)
 
 
 @record
@@ -130,14 +174,17 @@ class NestArrays(NamedTuple):
 class WorkArrays(NamedTuple):
     """What the model writes for one nest."""
 
-    groups: Floats
-    """Transfers below each level, shape (levels, data spaces, MAX_GROUPS, GROUP)."""
-    access: Ints
-    """Shape (levels, data spaces, RECORD)."""
-    flow: Floats
-    """Shape (levels, data spaces, FLOW)."""
-    status: Ints
-    """Shape (levels, STATUS)."""
+    groups: Records
+    """Transfers below each level, of `GROUP`, shape (levels, data spaces, MAX_GROUPS)."""
+    spread: Records
+    """Of `GROUP`, by level and data space: what the network carries for the next inner level, whose instances send
+    words to each other's inner nodes."""
+    access: Records
+    """Of `ACCESS`, shape (levels, data spaces)."""
+    flow: Records
+    """Of `FLOW`, shape (levels, data spaces)."""
+    status: Records
+    """Of `STATUS`, by level."""
     throttle: Floats
     """By level: share of full speed that its bandwidth allows."""
 
@@ -145,9 +192,10 @@ class WorkArrays(NamedTuple):
 def new_work(levels: int, spaces: int) -> WorkArrays:
     """Return fresh work arrays."""
     return WorkArrays(
-        np.zeros((levels, spaces, MAX_GROUPS, GROUP)),
-        np.zeros((levels, spaces, RECORD), np.int64),
-        np.zeros((levels, spaces, FLOW)),
-        np.zeros((levels, STATUS), np.int64),
+        np.zeros((levels, spaces, MAX_GROUPS), GROUP),
+        np.zeros((levels, spaces), GROUP),
+        np.zeros((levels, spaces), ACCESS),
+        np.zeros((levels, spaces), FLOW),
+        np.zeros(levels, STATUS),
         np.ones(levels),
     )

@@ -5,41 +5,32 @@ are indexed from the innermost storage level outward. Sums are kept in double pr
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    FANOUT,
-    FILLS,
-    GROUPS,
-    HOPS,
-    INSTANCES,
-    LINKS,
-    MULTICAST,
-    NO_COALESCE,
-    PARTITION,
-    READS,
-    REDUCTIONS,
-    RMW_FIRST_UPDATE,
-    SCATTER,
-    SIBLING,
-    SPREAD,
-    SPREADING,
-    TILE,
-    UNICAST_HOPS,
-    UPDATES,
-    WORDS,
-    Bools,
-    Floats,
-    Ints,
-    WorkArrays,
-)
+from jouleloop.model.arrays import NO_COALESCE, RMW_FIRST_UPDATE, SPREADING, Bools, Floats, Ints, Record, WorkArrays
 
 
 @njit
 def _round(value: float) -> float:
     return math.floor(value + 0.5)
+
+
+class _Rows(NamedTuple):
+    """What is known of one data space by level, per instance."""
+
+    partition: Ints
+    """Words ever seen."""
+    content: Floats
+    """Words that leave the level."""
+    share: Floats
+    """Words that arrive from the next outer level."""
+    held: Bools
+    """Whether accesses count."""
+    peers: Floats
+    """Words that peers exchange."""
 
 
 @njit(apart=True)
@@ -64,88 +55,103 @@ def collapse(read_write: Bools, reuse: Bools, keep: Bools, first_fills_elided: b
         bypassed levels are gone.
     """
     levels = keep.shape[0]
-    spaces = keep.shape[1]
-    groups = work.groups
-    access = work.access
-    partition = np.empty(levels, np.int64)
-    content = np.empty(levels)
-    share = np.empty(levels)
-    held = np.empty(levels, np.bool_)
-    peers = np.empty(levels)
+    rows = _Rows(
+        np.empty(levels, np.int64), np.empty(levels), np.empty(levels), np.empty(levels, np.bool_), np.empty(levels)
+    )
     sound = True
-    for v in range(spaces):
-        partition[levels - 1] = access[levels - 1, v, TILE]
-        for level in range(levels - 2, -1, -1):
-            spread = access[level + 1, v, SIBLING]
-            if spread == 0:
-                spread = access[level, v, TILE]
-            partition[level] = partition[level + 1] * access[level, v, TILE] // spread
-        for level in range(levels):
-            held[level] = True
-            peers[level] = 0.0
-            content[level] = 0.0
-            for g in range(access[level, v, GROUPS]):
-                content[level] += groups[level, v, g, WORDS]
-            share[level] = 0.0
-            if level + 1 < levels:
-                for g in range(access[level + 1, v, GROUPS]):
-                    words = groups[level + 1, v, g, WORDS] * groups[level + 1, v, g, MULTICAST]
-                    share[level] += words / work.status[level + 1, FANOUT]
-            work.flow[level, v, SPREAD + WORDS] = 0.0
+    for v in range(keep.shape[1]):
+        _fill_rows(v, work, rows)
         spreads = False
         for level in range(levels):
             spreads = spreads or reuse[level, v, SPREADING]
         if spreads:
-            sound = _spread(v, reuse, work, partition, content, share) and sound
-        _mask(v, keep, reuse, work, content, held)
-        # Levels outside the outermost kept one carry nothing, nor does that one if words pass through it.
-        outermost = levels - 1
-        while outermost >= 0 and (not keep[outermost, v] or reuse[outermost, v, NO_COALESCE]):
-            access[outermost, v, GROUPS] = 0
-            work.flow[outermost, v, LINKS] = 0.0
-            held[outermost] = False
-            outermost -= 1
-        if outermost >= 0:
-            share[outermost] = 0.0
-        for level in range(levels - 1, 0, -1):
-            if work.flow[level, v, LINKS] != 0.0:
-                peers[level - 1] += work.flow[level, v, LINKS] / work.status[level - 1, INSTANCES]
+            sound = _spread(v, reuse, work, rows) and sound
+        _mask(v, keep, reuse, work, rows)
+        outermost = _cut(v, keep, reuse, work, rows)
         for level in range(levels):
-            for place in (PARTITION, READS, UPDATES, FILLS, REDUCTIONS):
-                access[level, v, place] = 0
-            if not held[level]:
-                access[level, v, TILE] = 0
-                continue
-            access[level, v, PARTITION] = partition[level]
-            asked = content[level] + peers[level]
-            if read_write[v] and (reuse[level, v, RMW_FIRST_UPDATE] or reuse[level, v, NO_COALESCE]):
-                filled = asked if reuse[level, v, NO_COALESCE] else share[level] + peers[level]
-                access[level, v, UPDATES] = int(_round(content[level]))
-                access[level, v, READS] = int(_round(asked))
-                access[level, v, REDUCTIONS] = access[level, v, READS]
-                access[level, v, FILLS] = int(_round(filled))
-                sound = sound and asked >= partition[level]
-            elif read_write[v]:
-                access[level, v, UPDATES] = int(_round(content[level]))
-                access[level, v, READS] = int(_round(asked - partition[level]))
-                sound = sound and asked >= partition[level]
-                access[level, v, REDUCTIONS] = access[level, v, READS]
-                filled = share[level] + peers[level]
-                if not first_fills_elided:
-                    access[level, v, FILLS] = int(filled)
-                elif level == outermost:
-                    access[level, v, FILLS] = int(_round(filled))
-                else:
-                    access[level, v, FILLS] = int(_round(filled - partition[level]))
-                    sound = sound and access[level, v, FILLS] >= 0
+            access = work.access[level, v]
+            access.partition = access.reads = access.updates = access.fills = access.reductions = 0
+            if not rows.held[level]:
+                access.tile = 0
+            elif not read_write[v]:
+                access.partition = rows.partition[level]
+                access.reads = int(_round(rows.content[level] + rows.peers[level]))
+                access.fills = int(rows.share[level] + rows.peers[level])
             else:
-                access[level, v, READS] = int(_round(asked))
-                access[level, v, FILLS] = int(share[level] + peers[level])
+                elided = first_fills_elided and level != outermost
+                sound = _count_outputs(access, reuse[level, v], rows, level, first_fills_elided, elided) and sound
     return sound
 
 
 @njit
-def _spread(v: int, reuse: Bools, work: WorkArrays, partition: Ints, content: Floats, share: Floats) -> bool:
+def _fill_rows(v: int, work: WorkArrays, rows: _Rows) -> None:
+    """Write what passes every level, as if all of them kept the data space."""
+    levels = rows.held.shape[0]
+    access, groups = work.access, work.groups
+    rows.held[:] = True
+    rows.peers[:] = 0.0
+    for level in range(levels - 1, -1, -1):
+        rows.content[level] = 0.0
+        for g in range(access[level, v].groups):
+            rows.content[level] += groups[level, v, g].words
+        work.spread[level, v].words = 0.0
+        rows.share[level] = 0.0
+        rows.partition[level] = access[level, v].tile
+        if level + 1 == levels:
+            continue
+        for g in range(access[level + 1, v].groups):
+            words = groups[level + 1, v, g].words * groups[level + 1, v, g].multicast
+            rows.share[level] += words / work.status[level + 1].fanout
+        spread = access[level + 1, v].sibling
+        if spread == 0:
+            spread = access[level, v].tile
+        rows.partition[level] = rows.partition[level + 1] * access[level, v].tile // spread
+
+
+@njit
+def _cut(v: int, keep: Bools, reuse: Bools, work: WorkArrays, rows: _Rows) -> int:
+    """Cut off the levels outside the outermost kept one, which carry nothing, and write what peers exchange.
+
+    Returns the outermost kept level. If words pass through it, it carries nothing either.
+    """
+    outermost: int = rows.held.shape[0] - 1
+    while outermost >= 0 and (not keep[outermost, v] or reuse[outermost, v, NO_COALESCE]):
+        work.access[outermost, v].groups = 0
+        work.flow[outermost, v].links = 0.0
+        rows.held[outermost] = False
+        outermost -= 1
+    if outermost >= 0:
+        rows.share[outermost] = 0.0
+    for level in range(1, rows.held.shape[0]):
+        if work.flow[level, v].links != 0.0:
+            rows.peers[level - 1] += work.flow[level, v].links / work.status[level - 1].instances
+    return outermost
+
+
+@njit
+def _count_outputs(access: Record, reuse: Bools, rows: _Rows, level: int, rounded: bool, elided: bool) -> bool:
+    """Write the accesses of outputs at one level; return whether they make sense.
+
+    ``rounded``: fills are rounded and not cut; ``elided``: the first fill is left out.
+    """
+    partition = rows.partition[level]
+    asked, filled = rows.content[level] + rows.peers[level], rows.share[level] + rows.peers[level]
+    sound = asked >= partition
+    access.partition = partition
+    access.updates = int(_round(rows.content[level]))
+    if reuse[RMW_FIRST_UPDATE] or reuse[NO_COALESCE]:
+        access.reads = int(_round(asked))
+        access.fills = int(_round(asked if reuse[NO_COALESCE] else filled))
+    else:
+        access.reads = int(_round(asked - partition))
+        access.fills = int(_round(filled - partition if elided else filled)) if rounded else int(filled)
+        sound = sound and (not elided or access.fills >= 0)
+    access.reductions = access.reads
+    return bool(sound)
+
+
+@njit
+def _spread(v: int, reuse: Bools, work: WorkArrays, rows: _Rows) -> bool:
     """Let the instances of a level share what all of them would hold, and send it on through the network outside.
 
     It does so for the innermost level that may, below a multicast, alone. Each instance is then sent a part, and the
@@ -160,21 +166,21 @@ def _spread(v: int, reuse: Bools, work: WorkArrays, partition: Ints, content: Fl
         if here < 0 or outside < 0:
             return False
         group = work.groups[level + 1, v, outside]
-        factor = int(group[MULTICAST])
+        factor = int(group.multicast)
         if factor == 1:
             continue
-        passed = work.groups[level, v, here, WORDS]
-        carried = work.flow[level + 1, v]
-        carried[SPREAD + MULTICAST] = group[MULTICAST]
-        carried[SPREAD + SCATTER] = group[SCATTER]
-        carried[SPREAD + WORDS] = passed
-        carried[SPREAD + HOPS] = group[HOPS] * passed / group[WORDS]
-        group[SCATTER] *= factor
-        group[MULTICAST] = 1.0
-        group[HOPS] = group[UNICAST_HOPS]
-        partition[level] = 1 + (partition[level] - 1) // factor
-        content[level] = 1.0 + (content[level] - 1.0) / factor
-        share[level] = 1.0 + (share[level] - 1.0) / factor
+        passed = work.groups[level, v, here].words
+        carried = work.spread[level + 1, v]
+        carried.multicast = group.multicast
+        carried.scatter = group.scatter
+        carried.words = passed
+        carried.hops = group.hops * passed / group.words
+        group.scatter *= factor
+        group.multicast = 1.0
+        group.hops = group.unicast_hops
+        rows.partition[level] = 1 + (rows.partition[level] - 1) // factor
+        rows.content[level] = 1.0 + (rows.content[level] - 1.0) / factor
+        rows.share[level] = 1.0 + (rows.share[level] - 1.0) / factor
         return True
     return True
 
@@ -183,8 +189,8 @@ def _spread(v: int, reuse: Bools, work: WorkArrays, partition: Ints, content: Fl
 def _only_group(work: WorkArrays, level: int, v: int) -> int:
     """Return the one group of transfers below a level, -1 where there is none or several."""
     found = -1
-    for g in range(work.access[level, v, GROUPS]):
-        if work.groups[level, v, g, WORDS] > 0.0:
+    for g in range(work.access[level, v].groups):
+        if work.groups[level, v, g].words > 0.0:
             if found >= 0:
                 return -1
             found = g
@@ -192,7 +198,7 @@ def _only_group(work: WorkArrays, level: int, v: int) -> int:
 
 
 @njit
-def _mask(v: int, keep: Bools, reuse: Bools, work: WorkArrays, content: Floats, held: Bools) -> None:
+def _mask(v: int, keep: Bools, reuse: Bools, work: WorkArrays, rows: _Rows) -> None:
     """Take bypassed levels out: the next outer level is accessed as often as the bypassed one was (``MaskTiles``).
 
     So it is outside a level that words pass through, which keeps its own accesses.
@@ -204,18 +210,18 @@ def _mask(v: int, keep: Bools, reuse: Bools, work: WorkArrays, content: Floats, 
         passing = keep[level, v] and reuse[level, v, NO_COALESCE]
         if keep[level, v] and not passing:
             continue
-        held[level] = passing
+        rows.held[level] = passing
         outer = level + 1
         if outer < levels:
             weighted = 0.0
-            for g in range(access[outer, v, GROUPS]):
-                weighted += groups[outer, v, g, WORDS] * groups[outer, v, g, MULTICAST]
-            factor = content[level] * work.status[outer, FANOUT] / weighted if weighted > 0.0 else 0.0
+            for g in range(access[outer, v].groups):
+                weighted += groups[outer, v, g].words * groups[outer, v, g].multicast
+            factor = rows.content[level] * work.status[outer].fanout / weighted if weighted > 0.0 else 0.0
             total = 0.0
-            for g in range(access[outer, v, GROUPS]):
-                groups[outer, v, g, WORDS] *= factor
-                total += groups[outer, v, g, WORDS]
-                work.flow[outer, v, LINKS] = 0.0
-            content[outer] = total
+            for g in range(access[outer, v].groups):
+                groups[outer, v, g].words *= factor
+                total += groups[outer, v, g].words
+                work.flow[outer, v].links = 0.0
+            rows.content[outer] = total
         if not passing:
-            content[level] = 0.0
+            rows.content[level] = 0.0

@@ -30,12 +30,13 @@ from jouleloop.model.arrays import (
     Bools,
     Encoded,
     Floats,
+    Ints,
     LayerArrays,
     NestArrays,
 )
 from jouleloop.model.network import takes_energy
 from jouleloop.model.semantics import RULES, Rules
-from jouleloop.model.support import Found, Use, check_supported
+from jouleloop.model.support import AskedFeature, Use, check_supported
 from jouleloop.workload.problem import Problem
 
 
@@ -53,13 +54,15 @@ def encode_layer(
 ) -> LayerArrays:
     """Return the arrays of a problem, and of what every level does not reuse, innermost level first.
 
-    ``arch`` tells the levels whose instances send words to each other's inner nodes, which no search follows.
+    ``arch`` tells the levels whose instances send words to each other's inner nodes (``M:N``).
 
     Raises `InputError` where a dimension moves a data space along two ranks: Timeloop then sends the exact difference
     of two boxes that overlap at a corner, and the kernels know only boxes that overlap along one rank.
     """
     crossing = [(space, d) for space in problem.data_spaces for d in space.crossing if problem.bound[d] > 1]
-    found = [Found("two_ranks", f"{space.name}.projection", dimension, problem.name) for space, dimension in crossing]
+    found = [
+        AskedFeature("two_ranks", f"{space.name}.projection", dimension, problem.name) for space, dimension in crossing
+    ]
     check_supported(Use.EVALUATION, found, InputError)
     reused = encode_reuse(problem, reuse)
     reused[..., RESTING] = rules.zero_shift_keeps_last
@@ -84,6 +87,13 @@ def encode(
     layer = encode_layer(problem, [ALL_REUSE] * len(arch.levels) if reuse is None else reuse, rules, arch)
     spec = encode_hardware(arch, costs, rules, [space.name for space in problem.data_spaces])
     return Encoded(layer, spec, float(costs.compute_pj), rules.first_fills_elided)
+
+
+def narrowed(target: Encoded, dims: Ints) -> Encoded:
+    """Return a layer on its hardware with some of its dimensions alone, given by number."""
+    layer = target.layer
+    coef = np.ascontiguousarray(layer.coef[:, :, dims])
+    return target._replace(layer=layer._replace(coef=coef, bounds=layer.bounds[dims]))
 
 
 def encode_hardware(
@@ -129,7 +139,9 @@ def _hardware(arch: Architecture, costs: EnergyCosts, rules: Rules, spaces: tupl
         )
         scaled.append(scales)
     if not rules.charges_networks and takes_energy(spec):
-        check_supported(Use.EVALUATION, [Found("older_network_energy", "semantics", "timeloop-2023-04")], InputError)
+        check_supported(
+            Use.EVALUATION, [AskedFeature("older_network_energy", "semantics", "timeloop-2023-04")], InputError
+        )
     spec = _with_charges(spec, arch, costs, spaces) if costs.networks else spec
     return np.hstack([spec, np.array(scaled)]) if any(scale != 1.0 for scales in scaled for scale in scales) else spec
 
@@ -242,94 +254,3 @@ def nest_arrays(
         for i, loop in enumerate(spatial[level]):
             loops[level, SPATIAL, i] = loop
     return NestArrays(counts, loops, np.ascontiguousarray(keep))
-
-
-def encode_mappings(problem: Problem, arch: Architecture, mappings: Sequence[Mapping]) -> NestArrays:
-    """Return the stacked arrays of many perfect mappings of one problem; `encode_mapping` checks those that look wrong.
-
-    Raises `MappingError` as `encode_mapping`, for the first mapping that is none.
-    """
-    dims = {name: index for index, name in enumerate(problem.shape.dimensions)}
-    spaces = [space.name for space in problem.data_spaces]
-    places = tuple(zip(arch.level_names, arch.fanout, strict=True))
-    levels = len(places)
-    counts = np.zeros((len(mappings), levels, 2), np.int64)
-    loops = np.zeros((len(mappings), levels, 2, MAX_LOOPS, 3), np.int64)
-    keep = np.zeros((len(mappings), levels, len(spaces)), np.bool_)
-    kept: dict[tuple[frozenset[str], ...], list[list[bool]] | None] = {}
-    # One number after the other in one list: by far the cheapest way from Python objects to an array.
-    flat: list[int] = []
-    for n, mapping in enumerate(mappings):
-        if mapping.imperfect:
-            raise MappingError(Fault("ends early: mappings with residual ends are evaluated one by one"))
-        if mapping.reuse:
-            raise MappingError(Fault("does not reuse all: such mappings are evaluated one by one"))
-        start = len(flat)
-        choice = tuple(level.keep for level in mapping.levels)
-        if choice not in kept:
-            kept[choice] = _keep_rows(choice, spaces)
-        rows = kept[choice]
-        if rows is None or not _append_loops(flat, n, mapping, problem, places, dims):
-            del flat[start:]
-            counts[n], loops[n], keep[n] = encode_mapping(problem, arch, mapping)
-        else:
-            keep[n] = rows
-    table = np.array(flat, np.int64).reshape(-1, 7)
-    at = tuple(table[:, :4].T)
-    loops[at] = table[:, 4:]
-    np.add.at(counts, at[:3], 1)
-    return NestArrays(counts, loops, keep)
-
-
-def _keep_rows(choice: tuple[frozenset[str], ...], spaces: list[str]) -> list[list[bool]] | None:
-    """Return what is kept where, innermost level first; None where names are wrong or a data space is kept nowhere."""
-    if frozenset().union(*choice) != frozenset(spaces):
-        return None
-    return [[name in level for name in spaces] for level in reversed(choice)]
-
-
-def _append_loops(
-    flat: list[int],
-    n: int,
-    mapping: Mapping,
-    problem: Problem,
-    places: Sequence[tuple[str, tuple[int, int]]],
-    dims: dict[str, int],
-) -> bool:
-    """Append (n, level, kind, position, dimension, bound, axis) of every loop; return whether all is as it should be.
-
-    ``places`` holds name and fan-out of every level, outermost first.
-    """
-    product = [1] * len(dims)
-    index = len(places)
-    if len(mapping.levels) != index:
-        return False
-    for level, (name, (most_x, most_y)) in zip(mapping.levels, places, strict=True):
-        index -= 1
-        if level.level != name or max(len(level.temporal), len(level.spatial)) > MAX_LOOPS:
-            return False
-        k = 0
-        for dimension, bound in level.temporal:
-            d = dims.get(dimension, -1)
-            if d < 0:
-                return False
-            product[d] *= bound
-            if bound > 1:
-                flat += (n, index, TEMPORAL, k, d, bound, 0)
-                k += 1
-        k, along_x, along_y = 0, 1, 1
-        for dimension, bound, axis in level.spatial:
-            d = dims.get(dimension, -1)
-            if d < 0 or axis not in "XY":
-                return False
-            product[d] *= bound
-            if bound > 1:
-                flat += (n, index, SPATIAL, k, d, bound, axis == "Y")
-                k += 1
-                if axis == "Y":
-                    along_y *= bound
-                else:
-                    along_x *= bound
-        if along_x > most_x or along_y > most_y:
-            return False
-    return product == list(problem.bounds)

@@ -1,7 +1,6 @@
-"""Evaluate mappings: one with everything that is known of it, or many of one layer in bulk."""
+"""Evaluate a mapping: accesses, energy and cycles of every level."""
 
 import logging
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -13,46 +12,28 @@ from jouleloop.errors import Fault, MappingError, raise_all
 from jouleloop.jit import njit
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.arrays import (
-    BACK_PJ,
     BOUND,
     CAPACITY,
-    CYCLES,
     DIM,
-    ENERGY_PJ,
-    EXPANDED,
-    FANOUT,
-    FILLS,
-    GROUPS,
-    HOPS,
-    INSTANCES,
     LATER,
-    LINKS,
     MIN_WORDS,
-    NETWORK_PJ,
-    PARTITION,
-    READS,
-    REDUCTIONS,
     SPATIAL,
-    SPREAD,
     TEMPORAL,
-    TILE,
-    UPDATES,
     Encoded,
     Floats,
-    Ints,
     NestArrays,
     WorkArrays,
     new_work,
 )
 from jouleloop.model.collapse import collapse
-from jouleloop.model.encode import encode, encode_mapping, encode_mappings
+from jouleloop.model.encode import encode, encode_mapping
 from jouleloop.model.evaluation import DataStats, Evaluation, LevelStats, NetworkStats
 from jouleloop.model.kernel import box_words, count_transfers
 from jouleloop.model.network import is_wired, price_networks
 from jouleloop.model.price import price, utilize
 from jouleloop.model.residual import count_residual_transfers, share_instances
 from jouleloop.model.semantics import Rules, rules_of
-from jouleloop.model.support import Found, Use, check_supported, found_in_networks
+from jouleloop.model.support import AskedFeature, Use, check_supported, found_in_networks
 from jouleloop.workload.problem import Problem
 
 _LOG = logging.getLogger("jouleloop.model")
@@ -182,12 +163,12 @@ def _check_supported(arch: Architecture, costs: EnergyCosts, mapping: Mapping, r
     """Refuse what the model does not follow of a mapping."""
     reuse = mapping.reuse.items()
     newer = [] if rules.knows_no_coalesce else [(level, one) for level, one in reuse if one.later]
-    found = [Found("newer_keywords", level, one.as_dict()) for level, one in newer]
+    found = [AskedFeature("newer_keywords", level, one.as_dict()) for level, one in newer]
     check_supported(Use.EVALUATION, found, MappingError)
     if mapping.imperfect:
         found = [*found_in_networks(arch, costs)]
         if not rules.averages_remainders:
-            found += [Found("reuse", level, one.as_dict()) for level, one in reuse]
+            found += [AskedFeature("reuse", level, one.as_dict()) for level, one in reuse]
         check_supported(Use.REMAINDERS, found, MappingError)
 
 
@@ -197,7 +178,7 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
     Source: Timeloop ``src/loop-analysis/tiling.cpp``, ``ComputeReadUpdateReductionAccesses_Legacy``: it ends where
     reads would fall below 0, and its fills then wrap around.
     """
-    if work.access[..., (READS, FILLS)].min() >= 0:
+    if min(work.access["reads"].min(), work.access["fills"].min()) >= 0:
         return
     raise_all(
         [
@@ -207,7 +188,7 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
             )
             for index, level in enumerate(reversed(arch.levels))
             for v, space in enumerate(problem.data_spaces)
-            if min(work.access[index, v, READS], work.access[index, v, FILLS]) < 0
+            if min(work.access[index, v]["reads"], work.access[index, v]["fills"]) < 0
         ],
         MappingError,
     )
@@ -215,7 +196,7 @@ def _check_gaps(problem: Problem, arch: Architecture, work: WorkArrays) -> None:
 
 def _check_capacity(arch: Architecture, nest: NestArrays, spec: Floats, work: WorkArrays) -> None:
     faults: list[Fault] = []
-    held = (work.access[..., TILE] * nest.keep).sum(axis=1).tolist()
+    held = (work.access["tile"] * nest.keep).sum(axis=1).tolist()
     limits = spec[:, (CAPACITY, MIN_WORDS)].tolist()
     for level, needed, (limit, least) in zip(reversed(arch.levels), held, limits, strict=True):
         if needed > limit:
@@ -264,29 +245,30 @@ def _evaluation(
     networks: dict[str, dict[str, NetworkStats]] = {}
     names = [*arch.level_names, arch.compute.name]
     count = len(arch.levels)
-    status, access, flow, kept = (array.tolist() for array in (work.status, work.access, work.flow, nest.keep))
+    kept = nest.keep.tolist()
     for position, level in enumerate(arch.levels):
         index = count - 1 - position
-        instances = status[index][INSTANCES]
-        clusters = min(status[index][EXPANDED], max(1, level.instances // level.cluster_size))
+        status = work.status[index]
+        instances = int(status["instances"])
+        clusters = min(int(status["expanded"]), max(1, level.instances // level.cluster_size))
         data = {}
         for v, space in enumerate(spaces):
             if not kept[index][v]:
                 continue
-            record = access[index][v]
+            record = work.access[index, v]
             data[space] = DataStats(
-                tile_words=record[TILE],
-                partition_words=record[PARTITION],
+                tile_words=int(record["tile"]),
+                partition_words=int(record["partition"]),
                 instances=instances,
                 clusters=clusters,
-                reads=record[READS],
-                updates=record[UPDATES],
-                fills=record[FILLS],
-                reductions=record[REDUCTIONS],
-                energy_pj=flow[index][v][ENERGY_PJ],
+                reads=int(record["reads"]),
+                updates=int(record["updates"]),
+                fills=int(record["fills"]),
+                reductions=int(record["reductions"]),
+                energy_pj=float(work.flow[index, v]["energy_pj"]),
             )
-        levels.append(LevelStats(level.name, status[index][CYCLES], float(work.throttle[index]), data))
-        if status[index][FANOUT] > 1 or any(one[NETWORK_PJ] or one[BACK_PJ] for one in flow[index]):
+        levels.append(LevelStats(level.name, int(status["cycles"]), float(work.throttle[index]), data))
+        if status["fanout"] > 1 or work.flow[index]["network_pj"].any():
             between = f"{names[position]}<==>{names[position + 1]}"
             for way in range(len(level.networks)):
                 networks[between + " back" * way] = {
@@ -320,11 +302,12 @@ def _network(
     written = problem.data_spaces[v].read_write and brings_back
     # A level that cannot add reads outputs back and sends them out again, but for the first time.
     twice = written and network.kind == MESH and not level.reduces
-    times, spared = (2, work.access[index, v, PARTITION]) if twice else (1, 0)
-    groups = work.groups[index, v, : work.access[index, v, GROUPS]]
+    times, spared = (2, work.access[index, v]["partition"]) if twice else (1, 0)
+    groups = work.groups[index, v, : work.access[index, v]["groups"]]
     if network.kind == MESH:
-        groups = np.vstack([groups[:, :HOPS], work.flow[index, v, SPREAD : SPREAD + HOPS]])
-    ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in groups[:, :HOPS] if w > 0))
+        groups = np.append(groups, work.spread[index, v])
+    kinds = groups[["multicast", "scatter", "words"]].tolist()
+    ingress = tuple(sorted((int(m), int(s), float(times * w - spared)) for m, s, w in kinds if w > 0))
     reductions: int = 0
     for multicast, _, words in ingress if written else ():
         # Timeloop adds to a whole number, which cuts every sum; what was spared is taken off every group, and below 0
@@ -332,47 +315,6 @@ def _network(
         total = reductions + (multicast - 1) * words
         reductions = 0 if total >= 2.0**64 else int(total) % 2**64
     # Outside the outermost level that keeps it a data space has no network (``MaskTiles``).
-    fanout = int(work.status[index, FANOUT]) if kept else 0
-    links, energy_pj = float(work.flow[index, v, LINKS]), float(work.flow[index, v, NETWORK_PJ + way])
+    fanout = int(work.status[index]["fanout"]) if kept else 0
+    links, energy_pj = float(work.flow[index, v]["links"]), float(work.flow[index, v]["network_pj"][way])
     return NetworkStats(fanout, ingress, links, float(reductions), energy_pj, network.kind)
-
-
-@njit
-def _evaluate_bulk(
-    target: Encoded, nests: NestArrays, nest: NestArrays, work: WorkArrays, energies_pj: Floats, cycles: Ints
-) -> None:
-    """Evaluate stacked nests, each in the place of ``nest``: kernels make no records."""
-    for n in range(nests.counts.shape[0]):
-        nest.counts[:] = nests.counts[n]
-        nest.loops[:] = nests.loops[n]
-        nest.keep[:] = nests.keep[n]
-        energies_pj[n], cycles[n], _, _ = count_nest(target, nest, work)
-
-
-def evaluate_nests(
-    problem: Problem, arch: Architecture, costs: EnergyCosts, nests: NestArrays, semantics: str = "timeloop-3.0.3"
-) -> tuple[Floats, Ints]:
-    """Return total energy [pJ] and cycles, both of shape (nests,), of stacked nests of one layer."""
-    rules, number = rules_of(semantics), nests.counts.shape[0]
-    energies_pj, cycles = np.empty(number), np.empty(number, np.int64)
-    work = new_work(len(arch.levels), len(problem.data_spaces))
-    nest = NestArrays(
-        np.zeros(nests.counts.shape[1:], np.int64),
-        np.zeros(nests.loops.shape[1:], np.int64),
-        np.zeros(nests.keep.shape[1:], np.bool_),
-    )
-    _evaluate_bulk(encode(problem, arch, costs, rules), nests, nest, work, energies_pj, cycles)
-    return energies_pj, cycles
-
-
-def evaluate_many(
-    problem: Problem,
-    arch: Architecture,
-    costs: EnergyCosts,
-    mappings: Sequence[Mapping],
-    semantics: str = "timeloop-3.0.3",
-) -> tuple[Floats, Ints]:
-    """Return total energy [pJ] and cycles of many mappings of one layer, both of shape (mappings,)."""
-    if not mappings:
-        return np.empty(0), np.empty(0, np.int64)
-    return evaluate_nests(problem, arch, costs, encode_mappings(problem, arch, mappings), semantics)

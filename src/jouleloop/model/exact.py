@@ -18,12 +18,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from jouleloop.model.arrays import BOUND, DIM, MAX_LOOPS, SPATIAL, STEP, TEMPORAL, Ints, LayerArrays, NestArrays
+from jouleloop.model.arrays import (
+    BOUND,
+    DIM,
+    MAX_LOOPS,
+    SPATIAL,
+    STEP,
+    TEMPORAL,
+    Ints,
+    LayerArrays,
+    NestArrays,
+    Records,
+)
 from jouleloop.model.residual import KIND, LOOP, flatten_loops
 
-#: Columns of steps alike: move of the tile; its indices before and after; which loop stepped just before inside of this
-#: one (`_NONE` if none) and how far; how many instances the words go to.
-_MOVE, _BEFORE, _AFTER, _INSIDE, _PACE, _SHARERS = range(6)
+#: Steps alike: shift of the tile; its indices before and after; which loop stepped just before inside of this one
+#: (`_NONE` if none) and how far; how many instances the words go to.
+_STEPS = np.dtype([(name, np.int64) for name in ("shift", "before", "after", "inside", "pace", "sharers")])
 _NONE = 1 << 30
 
 
@@ -75,11 +86,11 @@ class _Axis:
         """Return how many indices the tiles have; the last one may have fewer."""
         return np.minimum(self.extent, self.bound - positions)
 
-    def steps(self, place: int) -> tuple[Ints, Ints]:
+    def steps(self, place: int) -> tuple[Records, Ints]:
         """Return the different ways in which a step of the loop at ``place`` moves the tile, and how often each is.
 
         A loop of another dimension begins all loops inside of it anew. Where ``place`` is outside of all loops there is
-        no step, but for each instance the first tile: ``_AFTER`` and ``_SHARERS``.
+        no step, but for each instance the first tile: ``after`` and ``sharers``.
         """
         inside = [loop for loop in self.loops if loop[0] < place]
         own = next((end for at, end, _ in self.loops if at == place), 0)
@@ -93,14 +104,14 @@ class _Axis:
             if own:
                 goes_on = np.flatnonzero(np.arange(1, len(first)) % own)
                 first, last, after = first[goes_on], last[goes_on], first[goes_on + 1]
-            row = np.empty((len(first), 6), np.int64)
-            row[:, _MOVE] = at[after] - at[last]
-            row[:, _BEFORE], row[:, _AFTER] = self.lengths(at[last]), self.lengths(at[after])
-            row[:, _INSIDE] = _last_step(last - first, inside)
-            row[:, _PACE] = np.where(last > first, at[last] - at[last - 1], 0)
-            row[:, _SHARERS] = (at[after][:, None] + self.sharers < self.bound).sum(axis=1)
+            row = np.empty(len(first), _STEPS)
+            row["shift"] = at[after] - at[last]
+            row["before"], row["after"] = self.lengths(at[last]), self.lengths(at[after])
+            row["inside"] = _last_step(last - first, inside)
+            row["pace"] = np.where(last > first, at[last] - at[last - 1], 0)
+            row["sharers"] = (at[after][:, None] + self.sharers < self.bound).sum(axis=1)
             rows.append(row)
-        return np.unique(np.concatenate(rows), axis=0, return_counts=True)
+        return np.unique(np.concatenate(rows), return_counts=True)
 
 
 def _last_step(steps: Ints, loops: Sequence[tuple[int, int, int]]) -> Ints:
@@ -129,7 +140,7 @@ def count_boundary(layer: LayerArrays, space: int, loops: Loops, outer: int, inn
             counts *= times[at].astype(object)
         words = _move_words(layer.coef[space], rows, whole=inner < 0 or place == len(loops.table)) * counts
         read += int(words.sum())
-        received += int((words * rows[..., _SHARERS].prod(axis=0)).sum())
+        received += int((words * rows["sharers"].prod(axis=0)).sum())
     return Moved(read, received)
 
 
@@ -160,19 +171,19 @@ def _offsets(table: Ints, places: Sequence[int]) -> list[int]:
     return [sum(choice) for choice in product(*reach)]
 
 
-def _move_words(coef: Ints, rows: Ints, *, whole: bool) -> Ints:
+def _move_words(coef: Ints, rows: Records, *, whole: bool) -> Ints:
     """Return the words of every step.
 
-    ``coef`` has the shape (ranks, dimensions), ``rows`` (dimensions, steps, columns).
+    ``coef`` has the shape (ranks, dimensions), ``rows`` of `_STEPS` (dimensions, steps).
     """
-    after: Ints = 1 + coef @ (rows[..., _AFTER] - 1)
+    after: Ints = 1 + coef @ (rows["after"] - 1)
     words: Ints = after.prod(axis=0)
     if whole:
         return words
-    before = 1 + coef @ (rows[..., _BEFORE] - 1)
-    move = coef @ rows[..., _MOVE]
-    inside = rows[..., _INSIDE].min(axis=0)
-    pace = coef @ np.where(rows[..., _INSIDE] == inside, rows[..., _PACE], 0)
+    before = 1 + coef @ (rows["before"] - 1)
+    move = coef @ rows["shift"]
+    inside = rows["inside"].min(axis=0)
+    pace = coef @ np.where(rows["inside"] == inside, rows["pace"], 0)
     slides = (inside == _NONE) | (move == pace).all(axis=0)
     shared = np.maximum(0, np.minimum(before, move + after) - np.maximum(0, move)).prod(axis=0)
     fetched: Ints = words - np.where(slides, shared, 0)

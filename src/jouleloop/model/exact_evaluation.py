@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import NamedTuple
 
 from jouleloop.arch.architecture import Architecture
 from jouleloop.energy.costs import EnergyCosts
@@ -13,18 +14,18 @@ from jouleloop.model.arrays import (
     CAPACITY,
     CLUSTERS,
     DIM,
-    LINKS,
     READ_BANDWIDTH,
     READ_PJ,
     SHARED_BANDWIDTH,
     SPATIAL,
-    TILE,
     UPDATE_PJ,
     WRITE_BANDWIDTH,
     WRITE_PJ,
     Floats,
+    Ints,
     LayerArrays,
     NestArrays,
+    Records,
     new_work,
 )
 from jouleloop.model.encode import encode, encode_mapping
@@ -33,7 +34,7 @@ from jouleloop.model.exact import Loops, count_boundary, flat_loops, steps_of_al
 from jouleloop.model.price import utilize
 from jouleloop.model.residual import KIND, count_residual_transfers
 from jouleloop.model.semantics import rules_of
-from jouleloop.model.support import Found, Use, check_supported, found_in_networks, found_in_rules
+from jouleloop.model.support import AskedFeature, Use, check_supported, found_in_networks, found_in_rules
 from jouleloop.workload.problem import Problem
 
 
@@ -57,7 +58,6 @@ def evaluate_exactly(
     """
     rules = rules_of(semantics)
     check_supported(Use.EXACT, found_in_rules(rules), MappingError)
-    elided = rules.first_fills_elided
     nest = encode_mapping(problem, arch, mapping)
     layer, spec, _, _ = encode(problem, arch, costs, rules, [level.reuse for level in reversed(mapping.levels)])
     work = new_work(*nest.keep.shape)
@@ -65,37 +65,16 @@ def evaluate_exactly(
     count_residual_transfers(layer, nest, work, False)
     loops = flat_loops(layer.bounds, nest)
     _check(problem, [*found_in_networks(arch, costs)], mapping, layer, loops, work.flow)
-    tiles = work.access[..., TILE] * nest.keep
+    tiles = work.access["tile"] * nest.keep
     if check_capacity:
         over = tiles.sum(axis=1) > spec[:, CAPACITY]
         names = [level for level, found in zip(reversed(arch.level_names), over, strict=True) if found]
         raise_all([Fault("tiles do not fit", field=name) for name in names], MappingError)
-    steps = steps_of_all(layer, loops)
-    computes = math.prod(problem.bounds)
     instances = [math.prod(b for b in _unrolled(nest, level + 1)) for level in range(len(arch.levels))]
-    found: list[LevelStats] = []
-    counts = [_counts(layer, nest, loops, v, elided=elided) for v in range(len(problem.data_spaces))]
-    for index in range(len(arch.levels)):
-        ratio = [0.0, 0.0]
-        clusters = min(float(instances[index]), float(spec[index, CLUSTERS]))
-        data = {}
-        for v, space in enumerate(problem.data_spaces):
-            if not nest.keep[index, v]:
-                continue
-            reads, updates, fills, seen = (_mean(value, instances[index]) for value in counts[v][index])
-            vectors = [math.ceil(value / spec[index, BLOCK_WORDS]) for value in counts[v][index]]
-            prices = spec[index, [READ_PJ, UPDATE_PJ, WRITE_PJ]].tolist()
-            all_pj = sum(price * number for price, number in zip(prices, vectors, strict=False))
-            ratio = [ratio[0] + reads / steps, ratio[1] + (fills + updates) / steps]
-            data[space.name] = DataStats(
-                int(tiles[index, v]), seen, instances[index], int(clusters), reads, updates, fills,
-                reads if space.read_write else 0, all_pj * clusters / instances[index],
-            )  # fmt: skip
-        limits = spec[index, [READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH]].tolist()
-        rates = zip(limits, (*ratio, sum(ratio)), strict=True)
-        slowdown = min([1.0, *(most / rate for most, rate in rates if rate > 0)])
-        name = arch.level_names[len(arch.levels) - 1 - index]
-        found.append(LevelStats(name, math.ceil(steps / slowdown), slowdown, data))
+    counts = [_counts(layer, nest, loops, v, elided=rules.first_fills_elided) for v in range(len(problem.data_spaces))]
+    counted = _Counted(problem, steps_of_all(layer, loops), instances, tiles, counts)
+    found = [_level(counted, index, name, spec[index]) for index, name in enumerate(reversed(arch.level_names))]
+    steps, computes = counted.steps, math.prod(problem.bounds)
     cycles = max(level.cycles for level in found) + arch.latency_cycles
     compute_pj = computes * costs.compute_pj
     return Evaluation(
@@ -110,6 +89,44 @@ def evaluate_exactly(
         utilization=computes / arch.compute.instances / cycles,
         energy_pj=compute_pj + sum(level.energy_pj for level in found),
     )
+
+
+class _Counted(NamedTuple):
+    """What was counted of one mapping."""
+
+    problem: Problem
+    steps: int
+    instances: list[int]
+    """By level, innermost first."""
+    tiles: Ints
+    """Words held, shape (levels, data spaces)."""
+    counts: list[dict[int, tuple[int, int, int, int]]]
+    """By data space, see `_counts`."""
+
+
+def _level(counted: _Counted, index: int, name: str, spec: Floats) -> LevelStats:
+    """Return accesses, energy and cycles of a level."""
+    steps, instances = counted.steps, counted.instances[index]
+    read_rate, write_rate = 0.0, 0.0
+    clusters = min(float(instances), float(spec[CLUSTERS]))
+    data = {}
+    for v, space in enumerate(counted.problem.data_spaces):
+        if index not in counted.counts[v]:
+            continue
+        all_counts = counted.counts[v][index]
+        reads, updates, fills, seen = (_mean(value, instances) for value in all_counts)
+        vectors = [math.ceil(value / spec[BLOCK_WORDS]) for value in all_counts]
+        prices = spec[[READ_PJ, UPDATE_PJ, WRITE_PJ]].tolist()
+        all_pj = sum(price * number for price, number in zip(prices, vectors, strict=False))
+        read_rate, write_rate = read_rate + reads / steps, write_rate + (fills + updates) / steps
+        data[space.name] = DataStats(
+            int(counted.tiles[index, v]), seen, instances, int(clusters), reads, updates, fills,
+            reads if space.read_write else 0, all_pj * clusters / instances,
+        )  # fmt: skip
+    limits = spec[[READ_BANDWIDTH, WRITE_BANDWIDTH, SHARED_BANDWIDTH]].tolist()
+    rates = zip(limits, (read_rate, write_rate, read_rate + write_rate), strict=True)
+    slowdown = min([1.0, *(most / rate for most, rate in rates if rate > 0)])
+    return LevelStats(name, math.ceil(steps / slowdown), slowdown, data)
 
 
 def _mean(count: int, instances: int) -> float:
@@ -147,24 +164,24 @@ def _counts(
 
 def _check(
     problem: Problem,
-    networks: list[Found],
+    networks: list[AskedFeature],
     mapping: Mapping,
     layer: LayerArrays,
     loops: Loops,
-    flow: Floats,
+    flow: Records,
 ) -> None:
     """Refuse what is not counted exactly; ``networks`` are those that are not followed."""
-    found = [*networks, *(Found("reuse", level, reuse.as_dict()) for level, reuse in mapping.reuse.items())]
+    found = [*networks, *(AskedFeature("reuse", level, reuse.as_dict()) for level, reuse in mapping.reuse.items())]
     unrolled = {int(row[DIM]) for row in loops.table if row[KIND] == SPATIAL}
     for v, space in enumerate(problem.data_spaces):
         ranks = (layer.coef[v] != 0) & (layer.bounds > 1)
         shared = ranks[ranks.sum(axis=1) > 1]
         if space.read_write and (ranks.sum(axis=1).max() > 1 or layer.coef[v].max() > 1):
-            found.append(Found("output_windows", space.name))
+            found.append(AskedFeature("output_windows", space.name))
         for rank in shared:
             several = [problem.shape.dimensions[d] for d in unrolled if rank[d]]
             if len(several) > 1:
-                found.append(Found("unrolled_rank", space.name, ", ".join(sorted(several))))
-        if flow[:, v, LINKS].any():
-            found.append(Found("peers", space.name))
+                found.append(AskedFeature("unrolled_rank", space.name, ", ".join(sorted(several))))
+        if flow[:, v]["links"].any():
+            found.append(AskedFeature("peers", space.name))
     check_supported(Use.EXACT, found, MappingError)

@@ -1,50 +1,68 @@
 """Who shares a box with whom below a boundary: classes of instances, transfers by multicast factor, mesh neighbours."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from jouleloop.jit import njit
-from jouleloop.model.arrays import (
-    BOUND,
-    DIM,
-    GROUPS,
-    HOPS,
-    MULTICAST,
-    SCATTER,
-    STEP,
-    UNICAST_HOPS,
-    WORDS,
-    Bools,
-    Floats,
-    Ints,
-)
+from jouleloop.model.arrays import Bools, Ints, Record, Records
+
+
+class LinkMesh(NamedTuple):
+    """The mesh below a level."""
+
+    columns: int
+    rows: int
+    hops: bool
+    """Whether words times hops are counted."""
+
+
+class Sent(NamedTuple):
+    """Where the transfers of one data space through one boundary are written."""
+
+    groups: Records
+    """Of `GROUP`, shape (MAX_GROUPS,)."""
+    access: Record
+    """Of `ACCESS`, of which the number of groups is read and written."""
+
+
+class Instances(NamedTuple):
+    """The instances below one instance of a level."""
+
+    offsets: Ints
+    """How far their boxes are from the first one's, shape (instances, ranks)."""
+    codes: Ints
+    """By instance a number that those with the same box share."""
+    distinct: int
+    """How many boxes differ."""
 
 
 @njit
-def add_group(groups: Floats, record: Ints, multicast: float, scatter: float, words: float) -> None:
+def add_group(sent: Sent, multicast: float, scatter: float, words: float) -> None:
     """Add transfers to the group of the same multicast and scatter factors, or as a new one.
 
     Groups ascend by both, as in Timeloop's map (``AccessStatMatrix``): the order of sums can decide a rounding.
     """
-    for g in range(record[GROUPS]):
-        if groups[g, MULTICAST] == multicast and groups[g, SCATTER] == scatter:
-            groups[g, WORDS] += words
+    groups, count = sent.groups, sent.access.groups
+    for g in range(count):
+        if groups[g].multicast == multicast and groups[g].scatter == scatter:
+            groups[g].words += words
             return
-    g = record[GROUPS]
+    g = count
     if g >= groups.shape[0]:
         raise ValueError("too many transfer groups")
-    record[GROUPS] = g + 1
+    sent.access.groups = g + 1
     while g > 0 and (
-        groups[g - 1, MULTICAST] > multicast
-        or (groups[g - 1, MULTICAST] == multicast and groups[g - 1, SCATTER] > scatter)
+        groups[g - 1].multicast > multicast
+        or (groups[g - 1].multicast == multicast and groups[g - 1].scatter > scatter)
     ):
-        for place in range(groups.shape[1]):
-            groups[g, place] = groups[g - 1, place]
+        groups[g] = groups[g - 1]
         g -= 1
-    groups[g, MULTICAST] = multicast
-    groups[g, SCATTER] = scatter
-    groups[g, WORDS] = words
-    groups[g, HOPS] = 0.0
-    groups[g, UNICAST_HOPS] = 0.0
+    groups[g].multicast = multicast
+    groups[g].scatter = scatter
+    groups[g].words = words
+    groups[g].hops = 0.0
+    groups[g].unicast_hops = 0.0
 
 
 @njit
@@ -89,7 +107,7 @@ def count_classes(codes: Ints, chosen: Bools, sizes: Ints) -> int:
 
 
 @njit
-def record_classes(sizes: Ints, distinct: int, words: float, groups: Floats, record: Ints) -> None:
+def _record_classes(sizes: Ints, distinct: int, words: float, sent: Sent) -> None:
     """Add one call's transfers: classes of equal multicast factor form a group, their number its scatter factor."""
     done = np.zeros(distinct, np.bool_)
     for a in range(distinct):
@@ -100,20 +118,18 @@ def record_classes(sizes: Ints, distinct: int, words: float, groups: Floats, rec
             if sizes[b] == sizes[a]:
                 same += 1
                 done[b] = True
-        add_group(groups, record, float(sizes[a]), float(same), words * same)
+        add_group(sent, float(sizes[a]), float(same), words * same)
 
 
 @njit
-def record_hops(
-    codes: Ints, chosen: Bools, columns: int, rows: int, words: float, groups: Floats, record: Ints
-) -> None:
+def record_hops(codes: Ints, chosen: Bools, mesh: LinkMesh, words: float, sent: Sent) -> None:
     """Add words times hops of one call to its groups, which are there: every class of chosen instances is sent words.
 
     Words enter at the middle of the first column, go along its row to the furthest column, and up and down from there
     (``NestAnalysis::ComputeAccurateMulticastedAccesses``).
     """
-    n = codes.shape[0]
-    middle = (rows - 1) / 2.0
+    n, columns, groups = codes.shape[0], mesh.columns, sent.groups
+    middle = (mesh.rows - 1) / 2.0
     ordered = codes.copy()
     _sort(ordered)
     # By class, which stands where its code first does among all in order.
@@ -151,10 +167,10 @@ def record_hops(
         own = _place_of(ordered, codes[k])
         if head[own] != k:
             continue
-        for g in range(record[GROUPS]):
-            if groups[g, MULTICAST] == sizes[own] and groups[g, SCATTER] == same[sizes[own]]:
-                groups[g, HOPS] += hops[own] * words
-                groups[g, UNICAST_HOPS] += apart[own] * words
+        for g in range(sent.access.groups):
+            if groups[g].multicast == sizes[own] and groups[g].scatter == same[sizes[own]]:
+                groups[g].hops += hops[own] * words
+                groups[g].unicast_hops += apart[own] * words
 
 
 @njit
@@ -171,6 +187,44 @@ def _place_of(ordered: Ints, code: int) -> int:
 
 
 @njit
+def send(codes: Ints, chosen: Bools, sizes: Ints, distinct: int, mesh: LinkMesh, words: float, sent: Sent) -> None:
+    """Add ``words`` to every distinct box of the chosen instances, ``sizes`` being how many share each."""
+    _record_classes(sizes, distinct, words, sent)
+    if mesh.hops:
+        record_hops(codes, chosen, mesh, words, sent)
+
+
+@njit
+def hand_on(instances: Instances, before: Ints, need: Ints, mesh: LinkMesh, words: float, sent: Sent) -> int:
+    """Add the transfers of calls in which peers hold some boxes; return how many instances take theirs there.
+
+    That is 0, and nothing is added, where no box is spared: see `neighbour_links` for the other arguments.
+    """
+    linked = np.zeros(instances.offsets.shape[0], np.bool_)
+    handed = neighbour_links(instances.offsets, before, need, mesh.columns, mesh.rows, linked)
+    if handed == 0:
+        return 0
+    sizes = np.empty(linked.shape[0], np.int64)
+    left = count_classes(instances.codes, ~linked, sizes)
+    if left >= instances.distinct:
+        return 0
+    if left > 0:
+        send(instances.codes, ~linked, sizes, left, mesh, words, sent)
+    return handed
+
+
+@njit
+def _held(offset: Ints, before: Ints, need: Ints, other: int) -> bool:
+    """Whether an instance held, one step before, what the one at ``offset`` needs."""
+    if other >= before.shape[0]:
+        return False
+    same = True
+    for r in range(offset.shape[0]):
+        same = same and before[other, r] - offset[r] == need[r]
+    return same
+
+
+@njit
 def neighbour_links(offsets: Ints, before: Ints, need: Ints, columns: int, rows: int, linked: Bools) -> int:
     """Mark the instances whose words a mesh neighbour held before; return their number.
 
@@ -179,60 +233,44 @@ def neighbour_links(offsets: Ints, before: Ints, need: Ints, columns: int, rows:
     Instance i sits at column i mod ``columns`` and row i div ``columns``, whatever its axes in the mapping
     (``NestAnalysis::ComputeNetworkLinkTransfers``, ``GetLinearIndex``).
     """
-    n = offsets.shape[0]
-    ranks = offsets.shape[1]
     total = 0
-    for i in range(n):
-        linked[i] = False
-        row = i // columns
-        column = i % columns
-        if row >= rows:
-            continue
-        for side in range(4):
-            if side == 0:
-                if row < 1:
-                    continue
-                other = i - columns
-            elif side == 1:
-                if row + 1 >= rows:
-                    continue
-                other = i + columns
-            elif side == 2:
-                if column < 1:
-                    continue
-                other = i - 1
-            else:
-                if column + 1 >= columns:
-                    continue
-                other = i + 1
-            if other >= before.shape[0]:
-                continue
-            same = True
-            for r in range(ranks):
-                if before[other, r] - offsets[i, r] != need[r]:
-                    same = False
-                    break
-            if same:
-                linked[i] = True
-                total += 1
-                break
+    for i in range(offsets.shape[0]):
+        row, column = i // columns, i % columns
+        linked[i] = row < rows and (
+            (row >= 1 and _held(offsets[i], before, need, i - columns))
+            or (row + 1 < rows and _held(offsets[i], before, need, i + columns))
+            or (column >= 1 and _held(offsets[i], before, need, i - 1))
+            or (column + 1 < columns and _held(offsets[i], before, need, i + 1))
+        )
+        total += linked[i]
     return total
 
 
 @njit
-def fill_offsets(coef: Ints, spatial: Ints, spatials: int, offsets: Ints, codes: Ints, reach: Ints) -> None:
-    """Write the index offset of every instance, and one number that is equal where the offsets are."""
+def find_reach(coef: Ints, spatial: Records, reach: Ints) -> None:
+    """Write how far the last instance's box is from the first one's, by rank."""
+    reach[:] = 0
+    for s in range(spatial.shape[0]):
+        for r in range(coef.shape[0]):
+            reach[r] += coef[r, spatial[s].dim] * spatial[s].step * (spatial[s].bound - 1)
+
+
+@njit
+def fill_offsets(coef: Ints, spatial: Records, reach: Ints, multicasts: bool, offsets: Ints, codes: Ints) -> None:
+    """Write the offset of every instance, and one number that is equal where offsets are; by `find_reach`.
+
+    ``spatial`` has the innermost loop first. Without ``multicasts`` no two instances share a box: all numbers differ.
+    """
     ranks = coef.shape[0]
     for i in range(offsets.shape[0]):
         rest = i
-        for r in range(ranks):
-            offsets[i, r] = 0
-        for s in range(spatials - 1, -1, -1):
-            index = rest % spatial[s, BOUND]
-            rest //= spatial[s, BOUND]
+        offsets[i] = 0
+        for s in range(spatial.shape[0]):
+            index = rest % spatial[s].bound
+            rest //= spatial[s].bound
             for r in range(ranks):
-                offsets[i, r] += coef[r, spatial[s, DIM]] * spatial[s, STEP] * index
+                offsets[i, r] += coef[r, spatial[s].dim] * spatial[s].step * index
         code = 0
         for r in range(ranks):
             code = code * (reach[r] + 1) + offsets[i, r]
-        codes[i] = code
+        codes[i] = code if multicasts else i

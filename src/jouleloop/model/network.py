@@ -11,31 +11,22 @@ from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     ADDER_PJ,
     CHARGED,
-    GROUPS,
     HOP_PJ,
-    HOPS,
     INGRESS_PJ,
-    INSTANCES,
     KIND,
-    LINKS,
     MESH_BACK,
-    MULTICAST,
     NETWORK,
-    NETWORK_PJ,
     NO_ENERGY,
-    PARTITION,
     REDUCES,
     ROUTER_PJ,
-    SCATTER,
     SPEC,
-    SPREAD,
     TREE_BACK,
     WAY,
     WAYS,
-    WORDS,
     Bools,
     Floats,
-    Ints,
+    Record,
+    Records,
     WorkArrays,
 )
 
@@ -69,49 +60,53 @@ def price_networks(spec: Floats, read_write: Bools, work: WorkArrays) -> float:
         As `jouleloop.model.collapse.collapse` leaves it.
     """
     total_pj = 0.0
-    spaces = read_write.shape[0]
-    entry = (spec.shape[1] - SPEC) // (WAYS * spaces)
     for level in range(spec.shape[0]):
         for way in range(WAYS):
-            network = spec[level, NETWORK + way * WAY : NETWORK + (way + 1) * WAY]
-            for v in range(spaces):
-                energy_pj = 0.0
-                groups = work.groups[level, v]
-                if network[KIND] == TREE_BACK:
-                    # Timeloop does not multiply it by the instances.
-                    if read_write[v]:
-                        energy_pj = _additions(groups, work.access[level, v, GROUPS]) * network[ADDER_PJ]
-                elif network[KIND] == CHARGED:
-                    at = SPEC + (way * spaces + v) * entry
-                    each_pj = _transfers_pj(groups, work.access[level, v, GROUPS], spec[level, at : at + entry])
-                    energy_pj = each_pj * work.status[level, INSTANCES]
-                elif network[KIND] != NO_ENERGY:
-                    # A level that cannot add reads outputs back and sends them out again, but for the first time.
-                    twice = network[KIND] == MESH_BACK and read_write[v] and spec[level, REDUCES] == 0.0
-                    each_pj = _mesh_pj(network, groups, work.access[level, v], work.flow[level, v], twice)
-                    each_pj += work.flow[level, v, LINKS] * (network[HOP_PJ] + 2.0 * network[ROUTER_PJ])
-                    energy_pj = each_pj * work.status[level, INSTANCES]
-                work.flow[level, v, NETWORK_PJ + way] = energy_pj
+            for v in range(read_write.shape[0]):
+                energy_pj = _network_pj(spec[level], way, v, read_write, level, work)
+                work.flow[level, v].network_pj[way] = energy_pj
                 total_pj += energy_pj
     return total_pj
 
 
 @njit
-def _mesh_pj(network: Floats, groups: Floats, access: Ints, flow: Floats, twice: bool) -> float:
+def _network_pj(spec: Floats, way: int, v: int, read_write: Bools, level: int, work: WorkArrays) -> float:
+    """Return the energy of a data space in one network below a level in pJ, over all instances."""
+    network = spec[NETWORK + way * WAY : NETWORK + (way + 1) * WAY]
+    groups, count = work.groups[level, v], work.access[level, v].groups
+    if network[KIND] == NO_ENERGY:
+        return 0.0
+    if network[KIND] == TREE_BACK:
+        # Timeloop does not multiply it by the instances.
+        return float(_additions(groups, count) * network[ADDER_PJ]) if read_write[v] else 0.0
+    if network[KIND] == CHARGED:
+        entry = (spec.shape[0] - SPEC) // (WAYS * read_write.shape[0])
+        at = SPEC + (way * read_write.shape[0] + v) * entry
+        each_pj = _transfers_pj(groups, count, spec[at : at + entry])
+    else:
+        # A level that cannot add reads outputs back and sends them out again, but for the first time.
+        twice = network[KIND] == MESH_BACK and read_write[v] and spec[REDUCES] == 0.0
+        each_pj = _mesh_pj(network, groups, work.access[level, v], work.spread[level, v], twice)
+        each_pj += work.flow[level, v].links * (network[HOP_PJ] + 2.0 * network[ROUTER_PJ])
+    return float(each_pj * work.status[level].instances)
+
+
+@njit
+def _mesh_pj(network: Floats, groups: Records, access: Record, spread: Record, twice: bool) -> float:
     """Return what hops, routers and ingresses of a data space cost in pJ, for one instance above."""
     hops = 0.0
     routers = 0.0
     ingresses = 0.0
-    for g in range(access[GROUPS] + 1):
-        group = groups[g] if g < access[GROUPS] else flow[SPREAD:]
-        words = group[WORDS]
+    for g in range(access.groups + 1):
+        group = groups[g] if g < access.groups else spread
+        words = group.words
         if words <= 0.0:
             continue
         if twice:
-            words = 2.0 * words - access[PARTITION]
+            words = 2.0 * words - access.partition
         ingresses += words
         if words > 0.0:
-            average = group[HOPS] / words
+            average = group.hops / words
             # Timeloop adds to a whole number.
             routers = math.floor(routers + (1.0 + math.floor(average)) * words)
             hops += average * words
@@ -119,34 +114,34 @@ def _mesh_pj(network: Floats, groups: Floats, access: Ints, flow: Floats, twice:
 
 
 @njit
-def _additions(groups: Floats, count: int) -> float:
+def _additions(groups: Records, count: int) -> float:
     """Return how often two words are added on the way; Timeloop adds to a whole number."""
     total = 0.0
     for g in range(count):
-        total = math.floor(total + (groups[g, MULTICAST] - 1.0) * groups[g, WORDS])
+        total = math.floor(total + (groups[g].multicast - 1.0) * groups[g].words)
     return float(total)
 
 
 @njit
-def _transfers_pj(groups: Floats, count: int, charges: Floats) -> float:
+def _transfers_pj(groups: Records, count: int, charges: Floats) -> float:
     """Return what a table charges in pJ, for one instance above.
 
     Timeloop keeps what the last group costs: the one of the greatest multicast factor, then scatter factor.
     """
     last = -1
     for g in range(count):
-        if groups[g, WORDS] <= 0.0:
+        if groups[g].words <= 0.0:
             continue
         if (
             last < 0
-            or groups[g, MULTICAST] > groups[last, MULTICAST]
-            or (groups[g, MULTICAST] == groups[last, MULTICAST] and groups[g, SCATTER] > groups[last, SCATTER])
+            or groups[g].multicast > groups[last].multicast
+            or (groups[g].multicast == groups[last].multicast and groups[g].scatter > groups[last].scatter)
         ):
             last = g
     each_pj = 0.0
     if last >= 0:
         for k in range(int(charges[0])):
-            if charges[1 + 2 * k] == 0.0 or charges[1 + 2 * k] == groups[last, MULTICAST]:
+            if charges[1 + 2 * k] == 0.0 or charges[1 + 2 * k] == groups[last].multicast:
                 each_pj = charges[2 + 2 * k]
-        each_pj *= groups[last, WORDS]
+        each_pj *= groups[last].words
     return each_pj

@@ -23,33 +23,35 @@ import numpy as np
 from jouleloop.jit import njit
 from jouleloop.model.arrays import (
     BOUND,
-    COLUMNS,
     DIM,
-    FANOUT,
-    GROUPS,
-    INSTANCES,
     LATER,
-    LINKS,
     MAX_LOOPS,
     NO_LINK_TRANSFER,
     NO_MULTICAST,
     NO_TEMPORAL_REUSE,
     RESTING,
-    ROWS,
-    SIBLING,
     SPATIAL,
     STEP,
     TEMPORAL,
-    TILE,
     Bools,
     Floats,
     Ints,
     LayerArrays,
     NestArrays,
+    Record,
+    Records,
     WorkArrays,
 )
 from jouleloop.model.kernel import box_words
-from jouleloop.model.links import add_group, count_classes, fill_offsets, neighbour_links, record_classes
+from jouleloop.model.links import Instances, LinkMesh, Sent, add_group, count_classes, fill_offsets, find_reach, hand_on
+from jouleloop.model.steps import AROUND
+
+#: By how many instances each of some boxes is shared.
+CLASS = np.dtype([("sharing", np.int64), ("boxes", np.int64)])
+#: What is known of the last call: whether there was one, whether it shifted the box, its parts and its instances.
+LAST = np.dtype([("box", np.bool_), ("shifted", np.bool_), ("parts", np.int64), ("instances", np.int64)])
+#: Instances that ask, their classes, and distinct boxes.
+COUNTS = np.dtype([("instances", np.int64), ("classes", np.int64), ("boxes", np.int64)])
 
 #: Places of a flattened loop beside DIM, BOUND and STEP: residual end, and TEMPORAL or SPATIAL.
 RESIDUAL, KIND, LOOP = 3, 4, 5
@@ -111,8 +113,8 @@ def share_instances(bounds: Ints, nest: NestArrays, work: WorkArrays) -> int:
     mean = 1.0
     units = 1
     for level in range(levels - 1, -1, -1):
-        work.status[level, INSTANCES] = int(mean)
-        units = int(mean * work.status[level, FANOUT])
+        work.status[level].instances = int(mean)
+        units = int(mean * work.status[level].fanout)
         while k > start[level, SPATIAL]:
             k -= 1
             d, end, residual = loop[k, DIM], float(loop[k, BOUND]), float(loop[k, RESIDUAL])
@@ -216,41 +218,6 @@ def _same_but_moved(parts: Ints, number: int, before: Ints, number_before: int, 
 
 
 @njit
-def _step_state(box: Ints, state: Ints, flags: Bools, parts: Ints, resting: bool) -> int:
-    """Write what is new in ``box`` against the state of a level, as slices; return their number and renew the state.
-
-    ``state`` holds the last box and, in its last column, the last move of its centre; ``flags`` whether each is known.
-    ``resting``: a step without a move is none.
-    """
-    ranks = box.shape[0]
-    parts[0] = box
-    number = 1
-    if flags[0]:
-        moved_alike = True
-        rests = resting
-        for r in range(ranks):
-            twice = box[r, 0] + box[r, 1] - state[r, 0] - state[r, 1]
-            # Centres are doubles in Timeloop, their difference is rounded half away from zero.
-            move = (abs(twice) + 1) // 2
-            if twice < 0:
-                move = -move
-            if flags[1] and move != state[r, 2]:
-                moved_alike = False
-            state[r, 3] = move
-            rests = rests and move == 0
-        if rests:
-            number = subtract_box(box, state[:, :2], parts)
-            moved_alike = flags[1]
-        elif moved_alike:
-            number = subtract_box(box, state[:, :2], parts)
-            state[:, 2] = state[:, 3]
-        flags[1] = moved_alike
-    flags[0] = True
-    state[:, :2] = box
-    return number
-
-
-@njit
 def _place_box(coef: Ints, low: Ints, extent: Ints, box: Ints) -> None:
     for r in range(coef.shape[0]):
         at, length = 0, 1
@@ -303,62 +270,33 @@ def _early_inside(loop: Ints, total: int, early: Bools) -> None:
 
 @njit
 def _fill_instances(
-    coef: Ints, spatial: Ints, ends: Ints, offsets: Ints, codes: Ints, classes: Ints, multicasts: bool
+    coef: Ints, spatial: Ints, ends: Ints, offsets: Ints, codes: Ints, classes: Records, multicasts: bool
 ) -> tuple[int, int]:
     """Write the offsets of all instances, and how many share a box; return the instances and the numbers of classes.
 
-    ``classes`` holds multicast factors, and by how many boxes each is shared; ``spatial`` and ``ends`` are innermost
-    first. Without ``multicasts`` no instance shares its box.
+    ``classes`` holds `CLASS` records; ``spatial`` and ``ends`` are innermost first. Without
+    ``multicasts`` no instance shares its box.
     """
-    ranks = coef.shape[0]
-    spatials = spatial.shape[0]
-    used = np.empty((spatials, 3), np.int64)
-    instances = 1
-    reach = np.zeros(ranks, np.int64)
-    for s in range(spatials):
-        # Innermost first as flattened; outermost first for the places of instances.
-        source = spatial[spatials - 1 - s]
-        used[s, DIM] = source[DIM]
-        used[s, BOUND] = ends[spatials - 1 - s]
-        used[s, STEP] = source[STEP]
-        instances *= used[s, BOUND]
-        for r in range(ranks):
-            reach[r] += coef[r, source[DIM]] * source[STEP] * (used[s, BOUND] - 1)
-    fill_offsets(coef, used, spatials, offsets[:instances], codes, reach)
-    if not multicasts:
-        codes[:instances] = np.arange(instances)
+    used, instances = np.empty(spatial.shape[0], AROUND), 1
+    for s in range(spatial.shape[0]):
+        used[s].dim, used[s].bound, used[s].step = spatial[s, DIM], ends[s], spatial[s, STEP]
+        instances *= ends[s]
+    reach = np.zeros(coef.shape[0], np.int64)
+    find_reach(coef, used, reach)
+    fill_offsets(coef, used, reach, multicasts, offsets[:instances], codes)
     sizes = np.empty(instances, np.int64)
     distinct = count_classes(codes[:instances], np.ones(instances, np.bool_), sizes)
     number = 0
     for i in range(distinct):
         known = False
         for k in range(number):
-            if classes[k, 0] == sizes[i]:
-                classes[k, 1] += 1
+            if classes[k].sharing == sizes[i]:
+                classes[k].boxes += 1
                 known = True
         if not known:
-            classes[number, 0], classes[number, 1] = sizes[i], 1
+            classes[number].sharing, classes[number].boxes = sizes[i], 1
             number += 1
     return instances, number
-
-
-@njit
-def _hand_on(
-    offsets: Ints, codes: Ints, before_offsets: Ints, need: Ints, mesh: Ints, distinct: int, words: float,
-    groups: Floats, record: Ints,
-) -> float:  # fmt: skip
-    """Add the transfers of one call of which neighbours hold some; return how many take theirs there, 0 where none."""
-    linked = np.zeros(offsets.shape[0], np.bool_)
-    handed = neighbour_links(offsets, before_offsets, need, mesh[0], mesh[1], linked)
-    if handed == 0:
-        return 0.0
-    sizes = np.empty(offsets.shape[0], np.int64)
-    left = count_classes(codes, ~linked, sizes)
-    if left >= distinct:
-        return 0.0
-    if left > 0:
-        record_classes(sizes, left, words, groups, record)
-    return float(handed)
 
 
 class Boundary(NamedTuple):
@@ -398,15 +336,18 @@ class _Boxes(NamedTuple):
     low: Ints
     now: Ints
     box: Ints
-    state: Ints
-    flags: Bools
+    last_box: Ints
+    """First index and the one after the last by rank, shape (ranks, 2); now, and in the last call."""
+    shift: Ints
+    last_shift: Ints
+    """By rank, of the box's centre."""
     parts: Ints
     before: Ints
-    before_count: Ints
-    """Parts, and instances, of the call before."""
+    last: Records
+    """One record of `LAST`."""
 
 
-class _Instances(NamedTuple):
+class _Asking(NamedTuple):
     """The instances below a boundary that ask."""
 
     ends: Ints
@@ -416,9 +357,9 @@ class _Instances(NamedTuple):
     before: Ints
     """Offsets of the call before."""
     codes: Ints
-    classes: Ints
-    numbers: Ints
-    """Instances, classes, and distinct boxes."""
+    classes: Records
+    counts: Records
+    """One record of `COUNTS`."""
 
 
 @njit
@@ -452,29 +393,32 @@ def _new_boxes(bounds: Ints, coef: Ints, loop: Ints, begin: int) -> _Boxes:
         np.zeros(dims, np.int64),
         np.empty(dims, np.int64),
         np.empty((ranks, 2), np.int64),
-        np.zeros((ranks, 4), np.int64),
-        np.zeros(2, np.bool_),
+        np.zeros((ranks, 2), np.int64),
+        np.zeros(ranks, np.int64),
+        np.zeros(ranks, np.int64),
         parts,
         parts.copy(),
-        np.zeros(2, np.int64),
+        np.zeros(1, LAST),
     )
 
 
 @njit
-def _new_instances(loop: Ints, boundary: Boundary, ranks: int) -> _Instances:
+def _new_asking(loop: Ints, boundary: Boundary, ranks: int) -> _Asking:
     """Return the instances before the first call."""
     spatials = boundary.middle - boundary.begin
     most = 1
     for k in range(boundary.begin, boundary.middle):
         most *= loop[k, BOUND]
-    return _Instances(
+    counts = np.zeros(1, COUNTS)
+    counts[0].instances = 1
+    return _Asking(
         np.ones(spatials, np.int64),
         np.zeros(spatials, np.int64),
         np.zeros((most, ranks), np.int64),
         np.zeros((most, ranks), np.int64),
         np.zeros(most, np.int64),
-        np.zeros((most, 2), np.int64),
-        np.zeros(3, np.int64),
+        np.zeros(most, CLASS),
+        counts,
     )
 
 
@@ -519,6 +463,39 @@ def _advance(walk: _Walk) -> int:
 
 
 @njit
+def _step_state(boxes: _Boxes, resting: bool) -> int:
+    """Write what is new in the box against that of the last call, as slices; return their number and renew the state.
+
+    ``resting``: a step without a shift is none.
+    """
+    box, last_box, last = boxes.box, boxes.last_box, boxes.last[0]
+    boxes.parts[0] = box
+    number = 1
+    if last.box:
+        alike, rests = True, resting
+        for r in range(box.shape[0]):
+            twice = box[r, 0] + box[r, 1] - last_box[r, 0] - last_box[r, 1]
+            # Centres are doubles in Timeloop, their difference is rounded half away from zero.
+            shift = (abs(twice) + 1) // 2
+            if twice < 0:
+                shift = -shift
+            if last.shifted and shift != boxes.last_shift[r]:
+                alike = False
+            boxes.shift[r] = shift
+            rests = rests and shift == 0
+        if rests or alike:
+            number = subtract_box(box, last_box, boxes.parts)
+        if rests:
+            alike = last.shifted
+        elif alike:
+            boxes.last_shift[:] = boxes.shift
+        last.shifted = alike
+    last.box = True
+    last_box[:] = box
+    return number
+
+
+@njit
 def _ask(coef: Ints, loop: Ints, boundary: Boundary, walk: _Walk, boxes: _Boxes, ends: Ints) -> int:
     """Write what one instance asks for in this iteration, and the ends of the spatial loops; return its parts."""
     middle, last = boundary.middle, walk.last[walk.end.shape[0] - 1]
@@ -537,51 +514,50 @@ def _ask(coef: Ints, loop: Ints, boundary: Boundary, walk: _Walk, boxes: _Boxes,
     if boundary.stateless:
         boxes.parts[0] = boxes.box
         return 1
-    return _step_state(boxes.box, boxes.state, boxes.flags, boxes.parts, boundary.reuse[RESTING])
+    return _step_state(boxes, boundary.reuse[RESTING])
 
 
 @njit
-def _renew(coef: Ints, loop: Ints, boundary: Boundary, instances: _Instances) -> None:
+def _renew(coef: Ints, loop: Ints, boundary: Boundary, asking: _Asking) -> None:
     """Write the offsets and classes of the instances that ask, whose ends are others than before."""
-    instances.before[:] = instances.offsets
-    instances.known[:] = instances.ends
+    asking.before[:] = asking.offsets
+    asking.known[:] = asking.ends
     count, classes = _fill_instances(
-        coef, loop[boundary.begin : boundary.middle], instances.ends, instances.offsets, instances.codes,
-        instances.classes, not boundary.reuse[NO_MULTICAST],
+        coef, loop[boundary.begin : boundary.middle], asking.ends, asking.offsets, asking.codes, asking.classes,
+        not boundary.reuse[NO_MULTICAST],
     )  # fmt: skip
-    instances.numbers[0], instances.numbers[1], instances.numbers[2] = count, classes, 0
+    counts = asking.counts[0]
+    counts.instances, counts.classes, counts.boxes = count, classes, 0
     for c in range(classes):
-        instances.numbers[2] += instances.classes[c, 1]
+        counts.boxes += asking.classes[c].boxes
 
 
 @njit
 def _send(
-    boundary: Boundary, boxes: _Boxes, instances: _Instances, number: int, renewed: bool, each: float, groups: Floats,
-    record: Ints,
-) -> float:  # fmt: skip
+    boundary: Boundary, boxes: _Boxes, asking: _Asking, number: int, renewed: bool, each: float, sent: Sent
+) -> float:
     """Add the transfers of one call, ``each`` words to an instance; return the words that peers hand on."""
-    count, classes, distinct = instances.numbers[0], instances.numbers[1], instances.numbers[2]
-    handed, need = 0.0, np.empty(boxes.box.shape[0], np.int64)
+    counts, last, handed = asking.counts[0], boxes.last[0], 0
+    need = np.empty(boxes.box.shape[0], np.int64)
     if (
         not boundary.reuse[NO_LINK_TRANSFER]
-        and boxes.before_count[1] > 0
-        and _same_but_moved(boxes.parts, number, boxes.before, boxes.before_count[0], need)
+        and last.instances > 0
+        and _same_but_moved(boxes.parts, number, boxes.before, last.parts, need)
     ):
-        was = instances.before if renewed else instances.offsets
-        handed = _hand_on(
-            instances.offsets[:count], instances.codes[:count], was[: boxes.before_count[1]], need, boundary.mesh,
-            distinct, each, groups, record,
-        )  # fmt: skip
-    if handed == 0.0:
-        for c in range(classes):
-            sharing, boxes_sent = instances.classes[c, 0], instances.classes[c, 1]
-            add_group(groups, record, float(sharing), float(boxes_sent), each * boxes_sent)
+        was = asking.before if renewed else asking.offsets
+        instances = Instances(asking.offsets[: counts.instances], asking.codes[: counts.instances], counts.boxes)
+        mesh = LinkMesh(boundary.mesh[0], boundary.mesh[1], False)
+        handed = hand_on(instances, was[: last.instances], need, mesh, each, sent)
+    if handed == 0:
+        for c in range(counts.classes):
+            sharing, different = asking.classes[c].sharing, asking.classes[c].boxes
+            add_group(sent, float(sharing), float(different), each * different)
     return handed * each
 
 
 @njit(apart=True)
 def count_boundary(
-    bounds: Ints, coef: Ints, loop: Ints, boundary: Boundary, groups: Floats, record: Ints
+    bounds: Ints, coef: Ints, loop: Ints, boundary: Boundary, groups: Records, record: Record
 ) -> tuple[float, float]:
     """Add the transfers of one data space through one boundary to ``groups``.
 
@@ -590,29 +566,28 @@ def count_boundary(
     outside, spatials = boundary.total - boundary.middle, boundary.middle - boundary.begin
     walk = _new_walk(loop, boundary, bounds.shape[0])
     boxes = _new_boxes(bounds, coef, loop, boundary.begin)
-    instances = _new_instances(loop, boundary, coef.shape[0])
+    asking, sent = _new_asking(loop, boundary, coef.shape[0]), Sent(groups, record)
     words, links, operations, visited, depth = 0.0, 0.0, 0.0, 1, 0
-    instances.numbers[0] = 1
     while depth >= 0:
         _enter(walk, loop, boundary, depth)
         weight = walk.weight[outside]
-        number = _ask(coef, loop, boundary, walk, boxes, instances.ends)
+        number = _ask(coef, loop, boundary, walk, boxes, asking.ends)
         new_words = _words(boxes.parts, number)
         if not spatials:
             words += weight * new_words
         else:
-            renewed = bool((instances.ends != instances.known).any())
+            renewed = bool((asking.ends != asking.known).any())
             if renewed:
-                _renew(coef, loop, boundary, instances)
+                _renew(coef, loop, boundary, asking)
             if new_words > 0.0:
-                links += _send(boundary, boxes, instances, number, renewed, new_words * weight, groups, record)
+                links += _send(boundary, boxes, asking, number, renewed, new_words * weight, sent)
             boxes.before[:number] = boxes.parts[:number]
-            boxes.before_count[0], boxes.before_count[1] = number, instances.numbers[0]
-        operations += weight * instances.numbers[0]
-        visited = max(visited, instances.numbers[0])
+            boxes.last[0].parts, boxes.last[0].instances = number, asking.counts[0].instances
+        operations += weight * asking.counts[0].instances
+        visited = max(visited, asking.counts[0].instances)
         depth = _advance(walk)
     if not spatials:
-        add_group(groups, record, 1.0, 1.0, words)
+        add_group(sent, 1.0, 1.0, words)
     return links, operations / visited
 
 
@@ -663,31 +638,30 @@ def count_residual_transfers(layer: LayerArrays, nest: NestArrays, work: WorkArr
     operations = 0.0
     for level in range(levels):
         begin, middle, after = start[level, SPATIAL], start[level, TEMPORAL], start[level + 1, SPATIAL]
-        mesh[0], mesh[1] = work.status[level, COLUMNS], work.status[level, ROWS]
+        mesh[0], mesh[1] = work.status[level].columns, work.status[level].rows
         for v in range(layer.coef.shape[0]):
             coef = layer.coef[v]
-            work.access[level, v, GROUPS] = 0
-            work.flow[level, v, LINKS] = 0.0
-            work.access[level, v, TILE] = _largest_words(bounds, coef, loop, after, after, total)
-            work.access[level, v, SIBLING] = 0
+            work.access[level, v].groups = 0
+            work.flow[level, v].links = 0.0
+            sent = Sent(work.groups[level, v], work.access[level, v])
+            work.access[level, v].tile = _largest_words(bounds, coef, loop, after, after, total)
+            work.access[level, v].sibling = 0
             if middle > begin:
-                work.access[level, v, SIBLING] = _largest_words(bounds, coef, loop, middle, middle, total)
+                work.access[level, v].sibling = _largest_words(bounds, coef, loop, middle, middle, total)
             if level == 0 and middle == begin:
                 operations = _points(bounds, loop, total)
-                add_group(work.groups[level, v], work.access[level, v], 1.0, 1.0, operations)
+                add_group(sent, 1.0, 1.0, operations)
                 continue
             if level > 0 and middle == begin and not nest.keep[level - 1, v]:
                 # Words pass here on their way only: as many as are asked for inside.
-                add_group(work.groups[level, v], work.access[level, v], 1.0, 1.0, 1.0)
+                add_group(sent, 1.0, 1.0, 1.0)
                 continue
             adds_itself = middle == begin and after > middle and not plain
             stateless = level == 0 or layer.reuse[level - 1, v, NO_TEMPORAL_REUSE]
             if plain and stateless and not layer.reuse[level, v, NO_LINK_TRANSFER]:
                 stateless = not _shares(coef, loop, begin, middle)
             boundary = Boundary(begin, middle, total, adds_itself, stateless, layer.reuse[level, v], mesh)
-            work.flow[level, v, LINKS], average = count_boundary(
-                bounds, coef, loop, boundary, work.groups[level, v], work.access[level, v]
-            )
+            work.flow[level, v].links, average = count_boundary(bounds, coef, loop, boundary, sent.groups, sent.access)
             if level == 0:
                 operations = average
     return operations

@@ -138,7 +138,7 @@ FEATURES = {
 
 
 @dataclass(frozen=True)
-class Found:
+class AskedFeature:
     """A feature where an input asks for it."""
 
     feature: str
@@ -147,7 +147,7 @@ class Found:
     source: str | None = None
 
 
-def refusal(use: Use, found: Found) -> Fault | None:
+def refusal(use: Use, found: AskedFeature) -> Fault | None:
     """Return the fault of a feature that a use refuses in all its cases, or in the case that was found."""
     feature = FEATURES[found.feature]
     if use not in feature.refused and use not in feature.partly:
@@ -155,21 +155,21 @@ def refusal(use: Use, found: Found) -> Fault | None:
     return Fault(f"{use.refuses} {feature.title}", found.source, found.field, found.value, feature.allowed)
 
 
-def check_supported(use: Use, found: Iterable[Found], kind: type[JouleloopError]) -> None:
+def check_supported(use: Use, found: Iterable[AskedFeature], kind: type[JouleloopError]) -> None:
     """Raise a ``kind`` of error with every refusal of what was found."""
     raise_all([fault for one in found if (fault := refusal(use, one)) is not None], kind)
 
 
-def found_in_rules(rules: Rules) -> Iterator[Found]:
+def found_in_rules(rules: Rules) -> Iterator[AskedFeature]:
     """Yield what rules of counting ask for."""
     if rules.averages_remainders:
-        yield Found("averaged_remainders", "semantics")
+        yield AskedFeature("averaged_remainders", "semantics")
 
 
-def found_in_networks(arch: Architecture, costs: EnergyCosts) -> Iterator[Found]:
+def found_in_networks(arch: Architecture, costs: EnergyCosts) -> Iterator[AskedFeature]:
     """Yield the levels whose networks take energy or distribute multicasts."""
-    yield from (Found("network_energy", name) for name in costs.wired(arch))
-    yield from (Found("spreading", name) for name in arch.spreading)
+    yield from (AskedFeature("network_energy", name) for name in costs.wired(arch))
+    yield from (AskedFeature("spreading", name) for name in arch.spreading)
 
 
 def support_table() -> str:

@@ -18,9 +18,9 @@ from jouleloop.mapping.mapping import Mapping
 from jouleloop.model.polynomial import Polynomial
 from jouleloop.model.semantics import rules_of
 from jouleloop.model.support import Use, check_supported, found_in_rules
-from jouleloop.model.symbolic_accesses import Flow, collapse_flows
+from jouleloop.model.symbolic_accesses import SymbolicFlow, collapse_flows
 from jouleloop.model.symbolic_residual import residual_transfers
-from jouleloop.model.symbolic_transfers import ONE, Level, Loop, Projection, product, transfers
+from jouleloop.model.symbolic_transfers import ONE, Projection, SymbolicLevel, SymbolicLoop, product, transfers
 from jouleloop.workload.problem import Problem
 
 
@@ -63,7 +63,7 @@ class SymbolicEnergies:
     """By level: words of a vector access, clusters of instances that access together, and energies."""
     operations: Polynomial
     """Multiply-accumulates."""
-    flows: dict[tuple[str, str], Flow] = field(default_factory=dict)
+    flows: dict[tuple[str, str], SymbolicFlow] = field(default_factory=dict)
     """By level and data space: what passes below it."""
     instances: dict[str, Polynomial] = field(default_factory=dict)
     """By level: utilized instances."""
@@ -120,7 +120,7 @@ def symbolic_energies(
     elided = rules.first_fills_elided
     spreads = [level.network.spreads for level in reversed(arch.levels)]
     words: dict[tuple[str, str], tuple[Polynomial, Polynomial, Polynomial]] = {}
-    below: dict[tuple[str, str], Flow] = {}
+    below: dict[tuple[str, str], SymbolicFlow] = {}
     sound = True
     for space, own, flow in zip(problem.data_spaces, kept, flows, strict=True):
         written = space.read_write
@@ -130,17 +130,25 @@ def symbolic_energies(
             below[level.name, space.name] = one
             if stored:
                 words[level.name, space.name] = (counts.reads, counts.fills, counts.updates)
+    names = [level.name for level in reversed(arch.levels)]
+    used = dict(zip(names, instances, strict=True))
+    meshes = {name: (level.columns, level.rows) for name, level in zip(names, levels, strict=True)}
+    priced = _level_costs(arch, costs, instances, later=rules.charges_updates)
+    return SymbolicEnergies(tuple(symbols.known), words, priced, operations, below, used, meshes, sound)
+
+
+def _level_costs(
+    arch: Architecture, costs: EnergyCosts, instances: list[Polynomial], *, later: bool
+) -> dict[str, LevelCosts]:
+    """Return by level what turns words into energy, of so many utilized instances; ``later``: updates have a price."""
     by_name = {entry.level: entry for entry in costs.levels}
     priced = {}
     for level, utilized in zip(reversed(arch.levels), instances, strict=True):
         most = max(1, level.instances // level.cluster_size)
         clusters = utilized if utilized.value <= most else Polynomial.constant(most)
-        each_pj = by_name[level.name].charged_pj(later=rules.charges_updates)
+        each_pj = by_name[level.name].charged_pj(later=later)
         priced[level.name] = LevelCosts(level.block_words, clusters, *map(Fraction, each_pj))
-    names = [level.name for level in reversed(arch.levels)]
-    used = dict(zip(names, instances, strict=True))
-    meshes = {name: (level.columns, level.rows) for name, level in zip(names, levels, strict=True)}
-    return SymbolicEnergies(tuple(symbols.known), words, priced, operations, below, used, meshes, sound)
+    return priced
 
 
 class _Symbols:
@@ -169,21 +177,21 @@ def nest_symbols(problem: Problem, arch: Architecture, mapping: Mapping, *, earl
 
 def _nest(
     problem: Problem, arch: Architecture, mapping: Mapping, symbols: _Symbols
-) -> tuple[dict[str, Polynomial], list[Level]]:
+) -> tuple[dict[str, Polynomial], list[SymbolicLevel]]:
     """Return the coefficients by name, and the levels from the innermost outward; their symbols are entered."""
     dims = {name: index for index, name in enumerate(problem.shape.dimensions)}
     coefficients = {name: symbols.add(name, -1, value) for name, value in problem.coefficient.items()}
     levels = []
     for position, level in enumerate(mapping.levels):
         along = {"X": 1, "Y": 1}
-        temporal = [Loop(dims[d], symbols.add(d, position, b)) for d, b in level.temporal if b > 1]
+        temporal = [SymbolicLoop(dims[d], symbols.add(d, position, b)) for d, b in level.temporal if b > 1]
         spatial = []
         for d, b, axis in level.spatial:
             if b > 1:
-                spatial.append(Loop(dims[d], symbols.add(d, position, b)))
+                spatial.append(SymbolicLoop(dims[d], symbols.add(d, position, b)))
                 along[axis] *= b
         x, y = arch.fanout[position]
-        levels.append(Level(temporal, spatial, max(along["X"], x), max(along["Y"], y)))
+        levels.append(SymbolicLevel(temporal, spatial, max(along["X"], x), max(along["Y"], y)))
     return coefficients, levels[::-1]
 
 

@@ -4,6 +4,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from jouleloop.model.polynomial import Polynomial, nearest_whole
 
@@ -11,7 +12,7 @@ _ZERO, _ONE = Polynomial.constant(0), Polynomial.constant(1)
 
 
 @dataclass
-class Flow:
+class SymbolicFlow:
     """What one data space moves below one level."""
 
     tile: Polynomial = _ZERO
@@ -74,7 +75,7 @@ class Accesses:
 
 
 def collapse_flows(
-    flows: Sequence[Flow],
+    flows: Sequence[SymbolicFlow],
     keep: Sequence[bool],
     fanout: Sequence[Polynomial],
     instances: Sequence[Polynomial],
@@ -100,78 +101,97 @@ def collapse_flows(
     spreads
         By level, whether its instances may send words to each other's inner nodes (``network-type: M:N``).
     """
-    levels = len(flows)
     for flow, seen in zip(flows, _partitions(flows) if read_write else (), strict=False):
         flow.partition = seen
     for flow in flows:
         flow.carries = [(int(m.value), int(s.value), float(words.value)) for m, s, words in flow.groups]
-    content = [flow.words() for flow in flows]
-    share = [flows[i + 1].received().over(fanout[i + 1]) for i in range(levels - 1)] + [_ZERO]
-    doubles = [sum(words for _, _, words in flow.carries) for flow in flows]
-    rounded = [
-        sum(words * m / float(fan.value) for m, _, words in flow.carries)
-        for flow, fan in zip(flows[1:], fanout[1:], strict=True)
-    ] + [0.0]
-    if any(spreads) and not _spread(flows, spreads, content, share, (doubles, rounded)):
+    rows = _rows(flows, fanout)
+    if any(spreads) and not _spread(flows, spreads, rows):
         return None
-    for level in range(levels - 1):
-        if keep[level]:
-            continue
-        # The next outer level is accessed as often as the bypassed one was.
-        outer = flows[level + 1]
-        received = outer.received()
-        weighted = sum(words * m for m, _, words in outer.carries)
-        factor = doubles[level] * float(fanout[level + 1].value) / weighted if weighted else 0.0
-        outer.carries = [(m, s, words * factor) for m, s, words in outer.carries]
-        doubles[level + 1] = sum(words for _, _, words in outer.carries)
-        if received.value:
-            asked = content[level] * fanout[level + 1]
-            multicast, scatter, _ = outer.groups[0]
-            if all(group[0].terms == multicast.terms for group in outer.groups):
-                outer.groups = [(multicast, scatter, asked.over(multicast))]
-            else:
-                outer.groups = [(m, s, words.over(received) * asked) for m, s, words in outer.groups]
-        else:
-            outer.groups = [(m, s, _ZERO) for m, s, _ in outer.groups]
-        outer.links = _ZERO
-        content[level + 1] = outer.words()
-    outermost = max(index for index in range(levels) if keep[index])
-    for level in range(outermost + 1, levels):
-        flows[level].links, flows[level].groups, flows[level].carries = _ZERO, [], []
-    share[outermost], rounded[outermost] = _ZERO, 0.0
-    partition = [flow.partition for flow in flows]
+    for level, outer in enumerate(flows[1:]):
+        if not keep[level]:
+            _bypass(outer, level, fanout[level + 1], rows)
+    outermost = max(index for index in range(len(flows)) if keep[index])
+    for flow in flows[outermost + 1 :]:
+        flow.links, flow.groups, flow.carries = _ZERO, [], []
+    rows.share[outermost], rows.rounded_share[outermost] = _ZERO, 0.0
     result = []
-    for level in range(levels):
+    for level, flow in enumerate(flows):
+        peers = _ZERO
+        if level + 1 < len(flows) and flows[level + 1].links.value:
+            peers = flows[level + 1].links.over(instances[level])
         if not keep[level]:
             result.append(Accesses())
-            continue
-        peers = _ZERO
-        if level + 1 < levels and flows[level + 1].links.value:
-            peers = flows[level + 1].links.over(instances[level])
-        asked, filled = content[level] + peers, share[level] + peers
-        # Timeloop adds up in doubles what it cuts to a whole number, so it can be one less.
-        cut = Polynomial(filled.terms, math.floor(rounded[level] + float(peers.value)))
-        if not read_write:
-            result.append(Accesses(asked.rounded(nearest_whole), cut))
-            continue
-        if not elided:
-            fills = cut
-        elif level == outermost:
-            fills = filled.rounded(nearest_whole)
+        elif read_write:
+            result.append(_count_outputs(flow, level, peers, rows, elided=elided, first=level == outermost))
         else:
-            fills = (filled - partition[level]).rounded(nearest_whole)
-        reads = (asked - partition[level]).rounded(nearest_whole)
-        result.append(Accesses(reads, fills, content[level].rounded(nearest_whole)))
+            asked = rows.content[level] + peers
+            result.append(Accesses(asked.rounded(nearest_whole), _cut(level, peers, rows)))
     return result
 
 
-def _spread(
-    flows: Sequence[Flow],
-    spreads: Sequence[bool],
-    content: list[Polynomial],
-    share: list[Polynomial],
-    rounded: tuple[list[float], list[float]],
-) -> bool:
+class _Rows(NamedTuple):
+    """What passes each level, as polynomials and, where Timeloop cuts to whole numbers, in doubles."""
+
+    content: list[Polynomial]
+    """Words that leave the level."""
+    share: list[Polynomial]
+    """Words that arrive from the next outer level."""
+    rounded_content: list[float]
+    rounded_share: list[float]
+
+
+def _rows(flows: Sequence[SymbolicFlow], fanout: Sequence[Polynomial]) -> _Rows:
+    """Return what passes each level, as if all of them kept the data space."""
+    outside = [*zip(flows[1:], fanout[1:], strict=True)]
+    return _Rows(
+        [flow.words() for flow in flows],
+        [*(flow.received().over(fan) for flow, fan in outside), _ZERO],
+        [sum(words for _, _, words in flow.carries) for flow in flows],
+        [*(sum(words * m / float(fan.value) for m, _, words in flow.carries) for flow, fan in outside), 0.0],
+    )
+
+
+def _bypass(outer: SymbolicFlow, level: int, fanout: Polynomial, rows: _Rows) -> None:
+    """Let the next outer level be accessed as often as the bypassed one was."""
+    received = outer.received()
+    weighted = sum(words * m for m, _, words in outer.carries)
+    factor = rows.rounded_content[level] * float(fanout.value) / weighted if weighted else 0.0
+    outer.carries = [(m, s, words * factor) for m, s, words in outer.carries]
+    rows.rounded_content[level + 1] = sum(words for _, _, words in outer.carries)
+    if received.value:
+        asked = rows.content[level] * fanout
+        multicast, scatter, _ = outer.groups[0]
+        if all(group[0].terms == multicast.terms for group in outer.groups):
+            outer.groups = [(multicast, scatter, asked.over(multicast))]
+        else:
+            outer.groups = [(m, s, words.over(received) * asked) for m, s, words in outer.groups]
+    else:
+        outer.groups = [(m, s, _ZERO) for m, s, _ in outer.groups]
+    outer.links = _ZERO
+    rows.content[level + 1] = outer.words()
+
+
+def _cut(level: int, peers: Polynomial, rows: _Rows) -> Polynomial:
+    """Return what fills a level: Timeloop adds up in doubles what it cuts to a whole number, so it can be one less."""
+    filled = rows.share[level] + peers
+    return Polynomial(filled.terms, math.floor(rows.rounded_share[level] + float(peers.value)))
+
+
+def _count_outputs(
+    flow: SymbolicFlow, level: int, peers: Polynomial, rows: _Rows, *, elided: bool, first: bool
+) -> Accesses:
+    """Return the accesses of outputs; ``first``: nothing outside keeps them."""
+    asked, filled = rows.content[level] + peers, rows.share[level] + peers
+    if not elided:
+        fills = _cut(level, peers, rows)
+    else:
+        fills = (filled if first else filled - flow.partition).rounded(nearest_whole)
+    reads = (asked - flow.partition).rounded(nearest_whole)
+    return Accesses(reads, fills, rows.content[level].rounded(nearest_whole))
+
+
+def _spread(flows: Sequence[SymbolicFlow], spreads: Sequence[bool], rows: _Rows) -> bool:
     """Let the instances of the innermost level that may share what all of them would hold (``DistributeTiles``).
 
     Returns whether transfers are of one kind on both networks: where not, Timeloop ends.
@@ -189,16 +209,16 @@ def _spread(
         outer.carried = (multicast, scatter, here[2], here[2].over(words))
         outer.groups = [(_ONE, scatter * multicast, words)]
         own.partition = ((own.partition - 1).over(multicast)).rounded(math.floor) + 1
-        content[level] = (content[level] - 1).over(multicast) + 1
-        share[level] = (share[level] - 1).over(multicast) + 1
+        rows.content[level] = (rows.content[level] - 1).over(multicast) + 1
+        rows.share[level] = (rows.share[level] - 1).over(multicast) + 1
         outer.carries = [(1, int((scatter * multicast).value), float(words.value))]
-        for kind in rounded:
+        for kind in (rows.rounded_content, rows.rounded_share):
             kind[level] = 1.0 + (kind[level] - 1.0) / float(multicast.value)
         return True
     return True
 
 
-def _partitions(flows: Sequence[Flow]) -> list[Polynomial]:
+def _partitions(flows: Sequence[SymbolicFlow]) -> list[Polynomial]:
     """Return the words that one instance of each level ever sees."""
     partition = [flows[-1].tile]
     for level in range(len(flows) - 2, -1, -1):

@@ -14,8 +14,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from jouleloop.model.polynomial import Polynomial
-from jouleloop.model.symbolic_accesses import Flow
-from jouleloop.model.symbolic_transfers import ONE, ZERO, Level, Loop, Projection, box_sides, handed_on, product
+from jouleloop.model.symbolic_accesses import SymbolicFlow
+from jouleloop.model.symbolic_transfers import (
+    ONE,
+    ZERO,
+    Projection,
+    SymbolicLevel,
+    SymbolicLoop,
+    box_sides,
+    handed_on,
+    product,
+)
 
 #: Dimensions that are in their last iteration.
 Last = frozenset[int]
@@ -81,9 +90,9 @@ class _Early(NamedTuple):
 
 
 def residual_transfers(
-    coef: Projection, levels: list[Level], bounds: Sequence[Polynomial], passes: Sequence[Sequence[Polynomial]],
+    coef: Projection, levels: list[SymbolicLevel], bounds: Sequence[Polynomial], passes: Sequence[Sequence[Polynomial]],
     kept: Sequence[bool],
-) -> tuple[list[Flow], Polynomial]:  # fmt: skip
+) -> tuple[list[SymbolicFlow], Polynomial]:  # fmt: skip
     """Return what one data space moves below each level, and the operations of one unit, on average.
 
     Parameters
@@ -101,7 +110,7 @@ def residual_transfers(
     operations = ZERO
     for index, level in enumerate(levels):
         begin, middle, after = start[index][0], start[index][1], start[index + 1][0]
-        flow = Flow(_largest(coef, loops, bounds, after, after))
+        flow = SymbolicFlow(_largest(coef, loops, bounds, after, after))
         if middle > begin:
             flow.sibling = _largest(coef, loops, bounds, middle, middle)
         if index == 0 and middle == begin:
@@ -122,10 +131,10 @@ def residual_transfers(
 
 
 def _flatten(
-    levels: list[Level], passes: Sequence[Sequence[Polynomial]], dims: int
+    levels: list[SymbolicLevel], passes: Sequence[Sequence[Polynomial]], dims: int
 ) -> tuple[list[_Early], list[tuple[int, int]]]:
     """Return all loops innermost first, and where each level's spatial and temporal ones begin."""
-    flat: list[tuple[Loop, Polynomial, bool]] = []
+    flat: list[tuple[SymbolicLoop, Polynomial, bool]] = []
     start = []
     for level, steps in zip(levels, passes, strict=True):
         start.append((len(flat), len(flat) + len(level.spatial)))
@@ -189,7 +198,7 @@ class _Walk:
 
     def __init__(
         self, coef: Projection, loops: list[_Early], bounds: Sequence[Polynomial], at: tuple[int, int], nearest: int,
-        level: Level, *, stateless: bool,
+        level: SymbolicLevel, *, stateless: bool,
     ) -> None:  # fmt: skip
         self.coef, self.level, self.stateless, self.nearest = coef, level, stateless, nearest
         begin, self.middle = at

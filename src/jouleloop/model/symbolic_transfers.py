@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from jouleloop.model.polynomial import Polynomial
-from jouleloop.model.symbolic_accesses import Flow
+from jouleloop.model.symbolic_accesses import SymbolicFlow
 
 ONE = Polynomial.constant(1)
 ZERO = Polynomial.constant(0)
@@ -15,7 +15,7 @@ Projection = list[dict[int, Polynomial]]
 
 
 @dataclass(frozen=True)
-class Loop:
+class SymbolicLoop:
     """A loop over a dimension, with the index step of one iteration."""
 
     dim: int
@@ -24,11 +24,11 @@ class Loop:
 
 
 @dataclass
-class Level:
+class SymbolicLevel:
     """Loops of a level, outermost first, and the mesh below it."""
 
-    temporal: list[Loop]
-    spatial: list[Loop]
+    temporal: list[SymbolicLoop]
+    spatial: list[SymbolicLoop]
     columns: int
     rows: int
 
@@ -52,23 +52,23 @@ def box_sides(coef: Projection, extent: Box) -> Box:
     return sides
 
 
-def transfers(coef: Projection, levels: list[Level], dims: int, *, resting: bool = False) -> list[Flow]:
+def transfers(coef: Projection, levels: list[SymbolicLevel], dims: int, *, resting: bool = False) -> list[SymbolicFlow]:
     """Return what one data space moves below each level: tile, sibling box, groups of transfers, links.
 
     ``resting``: a step that moves nothing is none, as in Timeloop 4.
     """
     extent = [ONE] * dims
     inner: list[Box] = []
-    steps: list[tuple[list[Loop], list[Loop]]] = []
+    steps: list[tuple[list[SymbolicLoop], list[SymbolicLoop]]] = []
     boxes: list[tuple[Polynomial, Polynomial | None]] = []
     for level in levels:
         inner.append(list(extent))
-        placed: list[list[Loop]] = []
+        placed: list[list[SymbolicLoop]] = []
         sibling = None
         for loops in (level.spatial, level.temporal):
             done = []
             for loop in reversed(loops):
-                done.append(Loop(loop.dim, loop.bound, extent[loop.dim]))
+                done.append(SymbolicLoop(loop.dim, loop.bound, extent[loop.dim]))
                 extent[loop.dim] = extent[loop.dim] * loop.bound
             placed.append(done)
             if loops is level.spatial and loops:
@@ -93,9 +93,9 @@ class _Boundary:
         self,
         coef: Projection,
         inner: Box,
-        outer: list[Loop],
-        spatial: list[Loop],
-        level: Level,
+        outer: list[SymbolicLoop],
+        spatial: list[SymbolicLoop],
+        level: SymbolicLevel,
         *,
         stateless: bool,
         resting: bool,
@@ -137,7 +137,7 @@ class _Boundary:
         part[r], at[r] = self.moves[0][r], self.side[r] - self.moves[0][r]
         return part, at, product(part)
 
-    def flow(self) -> Flow:
+    def flow(self) -> SymbolicFlow:
         """Return the groups of transfers, and the words that mesh links carry."""
         full = product(self.side)
         later = [ONE]
@@ -151,7 +151,7 @@ class _Boundary:
         ]
         whole = _total([ONE, *(c for c, same in zip(calls[1:], matches[1:], strict=True) if not same)])
         matched = _total([c for c, same in zip(calls[1:], matches[1:], strict=True) if same])
-        flow = Flow()
+        flow = SymbolicFlow()
         if not self.spatial:
             first = calls[0] if calls else ZERO
             words = later[0] * full if self.stateless else whole * full + (matched + first) * self.part_words
@@ -189,7 +189,7 @@ class _Boundary:
             self._broadcast(flow, offsets, words)
         return flow
 
-    def _broadcast(self, flow: Flow, offsets: list[tuple[int, ...]], words: Polynomial) -> None:
+    def _broadcast(self, flow: SymbolicFlow, offsets: list[tuple[int, ...]], words: Polynomial) -> None:
         """Add transfers that no neighbour serves: each distinct box once, to all instances that need it."""
         flow.sent.append(([*offsets], words))
         relevant = [loop for loop in self.spatial if any(loop.dim in rank for rank in self.coef)]

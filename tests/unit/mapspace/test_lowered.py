@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from jouleloop.arch.read import read_architecture
-from jouleloop.mapspace.read import inline_constraints, read_constraints
+from jouleloop.mapspace.read import build_constraints, read_constraints
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.workload.sizes import parse_layer
 
@@ -36,7 +36,7 @@ def test_what_is_unrolled_along_the_first_axis(split: int, in_file: str, in_node
     names = problem.shape.dimensions
     for design, constraints, expected in (
         (arch, read_constraints(given, arch), in_file),
-        (own, inline_constraints(own), in_node),
+        (own, build_constraints(own.constraints, own, problem.shape, name="own"), in_node),
     ):
         slot = next(one for one in build_mapspace(problem, design, constraints).spatial if one is not None)
         assert {d for d in "CM" if slot.rank[names.index(d)] < slot.split} == set(expected)

@@ -9,7 +9,7 @@ from jouleloop.arch.architecture import Architecture
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.errors import InputError
-from jouleloop.mapspace.read import build_constraints, inline_constraints, read_constraints, read_mapper
+from jouleloop.mapspace.read import build_constraints, read_constraints, read_mapper
 from jouleloop.mapspace.space import FREE, build_mapspace
 from jouleloop.mapspace.write import to_timeloop_targets
 from jouleloop.optimum.optimise import search_mapspace
@@ -153,7 +153,8 @@ architecture:
     - !Nothing {constraints: {dataspace: {keep: [Inputs]}}}
   - !Component {name: mac, class: intmac}
 """)
-    found = inline_constraints(read_architecture(file))
+    arch = read_architecture(file)
+    found = build_constraints(arch.constraints, arch, CONV, name="inline")
     assert found.level("a").keep == {"Weights"}
     assert found.level("a").bypass == {"Inputs", "Outputs"}
     assert found.level("b").bypass == {"Inputs", "Weights"}

@@ -4,13 +4,13 @@ import pytest
 
 from jouleloop.errors import InputError, MappingError
 from jouleloop.model.semantics import RULES
-from jouleloop.model.support import FEATURES, Feature, Found, Use, check_supported, found_in_rules, support_table
+from jouleloop.model.support import FEATURES, AskedFeature, Feature, Use, check_supported, found_in_rules, support_table
 
 
 @pytest.mark.parametrize("use", Use, ids=lambda use: use.title)
 @pytest.mark.parametrize("name", FEATURES)
 def test_a_refusal_names_feature_place_and_way_out(name: str, use: Use) -> None:
-    feature, found = FEATURES[name], Found(name, "place", "value")
+    feature, found = FEATURES[name], AskedFeature(name, "place", "value")
     if feature.cell(use) in ("yes", "–"):
         check_supported(use, [found], InputError)
         return
@@ -23,7 +23,9 @@ def test_a_refusal_names_feature_place_and_way_out(name: str, use: Use) -> None:
 
 def test_all_refusals_are_told_at_once() -> None:
     with pytest.raises(MappingError) as refused:
-        check_supported(Use.IMPERFECT, [Found("parallelism"), Found("timing"), Found("reuse")], MappingError)
+        check_supported(
+            Use.IMPERFECT, [AskedFeature("parallelism"), AskedFeature("timing"), AskedFeature("reuse")], MappingError
+        )
     assert len(refused.value.faults) == 2
 
 
