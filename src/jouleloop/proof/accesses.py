@@ -20,12 +20,7 @@ def accesses_of(
 ) -> list[Accesses] | None:  # fmt: skip
     """Return the accesses of one data space at every level, innermost first; None where no M:N network takes it.
 
-    The flows are then those that pass once bypassed levels are gone.
-
-    Parameters
-    ----------
-    fanout
-        Utilized instances below one instance of each level.
+    ``fanout``: utilized instances below one of each level. The flows become those that pass without bypassed levels.
     """
     _write_partitions(flows, written=written)
     found = _Contents(flows, fanout)
@@ -38,18 +33,14 @@ def accesses_of(
     found.share[outermost], found.cut[outermost] = 0, 0.0
     result = []
     for k, kept in enumerate(keep):
-        if not kept:
-            result.append((0, 0, 0))
-            continue
         peers = Fraction(flows[k + 1].links, math.prod(fanout[k + 1 :])) if k + 1 < len(flows) else Fraction(0)
-        asked, filled, partition = found.asked[k] + peers, found.share[k] + peers, flows[k].partition
+        asked, partition = found.asked[k] + peers, flows[k].partition
         # Timeloop adds up in doubles what it cuts to a whole number, so it can be one less.
-        cut = math.floor(found.cut[k] + float(peers))
-        if not written:
-            result.append((_nearest(asked), cut, 0))
-            continue
-        fills = cut if not elided else _nearest(filled if k == outermost else filled - partition)
-        result.append((_nearest(asked - partition), fills, _nearest(found.asked[k])))
+        fills = math.floor(found.cut[k] + float(peers))
+        if written and elided:
+            fills = _nearest(found.share[k] + peers - (0 if k == outermost else partition))
+        updates = _nearest(found.asked[k]) if written else 0
+        result.append((_nearest(asked - partition), fills, updates) if kept else (0, 0, 0))
     return result
 
 
@@ -70,16 +61,13 @@ class _Contents:
         self.flows, self.fanout = flows, fanout
         for flow in flows:
             flow.carries = [(m, s, float(words)) for (m, s), words in flow.groups.items()]
-        self.asked: list[Words] = [flow.words() for flow in flows]
-        self.share: list[Words] = [
-            Fraction(sum(words * m for (m, _), words in flow.groups.items())) / fan
-            for flow, fan in zip(flows[1:], fanout[1:], strict=True)
-        ] + [0]
+        self.asked = [flow.words() for flow in flows]
         self.doubles = [sum(words for _, _, words in flow.carries) for flow in flows]
-        self.cut = [
-            sum(words * m / float(fan) for m, _, words in flow.carries)
-            for flow, fan in zip(flows[1:], fanout[1:], strict=True)
-        ] + [0.0]
+        self.share: list[Words] = [0] * len(flows)
+        self.cut = [0.0] * len(flows)
+        for k, (flow, fan) in enumerate(zip(flows[1:], fanout[1:], strict=True)):
+            self.share[k] = Fraction(flow.received()) / fan
+            self.cut[k] = sum(words * m / float(fan) for m, _, words in flow.carries)
 
     def spread(self, spreads: Sequence[bool]) -> bool:
         """Let the innermost level that may share what all its instances would hold.
@@ -89,13 +77,13 @@ class _Contents:
         for k in range(len(self.flows) - 1):
             if not spreads[k]:
                 continue
-            here, outside = self.flows[k].only(), self.flows[k + 1].only()
+            own, outer = self.flows[k], self.flows[k + 1]
+            here, outside = own.only(), outer.only()
             if here is None or outside is None:
                 return False
             multicast, scatter, words = outside
             if multicast == 1:
                 continue
-            own, outer = self.flows[k], self.flows[k + 1]
             outer.carried = (multicast, scatter, here[2], Fraction(here[2]) / words)
             outer.groups = {(1, scatter * multicast): words}
             outer.carries = [(1, scatter * multicast, float(words))]
@@ -117,7 +105,7 @@ class _Contents:
             factor = self.doubles[k] * fan / weighted if weighted else 0.0
             outer.carries = [(m, s, words * factor) for m, s, words in outer.carries]
             self.doubles[k + 1] = sum(words for _, _, words in outer.carries)
-            received = sum(words * m for (m, _), words in outer.groups.items())
+            received = outer.received()
             scale = Fraction(self.asked[k] * fan) / received if received else Fraction(0)
             outer.groups = {key: words * scale for key, words in outer.groups.items()}
             outer.links = 0

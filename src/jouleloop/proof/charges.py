@@ -1,22 +1,39 @@
-"""What networks charge for a word at least, under one unrolling: the lemmas *energy of networks* in exact fractions."""
+"""What words cost under one unrolling at least: the lemmas *price*, *energy of networks* and *distributed multicast*.
 
+Energies count `Design.unit_pj`.
+"""
+
+import itertools
 import math
 from fractions import Fraction
+from functools import cached_property
 
-from jouleloop.proof.design import Design, Factors
-from jouleloop.proof.networks import MESH, TABLE, Way, hops_of
+from jouleloop.proof.design import Design, Factors, Keep
+from jouleloop.proof.networks import holders, hops_of
+from jouleloop.proof.stated import Way
+from jouleloop.proof.unrolled import Unrolled
+
+Energy = float | Fraction
 
 
-class Charges:
-    """What a word that leaves a level costs on its networks at least, and how many instances may share their words.
+class Charges(Unrolled):
+    """What a word that leaves a level costs at least, and how many instances may share their words."""
 
-    Energies count `Design.unit_pj`, for one instance of the level.
-    """
-
-    def __init__(self, design: Design, factors: tuple[Factors, ...]) -> None:
-        self.design, self.factors = design, factors
-        self.plain = not any(level.spreads for level in design.levels)
+    def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...]) -> None:
+        super().__init__(design, keep, factors)
         self._each: dict[tuple[int, int, bool], Fraction] = {}
+
+    @cached_property
+    def crossed(self) -> dict[int, list[int]]:
+        """By level, the data spaces that are filled into the level inside it from somewhere outside.
+
+        Those that pass that level count, too, where the network outside it takes energy.
+        """
+        levels = range(1, len(self.keep))
+        passing = {k: [v for v in self.spaces if self.parent(k - 1, v) is not None] for k in levels}
+        return {
+            k: [v for v in own if self.keep[k - 1][v] or self.each(k, v, bypassed=True)] for k, own in passing.items()
+        }
 
     def each(self, level: int, v: int, *, bypassed: bool) -> Fraction:
         """Energy of a word sent to one distinct box below a level; ``bypassed``: the level inside keeps nothing of it.
@@ -25,83 +42,87 @@ class Charges:
         """
         key = level, v, bypassed
         if key not in self._each:
-            ways = self.design.levels[level].ways
+            ways = self.design.levels[level].networks
             total = sum((self._of(way, level, v, bypassed=bypassed) for way in ways), Fraction(0))
             self._each[key] = total / self.design.unit_pj
         return self._each[key]
 
-    def sharers(self, level: int, v: int) -> Fraction:
-        """Instances of a level, at most, that may share what they hold of a data space (*distributed multicast*)."""
-        if level + 1 >= len(self.factors) or not self.design.levels[level].spreads:
-            return Fraction(1)
-        return Fraction(math.prod(self.factors[level + 1]), self._boxes(level + 1, v))
-
-    def _boxes(self, level: int, v: int) -> int:
-        """Distinct boxes below a level, at least: as many as the widest dimension of each rank has indices."""
-        own = self.factors[level]
-        return math.prod(max((own[d] for d in rank), default=1) for rank in self.design.ranks[v])
-
-    def _near(self, level: int, v: int) -> bool:
-        """Whether a shared rank is unrolled below a level, so that links may serve some boxes."""
-        shared = self.design.shared[v]
-        return any(f > 1 and shared[d] is not None for d, f in enumerate(self.factors[level]))
-
-    def _gaps(self, v: int) -> bool:
-        """Whether a stride leaves out words of a box."""
-        bounds = self.design.bounds
-        return any(bounds[d] > 1 and abs(c) > 1 for rank in self.design.ranks[v] for d, c in rank.items())
-
-    def _linkless(self, level: int, v: int) -> int:
-        """Distinct boxes, at least, that links cannot serve: all, but those inside the widest shared rank."""
-        if not self._near(level, v):
-            return self._boxes(level, v)
-        own, shared = self.factors[level], self.design.shared[v]
-        widest = 1
-        for r, rank in enumerate(self.design.ranks[v]):
-            if any(shared[d] == r for d in rank):
-                widest = max(widest, *(own[d] for d in rank))
-        return self._boxes(level, v) // widest
-
     def _hops(self, level: int, v: int) -> Fraction:
         """Hops of one word to a distinct box below a level, at least on average."""
-        here = self.design.levels[level]
-        count = math.prod(self.factors[level])
+        mesh, count = self.design.levels[level].fanout, math.prod(self.factors[level])
         if count == 1:
             return Fraction(0)
-        boxes = self._linkless(level, v)
-        if self._near(level, v):
+        if self.near(level, v):
             # Every box that links cannot serve has an instance of its own.
-            apart = sorted(hops_of([place], here.fan_x, here.fan_y) for place in range(count))
+            apart, boxes = sorted(hops_of([place], *mesh) for place in range(count)), self.ends(level, v)
             return sum(apart[:boxes], Fraction(0)) / boxes
-        least: Fraction | None = None
+        found = []
         for order in self.design.spatial_orders(level, self.factors[level]):
-            holders: dict[tuple[int, ...], list[int]] = {}
-            for place in range(count):
-                rest, box = place, []
-                for d, factor, _ in reversed(order):
-                    if not self.design.idle(v, d):
-                        box.append(rest % factor)
-                    rest //= factor
-                holders.setdefault(tuple(box), []).append(place)
-            hops = sum((hops_of(own, here.fan_x, here.fan_y) for own in holders.values()), Fraction(0))
-            least = hops if least is None else min(least, hops)
-        return (least or Fraction(0)) / boxes
+            places = itertools.product(*(range(f) if not self.design.idle(v, d) else [0] * f for d, f, _ in order))
+            found.append(sum(hops_of(own, *mesh) for own in holders(places)))
+        return Fraction(min(found)) / self.widest(level, level, v)
 
     def _of(self, way: Way, level: int, v: int, *, bypassed: bool) -> Fraction:
         """What one network takes for a word [pJ]; trees are free."""
-        here = self.design.levels[level]
+        design, here = self.design, self.design.levels[level]
+        plain = level > 0 and not any(one.spreads for one in design.levels)
+        gaps = any(design.bounds[d] > 1 and c > 1 for rank in design.ranks[v] for d, c in rank.items())
         # All of a data space goes in one group. Past a level that keeps nothing that is a whole multiple of the words
         # that it would hold, unless a stride leaves gaps; then fewer may pass.
-        exact = self.plain and level > 0 and all(rank is None for rank in self.design.shared[v])
-        whole = exact and not (bypassed and self._gaps(v))
-        if way.kind == TABLE and whole:
-            multicast = Fraction(math.prod(self.factors[level]), self._boxes(level, v))
-            return way.charge(self.design.spaces[v], multicast)
-        twice = way.back and self.design.written[v] and not here.adds
-        if way.kind != MESH or (twice and not exact):
+        exact = plain and all(rank is None for rank in design.shared[v])
+        whole = exact and not (bypassed and gaps)
+        if way.kind == "table" and whole:
+            multicast = Fraction(math.prod(self.factors[level]), self.widest(level, level, v))
+            return way.charge(design.spaces[v], multicast)
+        twice = way.back and design.written[v] and not here.adds
+        if way.kind != "mesh" or (twice and not exact):
             return Fraction(0)
         hops = self._hops(level, v)
         # A group of words passes a router more than its whole hops; outputs that go twice hop once.
         routers = Fraction(1 + math.floor(hops)) if exact and not twice else max(hops, Fraction(1))
-        more = routers * way.router + way.ingress
-        return hops * way.hop + (more if whole or not bypassed else 0)
+        more = routers * way.router_pj + way.ingress_pj
+        return hops * way.hop_pj + (more if whole or not bypassed else 0)
+
+    def _sharers(self, level: int, v: int) -> int | Fraction:
+        """Instances of a level, at most, that may share what they hold of a data space (*distributed multicast*)."""
+        if level + 1 >= len(self.factors) or not self.design.levels[level].spreads:
+            return 1
+        return Fraction(math.prod(self.factors[level + 1]), self.widest(level + 1, level + 1, v))
+
+    def price(self, child: int, v: int, asked: int, filled: int, sent: int, times: int) -> Energy:
+        """Energy of words asked of the next kept level outside ``child`` (-1: the compute units) and filled into it.
+
+        ``sent``: those that leave the fan-out right outside ``child``, ``times`` as many. A level in between that keeps
+        nothing is asked for them, too, but only its network takes energy.
+        """
+        parent = self.parent(child, v)
+        if parent is None:
+            return 0
+        bypassed = child >= 0 and not self.keep[child][v]
+        each = self.each(child + 1, v, bypassed=bypassed)
+        total: Energy = Fraction(sent, times) * each * self.instances[child + 1] if each else 0
+        if bypassed:
+            return total
+        written = self.design.written[v]
+        read, _, update, _ = self.design.energies[parent]
+        total += self._vectors(parent, self._of_all(asked, parent, v)) * (update if written else read)
+        if written:
+            total += self._vectors(parent, self._beyond(asked, parent, v)) * read
+        if child >= 0:
+            some = self._beyond if written and self.design.elided else self._of_all
+            total += self._vectors(child, some(filled, child, v)) * self.design.energies[child][1]
+        return total
+
+    def _vectors(self, k: int, words: int) -> int:
+        """Whole vectors of all instances of a level."""
+        level = self.design.levels[k]
+        return -(-words // level.block_words) * min(self.instances[k], level.clusters)
+
+    def _of_all(self, words: int, level: int, v: int) -> int:
+        """Words of one instance at least, of those that all would have that share what they hold (M:N)."""
+        return int((words - 1) // self._sharers(level, v)) + 1
+
+    def _beyond(self, words: int, level: int, v: int) -> int:
+        """The same of words beyond a partition, each rounded to the nearest."""
+        most = self._sharers(level, v)
+        return max(0, int((2 * (words - self.partition(level, v)) + most) // (2 * most)))

@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from jouleloop.proof.boxes import beside, offsets_of
 from jouleloop.proof.design import Design, Factors, Keep
 
 Floats = npt.NDArray[np.float64]
@@ -20,52 +21,39 @@ Unrolling = tuple[tuple[Factors, ...], tuple[tuple[bool, ...], ...]]
 
 
 class Halo(NamedTuple):
-    """What windows do along a dimension: docs/proof.md, "Times of windows".
+    """What windows do along a dimension, as shares of the rank's words: docs/proof.md, "Times of windows"."""
 
-    ``again``: words that pass without a slide, over the rank's; ``rested``: the same where two of its loops may cancel
-    (*nothing slides over a loop that stands*); ``box``, ``over``: one box, and what of it is still
-    there when the dimension begins again, as shares of the rank's words.
-    """
-
+    #: Words that pass without a slide; the same where two of its loops may cancel (*a loop that stands*).
     again: float
     rested: float
+    #: One box, and what of it is still there when the dimension begins again.
     box: float
     over: float
 
 
 @dataclass
 class Crossing:
-    """What a data space moves between two levels that keep it; ``child`` -1: the compute units.
-
-    Attributes
-    ----------
-    asked, filled
-        Words asked for, and those that reach a unit on average, at least.
-    asked_pj, again_pj, filled_pj
-        What a word asked for costs [pJ], an output that is read back, and one filled into all children.
-    spared, free
-        Outputs that are not read back, and not filled, the first time, at most.
-    once_pj
-        What all cost [pJ] if they pass once.
-    linkless
-        Whether no unit takes words from its neighbours.
-    used
-        By dimension, the share of the units that the last pass needs.
-    """
+    """What a data space moves between two levels that keep it; ``child`` -1: the compute units."""
 
     space: int
     child: int
     parent: int
+    #: Words asked for, and those that reach a unit on average, at least.
     asked: float = 0.0
     filled: float = 0.0
+    #: What a word asked for costs [pJ], an output that is read back, and one filled into all children.
     asked_pj: float = 0.0
     again_pj: float = 0.0
     filled_pj: float = 0.0
+    #: Outputs that are not read back, and not filled, the first time, at most.
     spared: float = 0.0
     free: float = 0.0
+    #: What all cost [pJ] if they pass once.
     once_pj: float = 0.0
+    #: Whether no unit takes words from its neighbours.
     linkless: bool = False
     halos: dict[int, Halo] = field(default_factory=dict)
+    #: By dimension, the share of the units that the last pass needs.
     used: tuple[float, ...] = ()
 
     def price(self, times: Floats | float, fill_times: Floats | float) -> Floats | float:
@@ -92,28 +80,21 @@ class Crossings:
     def __init__(self, design: Design, keep: Keep, unrolling: Unrolling) -> None:
         self.design, self.keep = design, keep
         self.factors, self.idle = unrolling
-        self.slots = [level.temporal for level in design.levels]
         self.levels, self.dims = len(design.levels), range(len(design.bounds))
         #: Units from a level outward, by dimension.
         self.beyond = [
             [math.prod(row[d] for row in self.factors[k:]) for d in self.dims] for k in range(self.levels + 2)
         ]
-        self.instances = [math.prod(self.beyond[k + 1]) for k in range(self.levels)]
         #: By data space and dimension: whether it is moved, the other dimension of the rank (-1: none), and the step.
-        self.moves = [
-            [bound > 1 and not design.idle(v, d) for d, bound in enumerate(design.bounds)]
-            for v in range(len(design.spaces))
-        ]
-        self.mate = [[-1] * len(design.bounds) for _ in design.spaces]
-        self.step = [[0] * len(design.bounds) for _ in design.spaces]
+        self.moves = [[False for _ in self.dims] for _ in design.spaces]
+        self.mate = [[-1 for _ in self.dims] for _ in design.spaces]
+        self.step = [[0 for _ in self.dims] for _ in design.spaces]
         for v, ranks in enumerate(design.ranks):
             for rank in ranks:
                 moving = [d for d in rank if design.bounds[d] > 1]
                 for d in moving:
-                    self.step[v][d] = rank[d]
+                    self.moves[v][d], self.step[v][d] = True, rank[d]
                     self.mate[v][d] = next((e for e in moving if e != d), -1)
-        #: Whether a loop may stand, by level and dimension.
-        self.open = [[(slot.fixed[d] or slot.most[d]) > 1 for d in self.dims] for slot in self.slots]
         self.linking: dict[tuple[int, int, Factors, Factors], bool] = {}
         pairs = [
             (v, child, parent)
@@ -135,10 +116,14 @@ class Crossings:
         found = Crossing(v, child, crossing.parent)
         factors, beyond = self.factors[child + 1], self.beyond[child + 2]
         mate, moves = self.mate[v], self.moves[v]
-        if tiles is not None:
-            found.linkless = max(mate) >= 0 and not (
-                any(mate[d] >= 0 and factors[d] > 1 for d in self.dims) and self.may_link(v, child + 1, *tiles)
-            )
+        sharing = any(mate[d] >= 0 and factors[d] > 1 for d in self.dims)
+        if tiles is not None and sharing:
+            key = (v, child + 1, *tiles)
+            if key not in self.linking:
+                self.linking[key] = self._may_link(*key)
+            found.linkless = not self.linking[key]
+        elif tiles is not None:
+            found.linkless = max(mate) >= 0
         asked = filled = 1.0
         for d, bound in enumerate(bounds):
             boxes = -(-bound // tiles[0][d]) if tiles else 2
@@ -160,7 +145,7 @@ class Crossings:
             asked = math.prod(-(-b // self.beyond[1][d]) for d, b in enumerate(bounds))
         for level in range(child + 2, crossing.parent + 1):
             asked *= self.apart(v, level)
-        if not found.linkless and any(moves[d] and mate[d] >= 0 and factors[d] > 1 for d in self.dims):
+        if not found.linkless and sharing:
             for d in self.dims:
                 if not moves[d] and not self.idle[child + 1][d]:
                     filled /= factors[d]
@@ -178,7 +163,9 @@ class Crossings:
             if factor > 1 and (left - 1) % factor > 0:
                 return number * tiles[0]
             left = -(-left // factor)
-            if self.open[level][d]:
+            slot = self.design.temporal[level]
+            if (slot.fixed[d] or slot.most[d]) > 1:
+                # A loop may stand here.
                 break
         return (number - 1) * tiles[1] + self.design.bounds[d] - (boxes - 1) * tiles[1]
 
@@ -197,7 +184,7 @@ class Crossings:
         steps = (self.step[v][pair[0]], self.step[v][pair[1]])
         units = [self.beyond[first][e] for e in pair]
         shares = [-(-self.design.bounds[e] // n) for e, n in zip(pair, units, strict=True)]
-        whole = [bool(tiles) and tiles is not None and tiles[0][e] >= n for e, n in zip(pair, shares, strict=True)]
+        whole = [tiles is not None and tiles[0][e] >= n for e, n in zip(pair, shares, strict=True)]
         solid = (units[0] == 1 or whole[0], units[1] == 1 or whole[1])
         words = union(shares[0], shares[1], steps, solid)
         if tiles is not None:
@@ -217,18 +204,21 @@ class Crossings:
                     words /= f - 1
         return words
 
+    def _each_pj(self, k: int) -> float:
+        """What a word costs in all instances of a level, in units of its energy."""
+        level, instances = self.design.levels[k], math.prod(self.beyond[k + 1])
+        return min(instances, level.clusters) * float(self.design.unit_pj) / level.block_words
+
     def charge(self, crossing: Crossing) -> None:
         """Write what words of a crossing cost [pJ], and how many outputs need no read and no fill (*price*)."""
-        v, design = crossing.space, self.design
-        parent, written, unit = design.levels[crossing.parent], design.written[v], float(design.unit_pj)
-        each = min(self.instances[crossing.parent], parent.clusters) * unit / parent.block
-        crossing.asked_pj = each * (parent.write if written else parent.read)
+        v, written = crossing.space, self.design.written[crossing.space]
+        each, (read, write, *_) = self._each_pj(crossing.parent), self.design.energies[crossing.parent]
+        crossing.asked_pj = each * (write if written else read)
         if written:
-            crossing.again_pj, crossing.spared = each * parent.read, self.spared(crossing.parent, v)
+            crossing.again_pj, crossing.spared = each * read, self.spared(crossing.parent, v)
         if crossing.child >= 0:
-            child = design.levels[crossing.child]
-            crossing.filled_pj = min(self.instances[crossing.child], child.clusters) * unit / child.block * child.write
-            crossing.free = self.spared(crossing.child, v) if written and design.elided else 0.0
+            crossing.filled_pj = self._each_pj(crossing.child) * self.design.energies[crossing.child][1]
+            crossing.free = self.spared(crossing.child, v) if written and self.design.elided else 0.0
         crossing.once_pj = float(crossing.price(1.0, 1.0))
 
     def slide(self, crossing: Crossing, extent: Factors, largest: Factors) -> None:
@@ -273,15 +263,9 @@ class Crossings:
         far = [s * (bounds[d] - 1) if extent[d] < bounds[d] else 0 for s, d in zip(steps, pair, strict=True)]
         return math.lcm(*moves) <= min(far)
 
-    def may_link(self, v: int, k: int, extent: Factors, largest: Factors) -> bool:
-        """Whether a unit may take words from a mesh neighbour once a step has moved the box (*no links*)."""
-        key = (v, k, extent, largest)
-        if key not in self.linking:
-            self.linking[key] = self._may_link(v, k, extent, largest)
-        return self.linking[key]
-
     def _may_link(self, v: int, k: int, extent: Factors, largest: Factors) -> bool:
-        factors, bounds, level = self.factors[k], self.design.bounds, self.design.levels[k]
+        """Whether a unit may take words from a mesh neighbour once a step has moved the box (*no links*)."""
+        factors, bounds = self.factors[k], self.design.bounds
         unrolled = [d for d in self.dims if factors[d] > 1]
         for d in unrolled:
             moves = self.moves[v][d]
@@ -299,29 +283,17 @@ class Crossings:
             ]
             apart.append(math.gcd(*moves_by))
         for order in self.design.spatial_orders(k, factors):
-            loops = [(d, f) for d, f, _ in order]
-            along_x = math.prod(f for _, f, axis in order if axis == "X")
-            along_y = math.prod(f for _, f, axis in order if axis == "Y")
-            columns, rows = max(level.fan_x, along_x), max(level.fan_y, along_y)
-            places = list(itertools.product(*(range(f) for _, f in loops)))
-            offsets = [
-                tuple(
-                    sum(rank.get(d, 0) * extent[d] * at for (d, _), at in zip(loops, place, strict=True))
-                    for rank in ranks
-                )
-                for place in places
-            ]
-            for unit, here in enumerate(offsets):
-                beside = [unit + 1] if (unit + 1) % columns else []
-                for other in (*beside, unit + columns):
-                    if other >= len(offsets) or other // columns >= rows:
-                        continue
-                    between = [there - one for one, there in zip(here, offsets[other], strict=True)]
-                    if any(between) and all(x % g == 0 if g else x == 0 for x, g in zip(between, apart, strict=True)):
-                        return True
+            steps = tuple((f, tuple(rank.get(d, 0) * extent[d] for rank in ranks)) for d, f, _ in order)
+            offsets = offsets_of(steps, len(ranks))
+            beside_each = ((here, beside(unit, *self.design.levels[k].fanout)) for unit, here in enumerate(offsets))
+            for here, there in ((one, offsets[o]) for one, others in beside_each for o in others if o < len(offsets)):
+                between = [b - a for a, b in zip(here, there, strict=True)]
+                multiples = (x % g == 0 if g else x == 0 for x, g in zip(between, apart, strict=True))
+                if any(between) and all(multiples):
+                    return True
         return False
 
-    def entered(self, k: int, extent: Factors, largest: Factors, left: list[int]) -> tuple[float, list[Crossing]]:
+    def entered(self, k: int, extent: Factors, largest: Factors, left: Factors) -> tuple[float, list[Crossing]]:
         """Return the crossings whose tile is known at a level, and by how much [pJ] they cost more than before."""
         more, found = 0.0, []
         for crossing in self.crossings:

@@ -9,17 +9,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
-from jouleloop.proof.networks import Way, ways_of
 from jouleloop.proof.rules import RULES
+from jouleloop.proof.stated import Architecture, Limits, Loops, Problem
 
 Factors = tuple[int, ...]
 #: What is stored where, by level and data space.
 Keep = tuple[tuple[bool, ...], ...]
 #: Spatial loops of a level, outermost first: dimension, factor and mesh axis.
 Order = tuple[tuple[int, int, str], ...]
+#: Of a level that has no constraints.
+_OPEN = Loops(factors={}, max_factors={}, min_factors={}, permutation=[], outer_permutation=[], split=None)
+_FREE = Limits(temporal=_OPEN, spatial=_OPEN, keep=[], bypass=[])
 
 
 class Nest(NamedTuple):
@@ -51,6 +54,10 @@ class Slot:
         fixed = self.fixed[d]
         return factor == fixed if fixed is not None else self.least[d] <= factor <= self.most[d]
 
+    def takes(self, factors: Sequence[int]) -> bool:
+        """Whether the place may have these factors, by dimension."""
+        return all(self.admits(d, factor) for d, factor in enumerate(factors))
+
     def orders(self, dims: list[int]) -> Iterator[tuple[int, ...]]:
         """All orders of some dimensions that the ranks admit, innermost first."""
         ranked = sorted(dims, key=lambda d: self.rank[d])
@@ -59,148 +66,83 @@ class Slot:
             yield tuple(d for group in chosen for d in group)
 
 
-@dataclass(frozen=True)
-class Level:
-    """One storage level; energies are exact and in the unit `Design.unit_pj`, sizes in words."""
-
-    name: str
-    capacity: int | None
-    least: int
-    block: int
-    clusters: int
-    fan_x: int
-    fan_y: int
-    read: int
-    write: int
-    update: int
-    leak: int
-    bandwidths: tuple[float | None, ...]
-    """Words in a cycle of reads, writes, and both."""
-    temporal: Slot
-    spatial: Slot | None
-    ways: tuple[Way, ...]
-    adds: bool
-    spreads: bool
-    """Its networks to the next inner node, in pJ; whether it adds up what it receives; whether its instances may send
-    words to each other's inner nodes (M:N)."""
-
-
-def energies_of(level: dict[str, Any]) -> tuple[Fraction, ...]:
-    """Energies [pJ] of a level: a read, a fill, an update, and what an instance leaks in a cycle."""
-    write_pj = level["write_pj"]
-    return tuple(map(Fraction, (level["read_pj"], write_pj, level.get("update_pj", write_pj), level.get("leak_pj", 0))))
-
-
 class Design:
     """A certificate's problem, hardware and mapspace.
 
     Parameters
     ----------
     data
-        The certificate as read from JSON; its keys are those that `jouleloop.optimum.certificate` writes.
+        The certificate as read from JSON, of the form that `jouleloop.proof.stated` describes.
     """
 
     def __init__(self, data: dict[str, Any]) -> None:
-        problem = data["problem"]
-        self.dims: list[str] = list(problem["dimensions"])
-        self.bounds: Factors = tuple(problem["bounds"])
-        self.spaces: list[str] = [space["name"] for space in problem["data_spaces"]]
-        self.written: list[bool] = [bool(space["read_write"]) for space in problem["data_spaces"]]
+        problem = Problem.of(data["problem"])
+        hardware = Architecture.of(data["architecture"])
+        limits = {name: Limits.of(one) for name, one in data["constraints"].items()}
+        self.dims, self.bounds = problem.dimensions, tuple(problem.bounds)
+        self.spaces = [space.name for space in problem.data_spaces]
+        self.written = [space.read_write for space in problem.data_spaces]
         #: By data space and rank, the coefficient of every dimension that moves it.
-        self.ranks: list[list[dict[int, int]]] = [
-            [{self.dims.index(d): c for d, c in rank.items()} for rank in space["ranks"]]
-            for space in problem["data_spaces"]
+        self.ranks = [
+            [{self.dims.index(d): c for d, c in rank.items()} for rank in space.ranks] for space in problem.data_spaces
         ]
-        rules = RULES[data["semantics"]]
-        self.elided: bool = rules.elided
-        #: Whether steps that move nothing are none (Timeloop 4).
-        self.resting: bool = rules.resting
-        #: What `jouleloop.proof.counts` has counted.
-        self.walks: dict[Any, Any] = {}
-        levels = data["architecture"]["levels"][::-1]
-        energies = [energy for level in levels for energy in energies_of(level)]
-        compute = Fraction(data["architecture"]["compute_pj"])
-        #: All energies are whole multiples of this: sums stay exact.
-        self.unit_pj = Fraction(1, math.lcm(compute.denominator, *(energy.denominator for energy in energies)))
-        self.compute = int(compute / self.unit_pj)
-        self.levels = [self._level(index, level, data["constraints"]) for index, level in enumerate(levels)]
-        #: Whether it counts at which level a loop is unrolled: networks take energy or distribute.
-        self.wired = any(level.ways or level.spreads for level in self.levels)
-        self.keeps: list[Keep] = list(self._keeps(levels, data["constraints"]))
+        self.moved = [{d for rank in ranks for d in rank} for ranks in self.ranks]
         #: By data space and dimension: the rank that it shares with another open dimension, None where it shares none.
         self.shared = [[self._shared(ranks, d) for d in range(len(self.dims))] for ranks in self.ranks]
+        rules = RULES[data["semantics"]]
+        #: Whether first fills are left out, and whether steps that move nothing are none (Timeloop 4).
+        self.elided, self.resting = rules.elided, rules.resting
+        #: What `jouleloop.proof.counts` has counted.
+        self.walks: dict[Any, Any] = {}
+        self.levels = hardware.levels[::-1]
+        stated = [[one.read_pj, one.write_pj, one.update_pj, one.leak_pj] for one in self.levels]
+        known = [hardware.compute_pj, *(energy for row in stated for energy in row)]
+        #: All energies are whole multiples of this: sums stay exact.
+        self.unit_pj = Fraction(1, math.lcm(*(energy.denominator for energy in known)))
+        self.compute = int(hardware.compute_pj / self.unit_pj)
+        #: By level: a vector read, filled and updated, and what an instance leaks in a cycle.
+        self.energies = [tuple(int(energy / self.unit_pj) for energy in row) for row in stated]
+        #: Whether it counts at which level a loop is unrolled: networks take energy or distribute.
+        self.wired = any(level.networks or level.spreads for level in self.levels)
+        given = [limits.get(level.name, _FREE) for level in self.levels]
+        self.keeps = list(self._keeps(given))
+        # Whether Timeloop's mapper decides some orders of loops.
+        pruned = data.get("space", "timeloop") == "timeloop"
+        #: By level: its temporal slot, and the spatial one where it fans out.
+        self.temporal: list[Slot] = []
+        self.spatial: list[Slot | None] = []
+        for k, (level, one) in enumerate(zip(self.levels, given, strict=True)):
+            fans_out = math.prod(level.fanout) > 1
+            line = pruned and min(level.fanout) == 1 and not (one.spatial.permutation or one.spatial.outer_permutation)
+            self.spatial.append(self._slot(one.spatial, canonical=line) if fans_out else None)
+            # Tiling level 0 is canonical: the innermost temporal loops, or the fan-out below them where there is one.
+            self.temporal.append(self._slot(one.temporal, canonical=pruned and k == 0 and not fans_out))
 
-    def _level(self, index: int, level: dict[str, Any], constraints: dict[str, Any]) -> Level:
-        given = constraints.get(level["name"], {})
-        fan_x, fan_y = level["fanout"]
-        fans_out = fan_x * fan_y > 1
-        spatial = None
-        if fans_out:
-            named = given.get("spatial", {})
-            free = not (named.get("permutation") or named.get("outer_permutation"))
-            spatial = self._slot(named, canonical=free and min(fan_x, fan_y) == 1)
-        # Tiling level 0 is canonical: the innermost temporal loops, or the fan-out below them where there is one.
-        temporal = self._slot(given.get("temporal", {}), canonical=index == 0 and not fans_out)
-        read, write, update, leak = (int(energy / self.unit_pj) for energy in energies_of(level))
-        return Level(
-            level["name"],
-            level["capacity_words"],
-            level["least_words"],
-            level["block_words"],
-            level["clusters"],
-            fan_x,
-            fan_y,
-            read,
-            write,
-            update,
-            leak,
-            tuple(level[f"{which}_bandwidth_words"] for which in ("read", "write", "shared")),
-            temporal,
-            spatial,
-            ways_of(level),
-            level.get("adds", True),
-            level.get("spreads", False),
-        )
-
-    def _slot(self, given: dict[str, Any], *, canonical: bool) -> Slot:
-        fixed: list[int | None] = []
-        for d, bound in zip(self.dims, self.bounds, strict=True):
-            factor = given.get("factors", {}).get(d)
-            # 0 stands for the whole dimension; a factor beyond the dimension is ignored.
-            factor = bound if factor == 0 else factor
-            fixed.append(None if factor is None or factor > bound else factor)
-        prefix, suffix = given.get("permutation", []), given.get("outer_permutation", [])
-        rank = list(range(len(self.dims)))
-        if not canonical:
-            for position, d in enumerate(self.dims):
-                rank[position] = len(prefix)
-                if d in prefix:
-                    rank[position] = prefix.index(d)
-                elif d in suffix:
-                    rank[position] = len(prefix) + 1 + suffix.index(d)
+    def _slot(self, given: Loops, *, canonical: bool) -> Slot:
+        sizes = dict(zip(self.dims, self.bounds, strict=True))
+        # 0 stands for the whole dimension; a factor beyond the dimension is ignored.
+        fixed = {d: factor or sizes[d] for d, factor in given.factors.items() if factor <= sizes[d]}
+        inner, outer = given.permutation, given.outer_permutation
+        rank = {d: len(inner) for d in self.dims}
+        rank |= {d: len(inner) + 1 + outer.index(d) for d in outer}
+        rank |= {d: inner.index(d) for d in inner}
         return Slot(
-            tuple(fixed),
-            tuple(min(b, given.get("max_factors", {}).get(d, b)) for d, b in zip(self.dims, self.bounds, strict=True)),
-            tuple(given.get("min_factors", {}).get(d, 1) for d in self.dims),
-            tuple(rank),
-            given.get("split"),
+            tuple(fixed.get(d) for d in self.dims),
+            tuple(min(size, given.max_factors.get(d, size)) for d, size in sizes.items()),
+            tuple(given.min_factors.get(d, 1) for d in self.dims),
+            tuple(range(len(self.dims)) if canonical else (rank[d] for d in self.dims)),
+            given.split,
         )
 
-    def _keeps(self, levels: list[dict[str, Any]], constraints: dict[str, Any]) -> Iterator[Keep]:
+    def _keeps(self, given: list[Limits]) -> Iterator[Keep]:
         """Every admissible choice of what is kept where, by level and data space."""
-        options: list[tuple[bool, ...]] = []
-        for index, level in enumerate(levels):
-            given = constraints.get(level["name"], {})
-            for space in self.spaces:
-                if space in given.get("keep", []):
-                    options.append((True,))
-                elif space in given.get("bypass", []):
-                    options.append((False,))
-                else:
-                    options.append((True,) if index == len(levels) - 1 else (True, False))
+        options = []
+        for k, one in enumerate(given):
+            either = (True,) if k == len(given) - 1 else (True, False)
+            options += [(True,) if v in one.keep else (False,) if v in one.bypass else either for v in self.spaces]
         width = len(self.spaces)
         for choice in itertools.product(*options):
-            keep = tuple(choice[k * width : (k + 1) * width] for k in range(len(levels)))
+            keep = tuple(choice[k * width : (k + 1) * width] for k in range(len(given)))
             if all(any(level[v] for level in keep) for v in range(width)):
                 yield keep
 
@@ -213,13 +155,28 @@ class Design:
     @cached_property
     def gapped(self) -> bool:
         """Whether words of outputs lie apart: then partitions hang on where a loop is unrolled."""
-        return any(
-            c > 1 and self.bounds[d] > 1
-            for ranks, written in zip(self.ranks, self.written, strict=True)
-            for rank in ranks
-            for d, c in rank.items()
-            if written
-        )
+        ranks = [rank for own, written in zip(self.ranks, self.written, strict=True) if written for rank in own]
+        return any(c > 1 and self.bounds[d] > 1 for rank in ranks for d, c in rank.items())
+
+    @cached_property
+    def empty(self) -> list[int]:
+        """Levels whose unrolled factors may stand at the next one outside (lemma *merged unrollings*)."""
+        leaks = any(row[3] for row in self.energies)
+        hold_nothing = [
+            k
+            for k, slot in enumerate(self.temporal[:-1])
+            if all(f == 1 for f in slot.fixed) and not any(any(keep[k]) for keep in self.keeps)
+        ]
+        return [] if leaks or self.wired or self.gapped else hold_nothing
+
+    def representative(self, unrolling: tuple[Factors, ...]) -> tuple[Factors, ...]:
+        """The unrolling with all factors that share no rank moved outward across levels that hold and loop nothing."""
+        factors = [list(level) for level in unrolling]
+        apart = [d for d in range(len(self.dims)) if all(shared[d] is None for shared in self.shared)]
+        for k, d in itertools.product(self.empty, apart):
+            factors[k + 1][d] *= factors[k][d]
+            factors[k][d] = 1
+        return tuple(map(tuple, factors))
 
     def spared_in_groups(self) -> bool:
         """Whether outputs that go twice may go in several groups, each spared the partition, and that may be too much.
@@ -229,12 +186,12 @@ class Design:
         shares = any(w and any(r is not None for r in own) for w, own in zip(self.written, self.shared, strict=True))
         spreads = any(level.spreads for level in self.levels)
         return any(
-            way.back and way.ingress and not level.adds and level.spatial is not None and (k == 0 or shares or spreads)
+            way.back and way.ingress_pj and not level.adds and self.spatial[k] and (k == 0 or shares or spreads)
             for k, level in enumerate(self.levels)
-            for way in level.ways
+            for way in level.networks
         )
 
-    def words(self, v: int, extent: Factors) -> int:
+    def words(self, v: int, extent: Sequence[int]) -> int:
         """Words of the box that some indices of every dimension span in a data space."""
         return math.prod(1 + sum(c * (extent[d] - 1) for d, c in rank.items()) for rank in self.ranks[v])
 
@@ -246,31 +203,34 @@ class Design:
             size = tuple(map(min, sides, self.bounds))
             return sum(self.words(v, size) for v, keeps in enumerate(kept) if keeps)
 
-        if level.capacity is not None and held(extent) > level.capacity:
+        if level.capacity_words is not None and held(extent) > level.capacity_words:
             return False
-        return not level.least or held(largest or extent) >= level.least
+        return not level.least_words or held(largest or extent) >= level.least_words
 
     def idle(self, v: int, d: int) -> bool:
         """Whether a dimension leaves a data space in place."""
-        return all(d not in rank for rank in self.ranks[v])
+        return d not in self.moved[v]
 
-    def unrollings(self) -> Iterator[tuple[Factors, ...]]:
-        """Every choice of spatial factors by level and dimension that constraints, fan-outs and the bounds admit."""
+    def unrollings(self, k: int = 0, left: Factors | None = None) -> Iterator[tuple[Factors, ...]]:
+        """Every choice of spatial factors from a level outward that constraints, fan-outs and what is left admit."""
+        left = self.bounds if left is None else left
+        if k == len(self.levels):
+            if all(self._temporal_can(d, rest) for d, rest in enumerate(left)):
+                yield ()
+            return
+        for factors in self.spatial_factors(k, left, divide=True):
+            rest = tuple(a // b for a, b in zip(left, factors, strict=True))
+            yield from ((factors, *outside) for outside in self.unrollings(k + 1, rest))
 
-        def choose(k: int, left: Factors, chosen: tuple[Factors, ...]) -> Iterator[tuple[Factors, ...]]:
-            if k == len(self.levels):
-                if all(self._temporal_can(d, rest) for d, rest in enumerate(left)):
-                    yield chosen
-                return
-            for factors in self.spatial_factors(k, left, divide=True):
-                rest = tuple(a // b for a, b in zip(left, factors, strict=True))
-                yield from choose(k + 1, rest, (*chosen, factors))
-
-        yield from choose(0, self.bounds, ())
+    def _temporal_can(self, d: int, rest: int) -> bool:
+        """Whether temporal loops may cover what is left of a dimension, limits aside."""
+        fixed = [slot.fixed[d] for slot in self.temporal]
+        product = math.prod(f for f in fixed if f is not None)
+        return rest % product == 0 and (None in fixed or rest == product)
 
     def spatial_factors(self, k: int, left: Factors, *, divide: bool) -> Iterator[Factors]:
         """Every choice of a level's spatial factors, at most (or dividing) what is left, that fits its fan-out."""
-        level = self.levels[k]
+        slot = self.spatial[k]
 
         def choose(d: int, room: int, chosen: Factors) -> Iterator[Factors]:
             if d == len(left):
@@ -278,45 +238,47 @@ class Design:
                     yield chosen
                 return
             for factor in range(1, min(room, left[d]) + 1):
-                admitted = factor == 1 if level.spatial is None else level.spatial.admits(d, factor)
+                admitted = factor == 1 if slot is None else slot.admits(d, factor)
                 if admitted and (left[d] % factor == 0 or not divide):
                     yield from choose(d + 1, room // factor, (*chosen, factor))
 
-        yield from choose(0, level.fan_x * level.fan_y, ())
-
-    def _temporal_can(self, d: int, rest: int) -> bool:
-        """Whether temporal loops may cover what is left of a dimension, limits aside."""
-        fixed = [level.temporal.fixed[d] for level in self.levels]
-        product = math.prod(f for f in fixed if f is not None)
-        return rest % product == 0 and (None in fixed or rest == product)
+        yield from choose(0, math.prod(self.levels[k].fanout), ())
 
     def spatial_orders(self, k: int, factors: Factors) -> Iterator[Order]:
         """Every order of the unrolled loops of a level that some split fits on the mesh, outermost first."""
-        level = self.levels[k]
-        slot = level.spatial
+        columns, rows = self.levels[k].fanout
+        slot = self.spatial[k]
         if slot is None:
             yield ()
             return
         moving = [d for d, f in enumerate(factors) if f > 1]
-        positions = moving if slot.split is None else list(range(len(factors)))
         seen = set()
-        for order in slot.orders(positions):
+        for order in slot.orders(moving if slot.split is None else list(range(len(factors)))):
             name = tuple(d for d in order if factors[d] > 1)
             for split in range(len(order) + 1) if slot.split is None else (slot.split,):
-                x = math.prod(factors[d] for d in order[:split])
-                y = math.prod(factors[d] for d in order[split:])
+                x, y = (math.prod(factors[d] for d in along) for along in (order[:split], order[split:]))
                 # On a mesh that holds the loops their axes change no count: one split of each order stands for all.
-                if x <= level.fan_x and y <= level.fan_y and name not in seen:
+                if x <= columns and y <= rows and name not in seen:
                     seen.add(name)
                     axes = ["X" if place < split else "Y" for place in range(len(order))]
-                    loops = [(d, factors[d], a) for d, a in zip(order, axes, strict=True) if factors[d] > 1]
-                    yield tuple(reversed(loops))
+                    yield tuple((d, factors[d], a) for d, a in zip(order, axes, strict=True) if factors[d] > 1)[::-1]
 
-    def cuts(self, k: int, tile: Factors) -> Iterator[Factors]:
-        """Every tile that the temporal loops of a level may leave to the level inside it."""
-        slot = self.levels[k].temporal
+    def arrangements(self, unrolling: tuple[Factors, ...]) -> Iterator[tuple[Order, ...]]:
+        """Every order of the spatial loops of all levels."""
+        return itertools.product(*(self.spatial_orders(k, factors) for k, factors in enumerate(unrolling)))
+
+    def cuts(self, k: int, tile: Factors, looping: Sequence[bool] | None = None) -> Iterator[Factors]:
+        """Every tile that the temporal loops of a level may leave to the level inside it; all may loop, or some."""
+        admits = self.temporal[k].admits
         options = [
-            [part for part in range(1, size + 1) if size % part == 0 and slot.admits(d, size // part)]
+            [part for part in (divisors(size) if not looping or looping[d] else (size,)) if admits(d, size // part)]
             for d, size in enumerate(tile)
         ]
         return itertools.product(*options)
+
+
+@cache
+def divisors(number: int) -> tuple[int, ...]:
+    """Return all divisors, from the least to the greatest."""
+    low = [n for n in range(1, math.isqrt(number) + 1) if number % n == 0]
+    return (*low, *(number // n for n in reversed(low) if n * n != number))

@@ -13,33 +13,28 @@ from typing import Any, NamedTuple
 from jouleloop.proof.cost import cost_of, shown
 from jouleloop.proof.crossings import Crossing, Unrolling
 from jouleloop.proof.design import Design, Factors, Keep, Nest, Slot
-from jouleloop.proof.rules import Refused
+from jouleloop.proof.rules import Refused, check_bound
 from jouleloop.proof.times import Ends, Times
 
 
 def knows(design: Design) -> bool:
     """Whether the lemmas hold: two dimensions that loop move a rank at most, and only one moves an output's."""
     for ranks, written in zip(design.ranks, design.written, strict=True):
-        seen: list[int] = []
-        for rank in ranks:
-            moving = [d for d in rank if design.bounds[d] > 1]
-            if len(moving) > 2 or (written and (len(moving) > 1 or any(rank[d] != 1 for d in moving))):
-                return False
-            seen += moving
-        if len(set(seen)) < len(seen):
+        moving = [[d for d in rank if design.bounds[d] > 1] for rank in ranks]
+        every = list(itertools.chain(*moving))
+        if len(set(every)) < len(every) or any(len(own) > (1 if written else 2) for own in moving):
             return False
-    return True
+    return not design.gapped
 
 
 def unrollings(design: Design) -> Iterator[Unrolling]:
     """Every choice of spatial factors that constraints and fan-outs admit; fixed ones may leave units without work."""
     options = [tuple(design.spatial_factors(k, design.bounds, divide=False)) for k in range(len(design.levels))]
     for factors in itertools.product(*options):
-        fixed = [
-            [f > 1 and level.spatial is not None and level.spatial.fixed[d] is not None for d, f in enumerate(row)]
-            for level, row in zip(design.levels, factors, strict=True)
+        choices = [
+            list(itertools.product(*((False, True) if f > 1 and slot and slot.fixed[d] else (False,) for d, f in row)))
+            for slot, row in zip(design.spatial, map(enumerate, factors), strict=True)
         ]
-        choices = [list(itertools.product(*((False, True) if may else (False,) for may in row))) for row in fixed]
         for idle in itertools.product(*choices):
             yield factors, idle
 
@@ -63,15 +58,19 @@ NEST_STEPS = 20
 
 
 class Node(NamedTuple):
-    """A choice of ends up to a level: tiles at least and at most, the energy so far [pJ], boundaries left open."""
+    """A choice of ends up to a level: tiles at least and at most, the energy so far [pJ], boundaries left open.
+
+    ``once_pj``: that of words once through alone. ``outside``: by level, the passes of its temporal loops together with
+    all outside, and the crossings into the level inside it.
+    """
 
     chain: tuple[Ends, ...]
     extent: Factors
     largest: Factors
     sure_pj: float
-    pending: tuple[Crossing, ...]
-    passes: Factors
-    """Passes of the temporal loops of the next level outward, together with all outside it."""
+    once_pj: float
+    pending: tuple[Crossing, ...] = ()
+    outside: tuple[tuple[Factors, list[Crossing]], ...] = ()
 
 
 class Part(Times):
@@ -91,105 +90,96 @@ class Part(Times):
         """Work so far: bounds that leave something out, and nests as many times as they take longer."""
         return self.cuts + NEST_STEPS * self.count
 
-    def cut(self) -> None:
-        """Count one more bound that leaves something out."""
-        self.cuts += 1
+    def did(self, *, cuts: int = 0, nests: int = 0) -> None:
+        """Count what was done: a bound that leaves something out, or a nest."""
+        self.cuts, self.count = self.cuts + cuts, self.count + nests
         if self.most_steps is not None and self.steps > self.most_steps:
             raise TooLong
 
     def root(self) -> tuple[Node | None, float]:
         """Return the node where nothing is chosen, None where no mapping follows; and its bound [pJ]."""
-        ones = (1,) * len(self.design.bounds)
-        return self.enter((), ones, ones, self.root_pj, [])
+        return self.enter(self.innermost())
 
-    def enter(
-        self, chain: tuple[Ends, ...], extent: Factors, largest: Factors, sure_pj: float, pending: list[Crossing]
-    ) -> tuple[Node | None, float]:
-        """Return the node of a chain, None where no mapping follows; and its bound [pJ]."""
-        k, bounds = len(chain), self.design.bounds
-        if k == self.levels:
-            whole = all(e >= b for e, b in zip(extent, bounds, strict=True))
-            return (Node(chain, extent, largest, sure_pj, (), ()), sure_pj) if whole else (None, math.inf)
-        left = [-(-b // e) for b, e in zip(bounds, extent, strict=True)]
-        for d, factor in enumerate(self.factors[k]):
-            if factor > 1 and (left[d] < 2 or (left[d] < factor) is not self.idle[k][d]):
-                return None, math.inf
+    def innermost(self) -> Node:
+        """Return the node where nothing is chosen, without the boundary outside it."""
+        ones = (1,) * len(self.dims)
+        return Node((), ones, ones, self.root_pj, self.root_pj)
+
+    def grown(self, node: Node, chosen: Ends) -> Node:
+        """Return what stands inside once the ends of a level are chosen."""
+        rows = list(zip(self.factors[len(node.chain)], chosen, strict=True))
+        extent = tuple(e * f * c[0] for e, (f, c) in zip(node.extent, rows, strict=True))
+        largest = tuple(e * f * c[1] for e, (f, c) in zip(node.largest, rows, strict=True))
+        return node._replace(chain=(*node.chain, chosen), extent=extent, largest=largest)
+
+    def left(self, node: Node) -> Factors:
+        """Return the passes outside a tile."""
+        return tuple(-(-b // e) for b, e in zip(self.design.bounds, node.extent, strict=True))
+
+    def crossed(self, node: Node) -> Node:
+        """Return a node with the boundary outside it."""
+        k, left = len(node.chain), self.left(node)
         passes = tuple(-(-n // f) for n, f in zip(left, self.factors[k], strict=True))
-        more, entered = self.entered(k, extent, largest, left)
-        waiting = [*pending, *entered]
-        bound = sure_pj + more + self.ahead(k, passes, None, waiting)
-        return Node(chain, extent, largest, sure_pj + more, tuple(waiting), passes), bound
+        more, entered = self.entered(k, node.extent, node.largest, left)
+        outside, pending = (*node.outside, (passes, entered)), (*node.pending, *entered)
+        return Node(*node[:3], node.sure_pj + more, node.once_pj + more, pending, outside)
+
+    def enter(self, node: Node) -> tuple[Node | None, float]:
+        """Return a node with the boundary outside it, None where no mapping follows; and its bound [pJ]."""
+        k = len(node.chain)
+        if k == self.levels:
+            whole = all(e >= b for e, b in zip(node.extent, self.design.bounds, strict=True))
+            return (node, node.sure_pj) if whole else (None, math.inf)
+        for n, factor, idle in zip(self.left(node), self.factors[k], self.idle[k], strict=True):
+            if factor > 1 and (n < 2 or (n < factor) is not idle):
+                return None, math.inf
+        node = self.crossed(node)
+        return node, node.sure_pj + self.ahead(k, node.outside[k][0], None, node.pending)
 
     def children(self, node: Node) -> Iterator[tuple[Ends, Node | None, float]]:
         """Yield every choice of ends of the next level, its node if it is not left out, and its bound [pJ]."""
-        k, pending = len(node.chain), list(node.pending)
-        factors, slot = self.factors[k], self.slots[k]
-        choices = [ends(slot, d, n) for d, n in enumerate(node.passes)]
+        k, slot = len(node.chain), self.design.temporal[len(node.chain)]
+        passes = node.outside[k][0]
+        choices = [ends(slot, d, n) for d, n in enumerate(passes)]
         for chosen in itertools.product(*(choice[::-1] for choice in choices)):
-            tile = tuple(e * f * c[0] for e, f, c in zip(node.extent, factors, chosen, strict=True))
-            most = tuple(e * f * c[1] for e, f, c in zip(node.largest, factors, chosen, strict=True))
-            if not self.design.fits(k, self.keep[k], tile, most):
+            inside = self.grown(node, chosen)
+            if not self.design.fits(k, self.keep[k], inside.extent, inside.largest):
                 continue
             looping = [d for d, c in enumerate(chosen) if c[0] > 1]
-            bound = node.sure_pj + (self.ahead(k, node.passes, chosen, pending) if looping else 0.0)
+            child: Node | None = None
+            bound = node.sure_pj + (self.ahead(k, passes, chosen, node.pending) if looping else 0.0)
+            if bound < self.limit_pj:
+                waits = (one for one in node.pending if not any(self.moves[one.space][d] for d in looping))
+                child, bound = self.enter(inside._replace(sure_pj=bound, pending=tuple(waits)))
+                if child is None:
+                    continue
             if bound >= self.limit_pj:
-                self.cut()
-                yield chosen, None, bound
-                continue
-            waits = [one for one in pending if not any(self.moves[one.space][d] for d in looping)]
-            child, bound = self.enter((*node.chain, chosen), tile, most, bound, waits)
-            if child is None:
-                continue
-            if bound >= self.limit_pj:
-                self.cut()
-            yield chosen, child if bound < self.limit_pj else None, bound
+                child = None
+                self.did(cuts=1)
+            yield chosen, child, bound
 
     def each(self, node: Node) -> None:
         """Look at every choice of ends, of those that a complete node stands for, level by level."""
-        chain = list(node.chain)
-        if not self.orders(chain, self.passing(chain), count=False):
+        if self.orders(node, count=False):
+            self._single(node.chain, self.innermost())
+
+    def _single(self, chain: tuple[Ends, ...], inside: Node) -> None:
+        k = len(inside.chain)
+        if k == self.levels:
+            self.orders(inside, count=True)
             return
-        ones = (1,) * len(self.design.bounds)
+        inside = self.crossed(inside)
+        if inside.once_pj >= self.limit_pj:
+            self.did(cuts=1)
+            return
+        for chosen in itertools.product(*(range(low, high + 1) for low, high in chain[k])):
+            grown = self.grown(inside, tuple((c, c) for c in chosen))
+            if self.design.fits(k, self.keep[k], grown.extent):
+                self._single(chain, grown)
 
-        def choose(k: int, extent: Factors, sure: float, done: list[Ends]) -> None:
-            if k == self.levels:
-                self.orders(done, self.passing(done), count=True)
-                return
-            left = [-(-b // e) for b, e in zip(self.design.bounds, extent, strict=True)]
-            more, _ = self.entered(k, extent, extent, left)
-            if sure + more >= self.limit_pj:
-                self.cut()
-                return
-            for chosen in itertools.product(*(range(low, high + 1) for low, high in chain[k])):
-                tile = tuple(e * f * c for e, f, c in zip(extent, self.factors[k], chosen, strict=True))
-                if self.design.fits(k, self.keep[k], tile):
-                    choose(k + 1, tile, sure + more, [*done, tuple((c, c) for c in chosen)])
-
-        choose(0, ones, self.root_pj, [])
-
-    def passing(self, chain: list[Ends]) -> tuple[float, list[Factors], list[list[Crossing]]]:
-        """Return what is sure [pJ] of complete ends; by level the passes, and the crossings into the level inside."""
-        sure, extent, largest = self.root_pj, (1,) * len(self.dims), (1,) * len(self.dims)
-        passes, crossings = [], []
-        for k, chosen in enumerate(chain):
-            left = [-(-b // e) for b, e in zip(self.design.bounds, extent, strict=True)]
-            more, entered = self.entered(k, extent, largest, left)
-            sure += more
-            passes.append(tuple(-(-n // f) for n, f in zip(left, self.factors[k], strict=True)))
-            crossings.append(entered)
-            extent = tuple(e * f * c[0] for e, f, c in zip(extent, self.factors[k], chosen, strict=True))
-            largest = tuple(e * f * c[1] for e, f, c in zip(largest, self.factors[k], chosen, strict=True))
-        return sure, passes, crossings
-
-    def orders(
-        self,
-        chain: list[Ends],
-        known: tuple[float, list[Factors], list[list[Crossing]]],
-        *,
-        count: bool,
-    ) -> bool:
+    def orders(self, node: Node, *, count: bool) -> bool:
         """Try every order of loops that can still win, the outermost level first; return whether there is any."""
-        sure_pj, passes, crossings = known
+        chain, passes = node.chain, [passes for passes, _ in node.outside]
 
         def choose(k: int, sure: float, placed: list[tuple[int, ...]]) -> bool:
             if k < 0:
@@ -198,14 +188,14 @@ class Part(Times):
                 return True
             found = False
             looping = [d for d, c in enumerate(chain[k]) if c[0] > 1]
-            for order in self.design.levels[k].temporal.orders(looping):
+            for order in self.design.temporal[k].orders(looping):
                 here = [order, *placed]
                 more = 0.0
-                for one in crossings[k]:
+                for one in node.outside[k][1]:
                     asked, filled = self.ordered(one, k, here, passes, chain)
                     more += max(0.0, float(one.price(asked, filled)) - one.once_pj)
                 if sure + more >= self.limit_pj:
-                    self.cut()
+                    self.did(cuts=1)
                     continue
                 found = choose(k - 1, sure + more, here) or found
                 if found and not count:
@@ -215,16 +205,14 @@ class Part(Times):
                     break
             return found
 
-        return choose(self.levels - 1, sure_pj, [])
+        return choose(self.levels - 1, node.once_pj, [])
 
-    def count_all(self, chain: list[Ends], placed: list[tuple[int, ...]]) -> None:
+    def count_all(self, chain: tuple[Ends, ...], placed: list[tuple[int, ...]]) -> None:
         """Count a nest on every arrangement."""
         temporal = tuple(tuple((d, c[d][0]) for d in reversed(order)) for order, c in zip(placed, chain, strict=True))
-        for spatial in itertools.product(*(self.design.spatial_orders(k, f) for k, f in enumerate(self.factors))):
+        for spatial in self.design.arrangements(self.factors):
             nest = Nest(self.keep, temporal, spatial)
-            self.count += 1
-            if self.most_steps is not None and self.steps > self.most_steps:
-                raise TooLong
+            self.did(nests=1)
             cost = cost_of(self.design, nest, self.limit_pj)
             if cost is not None and float(cost[0]) < self.limit_pj:
                 self.better = shown(self.design, nest), float(cost[0])
@@ -256,55 +244,36 @@ def argument(part: Part) -> dict[str, Any]:
     return found | {"lemma": "nodes", **_expanded(part, root)}
 
 
-def _expanded(part: Part, node: Node) -> dict[str, Any]:
-    """Return the least bound of the children that are left out, and the nodes of all others."""
-    least: float = math.inf
-    nodes: list[dict[str, Any]] = []
-    if len(node.chain) == part.levels:
-        part.each(node)
-        return {"bound_pj": None, "nodes": nodes}
-    for chosen, child, bound in part.children(node):
-        if child is None:
-            least = min(least, bound)
-        else:
-            nodes.append({"ends": [list(pair) for pair in chosen], **_expanded(part, child)})
-    return {"bound_pj": None if least == math.inf else least, "nodes": nodes}
-
-
 def check_part(part: Part, written: dict[str, Any]) -> None:
     """Raise `Refused` unless the argument holds: nothing is expanded that the file does not list."""
     root, bound = part.root()
-    if root is None:
-        return
-    if written["lemma"] == "nodes":
-        _check_node(part, root, written)
-        return
-    _check_bound(part, bound, written["bound_pj"], "the part")
+    if root is not None and written["lemma"] == "nodes":
+        _expanded(part, root, written)
+    elif root is not None:
+        check_bound(bound, written["bound_pj"] or 0.0, "the part", rules_out=bound >= part.limit_pj)
 
 
-def _check_bound(part: Part, bound: float, claimed_pj: float | None, what: str) -> None:
-    if claimed_pj is not None and claimed_pj > bound * (1 + 1e-11):
-        raise Refused(f"the bound of {what} is {bound!r} pJ, not {claimed_pj!r}")
-    if not bound >= part.limit_pj:
-        raise Refused(f"the bound of {what}, {bound!r} pJ, does not rule it out")
+def _expanded(part: Part, node: Node, written: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Return the least bound of the children that are left out, and the nodes of all others.
 
-
-def _check_node(part: Part, node: Node, written: dict[str, Any]) -> None:
+    Where a node is written, raise `Refused` if it does not list such a child, or states more than that bound.
+    """
+    least, nodes = math.inf, []
     if len(node.chain) == part.levels:
         part.each(node)
-        if part.better is not None:
+        if written is not None and part.better is not None:
             raise Refused("{} costs {!r} pJ, less than claimed".format(*part.better))
-        return
-    given = {tuple(tuple(pair) for pair in child["ends"]): child for child in written["nodes"]}
-    least = math.inf
+        return {"bound_pj": None, "nodes": []}
+    listed = {tuple(map(tuple, child["ends"])): child for child in (written or {"nodes": []})["nodes"]}
     for chosen, child, bound in part.children(node):
-        listed = given.get(chosen)
         if child is None:
             least = min(least, bound)
-        elif listed is None:
-            _check_bound(part, bound, None, f"the ends {chosen} of {part.design.levels[len(node.chain)].name}")
+        elif written is not None and chosen not in listed:
+            what = f"the ends {chosen} of {part.design.levels[len(node.chain)].name}"
+            check_bound(bound, 0.0, what, rules_out=False)
         else:
-            _check_node(part, child, listed)
-    claimed = math.inf if written["bound_pj"] is None else written["bound_pj"]
-    if claimed > least * (1 + 1e-11):
-        raise Refused(f"what a node leaves out has a bound of {least!r} pJ, not {claimed!r}")
+            nodes.append({"ends": [list(pair) for pair in chosen], **_expanded(part, child, listed.get(chosen))})
+    if written is not None:
+        claimed_pj = math.inf if written["bound_pj"] is None else written["bound_pj"]
+        check_bound(least, claimed_pj, "what a node leaves out", rules_out=True)
+    return {"bound_pj": None if least == math.inf else least, "nodes": nodes}

@@ -1,222 +1,64 @@
 """The lemmas of `docs/proof.md` in exact integers: what a boundary costs at least, and all that lies further in."""
 
 import math
-from collections.abc import Mapping, Sequence
+import operator
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import cache, cached_property
+from functools import cached_property
 from typing import NamedTuple
 
-from jouleloop.proof.charges import Charges
-from jouleloop.proof.design import Design, Factors
+from jouleloop.proof.charges import Charges, Energy
+from jouleloop.proof.design import Design, Factors, Keep, divisors
+from jouleloop.proof.unrolled import DOUBLES, meet, within
 
-#: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
-DOUBLES = Fraction(1, 10**12)
 #: A temporal loop: dimension, bound, indices that one iteration moves.
 Loop = tuple[int, int, int]
-Energy = float | Fraction
 
 
 class Steps(NamedTuple):
     """Words that enter one instance: by steps that no link serves, that links may serve, and that stand still."""
 
     plain: int
-    moved: int
-    standing: int
+    moved: int = 0
+    standing: int = 0
 
 
-class Merging:
-    """Which unrollings share their bounds (lemma *merged unrollings*)."""
-
-    def __init__(self, design: Design) -> None:
-        self.design = design
-        last = len(design.levels) - 1
-        self.empty = [
-            k
-            for k, level in enumerate(design.levels[:last])
-            if all(f == 1 for f in level.temporal.fixed)
-            and not any(any(keep[k]) for keep in design.keeps)
-            and not any(one.leak for one in design.levels)
-            and not design.wired
-            and not design.gapped
-        ]
-        #: By level, the outermost level that its factors are moved to.
-        self.origin = list(range(last + 1))
-        for k in reversed(self.empty):
-            self.origin[k] = self.origin[k + 1]
-
-    def representative(self, unrolling: tuple[Factors, ...]) -> tuple[Factors, ...]:
-        """The unrolling with all factors that share no rank moved outward across levels that hold and loop nothing."""
-        factors = [list(level) for level in unrolling]
-        for k in self.empty:
-            for d in range(len(self.design.dims)):
-                if all(shared[d] is None for shared in self.design.shared):
-                    factors[k + 1][d] *= factors[k][d]
-                    factors[k][d] = 1
-        return tuple(tuple(level) for level in factors)
-
-
-class Bounds:
+class Bounds(Charges):
     """Lower bounds under one choice of what is kept and one unrolling; energies count `Design.unit_pj`."""
 
-    def __init__(self, design: Design, keep: tuple[tuple[bool, ...], ...], factors: tuple[Factors, ...]) -> None:
-        self.design, self.keep, self.factors = design, keep, factors
-        self.origin = Merging(design).origin
-        dims = range(len(design.dims))
-        #: Unrolled indices inside each level, its own fan-out included; utilized instances of each level.
-        self.inside = [
-            tuple(math.prod(level[d] for level in factors[: k + 1]) for d in dims) for k in range(len(factors))
-        ]
-        self.instances = [math.prod(math.prod(level) for level in factors[k + 1 :]) for k in range(len(factors))]
-        self.rest = tuple(b // self.inside[-1][d] for d, b in enumerate(design.bounds))
-        self.steps = math.prod(self.rest)
-        self.charges = Charges(design, factors) if design.wired else None
+    def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...]) -> None:
+        super().__init__(design, keep, factors)
         self._inward: dict[tuple[int, Factors, int | None, Factors], Energy] = {}
+        self._started: dict[tuple[int, Factors], Energy] = {}
+        self._cuts: dict[tuple[int, Factors, int, Factors], Energy] = {}
+        self._fitting: dict[tuple[int, Factors], bool] = {}
         self._cost: dict[tuple[int, Factors, int, Factors], Energy] = {}
 
     @cached_property
-    def kinds(self) -> list[int | None]:
-        """By dimension its kind: those that leave one data space in place are of one kind; None where it moves all."""
-        design = self.design
-        dims = range(len(design.dims))
-        kind: list[int | None] = [None] * len(design.dims)
-        for d in dims:
-            if any(design.idle(v, d) for v in range(len(design.spaces))):
-                kind[d] = d
-        for v in range(len(design.spaces)):
-            together = {kind[d] for d in dims if design.idle(v, d)}
-            kind = [min(k for k in together if k is not None) if k in together and k is not None else k for k in kind]
-        return kind
-
-    # Hardware: what is fixed by the unrolling.
-
-    def parent(self, child: int, v: int) -> int | None:
-        """The next level outside that keeps a data space."""
-        return next((k for k in range(child + 1, len(self.keep)) if self.keep[k][v]), None)
-
-    def offsets(self, k: int, v: int, extent: Factors | None = None) -> list[int]:
-        """By rank, distinct offsets at least among the instances below a level (lemma *distinct boxes*).
-
-        Their tiles have these extents, or any.
-        """
-        return [self._offsets(k, rank, extent) for rank in self.design.ranks[v]]
-
-    def _offsets(self, k: int, rank: Mapping[int, int], extent: Factors | None) -> int:
-        wide = [d for d in rank if self.factors[k][d] > 1]
-        if len(wide) != 2:
-            return max((self.factors[k][d] for d in wide), default=1)
-        inside = self.inside[k - 1] if k else (1,) * len(self.rest)
-        sizes = [divisors(self.rest[d]) if extent is None else (extent[d] // inside[d],) for d in wide]
-        (m, a), (n, b) = ((self.factors[k][d], abs(rank[d]) * inside[d]) for d in wide)
-        # Only what both steps are to each other matters.
-        steps = {(a * i // math.gcd(a * i, b * j), b * j // math.gcd(a * i, b * j)) for i in sizes[0] for j in sizes[1]}
-        return min(_sums(m, n, *step) for step in steps)
-
-    def chain(self, first: int, last: int, v: int) -> int:
-        """Words asked of level ``last`` per word asked inside ``first``, across levels that bypass (lemma *bypass*)."""
-        return math.prod(
-            max((self.factors[k][d] for d in rank), default=1)
-            for k in range(first, last + 1)
-            for rank in self.design.ranks[v]
-        )
-
-    def unrolled_ranks(self, k: int, v: int) -> list[int]:
-        """The shared ranks that are unrolled at a level."""
-        shared = self.design.shared[v]
-        return sorted({r for d, r in enumerate(shared) if r is not None and self.factors[k][d] > 1})
-
-    def coincide(self, k: int, v: int) -> bool:
-        """Whether two instances below a level may hold one box, whichever of the merged unrollings is meant."""
-        shared = self.design.shared[v]
-        here = [shared[d] for d, f in enumerate(self.factors[k]) if f > 1 and shared[d] is not None]
-        idle = [d for d in range(len(shared)) if shared[d] is None and self.design.idle(v, d)]
-        moved_here = any(self.factors[m][d] > 1 for m in range(k, self.origin[k] + 1) for d in idle)
-        return moved_here or len(here) > len(set(here))
-
-    def partition(self, k: int, v: int) -> int:
-        """Words that one instance of a level ever sees, at most."""
-        words = self.design.words(v, self.design.bounds)
-        for level in range(len(self.factors) - 1, k, -1):
-            for d, factor in enumerate(self.factors[level]):
-                if self.design.shared[v][d] is None and not self.design.idle(v, d):
-                    words //= factor
-        return words
-
-    def price(self, child: int, v: int, asked: int, filled: int, sent: int | Fraction) -> Energy:
-        """Energy of words asked of the next kept level outside ``child`` (-1: the compute units) and filled into it.
-
-        ``sent``: those that leave the fan-out right outside ``child``. A level in between that keeps nothing is asked
-        for them, too, but only its network takes energy.
-        """
-        parent = self.parent(child, v)
-        if parent is None:
-            return 0
-        total: Energy = 0
-        if self.charges is not None:
-            total = sent * self.charges.each(child + 1, v, bypassed=child >= 0 and not self.keep[child][v])
-            total *= self.instances[child + 1]
-        if child >= 0 and not self.keep[child][v]:
-            return total
-        level = self.design.levels[parent]
-        sharing = min(self.instances[parent], level.clusters)
-        written = self.design.written[v]
-        total += -(-self._of_all(asked, parent, v) // level.block) * (level.update if written else level.read) * sharing
-        if written:
-            again = self._apart(asked - self.partition(parent, v), parent, v)
-            total += -(-again // level.block) * level.read * sharing
-        if child >= 0:
-            inner = self.design.levels[child]
-            if written and self.design.elided:
-                filled = self._apart(filled - self.partition(child, v), child, v)
-            else:
-                filled = self._of_all(filled, child, v)
-            total += -(-filled // inner.block) * inner.write * min(self.instances[child], inner.clusters)
-        return total
-
-    def _of_all(self, words: int, level: int, v: int) -> int:
-        """Words of one instance at least, of those that all would have that share what they hold (M:N)."""
-        most = 1 if self.charges is None else self.charges.sharers(level, v)
-        return words if most == 1 or words < 1 else math.floor(1 + (words - 1) / most)
-
-    def _apart(self, words: int, level: int, v: int) -> int:
-        """The same of words beyond a partition, each rounded to the nearest."""
-        most = 1 if self.charges is None else self.charges.sharers(level, v)
-        return max(0, words if most == 1 else math.floor(words / most + Fraction(1, 2)))
+    def alike(self) -> list[list[bool]]:
+        """By dimension, which ones are of its kind, as they leave one data space in place; none where it moves all."""
+        dims = range(len(self.rest))
+        still = [[d for d in dims if self.design.idle(v, d)] for v in self.spaces]
+        kind = [d if any(d in own for own in still) else None for d in dims]
+        for own in still:
+            together = {kind[d] for d in own}
+            kind = [own[0] if k in together else k for k in kind]
+        return [[one is not None and other == one for other in kind] for one in kind]
 
     def units(self) -> Energy:
         """Energy of all operations and of what the compute units ask for, at least."""
         total: Energy = self.design.compute * math.prod(self.design.bounds)
         # Lemma *leakage*: a cycle a step, at least.
-        total += sum(level.leak * n for level, n in zip(self.design.levels, self.instances, strict=True)) * self.steps
-        for v in range(len(self.design.spaces)):
-            parent = self.parent(-1, v)
-            if parent is None:
-                continue
+        total += sum(row[3] * n for row, n in zip(self.design.energies, self.instances, strict=True)) * self.steps
+        for v in self.spaces:
             words = self.steps
-            if self.coincide(0, v) or self.unrolled_ranks(0, v):
-                firm = [d for d, r in enumerate(self.design.shared[v]) if r is None and not self.design.idle(v, d)]
-                words = math.prod(self.rest[d] for d in firm)
-            sent = words * math.prod(self.offsets(0, v))
-            total += self.price(-1, v, sent * self.chain(1, parent, v), 0, sent)
+            if self.coincide(0, v) or self.near(0, v):
+                own = enumerate(self.design.shared[v])
+                words = math.prod(self.rest[d] for d, r in own if r is None and not self.design.idle(v, d))
+            total += self._crossing(0, v, Steps(words), math.prod(self.offsets(0, v)), rounded=False)
         return total
 
     # A boundary whose loops outside are all chosen.
-
-    def crossed(self, level: int) -> list[int]:
-        """Data spaces that are filled into the level inside ``level`` from somewhere outside.
-
-        Those that pass that level count, too, where the network outside it takes energy.
-        """
-        child = level - 1
-        return [
-            v
-            for v in range(len(self.design.spaces))
-            if self.parent(child, v) is not None
-            and (self.keep[child][v] or (self.charges is not None and self.charges.each(level, v, bypassed=True)))
-        ]
-
-    def extent(self, level: int, tile: Factors) -> Factors:
-        """Indices of the tile inside a boundary, unrolled ones included."""
-        return tuple(t * i for t, i in zip(tile, self.inside[level - 1], strict=True))
 
     def count(self, level: int, v: int, tile: Factors, loops: Sequence[Loop]) -> Steps:
         """Words through the boundary below ``level`` by kind of step; ``loops`` stand outside it, outermost first."""
@@ -224,7 +66,7 @@ class Bounds:
         extent = self.extent(level, tile)
         full = design.words(v, extent)
         sides = [1 + sum(c * (extent[d] - 1) for d, c in rank.items()) for rank in design.ranks[v]]
-        distances = [self.distances(level, v, r, extent) for r in range(len(design.ranks[v]))]
+        distances = self.distances(level, v, extent)
         plain, moved, standing = full, 0, 0
         behind = [0] * len(sides)
         first: list[int] | None = None
@@ -243,7 +85,7 @@ class Bounds:
             if first is None:
                 first = need
                 part = _new_words(full, sides, need)
-            near = not waits and all(_is_distance(n, *apart) for n, apart in zip(need, distances, strict=True))
+            near = not waits and all(within(n, *apart) for n, apart in zip(need, distances, strict=True))
             if need == first:
                 plain, moved = (plain, moved + number * part) if near else (plain + number * part, moved)
             elif part < full or not near:
@@ -253,91 +95,64 @@ class Bounds:
             else:
                 standing += number * full
         if not self.coincide(level, v):
-            plain, standing = plain + standing, 0
+            return Steps(plain + standing, moved)
         return Steps(plain, moved, standing)
-
-    def distances(self, level: int, v: int, r: int, extent: Factors) -> tuple[int, int]:
-        """How far apart two instances below a level can be along a rank that is shared, and what divides the distance.
-
-        Nothing where one dimension alone moves the rank.
-        """
-        spread = [
-            (c * extent[d], self.factors[level][d] - 1)
-            for d, c in self.design.ranks[v][r].items()
-            if self.design.shared[v][d] == r and self.factors[level][d] > 1
-        ]
-        return sum(step * most for step, most in spread), math.gcd(*(step for step, _ in spread))
 
     def cross(self, level: int, v: int, words: Steps, tile: Factors, times: int = 1) -> Energy:
         """Energy of what crosses the boundary below ``level`` for one data space, at least; words count so many times.
 
         ``tile`` is the one inside.
         """
-        child = level - 1
-        parent = self.parent(child, v)
-        if parent is None:
-            return 0
         boxes = math.prod(self.offsets(level, v, self.extent(level, tile)))
-        beyond = self.chain(level + 1, parent, v)
-        sent = words.plain * boxes + words.moved * self._ends(level, v)
-        apart = Fraction(1, self.instances[level])
-        share = self._share(level, v)
-        filled: Fraction = words.plain + words.moved * (share + (1 - share) * apart) + words.standing * apart
-        filled /= times
+        return self._crossing(level, v, words, boxes, times, rounded=bool(words.moved or words.standing))
+
+    def _crossing(self, level: int, v: int, words: Steps, boxes: int, times: int = 1, *, rounded: bool) -> Energy:
+        """The same of words to so many boxes; ``rounded``: whether what is filled is a sum of unequal doubles."""
+        sent, filled = words.plain * boxes, Fraction(words.plain, times)
         if words.moved or words.standing:
-            filled *= 1 - DOUBLES
-        return self.price(child, v, sent * beyond // times, math.floor(filled), Fraction(sent, times))
-
-    def _ends(self, level: int, v: int) -> int:
-        """Distinct boxes that moving links cannot serve, at least: those at the far end of a shared rank."""
-        offsets = self.offsets(level, v)
-        ranks = {r for r in self.design.shared[v] if r is not None}
-        return math.prod(offsets) // max((offsets[r] for r in ranks), default=1)
-
-    def _share(self, level: int, v: int) -> Fraction:
-        """Share of the instances that moving links cannot serve, at least."""
-        ranks = {r for r in self.design.shared[v] if r is not None}
-        most = max((math.prod(self.factors[level][d] for d in self.design.ranks[v][r]) for r in ranks), default=1)
-        return Fraction(1, most)
+            sent += words.moved * self.ends(level, v)
+            apart, share = Fraction(1, self.instances[level]), self.share(level, v)
+            filled += (words.moved * (share + (1 - share) * apart) + words.standing * apart) / times
+        filled *= 1 - DOUBLES if rounded else 1
+        asked = sent * self.widest(level + 1, self.parent(level - 1, v) or 0, v) // times
+        return self.price(level - 1, v, asked, math.floor(filled), sent, times)
 
     def certain(self, level: int, tile: Factors, loops: Sequence[Loop]) -> Energy:
         """Energy of the boundary below ``level``, all loops outside it being chosen, at least."""
-        return sum(self.cross(level, v, self.count(level, v, tile, loops), tile) for v in self.crossed(level))
+        return sum(self.cross(level, v, self.count(level, v, tile, loops), tile) for v in self.crossed[level])
 
     def once(self) -> Energy:
         """Energy of all boundaries, at least: every word that an instance needs comes in once (*every word once*)."""
         total: Energy = 0
         for level in range(1, len(self.keep)):
-            for v in self.crossed(level):
-                words = math.prod(
-                    1 + sum(self.rest[d] * self.inside[level - 1][d] - 1 for d in rank) for rank in self.design.ranks[v]
-                )
-                linked = bool(self.unrolled_ranks(level, v))
-                parent = self.parent(level - 1, v)
-                served = self._ends(level, v) if linked else math.prod(self.offsets(level, v))
-                asked = words * served * self.chain(level + 1, parent or 0, v)
-                share = self._share(level, v) if linked else Fraction(1)
-                filled: Fraction = words * (share + (1 - share) * Fraction(1, self.instances[level]))
-                if linked or self.coincide(level, v):
-                    filled *= 1 - DOUBLES
-                total += self.price(level - 1, v, asked, math.floor(filled), words * served)
+            seen = [n * inside for n, inside in zip(self.rest, self.inside[level - 1], strict=True)]
+            for v in self.crossed[level]:
+                words = math.prod(1 + sum(seen[d] - 1 for d in rank) for rank in self.design.ranks[v])
+                linked, boxes = self.near(level, v), math.prod(self.offsets(level, v))
+                steps = Steps(0, words) if linked else Steps(words)
+                total += self._crossing(level, v, steps, boxes, rounded=linked or self.coincide(level, v))
         return total
 
     # What lies further in, over all choices that are left.
 
     def fits(self, k: int, tile: Factors) -> bool:
         """Whether a tile fits its level."""
-        extent = tuple(t * i for t, i in zip(tile, self.inside[k], strict=True))
-        return self.design.fits(k, self.keep[k], extent)
+        key = (k, tile)
+        if key not in self._fitting:
+            self._fitting[key] = self.design.fits(k, self.keep[k], self.extent(k + 1, tile))
+        return self._fitting[key]
+
+    def _run(self, d: int, tile: Factors) -> Factors:
+        """Where a run of loops starts: the tile for all dimensions of one's kind, else 0."""
+        return tuple(map(operator.mul, tile, self.alike[d]))
 
     def start_of(self, loops: Sequence[Loop], tile: Factors) -> Factors:
         """Where the run of loops that ends at a tile started: by dimension of the innermost loop's kind, else 0."""
         if not loops:
             return (0,) * len(tile)
-        kind = self.kinds[loops[-1][0]]
-        start = [size if kind is not None and self.kinds[d] == kind else 0 for d, size in enumerate(tile)]
+        start = list(self._run(loops[-1][0], tile))
         for d, bound, _ in reversed(loops):
-            if kind is None or self.kinds[d] != kind:
+            if not start[d]:
                 break
             start[d] *= bound
         return tuple(start)
@@ -345,38 +160,57 @@ class Bounds:
     def inward(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         """Least energy from the loops of a level inward; ``j`` is the innermost loop outside, ``start`` of its run."""
         key = (k, tile, j, start)
-        if key not in self._inward:
-            self._inward[key] = self._least(k, tile, j, start)
+        if key not in self._inward and k == 0:
+            self._inward[key] = 0 if self.design.temporal[0].takes(tile) else math.inf
+        elif key not in self._inward:
+            # What is outside matters where no loop stands here, or all are of its kind.
+            alike = [False] * len(tile) if j is None else self.alike[j]
+            going_on = (self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile, alike))
+            self._inward[key] = min(self._fresh(k, tile), min(going_on, default=math.inf))
         return self._inward[key]
 
-    def _least(self, k: int, tile: Factors, j: int | None, start: Factors) -> Energy:
-        slot = self.design.levels[k].temporal
-        if k == 0:
-            return 0 if all(slot.admits(d, size) for d, size in enumerate(tile)) else math.inf
-        return min((self.floor(k, tile, cut, j, start) for cut in self.design.cuts(k, tile)), default=math.inf)
+    def _fresh(self, k: int, tile: Factors) -> Energy:
+        """The same where a run starts at the tile: a longer one costs no more."""
+        if (k, tile) not in self._started:
+            movers = self.movers[k]
+            if movers is None:
+                fresh = (self.floor(k, tile, cut, None, tile) for cut in self.design.cuts(k, tile) if cut != tile)
+            else:
+                ways = ((d, part) for d in movers for part in _parts(tile, (d,)))
+                fresh = (self._any_cut(k, part, d, self._run(d, tile)) for d, part in ways)
+            self._started[k, tile] = min(fresh, default=math.inf)
+        return self._started[k, tile]
+
+    @cached_property
+    def movers(self) -> list[dict[int, list[int]] | None]:
+        """By level and innermost loop, which others may stand there; None where only some factors of one may."""
+        found: list[dict[int, list[int]] | None] = []
+        for slot in self.design.temporal:
+            whole = [d for d, size in enumerate(self.rest) if all(slot.admits(d, n) for n in divisors(size))]
+            shut = [d for d, size in enumerate(self.rest) if [n for n in divisors(size) if slot.admits(d, n)] == [1]]
+            known = set(whole) | set(shut) == set(range(len(self.rest)))
+            found.append({d: [e for e in whole if slot.rank[e] >= slot.rank[d]] for d in whole} if known else None)
+        return found
+
+    def _any_cut(self, k: int, tile: Factors, d: int, start: Factors) -> Energy:
+        """Least energy from any cut of a tile inward, by one prime after another; ``d`` is the innermost loop."""
+        key = (k, tile, d, start)
+        if key not in self._cuts:
+            further = [self._any_cut(k, part, d, start) for part in _parts(tile, (self.movers[k] or {})[d])]
+            self._cuts[key] = min([self.below(k, tile, d, start), *further])
+        return self._cuts[key]
 
     def floor(self, k: int, tile: Factors, cut: Factors, j: int | None, start: Factors) -> Energy:
         """Least energy from a cut inward, whatever the order of its loops."""
         moved = [d for d, size in enumerate(tile) if cut[d] != size]
         if not moved:
             return self.below(k, cut, j, start)
-        rank = self.design.levels[k].temporal.rank
-        inner = min(rank[d] for d in moved)
-        least: Energy = math.inf
-        for d in moved:
-            if rank[d] != inner:
-                continue
-            kind = self.kinds[d]
-            run = tuple(size if kind is not None and self.kinds[e] == kind else 0 for e, size in enumerate(tile))
-            if (
-                j is not None
-                and kind is not None
-                and self.kinds[j] == kind
-                and all(self.kinds[e] == kind for e in moved)
-            ):
-                run = start
-            least = min(least, self.below(k, cut, d, run))
-        return least
+        rank = self.design.temporal[k].rank
+        # The run outside goes on where all loops are of its kind.
+        goes_on = j is not None and all(self.alike[j][d] for d in moved)
+        first = min(rank[d] for d in moved)
+        inner = (d for d in moved if rank[d] == first)
+        return min(self.below(k, cut, d, start if goes_on else self._run(d, tile)) for d in inner)
 
     def below(self, level: int, tile: Factors, j: int | None, start: Factors) -> Energy:
         """Least energy from the boundary below a level inward, given the tile inside and the innermost loop outside."""
@@ -389,80 +223,51 @@ class Bounds:
             return rest + self.certain(level, tile, ())
         key = (level, tile, j, start)
         if key not in self._cost:
-            self._cost[key] = sum(self._boundary(level, v, tile, j, start) for v in self.crossed(level))
+            self._cost[key] = sum(self._boundary(level, v, tile, j, start) for v in self.crossed[level])
         return rest + self._cost[key]
 
     def _boundary(self, level: int, v: int, tile: Factors, j: int, start: Factors) -> Energy:
-        design = self.design
-        full = design.words(v, self.extent(level, tile))
+        design, shared = self.design, self.design.shared[v]
         outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
-        shared = design.shared[v]
-        if design.idle(v, j):
-            # Lemma *trailing run*: its steps read nothing. Outside, only the innermost loop of a window surely moves.
-            least = min(
-                (
-                    divisors(self.rest[d])[1]
-                    for d, rank in enumerate(shared)
-                    if rank is not None and outside[d] > 1 and self._may_cancel(level, v, tile, rank, outside)
-                ),
-                default=0,
-            )
-            trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
-            slides = [
-                self._sliding(level, v, tile, (d, rank), full, outside, 0, trailing)
-                for d, rank in enumerate(shared)
-                if rank is not None and outside[d] > 1 and design.resting
-            ]
+        if not design.idle(v, j) and shared[j] is not None:
+            return self._sliding(level, v, tile, j, start[j])
+        words = design.words(v, self.extent(level, tile)) * math.prod(outside)
+        if not design.idle(v, j):
+            return self.cross(level, v, Steps(words), tile)
+        # Lemma *trailing run*: its steps read nothing. Outside, only the innermost loop of a window surely moves.
+        trailing = math.prod(start[d] // tile[d] for d in range(len(tile)) if start[d] and design.idle(v, d))
+        sliding = [d for d, rank in enumerate(shared) if rank is not None and outside[d] > 1]
+        if design.resting and sliding:
             # Lemma *windows that rest*: any loop over a shared rank may be the innermost that moves.
-            if slides:
-                return min(slides)
-            words = full * math.prod(outside) // trailing
-            if not least:
-                return self.cross(level, v, Steps(words, 0, 0), tile)
-            return self.cross(level, v, Steps(words * (least - 1), 0, 0), tile, least)
-        rank = shared[j]
-        if rank is None:
-            return self.cross(level, v, Steps(full * math.prod(outside), 0, 0), tile)
-        return self._sliding(level, v, tile, (j, rank), full, outside, start[j])
+            return min(self._sliding(level, v, tile, d, 0, trailing) for d in sliding)
+        primes = [divisors(self.rest[d])[1] for d in sliding if self._may_cancel(level, v, tile, d, outside)]
+        least = min(primes, default=1)
+        return self.cross(level, v, Steps(words // trailing * max(1, least - 1)), tile, least)
 
-    def _sliding(
-        self,
-        level: int,
-        v: int,
-        tile: Factors,
-        slide: tuple[int, int],
-        full: int,
-        outside: list[int],
-        start: int,
-        trailing: int = 0,
-    ) -> Energy:
+    def _sliding(self, level: int, v: int, tile: Factors, j: int, start: int, trailing: int = 0) -> Energy:
         """Lemmas *sliding window* and *steps unlike the innermost*: what steps fetch at least, links served.
 
         ``trailing``: iterations of the loops further in, which move nothing; then no link serves a step.
         """
-        design = self.design
-        extent = self.extent(level, tile)
-        j, rank = slide
-        coef = design.ranks[v][rank]
+        design, inside, extent = self.design, self.inside[level], self.extent(level, tile)
+        outside = [rest // size for rest, size in zip(self.rest, tile, strict=True)]
+        rank = design.shared[v][j] or 0
+        coef, full = design.ranks[v][rank], design.words(v, extent)
         along = [d for d in coef if design.shared[v][d] == rank]
         length = 1 + sum(c * (extent[d] - 1) for d, c in coef.items())
-        span = {d: coef[d] * tile[d] * self.inside[level][d] for d in along}
-        step = span[j]
+        span = {d: coef[d] * tile[d] * inside[d] for d in along}
+        most = {d: design.bounds[d] // (tile[d] * inside[d]) - 1 for d in along}
         others = [d for d in along if d != j and outside[d] > 1]
-        cancel = bool(others) and self._may_cancel(level, v, tile, rank, outside)
-        far, grid = self.distances(level, v, rank, extent)
-        if trailing:
-            far = grid = 0
-        linked = _is_distance(step, far, grid)
+        cancel = bool(others) and self._may_cancel(level, v, tile, j, outside)
+        far, grid = (0, 0) if trailing else self.distances(level, v, extent)[rank]
+        step, linked = span[j], within(span[j], far, grid)
         total = math.prod(outside) // max(1, trailing)
-        most = {d: design.bounds[d] // (tile[d] * self.inside[level][d]) - 1 for d in along}
         if step < length:
-            alike: Sequence[int] = others
+            alike = len(others) > 1
             if len(others) == 1:
                 # Whether a step over the other dimension, or past one, may move like the innermost.
-                e = others[0]
-                moves = (span[e] * i for i in range(1, most[e] + 1))
-                alike = [move for move in moves if move % step == 0 and move <= step * (most[j] + 1)]
+                moves = (span[others[0]] * i for i in range(1, most[others[0]] + 1))
+                alike = any(move % step == 0 and move <= step * (most[j] + 1) for move in moves)
             rounds = total // math.prod(outside[d] for d in (along if alike else [j]))
             beyond = outside[j] * tile[j] // start if start else 1
             if not alike and beyond > 1:
@@ -470,60 +275,39 @@ class Bounds:
                 stays = any(n > 1 and design.idle(v, d) for d, n in enumerate(outside))
                 rounds = -(-rounds * (beyond + 1) // 2) if stays else rounds * beyond
             new = (total - rounds) * (full // length * step)
-            steps = Steps(rounds * full, new, 0) if linked else Steps(rounds * full + new, 0, 0)
+            steps = Steps(rounds * full, new) if linked else Steps(rounds * full + new)
             return self.cross(level, v, steps, tile, 2 if cancel and design.resting else 1)
         words = total * full
-        if not cancel and (trailing or not _meet([(span[d], most[d]) for d in (j, *others)], far, grid)):
-            return self.cross(level, v, Steps(words, 0, 0), tile)
+        if not cancel and (trailing or not meet([(span[d], most[d]) for d in (j, *others)], far, grid)):
+            return self.cross(level, v, Steps(words), tile)
         # Counted as often as the innermost loop's least bound: of its steps, all but one, the move is known.
         least = divisors(self.rest[j])[1]
-        plain, moved = (0, words * (least - 1)) if linked else (words * (least - 1), 0)
+        last = Steps(0, words)
         if cancel and design.resting:
-            return self.cross(level, v, Steps(plain, moved, 0), tile, least)
-        if cancel and self.coincide(level, v):
-            return self.cross(level, v, Steps(plain, moved, words), tile, least)
-        if cancel and not self.unrolled_ranks(level, v):
-            return self.cross(level, v, Steps(plain + words, moved, 0), tile, least)
-        return self.cross(level, v, Steps(plain, moved + words, 0), tile, least)
+            last = Steps(0)
+        elif cancel and self.coincide(level, v):
+            last = Steps(0, 0, words)
+        elif cancel and not self.near(level, v):
+            last = Steps(words)
+        known = Steps(0, words * (least - 1)) if linked else Steps(words * (least - 1))
+        return self.cross(level, v, Steps(*map(sum, zip(known, last, strict=True))), tile, least)
 
-    def _may_cancel(self, level: int, v: int, tile: Factors, rank: int, outside: list[int]) -> bool:
+    def _may_cancel(self, level: int, v: int, tile: Factors, j: int, outside: list[int]) -> bool:
         """Whether the loops outside over a rank may leave it in place together (*windows that cannot stand*)."""
-        design = self.design
-        coef = design.ranks[v][rank]
-        moving = [d for d in coef if design.shared[v][d] == rank and outside[d] > 1]
+        design, shared = self.design, self.design.shared[v]
+        moving = [d for d, rank in enumerate(shared) if rank == shared[j] and outside[d] > 1]
         if len(moving) != 2:
             return len(moving) > 1
         spans = [tile[d] * self.inside[level][d] for d in moving]
-        steps = [abs(coef[d]) * span for d, span in zip(moving, spans, strict=True)]
-        return all(
-            math.lcm(*steps) // step < design.bounds[d] // span
-            for d, step, span in zip(moving, steps, spans, strict=True)
-        )
+        steps = [abs(design.ranks[v][shared[j] or 0][d]) * span for d, span in zip(moving, spans, strict=True)]
+        limits = [design.bounds[d] // span for d, span in zip(moving, spans, strict=True)]
+        return all(math.lcm(*steps) // step < limit for step, limit in zip(steps, limits, strict=True))
 
 
-def _meet(steps: Sequence[tuple[int, int]], far: int, grid: int) -> bool:
-    """Whether multiples of one or two steps may add up to a distance; of each at most so many, in either direction."""
-    (step, most), (other, other_most) = (*steps, (1, 0))[:2]
-    moves = (step * k + other * i for k in range(most + 1) for i in range(-other_most, other_most + 1))
-    return grid > 0 and any(move and _is_distance(move, far, grid) for move in moves)
-
-
-@cache
-def divisors(number: int) -> tuple[int, ...]:
-    """Return all divisors, from the least to the greatest."""
-    low = [n for n in range(1, math.isqrt(number) + 1) if number % n == 0]
-    return (*low, *(number // n for n in reversed(low) if n * n != number))
-
-
-@cache
-def _sums(m: int, n: int, a: int, b: int) -> int:
-    """How many sums one of m multiples of a number and one of n of another have."""
-    return len({a * i + b * k for i in range(m) for k in range(n)})
-
-
-def _is_distance(move: int, most: int, divisor: int) -> bool:
-    """Whether two instances may lie so far apart, given how far they do at most, and what divides all distances."""
-    return not move or (abs(move) <= most and move % divisor == 0)
+def _parts(tile: Factors, dims: Sequence[int]) -> list[Factors]:
+    """Return a tile less one prime of one of some dimensions, in every way."""
+    primes = ((d, p) for d in dims for p in divisors(tile[d])[1:] if len(divisors(p)) == 2)
+    return [(*tile[:d], tile[d] // p, *tile[d + 1 :]) for d, p in primes]
 
 
 def _new_words(full: int, sides: list[int], move: list[int]) -> int:

@@ -17,19 +17,14 @@ class Exceeded(Exception):  # noqa: N818 - a verdict, not an error of the progra
 
 @contextlib.contextmanager
 def limited(seconds: float = SECONDS, memory_bytes: int = MEMORY_BYTES) -> Iterator[None]:
-    """Run what stands inside with at most so many processor seconds and so much more memory.
+    """Run what stands inside with at most so many processor seconds and so much more memory; raise `Exceeded`.
 
     Only a main thread takes signals; in another one the memory alone is limited.
-
-    Raises
-    ------
-    Exceeded
-        Where a limit is passed.
     """
-    before = resource.getrlimit(resource.RLIMIT_AS)
-    held, hard = _held_bytes(), before[1]
-    if held is not None:
-        most = held + memory_bytes
+    before = _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    # Elsewhere than on Linux memory has no limit.
+    with contextlib.suppress(OSError), open("/proc/self/statm") as file:  # noqa: PTH123 - a line of the kernel's
+        most = int(file.read().split()[0]) * resource.getpagesize() + memory_bytes
         resource.setrlimit(resource.RLIMIT_AS, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
     timed = threading.current_thread() is threading.main_thread()
 
@@ -48,12 +43,3 @@ def limited(seconds: float = SECONDS, memory_bytes: int = MEMORY_BYTES) -> Itera
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.signal(signal.SIGPROF, handler)
         resource.setrlimit(resource.RLIMIT_AS, before)
-
-
-def _held_bytes() -> int | None:
-    """Return how much address space the process has; None where the system does not tell."""
-    try:
-        with open("/proc/self/statm") as file:  # noqa: PTH123 - a line of the kernel's
-            return int(file.read().split()[0]) * resource.getpagesize()
-    except OSError:
-        return None

@@ -8,16 +8,17 @@ ROUNDING = Fraction(1, 10**11)
 
 
 class Rules(NamedTuple):
-    """How one version counts; the model's rules of that name are the same, and a test compares them."""
+    """How one version counts; the model's rules of that name are the same, and a test compares them.
+
+    It says whether the first fill of an output is left out (since 2 May 2023), energy of networks is counted as since
+    September 2023, a step with a zero shift leaves the last shift as it is, and updates have an energy of their own
+    and instances leak.
+    """
 
     elided: bool = True
-    """Whether the first fill of an output is left out (since 2 May 2023)."""
     charged: bool = True
-    """Whether energy of networks is counted as since September 2023."""
     resting: bool = False
-    """Whether a step with a zero shift leaves the last shift as it is."""
     later: bool = False
-    """Whether updates have an energy of their own and instances leak."""
 
 
 RULES = {
@@ -30,6 +31,14 @@ RULES = {
 
 class Refused(Exception):  # noqa: N818 - a verdict, not an error of the program
     """The certificate does not prove what it claims; the text says where."""
+
+
+def check_bound(bound_pj: float, claimed_pj: float, what: str, *, rules_out: bool) -> None:
+    """Raise `Refused` unless a stated bound follows from one's own, and that rules out what it stands for."""
+    if claimed_pj > bound_pj * (1 + float(ROUNDING)):
+        raise Refused(f"the bound of {what} is {bound_pj!r} pJ, not {claimed_pj!r}")
+    if not rules_out:
+        raise Refused(f"the bound of {what}, {bound_pj!r} pJ, does not rule it out")
 
 
 class Objective(NamedTuple):

@@ -1,6 +1,7 @@
 """How often words cross a boundary of loops that need not divide, at least; docs/proof.md, "Times through"."""
 
 import math
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -38,12 +39,12 @@ def between(loops: list[int]) -> set[int]:
 class Times(Crossings):
     """How often words cross in one unrolling under one choice of what is kept."""
 
-    def ahead(self, k: int, passes: Factors, chosen: Ends | None, pending: list[Crossing]) -> float:
+    def ahead(self, k: int, passes: Factors, chosen: Ends | None, pending: Sequence[Crossing]) -> float:
         """Least energy [pJ] that crossings cost beyond once through, whichever loop is the innermost."""
         if not pending:
             return 0.0
         number = [-(-n // b) for n, b in zip(passes, self.beyond[k + 1], strict=True)]
-        rank, least = self.slots[k].rank, math.inf
+        rank, least = self.design.temporal[k].rank, math.inf
         for j in self.dims:
             if (passes[j] if chosen is None else chosen[j][0]) == 1:
                 continue
@@ -118,7 +119,7 @@ class Times(Crossings):
 
     def ordered(
         self, one: Crossing, first: int, placed: list[tuple[int, ...]], passes: list[Factors],
-        chain: list[Ends],
+        chain: Sequence[Ends],
     ) -> tuple[float, float]:  # fmt: skip
         """How often words of a crossing are asked for and reach a unit, the order of all loops outside known."""
         moves, mate = self.moves[one.space], self.mate[one.space]

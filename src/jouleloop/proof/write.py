@@ -10,12 +10,10 @@ from jouleloop.proof.form import digest_of
 from jouleloop.proof.imperfect import TooLong
 from jouleloop.proof.rules import ROUNDING
 
-#: Version of the format.
-FORMAT = 1
 #: Steps of an imperfect argument (see `jouleloop.proof.imperfect.Part.steps`); beyond, checking takes minutes.
 MOST_STEPS = 200_000
 
-__all__ = ["FORMAT", "MOST_STEPS", "TooLong", "argue", "certificate", "claim", "unproven"]
+__all__ = ["MOST_STEPS", "TooLong", "argue", "certificate", "claim", "unproven", "without_remainders"]
 
 Data = dict[str, Any]
 
@@ -23,19 +21,17 @@ Data = dict[str, Any]
 def certificate(about: Data, objective: str, value: float, mapping: list[Data], parts: list[Data]) -> Data:
     """Return a certificate.
 
-    Parameters
-    ----------
-    about
-        Layer, hardware, energies, constraints and counting rules, as docs/proof.md describes them.
-    parts
-        The argument: subproblems that cover the mapspace.
+    ``about`` has layer, hardware, energies, constraints and counting rules, ``parts`` the argument: subproblems that
+    cover the mapspace. Both are as docs/proof.md describes them.
     """
-    return _sealed({"certificate": FORMAT}, about, objective, value, mapping, parts)
+    found = {"certificate": 1, "objective": objective, "value": value, **about, "mapping": mapping, "parts": parts}
+    return {**found, "digest": digest_of(found)}
 
 
 def claim(about: Data, objective: str, value: float, mapping: list[Data], reason: str) -> Data:
     """Return a file that says what was found, and why no argument is in it."""
-    return _sealed({"claim": reason}, about, objective, value, mapping, [])
+    found = {"claim": reason, "objective": objective, "value": value, **about, "mapping": mapping, "parts": []}
+    return {**found, "digest": digest_of(found)}
 
 
 def without_remainders(mapping: list[Data]) -> list[Data]:
@@ -44,31 +40,20 @@ def without_remainders(mapping: list[Data]) -> list[Data]:
     return [level | {key: [loop[:width] for loop in level[key]] for key, width in places} for level in mapping]
 
 
-def _sealed(kind: Data, about: Data, objective: str, value: float, mapping: list[Data], parts: list[Data]) -> Data:
-    found = {**kind, "objective": objective, "value": value, **about, "mapping": mapping, "parts": parts}
-    return {**found, "digest": digest_of(found)}
-
-
 def unproven(about: Data, objective: str) -> str:
     """Return why there is no argument for imperfect factors, or an empty text."""
     if objective != "energy":
         return f"imperfect factors are proven for the least energy, not for {objective}"
-    if not imperfect.knows(Design(about)):
-        text = "no lemma is known for imperfect factors where outputs overlap or have gaps"
-        return f"{text}, or three dimensions move a rank"
-    return ""
+    text = "no lemma is known for imperfect factors where outputs overlap or have gaps, or three dimensions move a rank"
+    return "" if imperfect.knows(Design(about)) else text
 
 
 def argue(about: Data, value: float, parts: list[Data], most_steps: int = MOST_STEPS) -> Iterator[bool]:
     """Append the argument for imperfect factors, part by part; yield False after each.
 
-    Raises
-    ------
-    TooLong
-        Where more steps are needed than allowed.
+    Raise `TooLong` where more steps are needed than allowed.
     """
-    limit_pj = value * (1 - float(ROUNDING))
-    for part in imperfect.parts_of(Design(about), limit_pj):
+    for part in imperfect.parts_of(Design(about), value * (1 - float(ROUNDING))):
         part.most_steps = most_steps
         parts.append(imperfect.argument(part))
         if part.better is not None:

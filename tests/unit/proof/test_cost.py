@@ -18,7 +18,6 @@ from jouleloop.engines.protocol import Target
 from jouleloop.errors import JouleloopError
 from jouleloop.mapping.mapping import Mapping
 from jouleloop.mapspace.constraints import Constraints
-from jouleloop.mapspace.sample import sample_mappings
 from jouleloop.mapspace.space import build_mapspace
 from jouleloop.model.evaluate import evaluate_mapping
 from jouleloop.model.objective import OBJECTIVES as MODEL_OBJECTIVES
@@ -29,13 +28,14 @@ from jouleloop.proof.design import Design
 from jouleloop.proof.rules import OBJECTIVES, RULES
 from jouleloop.workload.problem import Problem
 from paths import REFERENCE
+from sample import sample_mappings
 
 RUNS = sorted((REFERENCE / "imperfect_runs").glob("*.jsonl.xz"))
 DRAWS = {"later": draw_later, "wired": draw_wired, "spread": draw_spread}
 
 
 def counted(problem: Problem, target: Target, mapping: Mapping) -> tuple[Fraction, int] | None:
-    space = SimpleNamespace(problem=problem, arch=target.arch)
+    space = SimpleNamespace(problem=problem, arch=target.arch, name="timeloop")
     design = Design(subject(space, Constraints("none"), target.costs, target.semantics))  # type: ignore[arg-type]
     return cost_of(design, nest_of(design, mapping.as_json()))
 

@@ -1,0 +1,109 @@
+"""Check the argument for one unrolling of perfect factors: a bound of the whole, or cuts that cover it."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from jouleloop.proof.charges import Energy
+from jouleloop.proof.cost import cost_of, shown
+from jouleloop.proof.design import Design, Factors, Keep, Nest
+from jouleloop.proof.lemmas import Bounds, Loop
+from jouleloop.proof.rules import Objective, Refused, check_bound
+
+
+@dataclass
+class Verdict:
+    """Unrollings under a choice of what is kept; cuts of tiles left out inside them; nests evaluated one by one."""
+
+    parts: int = 0
+    cuts: int = 0
+    nests: int = 0
+
+
+@dataclass
+class Part:
+    """One unrolling under one choice of what is kept; ``members``: the unrollings that it stands for.
+
+    None of its nests may be worth less than ``limit``. ``tell`` is called after each cut.
+    """
+
+    design: Design
+    keep: Keep
+    factors: tuple[Factors, ...]
+    members: list[tuple[Factors, ...]]
+    objective: Objective
+    limit: Fraction
+    verdict: Verdict
+    tell: Callable[[], None]
+
+    def verify(self, part: dict[str, Any]) -> None:
+        """Raise `Refused` where a part of a certificate is no argument."""
+        self.bounds = Bounds(self.design, self.keep, self.factors)
+        whole, top, units = self.bounds.rest, len(self.keep) - 1, self.bounds.units()
+        if not self.bounds.fits(top, whole):
+            return
+        if part["lemma"] == "bound":
+            inward = self.bounds.inward(top, whole, None, (0,) * len(whole))
+            self.hold(units + max(self.bounds.once(), inward), part["bound_pj"], "the part")
+        else:
+            self.node(whole, [], units, part["cuts"])
+
+    def node(self, tile: Factors, loops: list[list[Loop]], certain: Energy, cuts: list[dict[str, Any]]) -> None:
+        """Check that every cut at a node is left out with reason or followed.
+
+        ``loops`` stand outside, by level from the outermost one, and cost ``certain`` at least.
+        """
+        k, bounds = len(self.keep) - 1 - len(loops), self.bounds
+        if k == 0:
+            self.leaf(tile, loops)
+            return
+        given = {(tuple(cut["tile"]), None if cut["order"] is None else tuple(cut["order"])): cut for cut in cuts}
+        outside = [loop for level in loops for loop in level]
+        for cut in self.design.cuts(k, tile):
+            what = f"the cut {cut} of {self.design.levels[k].name}"
+            if (cut, None) in given:
+                inward = bounds.floor(k, tile, cut, outside[-1][0] if outside else None, bounds.start_of(outside, tile))
+                self.leave_out(certain + inward, given[cut, None]["bound_pj"], what)
+                continue
+            for order in self.design.temporal[k].orders([d for d, size in enumerate(tile) if cut[d] != size]):
+                if (cut, order) not in given:
+                    raise Refused(f"no part covers {what}")
+                entry = given[cut, order]
+                placed = [(d, tile[d] // cut[d], cut[d] * bounds.inside[k][d]) for d in reversed(order)]
+                more = [*outside, *placed]
+                sure = certain + bounds.certain(k, cut, more) if bounds.fits(k - 1, cut) else math.inf
+                if entry["cuts"] is None:
+                    inward = bounds.inward(k - 1, cut, more[-1][0] if more else None, bounds.start_of(more, cut))
+                    self.leave_out(sure + inward, entry["bound_pj"], what)
+                elif sure < math.inf:
+                    self.node(cut, [*loops, placed], sure, entry["cuts"])
+
+    def leave_out(self, least: Energy, claimed_pj: float | None, what: str) -> None:
+        """Check that what a cut leaves cannot be better than claimed."""
+        self.verdict.cuts += 1
+        self.tell()
+        self.hold(least, claimed_pj, what)
+
+    def hold(self, least: Energy, claimed_pj: float | None, what: str) -> None:
+        """Check that a bound follows from the lemmas, and that it rules out what it stands for."""
+        energy_pj = least if least == math.inf else Fraction(least) * self.design.unit_pj
+        rules_out = energy_pj == math.inf or self.objective.worth(Fraction(energy_pj), self.bounds.steps) >= self.limit
+        check_bound(float(energy_pj), math.inf if claimed_pj is None else claimed_pj, what, rules_out=rules_out)
+
+    def leaf(self, tile: Factors, loops: list[list[Loop]]) -> None:
+        """Evaluate every order of the innermost loops and every order of the spatial loops, one by one."""
+        slot = self.design.temporal[0]
+        if not slot.takes(tile):
+            return
+        for order in slot.orders([d for d, size in enumerate(tile) if size > 1]):
+            filled = [[(d, tile[d], 1) for d in reversed(order)], *reversed(loops)]
+            temporal = tuple(tuple((d, end) for d, end, _ in level) for level in filled)
+            for spatial in (one for member in self.members for one in self.design.arrangements(member)):
+                self.verdict.nests += 1
+                nest = Nest(self.keep, temporal, spatial)
+                cost = cost_of(self.design, nest)
+                if cost is not None and self.objective.worth(*cost) < self.limit:
+                    text = f"{float(cost[0])!r} pJ and {cost[1]} cycles"
+                    raise Refused(f"{shown(self.design, nest)} costs {text}, less than claimed")

@@ -1,0 +1,124 @@
+"""What follows from an unrolling and a choice of what is kept alone, before any tile is known."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from functools import cache
+
+from jouleloop.proof.design import Design, Factors, Keep, divisors
+
+#: What Timeloop adds in doubles and cuts to an integer can be this much less, relatively, than the exact sum.
+DOUBLES = Fraction(1, 10**12)
+
+
+class Unrolled:
+    """Instances, boxes and neighbours below each level, for one choice of what is kept and one unrolling."""
+
+    def __init__(self, design: Design, keep: Keep, factors: tuple[Factors, ...]) -> None:
+        self.design, self.keep, self.factors = design, keep, factors
+        self.spaces, dims = range(len(design.spaces)), range(len(design.dims))
+        #: Unrolled indices inside each level, its own fan-out included; utilized instances of each level.
+        self.inside = [
+            tuple(math.prod(level[d] for level in factors[: k + 1]) for d in dims) for k in range(len(factors))
+        ]
+        self.instances = [math.prod(math.prod(level) for level in factors[k + 1 :]) for k in range(len(factors))]
+        self.rest = tuple(b // self.inside[-1][d] for d, b in enumerate(design.bounds))
+        self.steps = math.prod(self.rest)
+
+    def parent(self, child: int, v: int) -> int | None:
+        """The next level outside that keeps a data space."""
+        return next((k for k in range(child + 1, len(self.keep)) if self.keep[k][v]), None)
+
+    def extent(self, level: int, tile: Factors) -> Factors:
+        """Indices of the tile inside a boundary, unrolled ones included."""
+        return tuple(t * i for t, i in zip(tile, self.inside[level - 1], strict=True))
+
+    def offsets(self, k: int, v: int, extent: Factors | None = None) -> list[int]:
+        """By rank, distinct offsets at least among the instances below a level (lemma *distinct boxes*).
+
+        Their tiles have these extents, or any.
+        """
+        return [self._offsets(k, rank, extent) for rank in self.design.ranks[v]]
+
+    def _offsets(self, k: int, rank: Mapping[int, int], extent: Factors | None) -> int:
+        wide = [d for d in rank if self.factors[k][d] > 1]
+        if len(wide) != 2:
+            return max((self.factors[k][d] for d in wide), default=1)
+        inside = self.inside[k - 1] if k else (1,) * len(self.rest)
+        sizes = [divisors(self.rest[d]) if extent is None else (extent[d] // inside[d],) for d in wide]
+        (m, a), (n, b) = ((self.factors[k][d], abs(rank[d]) * inside[d]) for d in wide)
+        # Only what both steps are to each other matters.
+        steps = {(a * i // math.gcd(a * i, b * j), b * j // math.gcd(a * i, b * j)) for i in sizes[0] for j in sizes[1]}
+        return min(_sums(m, n, *step) for step in steps)
+
+    def widest(self, first: int, last: int, v: int) -> int:
+        """Product of the widest unrolled dimensions of all ranks, over some levels.
+
+        At one level, boxes that differ at least. Over levels that bypass, words asked of ``last`` per word asked
+        inside ``first`` (lemma *bypass*).
+        """
+        own = self.factors[first : last + 1]
+        return math.prod(max((row[d] for d in rank), default=1) for row in own for rank in self.design.ranks[v])
+
+    def near(self, k: int, v: int) -> bool:
+        """Whether a shared rank is unrolled below a level, so that links may serve some boxes."""
+        return any(r is not None and f > 1 for r, f in zip(self.design.shared[v], self.factors[k], strict=True))
+
+    def coincide(self, k: int, v: int) -> bool:
+        """Whether two instances below a level may hold one box, whichever of the merged unrollings is meant."""
+        shared, last = self.design.shared[v], k
+        here = [r for r, f in zip(shared, self.factors[k], strict=True) if f > 1 and r is not None]
+        while last in self.design.empty:
+            last += 1
+        still = [d for d, r in enumerate(shared) if r is None and self.design.idle(v, d)]
+        return len(here) > len(set(here)) or any(row[d] > 1 for row in self.factors[k : last + 1] for d in still)
+
+    def ends(self, level: int, v: int) -> int:
+        """Distinct boxes that moving links cannot serve, at least: those at the far end of a shared rank."""
+        offsets, ranks = self.offsets(level, v), {r for r in self.design.shared[v] if r is not None}
+        return math.prod(offsets) // max((offsets[r] for r in ranks), default=1)
+
+    def share(self, level: int, v: int) -> Fraction:
+        """Share of the instances that moving links cannot serve, at least."""
+        ranks = {r for r in self.design.shared[v] if r is not None}
+        along = (math.prod(self.factors[level][d] for d in self.design.ranks[v][r]) for r in ranks)
+        return Fraction(1, max(along, default=1))
+
+    def partition(self, k: int, v: int) -> int:
+        """Words that one instance of a level ever sees, at most."""
+        words = self.design.words(v, self.design.bounds)
+        for row in reversed(self.factors[k + 1 :]):
+            for d, factor in enumerate(row):
+                if self.design.shared[v][d] is None and not self.design.idle(v, d):
+                    words //= factor
+        return words
+
+    def distances(self, level: int, v: int, extent: Factors) -> list[tuple[int, int]]:
+        """By rank, how far apart two instances below a level can be where it is shared, and what divides the distance.
+
+        Nothing where one dimension alone moves the rank.
+        """
+        found, shared = [], self.design.shared[v]
+        for r, rank in enumerate(self.design.ranks[v]):
+            own = [(c * extent[d], self.factors[level][d] - 1) for d, c in rank.items() if shared[d] == r]
+            spread = [(step, most) for step, most in own if most]
+            found.append((sum(step * most for step, most in spread), math.gcd(*(step for step, _ in spread))))
+        return found
+
+
+def within(move: int, most: int, divisor: int) -> bool:
+    """Whether two instances may lie so far apart, given how far they do at most, and what divides all distances."""
+    return not move or (abs(move) <= most and move % divisor == 0)
+
+
+def meet(steps: Sequence[tuple[int, int]], far: int, grid: int) -> bool:
+    """Whether multiples of one or two steps may add up to a distance; of each at most so many, in either direction."""
+    (step, most), (other, other_most) = (*steps, (1, 0))[:2]
+    moves = (step * k + other * i for k in range(most + 1) for i in range(-other_most, other_most + 1))
+    return grid > 0 and any(move and within(move, far, grid) for move in moves)
+
+
+@cache
+def _sums(m: int, n: int, a: int, b: int) -> int:
+    """How many sums one of m multiples of a number and one of n of another have."""
+    return len({a * i + b * k for i in range(m) for k in range(n)})
