@@ -1,0 +1,216 @@
+"""How a group of layers is fused: which outer loops they share, and which tensors stay on the chip between iterations.
+
+A *group* is a run of layers of a chain. Its *prefix* is a list of loops over axes that all its shared tensors have.
+In each iteration every layer of the group runs once, on the part of it that the iteration leaves. Tensors that two of
+them share live at the *level* of fusion and go no further out. Others may be *held* there while the loops that
+do not move them run. Along windows tiles overlap: `jouleloop.fusion.tiles` says who computes what then.
+docs/fusion.md states this with an example.
+"""
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from jouleloop.division import divisors
+from jouleloop.fusion.chain import Axis, Chain
+from jouleloop.fusion.tiles import Cut, cuts_of
+from jouleloop.workload.problem import DataSpace, Problem
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of a prefix: how often it runs, and by layer of the group the dimension that it cuts."""
+
+    factor: int
+    dimensions: tuple[str, ...]
+    recomputes: bool = False
+    """Whether overlaps are computed in each iteration that reads them; else they wait at the level."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Layers ``first`` to ``last`` of a chain, both included."""
+
+    chain: Chain
+    first: int
+    last: int
+
+    @property
+    def size(self) -> int:
+        """Number of layers."""
+        return self.last - self.first + 1
+
+    @cached_property
+    def problems(self) -> tuple[Problem, ...]:
+        """The layers, whole."""
+        return self.chain.problems[self.first : self.last + 1]
+
+    @cached_property
+    def shared(self) -> tuple[frozenset[str], ...]:
+        """By layer, its data spaces that another layer of the group has, too."""
+        links = self.chain.links[self.first : self.last]
+        read = [frozenset[str](), *(frozenset((link.input,)) for link in links)]
+        written = [*(frozenset((link.output,)) for link in links), frozenset[str]()]
+        return tuple(a | b for a, b in zip(read, written, strict=True))
+
+    @cached_property
+    def axes(self) -> tuple[tuple[str, ...], ...]:
+        """By axis that goes through all layers, the dimension that it cuts in each."""
+        return tuple((run[0].writer, *(axis.reader for axis in run)) for run in self._runs)
+
+    @cached_property
+    def _runs(self) -> tuple[tuple[Axis, ...], ...]:
+        """By axis that goes through all layers, its axis of each shared tensor."""
+        links = self.chain.links[self.first : self.last]
+        found: list[tuple[Axis, ...]] = [(axis,) for axis in links[0].axes] if links else []
+        for link in links[1:]:
+            ahead = {axis.writer: axis for axis in link.axes}
+            found = [(*run, ahead[run[-1].reader]) for run in found if run[-1].reader in ahead]
+        return tuple(found)
+
+    def cuts(self, loop: Loop) -> tuple[Cut, ...]:
+        """Return by layer how a loop cuts it."""
+        place = self.axes.index(loop.dimensions)
+        written = tuple(p.bound[d] for p, d in zip(self.problems[:-1], loop.dimensions[:-1], strict=True))
+        return cuts_of(self._runs[place], written, loop.factor, recomputes=loop.recomputes)
+
+    def prefixes(self, *, recompute: bool = False) -> Iterator[tuple[Loop, ...]]:
+        """Yield every list of loops, outermost first: all factors that divide the axes, in all orders.
+
+        Parameters
+        ----------
+        recompute
+            Whether loops along which tiles overlap may compute overlaps again.
+        """
+        choices: list[list[Loop | None]] = []
+        for axis in self.axes:
+            loops = [Loop(n, axis) for n in divisors(self.problems[-1].bound[axis[-1]]) if n > 1]
+            again = [replace(loop, recomputes=True) for loop in loops if any(cut.overlap for cut in self.cuts(loop))]
+            choices.append([None, *loops, *(again if recompute else ())])
+        for chosen in itertools.product(*choices):
+            yield from itertools.permutations(loop for loop in chosen if loop is not None)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one layer of a group does under a prefix.
+
+    Attributes
+    ----------
+    whole
+        The layer.
+    shared
+        Its data spaces that stay on the chip.
+    cuts
+        How each loop of the prefix cuts it, outermost first.
+    """
+
+    whole: Problem
+    shared: frozenset[str]
+    cuts: tuple[Cut, ...]
+
+    def _sized(self, sizes: Mapping[str, int]) -> Problem:
+        return replace(self.whole, bounds=tuple(sizes.get(d, bound) for d, bound in self.whole.bound.items()))
+
+    @cached_property
+    def problem(self) -> Problem:
+        """What one iteration computes, or the most that one does."""
+        return self._sized({cut.dimension: max(size for size, _ in cut.sizes) for cut in self.cuts})
+
+    @cached_property
+    def iterations(self) -> int:
+        """How often it runs."""
+        return math.prod(cut.iterations for cut in self.cuts)
+
+    @cached_property
+    def output(self) -> DataSpace:
+        """What it writes."""
+        return next(space for space in self.whole.data_spaces if space.read_write)
+
+    @cached_property
+    def fresh(self) -> int:
+        """In how many iterations its outputs begin; in the others they go on from partial sums."""
+        return sum(fresh for _, _, fresh in self.runs)
+
+    @cached_property
+    def runs(self) -> tuple[tuple[Problem, int, int], ...]:
+        """What iterations compute, how many compute that, and in how many of these outputs begin."""
+        found = []
+        for sizes in itertools.product(*(cut.sizes for cut in self.cuts)):
+            own = [(cut.dimension, size, count) for cut, (size, count) in zip(self.cuts, sizes, strict=True)]
+            begun = math.prod(count for dimension, _, count in own if dimension in self.output.dimensions)
+            problem = self._sized({dimension: size for dimension, size, _ in own})
+            found.append((problem, math.prod(count for *_, count in own), begun))
+        return tuple(found)
+
+    @cached_property
+    def regular(self) -> bool:
+        """Whether the loops are loops of a mapping of the layer: equal parts, each value once."""
+        return all(
+            len(cut.sizes) == 1 and cut.sizes[0][0] * cut.iterations == self.whole.bound[cut.dimension]
+            for cut in self.cuts
+        )
+
+    def visits(self, space: DataSpace) -> list[tuple[int, int]]:
+        """Return the runs of iterations in which a data space stays the same: how many, and its words in each.
+
+        The loops that move it end a run, and so do those outside them.
+        """
+        moving = [place for place, cut in enumerate(self.cuts) if cut.dimension in space.dimensions]
+        found = []
+        cuts = self.cuts[: moving[-1] + 1] if moving else ()
+        for sizes in itertools.product(*(cut.sizes for cut in cuts)):
+            problem = self._sized({cut.dimension: size for cut, (size, _) in zip(cuts, sizes, strict=True)})
+            found.append((math.prod(count for _, count in sizes), problem.tensor_words(space)))
+        return found
+
+    def periods(self, space: DataSpace) -> int:
+        """For how many runs of iterations a data space stays the same."""
+        return sum(times for times, _ in self.visits(space))
+
+    def words(self, name: str) -> int:
+        """Words of a data space in one iteration, at most."""
+        return self.problem.tensor_words(name)
+
+    @cached_property
+    def strips(self) -> tuple[int, ...]:
+        """By loop, the words of the output that wait at the level to be read once more by its next iterations.
+
+        They have the overlap along the loop, all that loops inside it run through, and of outer ranks a tile.
+        """
+        sizes = {cut.dimension: cut.tile for cut in self.cuts}
+        found = []
+        for cut in reversed(self.cuts):
+            found.append(cut.overlap and self._sized(sizes | {cut.dimension: cut.overlap}).tensor_words(self.output))
+            sizes[cut.dimension] = self.whole.bound[cut.dimension]
+        return tuple(reversed(found))
+
+    def holdable(self, kept: frozenset[str]) -> Iterator[frozenset[str]]:
+        """Yield every set of data spaces that may be held at a level that can keep ``kept``, none first."""
+        others = [
+            space.name
+            for space in self.whole.data_spaces
+            if space.name in kept - self.shared and self.periods(space) < self.iterations
+        ]
+        for number in range(len(others) + 1):
+            yield from map(frozenset, itertools.combinations(others, number))
+
+
+def parts_of(group: Group, prefix: Sequence[Loop]) -> tuple[Part, ...]:
+    """Return what every layer of a group does under a prefix."""
+    cuts = [group.cuts(loop) for loop in prefix]
+    return tuple(
+        Part(problem, shared, tuple(by_layer[place] for by_layer in cuts))
+        for place, (problem, shared) in enumerate(zip(group.problems, group.shared, strict=True))
+    )
+
+
+def waiting_words(parts: Sequence[Part]) -> list[int]:
+    """Return, by layer that runs, the words of overlaps that wait at the level beside its own tiles.
+
+    What waits for the next iteration of the innermost loop lies in the tile that the reader has.
+    """
+    total = sum(sum(part.strips) for part in parts)
+    return [total, *(total - (part.strips[-1] if part.strips else 0) for part in parts[:-1])]

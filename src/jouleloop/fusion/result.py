@@ -1,0 +1,189 @@
+"""What a search of a chain found: groups, their loops, what is held, the mapping of every part, and what proves it."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from jouleloop.fusion.plan import Loop
+from jouleloop.optimum.result import SearchResult
+from jouleloop.workload.problem import Problem
+
+
+@dataclass(frozen=True)
+class PartRun:
+    """One mapping of a part: iterations of one size that begin its outputs, or that go on from partial sums."""
+
+    problem: Problem
+    """What each of them computes."""
+    iterations: int
+    resumes: bool
+    search: SearchResult
+    energy_pj: float
+    """Of all these iterations, without what is on the chip already."""
+    outer_words: int
+    """Words that they move at the outermost level."""
+
+
+@dataclass(frozen=True)
+class LayerRun:
+    """What one layer of a group costs."""
+
+    name: str
+    held: tuple[str, ...]
+    """Data spaces that stay at the level of fusion while the loops that do not move them run."""
+    held_words: int
+    runs: tuple[PartRun, ...]
+    held_pj: float
+    """Energy of moving the held data spaces in and out."""
+    held_outer_words: int
+
+    @property
+    def energy_pj(self) -> float:
+        """Energy of the layer [pJ]."""
+        return self.held_pj + sum(run.energy_pj for run in self.runs)
+
+    @property
+    def outer_words(self) -> int:
+        """Words read and written at the outermost level."""
+        return self.held_outer_words + sum(run.outer_words for run in self.runs)
+
+
+@dataclass(frozen=True)
+class GroupRun:
+    """Layers that run together, or one alone."""
+
+    first: int
+    last: int
+    prefix: tuple[Loop, ...]
+    layers: tuple[LayerRun, ...]
+    lower_bound_pj: float
+    """No way to run these layers in one group takes less [pJ]."""
+
+    @property
+    def energy_pj(self) -> float:
+        """Energy of all layers [pJ]."""
+        return sum(layer.energy_pj for layer in self.layers)
+
+    @property
+    def outer_words(self) -> int:
+        """Words read and written at the outermost level."""
+        return sum(layer.outer_words for layer in self.layers)
+
+
+@dataclass(frozen=True)
+class ChainResult:
+    """The least energy of a chain on an architecture.
+
+    Attributes
+    ----------
+    layers
+        Names of the layers.
+    level
+        Where shared tensors live.
+    groups
+        The best way to run the chain; empty where a layer has no mapping.
+    apart
+        The same with every layer alone.
+    lower_bound_pj
+        No way to run the chain takes less [pJ].
+    searches
+        Searches of parts that were made.
+    """
+
+    chain: str
+    layers: tuple[str, ...]
+    architecture: str
+    level: str
+    unit: str
+    groups: tuple[GroupRun, ...]
+    apart: tuple[GroupRun, ...]
+    lower_bound_pj: float
+    searches: int
+    reason: str = ""
+    seconds: float = field(default=0.0, compare=False)
+
+    @property
+    def ok(self) -> bool:
+        """Whether every layer has a mapping."""
+        return bool(self.groups)
+
+    @property
+    def energy_pj(self) -> float:
+        """Energy of the chain [pJ]."""
+        return sum(group.energy_pj for group in self.groups)
+
+    @property
+    def outer_words(self) -> int:
+        """Words read and written at the outermost level."""
+        return sum(group.outer_words for group in self.groups)
+
+    @property
+    def apart_pj(self) -> float:
+        """Energy [pJ] where every layer runs alone."""
+        return sum(group.energy_pj for group in self.apart)
+
+    @property
+    def apart_outer_words(self) -> int:
+        """Words at the outermost level where every layer runs alone."""
+        return sum(group.outer_words for group in self.apart)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a limit left something open."""
+        return not self.optimal and not self.reason
+
+    @property
+    def optimal(self) -> bool:
+        """Whether the energy is the proven least."""
+        # Sums of doubles may differ in their last bits by the order of their terms.
+        return self.ok and self.energy_pj * (1 - 1e-12) <= self.lower_bound_pj
+
+    def as_json(self) -> dict[str, Any]:
+        """Return plain JSON data."""
+        return {
+            "chain": self.chain,
+            "layers": list(self.layers),
+            "architecture": self.architecture,
+            "level": self.level,
+            "unit": self.unit,
+            "reason": self.reason,
+            "energy": self.energy_pj,
+            "outer_words": self.outer_words,
+            "energy_apart": self.apart_pj,
+            "outer_words_apart": self.apart_outer_words,
+            "lower_bound": self.lower_bound_pj,
+            "optimal": self.optimal,
+            "stopped": self.stopped,
+            "searches": self.searches,
+            "seconds": self.seconds,
+            "groups": [_group(group) for group in self.groups],
+        }
+
+
+def _group(group: GroupRun) -> dict[str, Any]:
+    return {
+        "layers": [layer.name for layer in group.layers],
+        "loops": [
+            {"factor": loop.factor, "dimensions": list(loop.dimensions), "recomputes": loop.recomputes}
+            for loop in group.prefix
+        ],
+        "energy": group.energy_pj,
+        "outer_words": group.outer_words,
+        "parts": [
+            {
+                "layer": layer.name,
+                "held": list(layer.held),
+                "energy": layer.energy_pj,
+                "outer_words": layer.outer_words,
+                "runs": [
+                    {
+                        "iterations": run.iterations,
+                        "resumes": run.resumes,
+                        "sizes": {d: bound for d, bound in run.problem.bound.items() if bound > 1},
+                        "search": run.search.as_json(),
+                    }
+                    for run in layer.runs
+                ],
+            }
+            for layer in group.layers
+        ],
+    }

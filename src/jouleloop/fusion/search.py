@@ -1,0 +1,266 @@
+"""The least energy of a chain: every way to group, loop and hold, by bounds; the mappings of parts by the engine.
+
+A way to run a group is a prefix and, by layer, the data spaces that are held. Its energy is a sum of optima of parts,
+each proven by the engine, and of transfers that the way alone decides. So the least over all ways is the optimum of the
+space that docs/fusion.md defines. Ways are taken by their lower bound; where that reaches the best, the rest is pruned.
+"""
+
+import heapq
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from jouleloop.engines.native import NativeEngine
+from jouleloop.engines.protocol import SearchOptions, Target
+from jouleloop.fusion.chain import Chain
+from jouleloop.fusion.hardware import Fusion
+from jouleloop.fusion.plan import Group, Part, parts_of, waiting_words
+from jouleloop.fusion.result import ChainResult, GroupRun, LayerRun, PartRun
+from jouleloop.fusion.ways import ROUNDING, Bounds, Way, choices
+from jouleloop.optimum.limit import Watch
+from jouleloop.optimum.result import SearchResult
+from jouleloop.workload.problem import Problem
+
+
+@dataclass
+class ChainSearch:
+    """Searches one chain on one architecture.
+
+    Parameters
+    ----------
+    fusions
+        By layer, the hardware at the level of fusion: constraints hang on the shape of a layer.
+    seconds
+        After so many seconds no further part is searched; the bound then covers what is left.
+    watch
+        Told how the search of a part goes, and may stop it.
+    recompute
+        Whether overlaps of windows may be computed again instead of waiting on the chip.
+    """
+
+    chain: Chain
+    fusions: tuple[Fusion, ...]
+    seconds: float | None = None
+    watch: Watch | None = None
+    recompute: bool = False
+    started: float = field(default_factory=time.monotonic)
+    searches: int = 0
+    _found: dict[object, list[tuple[int, SearchResult]]] = field(default_factory=dict)
+
+    @cached_property
+    def bounds(self) -> Bounds:
+        """What no mappings of parts are below."""
+        return Bounds(self.chain, self.fusions, self._search)
+
+    def run(self) -> ChainResult:
+        """Return the least energy of the chain, over all cuts of it into groups."""
+        count = len(self.chain.problems)
+        apart = [self.alone(place) for place in range(count)]
+        missing = next((place for place, run in enumerate(apart) if run is None), None)
+        first = self.fusions[0]
+        arch, unit = first.target.arch.name, first.target.costs.unit
+        result = ChainResult(self.chain.name, self.chain.names, arch, first.level, unit, (), (), 0.0, 0)
+        if missing is not None:
+            return replace(result, reason=f"{self.chain.names[missing]} has no mapping", searches=self.searches)
+        singles = [run for run in apart if run is not None]
+        best: list[tuple[float, tuple[GroupRun, ...]]] = [(0.0, ())]
+        lower = [0.0]
+        for end in range(count):
+            energy, groups = best[end][0] + singles[end].energy_pj, (*best[end][1], singles[end])
+            least = lower[end] + singles[end].lower_bound_pj
+            for start in range(end - 1, -1, -1):
+                group = Group(self.chain, start, end)
+                run, bound = self.fused(group, energy - best[start][0])
+                least = min(least, lower[start] + bound)
+                if run is not None and best[start][0] + run.energy_pj < energy:
+                    energy, groups = best[start][0] + run.energy_pj, (*best[start][1], run)
+            best.append((energy, groups))
+            lower.append(min(least, energy))
+        return replace(
+            result,
+            groups=best[-1][1],
+            apart=tuple(singles),
+            lower_bound_pj=lower[-1],
+            searches=self.searches,
+            seconds=time.monotonic() - self.started,
+        )
+
+    def alone(self, place: int) -> GroupRun | None:
+        """Return a layer that runs alone, None where it has no mapping."""
+        problem = self.chain.problems[place]
+        found = self._search(problem, self.fusions[place].target)
+        if found.evaluation is None:
+            return None
+        energy_pj = found.evaluation.energy_pj
+        run = PartRun(problem, 1, False, found, energy_pj, _outer_words(found, frozenset()))
+        layer = LayerRun(self.chain.names[place], (), 0, (run,), 0.0, 0)
+        return GroupRun(place, place, (), (layer,), min(found.lower_bound, energy_pj))
+
+    def fused(self, group: Group, below_pj: float) -> tuple[GroupRun | None, float]:
+        """Return the best way to run a group below an energy, None where there is none, and what none is below."""
+        best, lower = None, math.inf
+        waiting = [(way.bound_pj, number, way) for number, way in enumerate(self.ways(group, below_pj))]
+        heapq.heapify(waiting)
+        while waiting:
+            least, number, way = heapq.heappop(waiting)
+            limit = below_pj if best is None else best.energy_pj
+            if least * (1 - ROUNDING) >= limit or self._late():
+                return self._ended(best, min(lower, least), limit)
+            if not way.tight:
+                way = self.bounds.tightened(group, way)
+                heapq.heappush(waiting, (way.bound_pj, number, way))
+                continue
+            run, bound = self._settled(group, way, limit)
+            lower = min(lower, bound)
+            if run is not None and run.energy_pj < limit:
+                best = run
+        return self._ended(best, lower, below_pj if best is None else best.energy_pj)
+
+    def _ended(self, best: GroupRun | None, lower: float, limit: float) -> tuple[GroupRun | None, float]:
+        bound = min(lower, limit)
+        return (None if best is None else replace(best, lower_bound_pj=bound)), bound
+
+    def ways(self, group: Group, below_pj: float = math.inf) -> Iterator[Way]:
+        """Yield every way to run a group whose shared and held data spaces fit the level, and whose bound is below."""
+        fusions = self.fusions[group.first : group.last + 1]
+        kept = [fusion.keepable(problem) for fusion, problem in zip(fusions, group.problems, strict=True)]
+        if not all(shared <= able for shared, able in zip(group.shared, kept, strict=True)):
+            return
+        capacity = min(fusion.capacity_words for fusion in fusions)
+        for prefix in group.prefixes(recompute=self.recompute):
+            parts = parts_of(group, prefix)
+            if any(part.fresh < part.iterations and _slides(part.problem) for part in parts):
+                continue
+            waiting = waiting_words(parts)
+            shared = max(words + sum(map(part.words, part.shared)) for part, words in zip(parts, waiting, strict=True))
+            if shared > capacity:
+                continue
+            tight = all(part.regular for part in parts)
+            options = [
+                self.bounds.options(part, able, group.first + place)
+                for place, (part, able) in enumerate(zip(parts, kept, strict=True))
+            ]
+            for choice in choices(options, capacity - shared, below_pj):
+                held, _, bounds = zip(*choice, strict=True)
+                yield Way(prefix, parts, held, tuple(waiting), bounds, tight)
+
+    def _settled(self, group: Group, way: Way, limit_pj: float) -> tuple[GroupRun | None, float]:
+        """Return a way with the best mappings of its parts, and its bound; None where it is none or not below."""
+        held_words = way.held_words
+        layers: list[LayerRun] = []
+        least_pj: list[float] = []
+        for place in range(group.size):
+            fusion = self.fusions[group.first + place]
+            capacity = fusion.capacity_words - sum(held_words) + held_words[place] - way.waiting[place]
+            layer, least = self._layer(fusion, way, place, capacity)
+            if layer is None:
+                return None, max(least, way.bound_pj)
+            layers.append(replace(layer, name=self.chain.names[group.first + place]))
+            least_pj.append(least)
+            lower = sum(least_pj) + sum(way.bounds_pj[place + 1 :])
+            if lower * (1 - ROUNDING) >= limit_pj:
+                return None, lower
+        run = GroupRun(group.first, group.last, way.prefix, tuple(layers), 0.0)
+        proven = all(one.search.optimal for layer in layers for one in layer.runs)
+        return run, run.energy_pj if proven else min(run.energy_pj, sum(least_pj))
+
+    def _layer(self, fusion: Fusion, way: Way, place: int, capacity_words: int) -> tuple[LayerRun | None, float]:
+        """Return what one layer of a way costs, and at least: infinite where a part has no mapping.
+
+        None with a finite bound: a search that stopped, or was refused, does not say whether a part has one.
+        """
+        part, held = way.parts[place], way.held[place]
+        on_chip = part.shared | held
+        runs, lower = [], 0.0
+        for problem, iterations, resumes in _alike(part):
+            found = self._part(fusion, problem, on_chip, capacity_words, resumes=resumes)
+            if found is None:
+                return None, math.inf
+            if found.evaluation is None:
+                return None, math.inf if _excludes(found, resumes=resumes) else way.bounds_pj[place]
+            spared = sum(fusion.on_chip_pj(found.evaluation, name) for name in sorted(on_chip))
+            energy = iterations * (found.evaluation.energy_pj - spared)
+            lower += iterations * (min(found.lower_bound, found.evaluation.energy_pj) - spared)
+            words = iterations * _outer_words(found, on_chip)
+            runs.append(PartRun(problem, iterations, resumes, found, energy, words))
+        held_pj, words = 0.0, 0
+        for space in (space for space in part.whole.data_spaces if space.name in held):
+            for times, moved in part.visits(space):
+                held_pj += times * (fusion.written_pj(moved) if space.read_write else fusion.read_in_pj(moved))
+                words += times * moved
+            if space.read_write:
+                back, moved = part.periods(space) - part.fresh, part.words(space.name)
+                held_pj += back * fusion.read_in_pj(moved)
+                words += back * moved
+        layer = LayerRun("", tuple(sorted(held)), way.held_words[place], tuple(runs), held_pj, words)
+        return layer, lower + held_pj
+
+    def _part(
+        self, fusion: Fusion, problem: Problem, whole: frozenset[str], capacity_words: int, *, resumes: bool
+    ) -> SearchResult | None:
+        """Return the best mapping of a part; what was found with more room serves where it fits."""
+        known = self._found.setdefault((problem, whole, resumes, fusion), [])
+        for room, found in known:
+            if room >= capacity_words and _filled(found, fusion) <= capacity_words:
+                return found
+        target = fusion.target_of(problem, whole, capacity_words, resumes=resumes)
+        if target is None:
+            return None
+        found = self._search(problem, target)
+        known.append((capacity_words, found))
+        return found
+
+    def _search(self, problem: Problem, target: Target) -> SearchResult:
+        self.searches += 1
+        engine = NativeEngine()
+        engine.watch = self.watch
+        return engine.search(problem, target, SearchOptions(seconds=self._left()))
+
+    def _left(self) -> float | None:
+        return None if self.seconds is None else max(0.0, self.seconds - (time.monotonic() - self.started))
+
+    def _late(self) -> bool:
+        return self._left() == 0.0 or (self.watch is not None and bool(self.watch.asked()))
+
+
+def _alike(part: Part) -> Iterator[tuple[Problem, int, bool]]:
+    """Yield what iterations of a layer compute, how many compute that alike, and whether they resume partial sums."""
+    for problem, iterations, fresh in part.runs:
+        if fresh:
+            yield problem, fresh, False
+        if iterations > fresh:
+            yield problem, iterations - fresh, True
+
+
+def _excludes(found: SearchResult, *, resumes: bool) -> bool:
+    """Return whether a search without a mapping proves that there is none.
+
+    Constraints that do not suit a part are ``invalid`` however its outputs begin; where they go on from partial sums,
+    the search may be refused instead.
+    """
+    return not found.stopped and (found.status == "no_mapping" or (found.status == "invalid" and not resumes))
+
+
+def _filled(found: SearchResult, fusion: Fusion) -> int:
+    """Return the words that a mapping fills at the level of fusion."""
+    evaluation = found.evaluation
+    return 0 if evaluation is None else sum(one.tile_words for one in evaluation.levels[fusion.place].data.values())
+
+
+def _outer_words(found: SearchResult, on_chip: frozenset[str]) -> int:
+    """Return the words that a mapping moves at the outermost level, without what stays on the chip."""
+    if found.evaluation is None:
+        return 0
+    moved = found.evaluation.levels[0].data.items()
+    return sum(math.ceil(one.reads + one.updates + one.fills) for name, one in moved if name not in on_chip)
+
+
+def _slides(problem: Problem) -> bool:
+    """Return whether a rank is moved by two dimensions."""
+    return any(
+        sum(problem.bound[term.dimension] > 1 for term in rank) > 1
+        for space in problem.data_spaces
+        for rank in space.projection
+    )
