@@ -5,11 +5,11 @@ import importlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import is_file, read_bytes, read_text, write_json, write_text
-from jouleloop.layouts import Layout
+from jouleloop.layouts import Layout, declared
 from jouleloop.theory.papers import PAPERS
 
 
@@ -60,8 +60,7 @@ class Exhibit:
 
     def layout(self) -> Layout:
         """Return what defines the columns of the paper's tables."""
-        module = importlib.import_module(f"jouleloop.theory.{self.made_by.partition('.')[0]}.columns")
-        return cast("Layout", module.COLUMNS)
+        return declared()[f"theory/{Path(self.file).parent}/<table>"]
 
 
 def _seal(path: Path) -> Path:

@@ -8,7 +8,7 @@ import typer
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
-from jouleloop.terminal.splice import spliced
+from jouleloop.terminal.splice import AsJson, spliced
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.convolution.bounds import parallel_bounds, single_processor_bounds
@@ -24,7 +24,6 @@ from jouleloop.theory.layers import ConvLayer
 from jouleloop.theory.printing import print_bounds
 
 Memory = Annotated[str, typer.Option(help="Fast memory M, or memory per processor, in words of 32 bits.")]
-AsJson = Annotated[bool, typer.Option("--json", help="Print a JSON list.")]
 
 
 def layer_of(
@@ -159,7 +158,7 @@ def print_conv_energy_bounds(
     shape: ConvLayer,
     buffer_words: BufferWords = None,
     bits: Annotated[int, typer.Option(help="b, width of a word in bits.")] = 16,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print the words and energies of the two dataflows of the CNN energy-complexity model, and lower bounds."""
     rows = conv_energy_bounds(shape, bits=bits, buffer_words=buffer_words)
@@ -173,7 +172,7 @@ def print_conv_energy_run(
     shape: ConvLayer,
     buffer_words: BufferWords = None,
     seed: Annotated[int, typer.Option(help="Seed of the random layer.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a dataflow of the CNN energy-complexity model and print every word it moved."""
     maps = maps_in_buffer(shape, dataflow, buffer_words)

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from jouleloop.columns import read_table
-from jouleloop.theory.convolution.columns import COLUMNS
+from jouleloop.layouts import declared
 from jouleloop.theory.convolution.parallel import PARALLEL_ALGORITHMS
 from jouleloop.theory.convolution.volumes import ALGORITHMS
 
@@ -31,7 +31,7 @@ _COLOURS = {
 
 def draw_memory(path: Path) -> Figure:
     """Draw the table at ``path``: volumes over the bound by memory size, a panel per layer (after 001 Figure 2)."""
-    table = read_table(path, COLUMNS)[0]
+    table = read_table(path, declared()["theory/conv/<table>"])[0]
     layers = list(dict.fromkeys(table["layer"]))
     figure, panels = _panels(len(layers), "fast memory M, words")
     for panel, layer in zip(panels, layers, strict=True):
@@ -51,7 +51,7 @@ def draw_memory(path: Path) -> Figure:
 
 def draw_processors(path: Path) -> Figure:
     """Draw the table at ``path``: words received and their ratio to the bound by processors (after 001 Figure 3)."""
-    table = read_table(path, COLUMNS)[0]
+    table = read_table(path, declared()["theory/conv/<table>"])[0]
     layers = list(dict.fromkeys(table["layer"]))
     figure, panels = _panels(len(layers), "processors P", rows=2)
     for column, layer in enumerate(layers):

@@ -22,6 +22,7 @@ __all__ = ["LeastWords", "least_words", "update_table"]
 MOST_STATES = 1_000_000
 MOST_UPDATES = 30
 MOST_ELEMENTS = 30
+_UNREACHED = 30_000
 
 
 @dataclass(frozen=True)
@@ -126,7 +127,23 @@ def _after(table: Any, done: Any, held: Any) -> Any:
 
 
 @njit
+def _kept(slots: Any, keys: Any, cost: Any, key: Any, report: Any) -> Any:
+    """Return the number of a state, which is kept from now on where it is new; -1 where there is no room."""
+    last = slots.shape[0] - 1
+    place = ((key * np.int64(0x9E3779B97F4A7C1)) >> 20) & last
+    while slots[place] >= 0 and keys[slots[place]] != key:
+        place = (place + 1) & last
+    if slots[place] < 0 and report[1] < keys.shape[0]:
+        slots[place] = report[1]
+        keys[report[1]] = key
+        cost[report[1]] = _UNREACHED
+        report[1] += 1
+    return slots[place]
+
+
+@njit
 def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_price: Any, room: Any, report: Any) -> Any:
+    """Return the least words, or -1 where there is no room; ``report`` gets a lower bound and the states kept."""
     size = 16
     while size < 2 * room:
         size *= 2
@@ -136,18 +153,15 @@ def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_pri
     closed = np.zeros(room, np.bool_)
     most = 4 * table.shape[0] + 2 * elements + 8
     heads = np.full(most + 1, -1, np.int64)
-    queue = np.zeros((8 * room, 3), np.int64)  # state, its cost when queued, next entry of the bucket
+    queue = np.zeros((8 * room, 3), np.int64)
     price = np.zeros(elements, np.int64)
     everything = (np.int64(1) << table.shape[0]) - 1
-    first = _outside(table, elements, first_output, first_price, np.int64(0), np.int64(0), price)
-    states = 1
-    slots[0] = 0  # key 0 hashes to slot 0
-    queued = put(heads, queue, 0, 0, 0, first)
-    bucket = np.int64(first)
+    bucket = np.int64(_outside(table, elements, first_output, first_price, np.int64(0), np.int64(0), price))
+    cost[_kept(slots, keys, cost, np.int64(0), report)] = 0
+    queued = put(heads, queue, 0, 0, 0, bucket)
     while True:
         state, bucket = take(heads, queue, cost, closed, bucket, most)
         report[0] = bucket
-        report[1] = states
         if state < 0:
             return -1
         done = keys[state] >> elements
@@ -167,23 +181,11 @@ def _search(table: Any, elements: Any, first_output: Any, memory: Any, first_pri
                 if prices[element] == 0:
                     continue
                 new_done, new_held = _after(table, done, left | (np.int64(1) << element))
-                key = (new_done << elements) | new_held
-                place = ((key * np.int64(0x9E3779B97F4A7C1)) >> 20) & (size - 1)
-                while slots[place] >= 0 and keys[slots[place]] != key:
-                    place = (place + 1) & (size - 1)
+                index = _kept(slots, keys, cost, (new_done << elements) | new_held, report)
                 total = cost[state] + prices[element]
-                index = slots[place]
-                if index < 0:
-                    if states >= room:
-                        return -1
-                    index = np.int64(states)
-                    states += 1
-                    slots[place] = index
-                    keys[index] = key
-                    cost[index] = 30000
-                if total < cost[index]:
+                if index >= 0 and total < cost[index]:
                     cost[index] = total
                     goal = total + _outside(table, elements, first_output, first_price, new_done, new_held, price)
                     queued = put(heads, queue, queued, index, total, goal)
-                    if queued < 0:
-                        return -1
+                if min(index, queued) < 0:
+                    return -1

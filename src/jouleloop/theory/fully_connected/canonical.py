@@ -60,6 +60,44 @@ def _order(colours: Any, order: Any, size: Any) -> Any:
 
 
 @njit
+def _refine(rows: Any, inputs: Any, outputs: Any, rc: Any, cc: Any, fresh: Any) -> None:
+    """Refine the colours of rows and columns until they split no further."""
+    before = 0
+    while True:
+        for y in range(outputs):
+            total = word(0)
+            for x in range(inputs):
+                if (rows[y] >> x) & 1:
+                    total += mix(cc[x])
+            fresh[y] = mix(rc[y] * word(3) + total)
+        for x in range(inputs):
+            total = word(0)
+            for y in range(outputs):
+                if (rows[y] >> x) & 1:
+                    total += mix(fresh[y])
+            cc[x] = mix(cc[x] * word(5) + total)
+        for y in range(outputs):
+            rc[y] = fresh[y]
+        now = _classes(rc, outputs) + _classes(cc, inputs)
+        if now == before:
+            return
+        before = now
+
+
+@njit
+def _apart(rows: Any, rc: Any, outputs: Any) -> Any:
+    """Return the row of the least colour that rows which differ share, or -1."""
+    apart = -1
+    for y in range(outputs):
+        for z in range(y):
+            if rc[z] == rc[y] and rows[z] != rows[y]:
+                if apart < 0 or rc[y] < rc[apart]:
+                    apart = z
+                break
+    return apart
+
+
+@njit
 def working_space(inputs: Any, outputs: Any) -> Any:
     """Return arrays for `canonical`: renamed rows, orders of rows and columns, colours of both and fresh ones."""
     orders = np.zeros(outputs, np.int64), np.zeros(outputs, np.int64), np.zeros(inputs, np.int64)
@@ -78,33 +116,8 @@ def canonical(rows: Any, inputs: Any, outputs: Any, in_x: Any, in_y: Any, room: 
     for x in range(inputs):
         cc[x] = word(11) + word((in_x >> x) & 1)
     while True:
-        before = 0
-        while True:
-            for y in range(outputs):
-                total = word(0)
-                for x in range(inputs):
-                    if (rows[y] >> x) & 1:
-                        total += mix(cc[x])
-                fresh[y] = mix(rc[y] * word(3) + total)
-            for x in range(inputs):
-                total = word(0)
-                for y in range(outputs):
-                    if (rows[y] >> x) & 1:
-                        total += mix(fresh[y])
-                cc[x] = mix(cc[x] * word(5) + total)
-            for y in range(outputs):
-                rc[y] = fresh[y]
-            now = _classes(rc, outputs) + _classes(cc, inputs)
-            if now == before:
-                break
-            before = now
-        apart = -1
-        for y in range(outputs):
-            for z in range(y):
-                if rc[z] == rc[y] and rows[z] != rows[y]:
-                    if apart < 0 or rc[y] < rc[apart]:
-                        apart = z
-                    break
+        _refine(rows, inputs, outputs, rc, cc, fresh)
+        apart = _apart(rows, rc, outputs)
         if apart < 0:
             break
         rc[apart] = mix(rc[apart] + word(77))

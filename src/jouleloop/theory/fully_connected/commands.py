@@ -10,6 +10,7 @@ import typer
 from jouleloop.errors import Fault, InputError
 from jouleloop.files import write_text
 from jouleloop.terminal.console import print_json, stdout
+from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.fully_connected.algorithms import schedule_of_dataflow
 from jouleloop.theory.fully_connected.bounds import all_bounds, exact_bounds
@@ -46,7 +47,7 @@ def print_fc_bounds(
     states: Annotated[
         int, typer.Option("--states", help="With --exact, how many states a search may keep.")
     ] = MOST_STATES,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Bounds on the energy of a fully-connected layer (paper 002)."""
     layer = FcLayer(inputs, outputs, buffer, bits)
@@ -97,7 +98,7 @@ def print_fc_table_bounds(
             help="Most inputs and most outputs, such as 20 16: instead, all layers up to these with (β − 1) dividing m."
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the verdicts as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Solve every layer with n, m up to a size exactly and judge paper 002's bounds by it."""
     if not 1 <= largest <= 12:
@@ -192,7 +193,7 @@ def print_fc_run(
     ] = False,
     picture: Annotated[Path | None, typer.Option("--picture", help="Write a picture (.svg or .png) here.")] = None,
     draw: Annotated[bool, typer.Option("--draw/--no-draw", help="Print every step and the drawing.")] = True,
-    as_json: Annotated[bool, typer.Option("--json", help="Print counts and reads as one JSON object.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a dataflow of a fully-connected layer (paper 002), check conditions 1–4 at every step and draw it."""
     layer = FcLayer(inputs, outputs, buffer)

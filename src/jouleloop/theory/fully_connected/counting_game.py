@@ -145,65 +145,77 @@ def _allowed_pairs(budget: Budget, pairs: npt.NDArray[np.int32], reads: int) -> 
 
 
 @njit
+def _may_overwrite(state: Any, n: Any, victim: Any, full: Any) -> Any:
+    """Whether a read may overwrite nothing (-2), an input (-1) or an output with that many pairs done."""
+    if victim == -2:
+        return not full or state[2 * n] > 0
+    return full and (state[2 * n] if victim == -1 else state[victim]) > 0
+
+
+@njit
+def _play(before: Any, state: Any, n: Any, victim: Any, read: Any) -> Any:
+    """Write the state after a read: -1 of an input; 0 … n − 1 of an output outside; n … 2n − 1 of one in Buffer.
+
+    Return whether there is such a read.
+    """
+    state[:] = before
+    held = np.int64(before[2 * n]) - (1 if victim == -1 else 0)
+    if victim >= 0:
+        state[victim] -= 1
+        state[n + victim] += 1
+    if read == -1:
+        if held >= n:
+            return False
+        held += 1
+        for done in range(n - 1, 0, -1):
+            state[done] = state[done - 1]
+        state[0] = 0
+    else:
+        done = read % n
+        source = n + done if read < n else done
+        if state[source] == 0 or (read < n and done == victim and before[n + done] == 0):
+            return False
+        state[source] -= 1
+        if done + held < n:
+            state[done + held] += 1
+        state[2 * n + 1] += 1
+    state[2 * n] = held
+    return True
+
+
+@njit
+def _may_end(state: Any, n: Any, allowed: Any) -> Any:
+    """Whether a state may still end within the budget."""
+    missing = 0
+    outside = 0
+    for pairs in range(n):
+        missing += (state[pairs] + state[n + pairs]) * (n - pairs)
+        outside += state[n + pairs]
+    reads = state[2 * n + 1]
+    return reads < allowed.shape[1] and missing <= allowed[state[2 * n], reads, outside]
+
+
+@njit
 def _expand(level: Any, n: Any, beta: Any, allowed: Any, after: Any) -> Any:
     """Write every state reached by one read that may still end within the budget; return how many, or -1 if no room."""
     count = 0
     state = np.zeros(2 * n + 2, np.uint8)
     for row in range(level.shape[0]):
-        present = 0
+        present = np.int64(level[row, 2 * n])
         for done in range(n):
             present += level[row, done]
-        held_before = np.int64(level[row, 2 * n])
-        full = present + held_before >= beta
-        # What is overwritten: -2 nothing, -1 an input, else an output with that many pairs done.
+        full = present >= beta
         for victim in range(-2, n):
-            held = held_before
-            if victim == -2 and full and held == 0:
+            if not _may_overwrite(level[row], n, victim, full):
                 continue
-            if victim > -2 and not full:
-                break
-            if victim == -1 and held == 0:
-                continue
-            if victim >= 0 and level[row, victim] == 0:
-                continue
-            # -1 is an input read; 0 … n − 1 an output outside; n … 2n − 1 an output in Buffer, read in place.
-            for read in range(-1, 2 * n):
-                if (read >= n) != (victim == -2 and read >= n) or (full and victim == -2 and read < n):
+            # An output in Buffer is read in place, which overwrites nothing; at a full Buffer nothing else is.
+            for read in range(n if full and victim == -2 else -1, 2 * n if victim == -2 else n):
+                if not _play(level[row], state, n, victim, read) or not _may_end(state, n, allowed):
                     continue
                 if count >= after.shape[0]:
                     return -1
-                state[:] = level[row]
-                if victim >= 0:
-                    state[victim] -= 1
-                    state[n + victim] += 1
-                held = held_before - (1 if victim == -1 else 0)
-                if read == -1:
-                    if held >= n:
-                        continue
-                    held += 1
-                    for done in range(n - 1, 0, -1):
-                        state[done] = state[done - 1]
-                    state[0] = 0
-                else:
-                    done = read if read < n else read - n
-                    source = n + done if read < n else done
-                    if state[source] == 0:
-                        continue
-                    if read < n and done == victim and level[row, n + done] == 0:
-                        continue
-                    state[source] -= 1
-                    if done + held < n:
-                        state[done + held] += 1
-                    state[2 * n + 1] += 1
-                state[2 * n] = held
-                missing = 0
-                outside = 0
-                for pairs in range(n):
-                    missing += (state[pairs] + state[n + pairs]) * (n - pairs)
-                    outside += state[n + pairs]
-                if state[2 * n + 1] < allowed.shape[1] and missing <= allowed[held, state[2 * n + 1], outside]:
-                    after[count] = state
-                    count += 1
+                after[count] = state
+                count += 1
     return count
 
 

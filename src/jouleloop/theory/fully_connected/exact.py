@@ -56,7 +56,7 @@ def exact_minimum(layer: FcLayer, *, most_states: int = MOST_STATES, largest_tab
     """Return the least 2μ + ν over all schedules that satisfy conditions 1–4 of 002 section 4.
 
     Where a side is above 30 only closed forms and `divisible` are asked. The search may keep ``most_states`` canonical
-    states, a relaxation use a table of 2**largest_table_bits places of 19 bytes.
+    states, a relaxation use a table of 2**largest_table_bits places of 20 bytes.
     """
     n, m, beta = layer.inputs, layer.outputs, layer.buffer_words
     flow = best_upper(layer)

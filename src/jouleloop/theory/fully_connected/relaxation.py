@@ -40,6 +40,9 @@ FULL = -1
 """What the kernel answers where its table is full."""
 
 _UNREACHED = 30_000
+#: A value of the table is the cost, below the number of anonymous vertices held plus 1; 0 is a free place.
+_COST_BITS = 16
+_COST_MASK = (1 << _COST_BITS) - 1
 _SMALLEST_TABLE_BITS = 14
 LARGEST_TABLE_BITS = 24
 
@@ -53,86 +56,77 @@ def _hash(inside: Any, outside: Any, anonymous: Any) -> Any:
 
 
 @njit
-def cost_to_finish(
-    inside: Any, outside: Any, held: Any, rules: Any, k_in: Any, k_out: Any, k_held: Any, values: Any, used: Any
-) -> Any:
+def _place(inside: Any, outside: Any, held: Any, keys: Any, values: Any) -> Any:
+    """Return the place in the table of a state, or the free one where it belongs."""
+    slots = word(keys.shape[0] - 1)
+    place = _hash(inside, outside, held) & slots
+    while values[place] > 0:
+        if keys[place, 0] == inside and keys[place, 1] == outside and values[place] >> _COST_BITS == held + 1:
+            break
+        place = (place + word(1)) & slots
+    return place
+
+
+@njit
+def _count(histogram: Any, width: Any, done: Any) -> Any:
+    """Return how many vertices have so many pairs done."""
+    return np.int64((histogram >> word(width * done)) & ((word(1) << word(width)) - word(1)))
+
+
+@njit
+def _may_overwrite(victim: Any, inside: Any, held: Any, full: Any, width: Any) -> Any:
+    """Whether a read may overwrite: nothing (-2), an anonymous vertex (-1), or a tracked one with that many pairs."""
+    if victim == -2:
+        return not full
+    return full and (held > 0 if victim == -1 else _count(inside, width, victim) > 0)
+
+
+@njit
+def cost_to_finish(inside: Any, outside: Any, held: Any, rules: Any, keys: Any, values: Any) -> Any:
     """Return the least relaxed cost from a state, or FULL.
 
     ``inside`` and ``outside`` hold, in fields of ``width`` bits, how many tracked vertices in and out of Buffer have
     0, 1, … ``size`` − 1 pairs done; ``held`` anonymous vertices out of ``size`` are in Buffer. ``rules`` are size,
-    width, β and the prices of an anonymous and a tracked vertex, the arrays those of `CountRelaxation.table`: one by
-    one, as taking them from a tuple in every call costs half as much again.
+    width, β and the prices of an anonymous and a tracked vertex, the arrays those of `CountRelaxation.table`.
     """
     if inside == 0 and outside == 0:
         return 0
+    place = _place(inside, outside, held, keys, values)
+    if values[place] > 0:
+        return values[place] & _COST_MASK
     size, width, beta, price, price_tracked = rules
-    slots = word(k_in.shape[0] - 1)
-    place = _hash(inside, outside, held) & slots
-    while k_held[place] >= 0:
-        if k_in[place] == inside and k_out[place] == outside and k_held[place] == held:
-            return values[place]
-        place = (place + word(1)) & slots
-    field_mask = (word(1) << word(width)) - word(1)
     all_mask = (word(1) << word(width * size)) - word(1) if width * size < 64 else ~word(0)
     present: Any = 0
-    for count in range(size):
-        present += np.int64((inside >> word(width * count)) & field_mask)
+    for done in range(size):
+        present += _count(inside, width, done)
     full = held + present >= beta
     best = _UNREACHED
-    # What is overwritten: -2 nothing, -1 an anonymous vertex, else a tracked one with that many pairs done.
     for victim in range(-2, size):
-        in_after, out_after, held_after, present_after = inside, outside, held, present
-        if not full:
-            if victim != -2:
-                break
-        elif victim == -2 or (victim == -1 and held == 0):
+        if not _may_overwrite(victim, inside, held, full, width):
             continue
-        elif victim == -1:
-            held_after -= 1
-        else:
-            unit = word(1) << word(width * victim)
-            if (inside >> word(width * victim)) & field_mask == 0:
-                continue
-            in_after -= unit
-            out_after += unit
-            present_after -= 1
-        if held_after < size and (present_after > 0 or not full):
-            rest = cost_to_finish(
-                (in_after << word(width)) & all_mask,
-                out_after,
-                held_after + 1,
-                rules,
-                k_in,
-                k_out,
-                k_held,
-                values,
-                used,
-            )
+        unit = word(1) << word(width * victim) if victim >= 0 else word(0)
+        kept, gone, held_after = inside - unit, outside + unit, held - (1 if victim == -1 else 0)
+        if held_after < size and (present > (1 if victim >= 0 else 0) or not full):
+            rest = cost_to_finish((kept << word(width)) & all_mask, gone, held_after + 1, rules, keys, values)
             if rest == FULL:
                 return FULL
             best = min(best, price + rest)
-        if held_after > 0 or not full:
-            for count in range(size):
-                there = (out_after >> word(width * count)) & field_mask
-                if there == 0 or (count == victim and there == 1):
-                    continue
-                reached = count + held_after
-                entered = in_after if reached >= size else in_after + (word(1) << word(width * reached))
-                left = out_after - (word(1) << word(width * count))
-                rest = cost_to_finish(entered, left, held_after, rules, k_in, k_out, k_held, values, used)
-                if rest == FULL:
-                    return FULL
-                best = min(best, price_tracked + rest)
-    if 4 * (used[0] + 1) > 3 * k_in.shape[0]:
+        for done in range(size if held_after > 0 or not full else 0):
+            if _count(gone, width, done) <= (1 if done == victim else 0):
+                continue
+            reached = done + held_after
+            entered = kept if reached >= size else kept + (word(1) << word(width * reached))
+            rest = cost_to_finish(entered, gone - (word(1) << word(width * done)), held_after, rules, keys, values)
+            if rest == FULL:
+                return FULL
+            best = min(best, price_tracked + rest)
+    if 4 * (values[-1] + 1) > 3 * keys.shape[0]:
         return FULL
-    place = _hash(inside, outside, held) & slots
-    while k_held[place] >= 0:
-        place = (place + word(1)) & slots
-    k_in[place] = inside
-    k_out[place] = outside
-    k_held[place] = held
-    values[place] = best
-    used[0] += 1
+    place = _place(inside, outside, held, keys, values)
+    keys[place, 0] = inside
+    keys[place, 1] = outside
+    values[place] = (held + 1) << _COST_BITS | best
+    values[-1] += 1
     return best
 
 
@@ -169,13 +163,12 @@ class CountRelaxation:
     @property
     def states(self) -> int:
         """How many states have a value."""
-        return int(self.used[0])
+        return int(self.table[1][-1])
 
     def _allocate(self) -> None:
         places = 1 << self.table_bits
-        self.used = np.zeros(1, np.int64)
-        inside, outside = np.zeros(places, np.uint64), np.zeros(places, np.uint64)
-        self.table = (inside, outside, np.full(places, -1, np.int8), np.zeros(places, np.int16), self.used)
+        # Histograms of each state; its value, and last how many states there are.
+        self.table = np.zeros((places, 2), np.uint64), np.zeros(places + 1, np.int32)
 
     def grow(self) -> bool:
         """Double the table four times over and forget its values; False where it is as large as allowed."""

@@ -163,39 +163,72 @@ def _unwind(parent: Any, move: Any, state: Any, path: Any) -> Any:
 
 
 @njit
+def _may_overwrite(in_x: Any, in_y: Any, inputs: Any, victim: Any, full: Any) -> Any:
+    """Whether a read may overwrite a vertex of a full Buffer, or nothing (-1) where a place is free."""
+    if victim < 0 or not full:
+        return victim < 0 and not full
+    return (in_x >> victim if victim < inputs else in_y >> (victim - inputs)) & 1 == 1
+
+
+@njit
+def _new_store(most: Any, outputs: Any) -> Any:
+    """Return room for states: the hash table, rows, marks, cost, estimate of the rest, parent and move from it."""
+    bits = 4
+    while (1 << bits) < 2 * most:
+        bits += 1
+    costs = np.full(most, _UNREACHED, np.int16), np.zeros(most, np.int16)
+    ways = np.full(most, -1, np.int32), np.zeros((most, 2), np.int8)
+    rows, marks = np.zeros((most, outputs), np.uint32), np.zeros((most, 2), np.int64)
+    return np.full(1 << bits, -1, np.int32), rows, marks, *costs, *ways
+
+
+@njit
+def _enter(store: Any, rows: Any, layer: Any, in_x: Any, in_y: Any, use: Any, relaxations: Any, report: Any) -> Any:
+    """Return the number of a state, which is kept from now on where it is new, or a negative code."""
+    table, matrix, marks, cost, rest = store[:5]
+    inputs, outputs, _ = layer
+    place = _place(table, matrix, marks, rows, outputs, in_x, in_y)
+    if table[place] >= 0:
+        return np.int64(table[place])
+    if report[3] >= cost.shape[0]:
+        return np.int64(_OUT_OF_STATES)
+    estimate = _estimate(rows, inputs, outputs, in_x, in_y, use, relaxations)
+    if estimate == FULL:
+        return np.int64(_TABLE_FULL)
+    found = report[3]
+    report[3] += 1
+    table[place] = found
+    for y in range(outputs):
+        matrix[found, y] = rows[y]
+    marks[found, 0] = in_x
+    marks[found, 1] = in_y
+    rest[found] = estimate
+    return found
+
+
+@njit
 def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, relaxations: Any, answers: Any) -> Any:
     """Return the least cost, ``limit`` + 1 where it is larger, or a negative code; report and path get details."""
     inputs, outputs, beta = layer
     report, path = answers
-    matrix = np.zeros((most, outputs), np.uint32)
-    marks = np.zeros((most, 2), np.int64)
-    cost = np.full(most, _UNREACHED, np.int16)
-    rest = np.zeros(most, np.int16)
-    parent = np.full(most, -1, np.int32)
-    move = np.zeros((most, 2), np.int8)
+    store = _new_store(most, outputs)
+    _, matrix, marks, cost, rest, parent, move = store
     closed = np.zeros(most, np.bool_)
-    bits = 4
-    while (1 << bits) < 2 * most:
-        bits += 1
-    table = np.full(1 << bits, -1, np.int32)
     queue = np.zeros((4 * most, 3), np.int32)
     heads = np.full(limit + 2, -1, np.int32)
     rows = np.zeros(outputs, np.int64)
     after = np.zeros(outputs, np.int64)
     room = working_space(inputs, outputs)
     renamed = room[0]
-    first = _estimate(rows, inputs, outputs, 0, 0, use, relaxations)
-    if first == FULL:
-        return _TABLE_FULL
-    report[0] = first
-    if first > limit:
+    state = _enter(store, renamed, layer, np.int64(0), np.int64(0), use, relaxations, report)
+    if state < 0:
+        return state
+    bucket = np.int64(rest[state])
+    report[0] = bucket
+    if bucket > limit:
         return limit + 1
-    states = 1
-    cost[0] = 0
-    rest[0] = first
-    queued = put(heads, queue, 0, 0, 0, first)
-    table[_place(table, matrix, marks, rows, outputs, 0, 0)] = 0
-    bucket = np.int64(first)
+    cost[state] = 0
+    queued = put(heads, queue, 0, state, 0, bucket)
     while True:
         state, bucket = take(heads, queue, cost, closed, bucket, limit)
         report[0] = min(bucket, limit)
@@ -207,51 +240,29 @@ def _search(layer: Any, output_price: Any, limit: Any, most: Any, use: Any, rela
         if _finished(rows, inputs, outputs):
             report[2] = _unwind(parent, move, state, path)
             return bucket
-        in_x = marks[state, 0]
-        in_y = marks[state, 1]
+        in_x, in_y = marks[state, 0], marks[state, 1]
         full = ones(in_x) + ones(in_y) >= beta
         for victim in range(-1, inputs + outputs):
-            if full == (victim < 0):
-                if not full:
-                    break
+            if not _may_overwrite(in_x, in_y, inputs, victim, full):
                 continue
-            if victim >= 0:
-                present = (in_x >> victim) & 1 if victim < inputs else (in_y >> (victim - inputs)) & 1
-                if not present:
-                    continue
             for vertex in range(inputs + outputs):
                 total = np.int64(cost[state]) + (1 if vertex < inputs else output_price)
                 if total > limit or not _wanted(rows, inputs, outputs, in_x, in_y, vertex):
                     continue
                 new_x, new_y = _read(rows, inputs, outputs, in_x, in_y, vertex, victim, after)
                 new_x, new_y = canonical(after, inputs, outputs, new_x, new_y, room)
-                place = _place(table, matrix, marks, renamed, outputs, new_x, new_y)
-                found = np.int64(table[place])
+                found = _enter(store, renamed, layer, new_x, new_y, use, relaxations, report)
                 if found < 0:
-                    if states >= most:
-                        return _OUT_OF_STATES
-                    estimate = _estimate(renamed, inputs, outputs, new_x, new_y, use, relaxations)
-                    if estimate == FULL:
-                        return _TABLE_FULL
-                    found = np.int64(states)
-                    states += 1
-                    table[place] = found
-                    for y in range(outputs):
-                        matrix[found, y] = renamed[y]
-                    marks[found, 0] = new_x
-                    marks[found, 1] = new_y
-                    rest[found] = estimate
-                if total < cost[found]:
-                    cost[found] = total
-                    parent[found] = state
-                    move[found, 0] = vertex
-                    move[found, 1] = victim
-                    closed[found] = False
-                    goal = max(total + rest[found], bucket)
-                    if goal <= limit:
-                        queued = put(heads, queue, queued, found, total, goal)
-                        if queued < 0:
-                            return _OUT_OF_STATES
+                    return found
+                if total >= cost[found]:
+                    continue
+                cost[found], parent[found], closed[found] = total, state, False
+                move[found, 0], move[found, 1] = vertex, victim
+                goal = max(total + rest[found], bucket)
+                if goal <= limit:
+                    queued = put(heads, queue, queued, found, total, goal)
+                if queued < 0:
+                    return np.int64(_OUT_OF_STATES)
 
 
 def search(
@@ -277,7 +288,7 @@ def search(
         input_relaxation(inputs, outputs, buffer_words),
     )
     layer = (inputs, outputs, buffer_words)
-    report = np.zeros(3, np.int64)
+    report = np.zeros(4, np.int64)  # lower bound, states expanded, moves, states kept
     path = np.zeros((limit + 2, 2), np.int64)
     room = min(most_states, 1 << 14)
     while True:

@@ -7,6 +7,7 @@ from rich.table import Table
 
 from jouleloop.errors import raise_all, unknown
 from jouleloop.terminal.console import print_table, stdout
+from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.commands import BOUNDS
 from jouleloop.theory.gemmini.compare import (
     PAPER_RATIO,
@@ -49,7 +50,7 @@ def print_gemmini_bounds(
         bool,
         typer.Option("--single-buffered", help="Give a tile both halves of each buffer."),
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Find the tile that moves least on Gemmini, proven optimal, and compare it with the vendor's."""
     config = GemminiConfig(array_side, scratchpad * _KIB, accumulator * _KIB, double_buffered=not single_buffered)

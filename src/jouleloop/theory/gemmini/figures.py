@@ -7,14 +7,14 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from jouleloop.columns import read_table
-from jouleloop.theory.gemmini.columns import COLUMNS
+from jouleloop.layouts import declared
 from jouleloop.theory.gemmini.compare import PAPER_RATIO
 from jouleloop.theory.gemmini.optimum import Objective
 
 
 def draw_comparison(path: Path) -> Figure:
     """Draw the table at ``path``: estimated communication over the vendor's and scratchpad utilization, by layer."""
-    table = read_table(path, COLUMNS)[0]
+    table = read_table(path, declared()["theory/gemmini/<table>"])[0]
     shown = table[(table["objective"] == str(Objective.ESTIMATE)) & ~table["whole_image"]]
     vendor, best = shown[shown["who"] == "vendor"], shown[shown["who"] == "best"]
     at = np.arange(len(best))

@@ -12,6 +12,7 @@ from rich.table import Table
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
 from jouleloop.terminal.console import print_json, print_table, stdout
+from jouleloop.terminal.splice import AsJson
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.loop_nest.affine import affine_closed_form
@@ -62,7 +63,7 @@ def print_hbl_bounds(
     lattice_limit: Annotated[int, typer.Option(help="Give up closing a lattice at this many subgroups.", min=1)] = (
         LATTICE_LIMIT
     ),
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Exponents s_j with the least sum such that |V| <= Π |φ_j(V)|^s_j for every set V of updates (001 Theorem 2.4)."""
     loop_nest, _ = read_loop_nest(nest, yaml_file, parse_values(let or [], "--let"))
@@ -131,7 +132,7 @@ def print_nest_bounds(
         Fit,
         typer.Option(help="What fits: each array by itself in M words (the paper's), or the sum of all in M words."),
     ] = Fit.EACH,
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects instead of a table.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Bound the words a projective loop nest moves, and find the tile that attains the bound (paper 004)."""
     nest, file_cache = read_loop_nest(expression, file, projective=True)
@@ -216,7 +217,7 @@ def print_nest_run(
         bool, typer.Option(help="Keep a block that the next tile needs too; else every tile moves all its words.")
     ] = True,
     steps: Annotated[int, typer.Option(help="How many tiles to list.", min=0)] = 12,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run a tiled loop nest on random numbers and print every word that crossed."""
     nest, _ = read_loop_nest(expression, file, projective=True)

@@ -6,13 +6,13 @@ import matplotlib as mpl
 from matplotlib.figure import Figure
 
 from jouleloop.columns import read_table
-from jouleloop.theory.loop_nest.columns import COLUMNS
+from jouleloop.layouts import declared
 from jouleloop.theory.loop_nest.tables import CACHE_WORDS, SIDE
 
 
 def draw_thin(path: Path) -> Figure:
     """Draw the table at ``path``: bounds below and the executed schedule above, by the third loop bound."""
-    table = read_table(path, COLUMNS)[0]
+    table = read_table(path, declared()["theory/nest/<table>"])[0]
     with mpl.rc_context({"font.size": 9}):
         figure = Figure(figsize=(6.4, 4.0), layout="constrained")
         axes = figure.subplots()

@@ -9,7 +9,7 @@ from rich.table import Table
 
 from jouleloop.errors import Fault, InputError, raise_all
 from jouleloop.terminal.console import print_json, print_table, stdout
-from jouleloop.terminal.splice import spliced
+from jouleloop.terminal.splice import AsJson, spliced
 from jouleloop.theory.bound import Bound
 from jouleloop.theory.commands import BOUNDS, DATAFLOW
 from jouleloop.theory.layers import ConvLayer
@@ -69,7 +69,7 @@ def print_manticore_bounds(
     ] = None,
     stack: Stack = None,
     precision: Words = "single",
-    as_json: Annotated[bool, typer.Option("--json", help="Print a JSON list of objects.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Print what paper 003 states about a layer on a Manticore chiplet: MACs, memory, words moved, CCR."""
     convolution = is_convolution(layer)
@@ -95,7 +95,7 @@ def print_manticore_run(
     seed: Annotated[int, typer.Option(help="Seed of the random inputs and filters.")] = 0,
     draw: Annotated[bool, typer.Option(help="Draw the schedule as text.")] = True,
     svg: Annotated[Path | None, typer.Option(help="Also draw the schedule to this SVG file.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the counts as JSON.")] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Run an algorithm step by step, check its result, and print every word it moved."""
     check_algorithm(algorithm, layer)

@@ -1,16 +1,17 @@
 """The examples of paper 004, Section 6: derived by hand here, computed by the library."""
 
 import itertools
+from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
 
 from jouleloop.theory.loop_nest.bounds import analyse, monomial, nest_bounds
 from jouleloop.theory.loop_nest.closed_form import closed_form, pieces_beyond_display, theorem_2
-from jouleloop.theory.loop_nest.nest import from_supports
+from jouleloop.theory.loop_nest.nest import LoopNest, from_supports
 from jouleloop.theory.loop_nest.programs import hbl, tile, tile_at
 from jouleloop.theory.loop_nest.read import from_einsum
-from jouleloop.theory.simplex import Scale
+from jouleloop.theory.simplex import Form, Scale
 
 HALF = Fraction(1, 2)
 
@@ -169,3 +170,40 @@ def test_tile_of_a_thin_matrix_multiplication_is_symbolic() -> None:
     solution = tile(from_einsum("ik,kj->ij", {"i": 4096, "k": 4096, "j": 16}), 65536)
     sides = {tuple(round(65536 ** solution.scale.value(side), 6) for side in vertex) for vertex in solution.family}
     assert sides == {(4096.0, 16.0, 16.0), (16.0, 4096.0, 16.0)}
+
+
+def lemma_1(nest: LoopNest, loop: int, weights: Sequence[Fraction]) -> Form:
+    """Return κ of Lemma 1: no tile has more than M^κ points where ``loop`` alone may have a small bound.
+
+    ``weights`` are any ŝ_j >= 0, one an array, that satisfy the HBL constraints of all other loops.
+    """
+    covered = [sum((weights[array] for array in nest.users(index)), Fraction(0)) for index in range(len(nest.loops))]
+    assert min(weights) >= 0
+    assert all(total >= 1 for index, total in enumerate(covered) if index != loop)
+    slack = [max(Fraction(0), 1 - total) if index == loop else Fraction(0) for index, total in enumerate(covered)]
+    return (sum(weights, Fraction(0)), *slack)
+
+
+@pytest.mark.parametrize("expression", ["ik,kj->ij", "ik,k->i", "nchw,kc->nkhw", "abc,cd,be->ade"])
+def test_lemma_1_is_theorem_2_where_one_loop_is_small(expression: str) -> None:
+    """The least κ over the pieces of the closed form is the exponent, with every other loop as large as the cache."""
+    nest = from_einsum(expression)
+    for small in range(len(nest.loops)):
+        bounds = [2**16] * len(nest.loops)
+        bounds[small] = 2**5
+        scale = Scale(2**16, tuple(bounds))
+        best, _ = theorem_2(nest, scale)
+        found = []
+        for piece in closed_form(nest).pieces:
+            if all(weight == 0 for loop, weight in enumerate(piece.loop_weights) if loop != small):
+                found.append(lemma_1(nest, small, piece.array_weights))
+                assert found[-1] == piece.form
+        assert not any(scale.less(form, best) for form in found)
+        assert any(not scale.less(best, form) for form in found)
+
+
+def test_lemma_1_of_a_product_by_hand() -> None:
+    """With s = 1 for the array without the small loop, a slice each: M points times L of them."""
+    product = from_einsum("ik,kj->ij")
+    assert lemma_1(product, 0, (Fraction(0), Fraction(1), Fraction(0))) == (1, 1, 0, 0)
+    assert lemma_1(product, 0, (HALF, HALF, HALF)) == (Fraction(3, 2), 0, 0, 0)
