@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.stats.cases import ENERGY, Case, SweepDescription
+from jouleloop.stats.cases import ENERGY, FitCase, SweepDescription
 from jouleloop.stats.columns import FAMILIES
 from jouleloop.stats.describe import describe
 from jouleloop.stats.expected import growth_named
@@ -29,7 +29,7 @@ from jouleloop.stats.rows import (
 )
 from jouleloop.stats.table import (
     ALL_RESPONSES,
-    Group,
+    FitRows,
     Response,
     check_table,
     chosen,
@@ -157,7 +157,7 @@ def gathered(found: Sequence[Tested]) -> Analysis:
 
 
 def tested_group(
-    group: Group, sweep: SweepDescription, responses: Sequence[Response], options: StatisticsOptions
+    group: FitRows, sweep: SweepDescription, responses: Sequence[Response], options: StatisticsOptions
 ) -> Iterator[Tested]:
     """Yield the tests of one sweep on one architecture, one by one."""
     refused = _left_out(group)
@@ -187,7 +187,7 @@ def tested_group(
 _OMITTED = ["sweep", "architecture", "engine", "energy_table", "response", "layer", "status", "reason"]
 
 
-def _key(group: Group) -> dict[str, str]:
+def _key(group: FitRows) -> dict[str, str]:
     return {
         "sweep": group.sweep,
         "architecture": group.architecture,
@@ -196,7 +196,7 @@ def _key(group: Group) -> dict[str, str]:
     }
 
 
-def _left_out(group: Group) -> list[dict[str, Any]]:
+def _left_out(group: FitRows) -> list[dict[str, Any]]:
     """Return the layers of a group that have no result, with the reason."""
     return [
         _key(group)
@@ -206,8 +206,8 @@ def _left_out(group: Group) -> list[dict[str, Any]]:
 
 
 def _cases(
-    group: Group, sweep: SweepDescription, responses: Sequence[Response]
-) -> Iterator[tuple[Case, list[dict[str, Any]]]]:
+    group: FitRows, sweep: SweepDescription, responses: Sequence[Response]
+) -> Iterator[tuple[FitCase, list[dict[str, Any]]]]:
     """Yield what is tested of a group, a response each, and the layers without a value of it."""
     sizes = evaluate_variable(sweep.variable, group.usable, field=f"sweeps.{sweep.name}.variable")
     for response in responses:
@@ -224,7 +224,7 @@ def _cases(
         ]
         growth = growth_named(sweep.response_growth.get(response.name, sweep.growth))
         rows = chosen(group.usable, usable)
-        yield Case(_key(group), sweep, response, growth, rows, sizes[usable], values[usable]), missing
+        yield FitCase(_key(group), sweep, response, growth, rows, sizes[usable], values[usable]), missing
 
 
 def _corrected(table: pd.DataFrame) -> pd.DataFrame:

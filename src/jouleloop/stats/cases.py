@@ -44,7 +44,7 @@ class SweepDescription:
 
 
 @dataclass(frozen=True)
-class Case:
+class FitCase:
     """One response of one group, with the points that can be used."""
 
     key: dict[str, str]

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.stats import t as student
 
 from jouleloop.errors import Fault, InputError
 from jouleloop.stats.quadratic import quadratic_test
@@ -10,6 +11,8 @@ from jouleloop.stats.regression import FloatArray, checked_points, fit_polynomia
 
 SHUFFLES = 999
 """Permutations behind a p-value, and the seed that they are drawn with."""
+BLOCKS = 10
+"""Blocks of successive sizes that the jackknife leaves out in turn, where there are so many minima."""
 _SEED = 20240229
 
 
@@ -28,6 +31,9 @@ class Envelope:
     minima, whose scatter is neither normal nor alike."""
     shuffled_p: float
     """P-value of the same statistic among shuffles of response over size: exact where they are exchangeable."""
+    jackknife_p: float
+    """P-value of the same statistic by its error from leaving out one block of sizes after the other: about its level
+    also where neighbours scatter alike."""
 
 
 def box_minima(x: FloatArray, y: FloatArray, members: int) -> np.ndarray[tuple[int], np.dtype[np.intp]]:
@@ -60,14 +66,14 @@ def lower_regression(x: FloatArray, y: FloatArray, members: int, shuffles: int =
     u, least = sizes[chosen], response[chosen]
     line = fit_polynomial(u, least, 1)
     intercept, slope = line.powers_of_u()
-    found = _curvature(u, least)
+    found = abs(_curvature(u, least))
     generator = np.random.default_rng(_SEED)
     ratios = response / sizes
     as_large = 1
     for _ in range(shuffles):
         dealt = sizes * generator.permutation(ratios)
         again = box_minima(sizes, dealt, members)
-        as_large += bool(_curvature(sizes[again], dealt[again]) >= found)
+        as_large += bool(abs(_curvature(sizes[again], dealt[again])) >= found)
     return Envelope(
         chosen.size,
         float(slope),
@@ -75,15 +81,25 @@ def lower_regression(x: FloatArray, y: FloatArray, members: int, shuffles: int =
         line.r_squared,
         quadratic_test(u, least, 1e-12).p_value,
         as_large / (shuffles + 1),
+        _jackknife_p(u, least),
     )
 
 
 def _curvature(u: FloatArray, y: FloatArray) -> float:
-    """Return the absolute share of a parabola at the largest size, fitted with weights of one over the size.
+    """Return the share of a parabola at the largest size, fitted with weights of one over the size.
 
     What scatters in proportion to the size has even scatter over it, so that large layers do not decide alone.
     """
     z = u / u.max()
     design = np.column_stack([1 / z, np.ones(z.size), z])
     coefficients, *_ = np.linalg.lstsq(design, y / u, rcond=None)
-    return abs(float(coefficients[2]) / float(coefficients.sum()))
+    return float(coefficients[2]) / float(coefficients.sum())
+
+
+def _jackknife_p(u: FloatArray, y: FloatArray) -> float:
+    """Return the p-value of the share of a parabola, by Student's t with one degree of freedom less than blocks."""
+    blocks = min(BLOCKS, u.size)
+    left_out = [np.delete(np.arange(u.size), block) for block in np.array_split(np.arange(u.size), blocks)]
+    shares = [_curvature(u[kept], y[kept]) for kept in left_out]
+    error = ((blocks - 1) * float(np.var(shares))) ** 0.5
+    return float(2 * student.sf(abs(_curvature(u, y)) / error, blocks - 1)) if error else float("nan")

@@ -10,6 +10,7 @@ from scipy import special
 from jouleloop.errors import Fault, raise_all
 from jouleloop.stats.persistence import persistent_error, rise_p_values
 from jouleloop.stats.regression import (
+    FloatArray,
     PolynomialFit,
     Ratio,
     checked_points,
@@ -100,36 +101,27 @@ def equivalence_test(
     Schuirmann (1987) for the two one-sided tests; MacKinnon and White (1985) for HC3; Fieller (1954).
     """
     u, response = checked_points(x, y)
-    faults = []
-    if not 0 < margin < 1:
-        faults.append(Fault("the margin is out of range", field="margin", value=margin, allowed="between 0 and 1"))
-    if not 0 < alpha < 0.5:
-        faults.append(Fault("the level is out of range", field="alpha", value=alpha, allowed="between 0 and 0.5"))
-    if degree < 1:
-        faults.append(Fault("the power is out of range", field="degree", value=degree, allowed="1 or more"))
-    raise_all(faults)
+    _check(degree, margin, alpha)
     untested = _Untested(degree, margin, alpha)
     if distinct_values(u) < degree + 1 or u.size < degree + 2:
         return untested(f"{u.size} points at {distinct_values(u)} different sizes cannot show a power of {degree}")
     fit = fit_polynomial(u, response, degree)
     if not fit.robust_errors_exist:
         return untested("one point alone determines the fit, so it has no robust error")
-    largest = float(u.max())
+    return _tested(fit, margin, alpha, untested)
+
+
+def _tested(fit: PolynomialFit, margin: float, alpha: float, untested: "_Untested") -> EquivalenceTest:
+    """Return the test of the highest power of a fit that has robust errors."""
+    degree, largest = fit.degree, float(fit.u.max())
     contrasts = np.vstack([fit.leading(largest), fit.at(largest)])
     term, value = (inner(contrast, fit.coefficients) for contrast in contrasts)
     covariance = fit.covariance_hc3(contrasts)
     freedom = fit.degrees_of_freedom
     quantile = float(special.stdtrit(freedom, 1 - alpha))
     persistent = _Persistent(fit, abs(float(contrasts[0, -1])), term)
-
-    def t_value(bound: float) -> float:
-        """Student's t of the contrast 'share minus bound'."""
-        variance = covariance[0, 0] - 2 * bound * covariance[0, 1] + bound * bound * covariance[1, 1]
-        error = float(np.sqrt(max(variance, np.finfo(float).tiny)))
-        return (term - bound * value) / error
-
-    upper, lower = t_value(margin), t_value(-margin)
-    positive, negative = (float(special.stdtr(freedom, sign * t_value(0.0))) for sign in (-1, 1))
+    upper, lower, none = (_t_value(term, value, covariance, bound) for bound in (margin, -margin, 0.0))
+    positive, negative = (float(special.stdtr(freedom, sign * none)) for sign in (-1, 1))
     negative = max(negative, persistent.negative())
     beyond = persistent.beyond(margin * abs(value))
     if value <= quantile * float(np.sqrt(covariance[1, 1])):
@@ -152,6 +144,25 @@ def equivalence_test(
         negative_p_value=negative,
         absent_p_value=persistent.below(abs(term) - margin * value),
     )
+
+
+def _check(degree: int, margin: float, alpha: float) -> None:
+    """Raise `InputError` where an argument is out of range."""
+    faults = []
+    if not 0 < margin < 1:
+        faults.append(Fault("the margin is out of range", field="margin", value=margin, allowed="between 0 and 1"))
+    if not 0 < alpha < 0.5:
+        faults.append(Fault("the level is out of range", field="alpha", value=alpha, allowed="between 0 and 0.5"))
+    if degree < 1:
+        faults.append(Fault("the power is out of range", field="degree", value=degree, allowed="1 or more"))
+    raise_all(faults)
+
+
+def _t_value(term: float, value: float, covariance: FloatArray, bound: float) -> float:
+    """Return Student's t of the contrast 'share minus bound'."""
+    variance = covariance[0, 0] - 2 * bound * covariance[0, 1] + bound * bound * covariance[1, 1]
+    error = float(np.sqrt(max(variance, np.finfo(float).tiny)))
+    return (term - bound * value) / error
 
 
 class _Persistent:

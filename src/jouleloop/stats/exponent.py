@@ -67,42 +67,48 @@ def exponent_fit(
     spread = float(np.ptp(response))
     if spread <= 32 * EPSILON * float(np.abs(response).max()):
         return nothing("the response does not vary")
-    logarithm = np.log(u / u.max())
-    centred = (response - response.mean()) / spread
-
-    def basis(k: float) -> FloatArray:
-        """Centred (w^k - 1) / k, which passes into log w at k = 0."""
-        values = np.expm1(k * logarithm) / k if abs(k) > 1e-9 else logarithm
-        return np.asarray(values - values.mean(), dtype=np.float64)
-
-    def squares(k: float) -> float:
-        v = basis(k)
-        residual = centred - v * (inner(v, centred) / inner(v, v))
-        return inner(residual, residual)
-
+    power = _Power(u, response, spread)
     grid = np.linspace(LOWEST_EXPONENT, HIGHEST_EXPONENT, 97)
-    values = [squares(float(k)) for k in grid]
-    best = int(np.argmin(values))
+    best = int(np.argmin([power.squares(float(k)) for k in grid]))
     around = (float(grid[max(best - 1, 0)]), float(grid[min(best + 1, grid.size - 1)]))
-    k = float(optimize.minimize_scalar(squares, bounds=around, method="bounded", options={"xatol": 1e-10}).x)
+    k = float(optimize.minimize_scalar(power.squares, bounds=around, method="bounded", options={"xatol": 1e-10}).x)
     if min(k - LOWEST_EXPONENT, HIGHEST_EXPONENT - k) < 1e-3:
         return nothing(f"no power between {LOWEST_EXPONENT:g} and {HIGHEST_EXPONENT:g} fits best")
     # The rounding of the response bounds how well any sum of squares is known.
     floor = u.size * (8 * EPSILON * float(np.abs(response).max()) / spread) ** 2
-    threshold = (squares(k) + floor) * (1 + float(special.fdtri(1, u.size - 3, 1 - alpha)) / (u.size - 3))
-    low = _crossing(squares, threshold, k, LOWEST_EXPONENT)
-    high = _crossing(squares, threshold, k, HIGHEST_EXPONENT)
-    power = np.exp(k * logarithm)
-    moved = power - power.mean()
-    slope = inner(moved, centred) / inner(moved, moved) * spread
-    c1 = slope / float(u.max()) ** k
-    c0 = float(response.mean()) - slope * float(power.mean())
+    threshold = (power.squares(k) + floor) * (1 + float(special.fdtri(1, u.size - 3, 1 - alpha)) / (u.size - 3))
+    low = _crossing(power.squares, threshold, k, LOWEST_EXPONENT)
+    high = _crossing(power.squares, threshold, k, HIGHEST_EXPONENT)
     agrees = ""
     if expected is not None:
         inside = expected - tolerance <= low and high <= expected + tolerance
         outside = high < expected - tolerance or low > expected + tolerance
         agrees = "yes" if inside else "no" if outside else "undecided"
-    return ExponentFit(k, low, high, c0, c1, wanted, agrees)
+    return ExponentFit(k, low, high, *power.coefficients(k), wanted, agrees)
+
+
+class _Power:
+    """The form ``c0 + c1 x**k`` on some points, of which ``spread`` is the range of the response."""
+
+    def __init__(self, x: FloatArray, response: FloatArray, spread: float) -> None:
+        self._largest, self._mean, self._spread = float(x.max()), float(response.mean()), spread
+        self._logarithm = np.log(x / x.max())
+        self._centred = (response - response.mean()) / spread
+
+    def squares(self, k: float) -> float:
+        """Return the least residual sum of squares of an exponent, the response scaled to a range of 1."""
+        # (w^k - 1) / k passes into log w at k = 0.
+        values = np.expm1(k * self._logarithm) / k if abs(k) > 1e-9 else self._logarithm
+        v = np.asarray(values - values.mean(), dtype=np.float64)
+        residual = self._centred - v * (inner(v, self._centred) / inner(v, v))
+        return inner(residual, residual)
+
+    def coefficients(self, k: float) -> tuple[float, float]:
+        """Return the best c0 and c1 of an exponent, in the unit of the response."""
+        power = np.exp(k * self._logarithm)
+        moved = power - power.mean()
+        slope = inner(moved, self._centred) / inner(moved, moved) * self._spread
+        return self._mean - slope * float(power.mean()), slope / self._largest**k
 
 
 def _crossing(squares: Callable[[float], float], threshold: float, inside: float, limit: float) -> float:

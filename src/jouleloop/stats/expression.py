@@ -12,7 +12,7 @@ from jouleloop.expressions import ExpressionError, Language, evaluate
 from jouleloop.stats.regression import FloatArray
 
 
-class Table(Protocol):
+class VariableTable(Protocol):
     """What a variable is evaluated on: a table of pandas, or anything with columns that become arrays."""
 
     @property
@@ -29,7 +29,7 @@ _LONGEST = 200
 _GREATEST_POWER = 8
 
 
-def evaluate_variable(expression: str, table: Table, *, field: str = "variable") -> FloatArray:
+def evaluate_variable(expression: str, table: VariableTable, *, field: str = "variable") -> FloatArray:
     """Return the value of ``expression`` for every row of ``table``, shape (rows,).
 
     Numbers, column names, the papers' ``n`` (inputs, C), ``m`` (outputs, M) and ``mn``, parentheses and ``+ - * / **``
@@ -82,7 +82,7 @@ _COLUMNS = Language(
 )
 
 
-def _column(name: str, table: Table, field: str) -> FloatArray:
+def _column(name: str, table: VariableTable, field: str) -> FloatArray:
     if name not in table.columns:
         if name == "mn":
             return np.asarray(_column("n", table, field) * _column("m", table, field))

@@ -33,7 +33,7 @@ class Outcome(StrEnum):
 
 
 @dataclass(frozen=True)
-class Verdict:
+class GrowthVerdict:
     """What the points say about the expected growth, and which rule says so."""
 
     outcome: Outcome
@@ -74,7 +74,7 @@ class GrowthTest:
     x_min: float
     x_max: float
     """Range of the variable."""
-    verdict: Verdict
+    verdict: GrowthVerdict
     """The decision."""
     coefficients: tuple[float, ...] = ()
     """Of 1, u, u², … in the expected form, ``u`` being the growth's regressor: c1, c2, … of the dashed line; unit of
@@ -98,7 +98,7 @@ class GrowthTest:
     def unclaimed(self) -> "GrowthTest":
         """Return the fit without a verdict or p-value: of a response that theory does not say this growth of."""
         exponent = self.exponent and replace(self.exponent, expected=NAN, agrees="")
-        verdict = Verdict(Outcome.UNTESTED, "theory states no growth of it in this variable")
+        verdict = GrowthVerdict(Outcome.UNTESTED, "theory states no growth of it in this variable")
         return replace(self, verdict=verdict, quadratic=None, exponent=exponent, specification=SpecificationTests())
 
     def predict(self, x: npt.ArrayLike) -> FloatArray:
@@ -111,7 +111,7 @@ class GrowthTest:
 
 def decide(
     x: npt.ArrayLike, y: npt.ArrayLike, expected: str | Growth, options: StatisticsOptions | None = None
-) -> Verdict:
+) -> GrowthVerdict:
     """Return the verdict on ``y`` growing with ``x`` as ``expected``, without the further tests.
 
     The rules, in this order:
@@ -138,7 +138,7 @@ def decide(
     """
     points = _prepared(x, y, expected, options)
     if points.reason:
-        return Verdict(Outcome.INCONCLUSIVE, points.reason)
+        return GrowthVerdict(Outcome.INCONCLUSIVE, points.reason)
     return _decide(fit_polynomial(points.u, points.response, points.growth.degree), points.growth, points.options)
 
 
@@ -175,7 +175,7 @@ def unusable(u: FloatArray, y: FloatArray, growth: Growth, options: StatisticsOp
     return ""
 
 
-def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> Verdict:
+def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> GrowthVerdict:
     degree = growth.degree
     if fit.is_exact(options.exact_tolerance):
         return _decide_exact(fit, growth, options)
@@ -183,24 +183,24 @@ def _decide(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> V
     excess = equivalence_test(fit.u, fit.y, degree + 1, options.margin, options.alpha)
     misfit = misfit_test(fit, options.margin, options.alpha)
     outcome, reason = _refuted(growth, leading, excess) or _confirmed(growth, leading, excess, misfit)
-    return Verdict(outcome, reason, excess, leading, misfit)
+    return GrowthVerdict(outcome, reason, excess, leading, misfit)
 
 
 def _refuted(growth: Growth, leading: EquivalenceTest | None, excess: EquivalenceTest) -> tuple[Outcome, str] | None:
     """Return why the growth is not the expected one, or None where nothing says so."""
-    reason = ""
     if leading and leading.absent:
-        reason = f"there is no such growth: {_shown(leading, growth)} is equivalent to none"
-    elif leading and leading.note and leading.negative:
-        reason = f"the response falls: its {_form(leading.degree, growth)} term is negative, while its fit may be zero"
-    elif leading and leading.high < 0 and leading.negative:
-        reason = f"the response falls: {_shown(leading, growth)} is below zero"
-    elif excess.beyond and excess.note:
+        return Outcome.REFUTED, f"there is no such growth: {_shown(leading, growth)} is equivalent to none"
+    if leading and leading.note and leading.negative:
+        term = f"its {_form(leading.degree, growth)} term is negative"
+        return Outcome.REFUTED, f"the response falls: {term}, while its fit may be zero"
+    if leading and leading.high < 0 and leading.negative:
+        return Outcome.REFUTED, f"the response falls: {_shown(leading, growth)} is below zero"
+    if not excess.beyond:
+        return None
+    if excess.note:
         term = f"the {_form(excess.degree, growth)} term exceeds {100 * excess.margin:.3g} % of the fit"
-        reason = f"{term}, which may be zero at the largest size"
-    elif excess.beyond:
-        reason = f"{_shown(excess, growth)} is beyond {_margin(excess)}"
-    return (Outcome.REFUTED, reason) if reason else None
+        return Outcome.REFUTED, f"{term}, which may be zero at the largest size"
+    return Outcome.REFUTED, f"{_shown(excess, growth)} is beyond {_margin(excess)}"
 
 
 def _confirmed(
@@ -229,16 +229,20 @@ def _margin(test: EquivalenceTest) -> str:
     return f"the margin of ±{100 * test.margin:.3g} %"
 
 
-def _decide_exact(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> Verdict:
+def _decide_exact(fit: PolynomialFit, growth: Growth, options: StatisticsOptions) -> GrowthVerdict:
     """Decide where the residuals of the expected form are rounding noise: by the sign of its highest coefficient."""
     for lower in range(fit.degree):
         if fit_polynomial(fit.u, fit.y, lower).is_exact(options.exact_tolerance):
             reason = f"the response is exactly {_form(lower, growth)} to {options.exact_tolerance:.0e}"
-            return Verdict(Outcome.REFUTED, reason)
+            return GrowthVerdict(Outcome.REFUTED, reason)
     name = _form(fit.degree, growth)
     if fit.degree and fit.coefficients[-1] < 0:
-        return Verdict(Outcome.REFUTED, f"the response is exactly {name}, but its highest coefficient is negative")
-    return Verdict(Outcome.EXACT, f"exactly {name} to {options.exact_tolerance:.0e}: the residuals are rounding noise")
+        return GrowthVerdict(
+            Outcome.REFUTED, f"the response is exactly {name}, but its highest coefficient is negative"
+        )
+    return GrowthVerdict(
+        Outcome.EXACT, f"exactly {name} to {options.exact_tolerance:.0e}: the residuals are rounding noise"
+    )
 
 
 def _form(power: int, growth: Growth) -> str:
@@ -271,7 +275,7 @@ def fit_growth(
     distinct = distinct_values(u)
     span = (float(sizes.min()), float(sizes.max())) if sizes.size else (NAN, NAN)
     if reason:
-        verdict = Verdict(Outcome.INCONCLUSIVE, reason)
+        verdict = GrowthVerdict(Outcome.INCONCLUSIVE, reason)
         return GrowthTest(growth, int(u.size), distinct, *span, verdict)
     fit = fit_polynomial(u, response, growth.degree)
     verdict = _decide(fit, growth, options)

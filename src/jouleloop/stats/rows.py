@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from jouleloop.stats.cases import Case
+from jouleloop.stats.cases import FitCase
 from jouleloop.stats.deciding import sizes_needed
 from jouleloop.stats.growth import GrowthTest
 from jouleloop.stats.regression import FloatArray
@@ -16,7 +16,7 @@ from jouleloop.stats.table import DIMENSIONS, TABLE_VERSION
 from jouleloop.stats.theory import bound_ratios
 
 
-def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
+def verdict_row(case: FitCase, test: GrowthTest, omitted: int) -> dict[str, Any]:
     """Return the row of results/verdicts.csv; ``omitted`` counts the layers left out."""
     excess, leading, misfit = test.verdict.excess, test.verdict.leading, test.verdict.misfit
     spec = test.specification
@@ -76,7 +76,7 @@ def verdict_row(case: Case, test: GrowthTest, omitted: int) -> dict[str, Any]:
     }
 
 
-def fit_row(case: Case, test: GrowthTest) -> dict[str, Any]:
+def fit_row(case: FitCase, test: GrowthTest) -> dict[str, Any]:
     """Return the row of results/fits.csv."""
     coefficients = dict(enumerate(test.coefficients, start=1))
     quadratic = test.quadratic
@@ -101,7 +101,7 @@ def fit_row(case: Case, test: GrowthTest) -> dict[str, Any]:
     }
 
 
-def structure_of(case: Case, test: GrowthTest) -> ResidualStructure | None:
+def structure_of(case: FitCase, test: GrowthTest) -> ResidualStructure | None:
     """Return the residual structure over the dimensions that vary, or None where nothing was fitted."""
     if not test.residuals:
         return None
@@ -130,7 +130,7 @@ def envelope_row(envelope: LowerEnvelope | None) -> dict[str, Any]:
 
 
 def residual_rows(
-    case: Case, test: GrowthTest, structure: ResidualStructure | None, best: Sequence[int]
+    case: FitCase, test: GrowthTest, structure: ResidualStructure | None, best: Sequence[int]
 ) -> pd.DataFrame:
     """Return one row per point; ``best`` are the positions on the lower envelope."""
     n = len(case.rows)
@@ -152,7 +152,7 @@ def residual_rows(
     )
 
 
-def theory_row(case: Case) -> dict[str, Any]:
+def theory_row(case: FitCase) -> dict[str, Any]:
     """Return the columns on theory, from ``theory_lower_<response>`` and ``theory_upper_<response>`` where given.
 
     Where theory counts something else than the table (reads of biases, for instance), ``theory_measured_<response>``
@@ -178,7 +178,7 @@ def theory_row(case: Case) -> dict[str, Any]:
     return row
 
 
-def _theory_column(case: Case, side: str) -> FloatArray | None:
+def _theory_column(case: FitCase, side: str) -> FloatArray | None:
     column = f"theory_{side}_{case.response.name}"
     if column not in case.rows.columns:
         return None

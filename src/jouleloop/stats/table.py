@@ -39,7 +39,7 @@ class Response:
 
 
 @dataclass(frozen=True)
-class Group:
+class FitRows:
     """The rows of one fit: one sweep on one architecture by one engine with one energy table."""
 
     architecture: str
@@ -62,20 +62,7 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
     semantics or sets of constraints for one architecture, or (unless ``allow_mixed``) several engines, or several
     energy tables for one architecture; all faults together.
     """
-    version = table.attrs.get("table_version", TABLE_VERSION)
-    if "table_version" in table.columns and len(table):
-        version = float(pd.to_numeric(table["table_version"], errors="coerce").min())
-    if version != TABLE_VERSION:
-        older = is_whole(version) and version < TABLE_VERSION
-        raise InputError(
-            Fault(
-                "the energies table is of an older version: recompute it, the results of unchanged points are reused"
-                if older
-                else "the energies table is of an unknown version",
-                value=version,
-                allowed=f"version {TABLE_VERSION}",
-            )
-        )
+    _check_version(table)
     faults = [
         Fault(
             f"column {name!r} is missing: not an energies table, or one of an older version; recompute it",
@@ -92,32 +79,58 @@ def check_table(table: pd.DataFrame, options: StatisticsOptions) -> None:
         for name in ("architecture", "sweep", "layer", "status")
         if table[name].isna().any()
     ]
-    key = ["architecture", "sweep", "layer", "engine", "energy_table", *(["variant"] if "variant" in table else [])]
-    # One that says the same of all rows tells none apart, and looking it up takes time and memory.
-    repeated = table[table.duplicated([name for name in key if table[name].nunique(dropna=False) > 1] or key[:1])]
-    if len(repeated):
-        first = repeated.iloc[0]
-        faults.append(
-            Fault(
-                f"{len(repeated)} rows are given twice, the first is {first['layer']!r} of sweep {first['sweep']!r} "
-                f"on {first['architecture']!r}: results of several runs were joined"
-            )
-        )
+    faults += _repeated(table)
     # A variant has energies of its own, as an architecture has.
     said = ["engine", "energy_table", *(name for name in SETTINGS if name in table.columns)]
     table = table.assign(variant=table["variant"].fillna("") if "variant" in table else "")
     table = table[[*_MACHINE, *said]].drop_duplicates()
-    if not options.allow_mixed:
-        engines = sorted(table["engine"].dropna().astype(str).unique())
-        hint = "analyse them apart, or set statistics.allow_mixed: true to test each by itself"
-        if len(engines) > 1:
-            faults.append(Fault(f"the table mixes results of the engines {', '.join(engines)}; {hint}"))
-        for (architecture, _), rows in table.groupby(_MACHINE, sort=True):
-            tables = sorted(rows["energy_table"].dropna().astype(str).unique())
-            if len(tables) > 1:
-                faults.append(Fault(f"{architecture} mixes the energy tables {', '.join(tables)}; {hint}"))
+    faults += [] if options.allow_mixed else _mixed_sources(table)
     faults += _mixed_settings(table)
     raise_all(faults)
+
+
+def _check_version(table: pd.DataFrame) -> None:
+    """Raise `InputError` for a table of another version."""
+    version = table.attrs.get("table_version", TABLE_VERSION)
+    if "table_version" in table.columns and len(table):
+        version = float(pd.to_numeric(table["table_version"], errors="coerce").min())
+    if version != TABLE_VERSION:
+        older = is_whole(version) and version < TABLE_VERSION
+        raise InputError(
+            Fault(
+                "the energies table is of an older version: recompute it, the results of unchanged points are reused"
+                if older
+                else "the energies table is of an unknown version",
+                value=version,
+                allowed=f"version {TABLE_VERSION}",
+            )
+        )
+
+
+def _repeated(table: pd.DataFrame) -> list[Fault]:
+    """Return a fault where a row is given twice."""
+    key = ["architecture", "sweep", "layer", "engine", "energy_table", *(["variant"] if "variant" in table else [])]
+    # One that says the same of all rows tells none apart, and looking it up takes time and memory.
+    repeated = table[table.duplicated([name for name in key if table[name].nunique(dropna=False) > 1] or key[:1])]
+    if repeated.empty:
+        return []
+    first = repeated.iloc[0]
+    row = f"{first['layer']!r} of sweep {first['sweep']!r} on {first['architecture']!r}"
+    return [Fault(f"{len(repeated)} rows are given twice, the first is {row}: results of several runs were joined")]
+
+
+def _mixed_sources(table: pd.DataFrame) -> list[Fault]:
+    """Return a fault for several engines, and for every architecture with several energy tables."""
+    faults = []
+    engines = sorted(table["engine"].dropna().astype(str).unique())
+    hint = "analyse them apart, or set statistics.allow_mixed: true to test each by itself"
+    if len(engines) > 1:
+        faults.append(Fault(f"the table mixes results of the engines {', '.join(engines)}; {hint}"))
+    for (architecture, _), rows in table.groupby(_MACHINE, sort=True):
+        tables = sorted(rows["energy_table"].dropna().astype(str).unique())
+        if len(tables) > 1:
+            faults.append(Fault(f"{architecture} mixes the energy tables {', '.join(tables)}; {hint}"))
+    return faults
 
 
 def _mixed_settings(table: pd.DataFrame) -> list[Fault]:
@@ -135,7 +148,7 @@ def _mixed_settings(table: pd.DataFrame) -> list[Fault]:
     return faults
 
 
-def groups(table: pd.DataFrame) -> Iterator[Group]:
+def groups(table: pd.DataFrame) -> Iterator[FitRows]:
     """Yield the groups of ``table`` in the order of sweep, architecture, engine, energy table.
 
     Rows whose status is not 'ok' carry no energy and may lack engine and energy table; they belong to every group of
@@ -149,11 +162,11 @@ def groups(table: pd.DataFrame) -> Iterator[Group]:
         usable, rest = chosen(rows, ok.loc[rows.index]), rows[~ok.loc[rows.index]]
         if usable.empty:
             first = rows.iloc[0]
-            yield Group(str(architecture), str(sweep), str(first["engine"]), str(first["energy_table"]), usable, rest)
+            yield FitRows(str(architecture), str(sweep), str(first["engine"]), str(first["energy_table"]), usable, rest)
         for (engine, energy_table), part in _split(usable, "engine", "energy_table"):
             same = rest[rest["engine"].isin(["", engine]) & rest["energy_table"].isin(["", energy_table])]
             numbers = part.drop(columns=said)
-            yield Group(str(architecture), str(sweep), str(engine), str(energy_table), numbers, same)
+            yield FitRows(str(architecture), str(sweep), str(engine), str(energy_table), numbers, same)
 
 
 def _split(table: pd.DataFrame, *by: str) -> Iterator[tuple[Any, pd.DataFrame]]:
@@ -181,8 +194,9 @@ def data_spaces(table: pd.DataFrame) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*found, *_SPACES)))
 
 
-#: Every group of responses that a table may have.
-ALL_RESPONSES = ("data", "total", "compute", "levels", "spaces", "dram_words")
+#: Responses that one column holds, and every group of responses that a table may have.
+_WHOLE = ("data", "total", "compute")
+ALL_RESPONSES = (*_WHOLE, "levels", "spaces", "dram_words")
 
 
 def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]:
@@ -190,36 +204,31 @@ def find_responses(table: pd.DataFrame, wanted: Sequence[str]) -> list[Response]
 
     Raises `InputError` for a name that is neither a group of columns nor a column of numbers.
     """
-    found: dict[str, Response] = {}
-    faults: list[Fault] = []
     levels = _levels(table)
     spaces = {f"{level}_{space}_pj" for level in levels for space in data_spaces(table)} & set(table.columns)
     dram = [str(column) for column in table.columns if str(column).startswith(_DRAM)]
+    known = {
+        **{name: [_energy(f"{name}_pj", f"{name} energy")] * (f"{name}_pj" in table.columns) for name in _WHOLE},
+        "levels": [_level(level, table) for level in levels],
+        "spaces": [_energy(c, f"energy of {_words(c)}") for c in table.columns if c in spaces],
+        "dram_words": [
+            Response("dram_words", tuple(dram), "words moved from and to DRAM", "words"),
+            *(Response(c, (c,), f"DRAM words of {c.removeprefix(_DRAM)}", "words") for c in dram),
+        ]
+        if dram
+        else [],
+    }
+    found: dict[str, Response] = {}
+    faults: list[Fault] = []
     for name in wanted:
-        if name in ("data", "total", "compute"):
-            entries = [_energy(f"{name}_pj", f"{name} energy")] if f"{name}_pj" in table.columns else []
-        elif name == "levels":
-            entries = [_level(level, table) for level in levels]
-        elif name == "spaces":
-            entries = [_energy(c, f"energy of {_words(c)}") for c in table.columns if c in spaces]
-        elif name == "dram_words":
-            entries = [Response("dram_words", tuple(dram), "words moved from and to DRAM", "words")] if dram else []
-            entries += [Response(c, (c,), f"DRAM words of {c.removeprefix('dram_words_')}", "words") for c in dram]
-        elif name in table.columns and pd.api.types.is_numeric_dtype(table[name]):
+        entries = known.get(name)
+        if entries is None and name in table.columns and pd.api.types.is_numeric_dtype(table[name]):
             entries = [Response(name, (name,), _words(name), energy_unit() if name.endswith("_pj") else "")]
-        else:
-            known = ["data", "total", "compute", "levels", "spaces", "dram_words", *(str(c) for c in table.columns)]
-            faults.append(
-                Fault(
-                    "unknown response",
-                    field="statistics.responses",
-                    value=name,
-                    allowed="data, total, compute, levels, spaces, dram_words or a column of numbers",
-                    nearest=nearest(name, known),
-                )
-            )
-            continue
-        for entry in entries:
+        if entries is None:
+            allowed = f"{', '.join(known)} or a column of numbers"
+            close = nearest(name, [*known, *(str(c) for c in table.columns)])
+            faults.append(Fault("unknown response", None, "statistics.responses", name, allowed, close))
+        for entry in entries or ():
             found.setdefault(entry.name, entry)
     raise_all(faults)
     return list(found.values())

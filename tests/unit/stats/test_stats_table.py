@@ -14,7 +14,7 @@ from jouleloop.stats.analysis import SweepDescription, analyse_table
 from jouleloop.stats.expression import evaluate_variable
 from jouleloop.stats.holm import holm
 from jouleloop.stats.options import StatisticsOptions
-from jouleloop.stats.search_noise import compare_verdicts, search_noise
+from jouleloop.stats.search_noise import compare_verdicts
 from jouleloop.stats.table import check_table
 from jouleloop.stats.theory import bound_ratios
 
@@ -299,16 +299,6 @@ def test_theory_columns_become_ratios() -> None:
     assert result["theory_upper_crossed"] == 32
     ratios = bound_ratios([1, 2, 2], [2, 4, 8], [1, 4, 0], lower=True)
     assert (ratios.smallest, ratios.largest, ratios.at_largest_size, ratios.crossed) == (1, 2, 1, 0)
-
-
-def test_search_noise_moves_the_p_value_of_an_exact_line() -> None:
-    x = SIZES.astype(float)
-    moved = search_noise(x, 200 * x, "linear", simulations=50)
-    assert np.isnan(moved.p_value)
-    assert moved.quantiles[0] < moved.quantiles[1] < moved.quantiles[2]
-    assert moved.verdicts == {"confirmed": 1.0}
-    with pytest.raises(InputError, match="must be positive"):
-        search_noise(x, x, "linear", excess=0)
 
 
 def test_verdicts_of_two_searches_side_by_side() -> None:
