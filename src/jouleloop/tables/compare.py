@@ -120,17 +120,12 @@ def compare_tables(
         Whether differing text (mappings, engines, reasons) makes tables different; ``status`` always does.
     """
     shared = [name for name in first.columns if name in set(second.columns)]
-    faults = [
-        unknown(name, shared, "column", field=option)
-        for option, names in (("on", on), ("only", only))
-        for name in names
-        if name not in shared
+    faults = _faults(first, second, on, only, ignore)
+    faults += [
+        Fault("must not be negative", field=name, value=value)
+        for name, value in (("relative", relative), ("absolute", absolute))
+        if not value >= 0
     ]
-    known = set(first.columns) | set(second.columns)
-    faults += [unknown(name, known, "column", field="ignore") for name in ignore if name not in known]
-    for name, value in (("relative", relative), ("absolute", absolute)):
-        if not value >= 0:
-            faults.append(Fault("must not be negative", field=name, value=value))
     raise_all(faults)
     keys = list(on) or _keys(first, second, shared)
     for which, table in (("first", first), ("second", second)):
@@ -156,6 +151,17 @@ def compare_tables(
         tuple(name for name in second.columns if name not in shared),
         tuple(fields),
     )
+
+
+def _faults(
+    first: pd.DataFrame, second: pd.DataFrame, on: Sequence[str], only: Sequence[str], ignore: Sequence[str]
+) -> list[Fault]:
+    """Return a fault for every column that is named and that one of the tables, or of ``ignore`` both, has not."""
+    shared = [name for name in first.columns if name in set(second.columns)]
+    known = set(first.columns) | set(second.columns)
+    named = [("on", name, shared) for name in on] + [("only", name, shared) for name in only]
+    named += [("ignore", name, sorted(known)) for name in ignore]
+    return [unknown(name, among, "column", field=option) for option, name, among in named if name not in among]
 
 
 def _keys(first: pd.DataFrame, second: pd.DataFrame, shared: Sequence[str]) -> list[str]:

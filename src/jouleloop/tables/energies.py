@@ -58,7 +58,7 @@ def energy_columns(job: Job, shape: ProblemShape) -> list[str]:
 
     Networks that take energy have a column a data space, too.
     """
-    constraints = job.target.for_shape(shape).constraints
+    constraints = job.target_for(shape).constraints
     stored = [
         f"{level.name}_{space.name.lower()}_pj"
         for level in job.target.arch.levels
@@ -101,7 +101,7 @@ def energy_batches(
     """
     columns = _Columns(jobs, sweeps)
     if not any(sweep.points and sweep.runs_on(name) for sweep in sweeps for name in jobs):
-        yield Batch(columns.typed(pd.DataFrame()), pd.DataFrame())
+        yield Batch(columns.typed(pd.DataFrame()), pd.DataFrame(columns=["architecture", "layer", "seconds"]))
     for name, job in jobs.items():
         wanted = [sweep for sweep in sweeps if sweep.runs_on(name)]
         points = itertools.chain.from_iterable(zip(sweep.points, layer_rows(sweep), strict=True) for sweep in wanted)

@@ -46,7 +46,7 @@ class Row(NamedTuple):
     symbols: tuple[Symbol, ...]
 
 
-class Point(NamedTuple):
+class RowLaws(NamedTuple):
     """A row with its laws."""
 
     row: Row
@@ -106,7 +106,7 @@ class FoundLaws:
 
     def __init__(self, place: SweepOn, room: Iterator[object]) -> None:
         self._place, self._room = place, room
-        self._met: list[Point] = []
+        self._met: list[RowLaws] = []
         self._nests: dict[str, list[NestLaws]] = defaultdict(list)
         self._energies: dict[int, EnergyLaw] = {}
         self.levels: dict[str, LevelCosts] = {}
@@ -116,7 +116,7 @@ class FoundLaws:
         self._nest_of, self._partial_pj = array("q"), array("d")
         self._count: int | None = None
 
-    def points(self) -> Iterator[Point]:
+    def points(self) -> Iterator[RowLaws]:
         """Yield all points; the first ones stay in memory where there is room, of others what nest they have."""
         yield from self._met
         if len(self._met) == self._count:
@@ -137,10 +137,10 @@ class FoundLaws:
             yield point
         self._count = len(self._partial_pj)
 
-    def _again(self, position: int, row: Row) -> Point:
+    def _again(self, position: int, row: Row) -> RowLaws:
         """Return a point that was looked at before."""
         nest = self._shared.get(self._nest_of[position])
-        return Point(row, nest, nest.laws(row.symbols), self._partial_pj[position]) if nest else self._point(row)
+        return RowLaws(row, nest, nest.laws(row.symbols), self._partial_pj[position]) if nest else self._point(row)
 
     def _rows(self) -> Iterator[Row]:
         arch = self._place.job.target.arch
@@ -161,7 +161,7 @@ class FoundLaws:
         """Whether the laws of a point are those of its nest."""
         return not row.mapping.imperfect and self._place.job.target.factors != "imperfect"
 
-    def _point(self, row: Row) -> Point:
+    def _point(self, row: Row) -> RowLaws:
         values = [symbol.value for symbol in row.symbols]
         # Counts of loops that end early hold for one nest, so numbers do; its laws are those of long nests.
         early = bool(row.mapping.imperfect)
@@ -176,11 +176,11 @@ class FoundLaws:
             known.append(nest)
             energies, partial = nest.energies_pj(values)
             if not _reproduced(energies, row.row, _REPRODUCED):
-                return Point(row, None, [], math.nan)
+                return RowLaws(row, None, [], math.nan)
         laws = [] if early else nest.laws(row.symbols)
         if self._place.job.target.factors == "imperfect":
             laws = itertools.chain(laws, self._laws_of_long_nests(row.problem, row.mapping, nest, values))
-        return Point(row, nest, laws, float(partial))
+        return RowLaws(row, nest, laws, float(partial))
 
     def _counted(self, problem: Problem, mapping: NestMapping, sizes: Sequence[str]) -> NestLaws:
         target = self._place.job.target.for_shape(problem.shape)

@@ -15,25 +15,10 @@ import pandas as pd
 import pyarrow as pa
 
 from jouleloop.columns import content_digest
-from jouleloop.stats.laws import (
-    COMPUTE,
-    NONE,
-    IntArray,
-    Law,
-    LawPoint,
-    Terms,
-    action_pj,
-    evaluate,
-)
-from jouleloop.stats.laws_words import (
-    divisibility_text,
-    growing_text,
-    monomial_name,
-    polynomial_text,
-    structure_text,
-)
+from jouleloop.stats.laws import COMPUTE, NONE, IntArray, Law, LawPoint, Terms, action_pj, evaluate
+from jouleloop.stats.laws_words import divisibility_text, growing_text, monomial_name, polynomial_text, structure_text
 from jouleloop.study.kept import Kept
-from jouleloop.tables.laws_found import FEW, FoundLaws, Point, Row, SweepOn
+from jouleloop.tables.laws_found import FEW, FoundLaws, Row, RowLaws, SweepOn
 
 #: What is kept beside points: how many they are; rows of laws and of terms, by the number of the law.
 _COUNT, _LAWS = "points", "laws"
@@ -182,7 +167,7 @@ class SweepLaws:
                         "coefficient_pj": float(accesses * cost),
                     }
 
-    def _point_row(self, point: Point, entry: LawPoint | None, common: int, terms: Terms) -> dict[str, Any]:
+    def _point_row(self, point: RowLaws, entry: LawPoint | None, common: int, terms: Terms) -> dict[str, Any]:
         row = point.row.row
         sizes = {**point.row.problem.bound, **point.row.problem.coefficient}
         law = self.found.energy_of(entry) if entry else None
@@ -214,12 +199,12 @@ class SweepLaws:
         }
 
     @staticmethod
-    def _size(point: Point, name: str) -> int:
+    def _size(point: RowLaws, name: str) -> int:
         problem = point.row.problem
         return {**problem.bound, **problem.coefficient}.get(name, 1)
 
 
-def _numbers(point: Point) -> dict[int, None]:
+def _numbers(point: RowLaws) -> dict[int, None]:
     return dict.fromkeys(law.number for law in point.laws)
 
 

@@ -1,6 +1,7 @@
 """The layers of a sweep as records, and whether its variable and growth can be tested; without pandas, as rules ask."""
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,10 +81,17 @@ def check_sweeps(sweeps: Iterable[Sweep]) -> None:
     for sweep in sweeps:
         if sweep.is_network or sweep.attributes:
             continue
+        sizes: FloatArray = np.ones(1)  # where there are none, growth is asked for its name all the same
         try:
             sizes = evaluate_variable(sweep.variable, _Layers(sweep))
-            for name in (sweep.expected, *dict(sweep.response_growth).values()):
-                growth_named(name).regressors(sizes)
         except InputError as error:
             faults += error.at(sweep.source).faults
+        named = {"expected": sweep.expected}
+        named |= {f"response_growth.{response}": name for response, name in dict(sweep.response_growth).items()}
+        for key, name in named.items():
+            try:
+                growth_named(name).regressors(sizes)
+            except InputError as error:
+                named_here = [replace(one, field=key) if one.field == "growth" else one for one in error.faults]
+                faults += InputError(named_here).at(sweep.source).faults
     raise_all(faults)

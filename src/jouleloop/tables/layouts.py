@@ -17,6 +17,10 @@ LAW_TERMS = _TABLES["law_terms"]
 SEARCH_NOISE = _TABLES["search_noise"]
 NETWORKS = _TABLES["networks"]
 VARIANTS = _TABLES["architecture/<sweep>"]
+CAPACITY = _TABLES["capacity"]
+CAPACITY_SUMMARY = _TABLES["capacity_summary"]
+CHAINS = _TABLES["chains"]
+CHAIN_GROWTH = _TABLES["chain_growth"]
 PUBLISHED = _TABLES["published"]
 PUBLISHED_PART = _TABLES["published/<architecture>"]
 PUBLISHED_SUMMARY = _TABLES["published_summary"]
@@ -24,7 +28,8 @@ CROSSCHECK = _TABLES["crosscheck"]
 CROSSCHECK_SUMMARY = _TABLES["crosscheck_summary"]
 THEORY_CONV_ENERGY = _TABLES["theory_conv_energy"]
 
-LAYOUTS = tuple(_TABLES.values())
+#: Those that a run of a study makes; the papers' own follow in ``columns.csv``.
+LAYOUTS = tuple(layout for layout in _TABLES.values() if not layout.file.startswith("theory/"))
 
 #: For tables of which only the name of their columns is known: every column that means one thing wherever it stands.
 ANY = Layout(

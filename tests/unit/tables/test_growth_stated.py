@@ -49,3 +49,13 @@ def test_a_batch_that_grows_leaves_nothing_to_derive(tmp_path: Path) -> None:
 def test_an_unknown_growth_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="linaer"):
         stated(tmp_path, ranges={"C": [4, 8]}, fixed={"M": 8}, response_growth={"DRAM_pj": "linaer"})
+
+
+def test_variable_and_growth_are_told_at_once(tmp_path: Path) -> None:
+    sizes = {"ranges": {"C": [4, 8, 16]}, "fixed": {"M": 8}}
+    with pytest.raises(InputError) as told:
+        stated(tmp_path, **sizes, variable="D", expected="lienar", response_growth={"DRAM_pj": "quadatic"})
+    said = str(told.value)
+    assert "'D'" in said
+    assert "expected: unknown growth (got 'lienar')" in said
+    assert "response_growth.DRAM_pj: unknown growth (got 'quadatic')" in said
