@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from jouleloop.errors import Fault, InputError, unknown
-from jouleloop.files import is_whole, read_yaml
+from jouleloop.files import is_file, is_whole, read_yaml
 from jouleloop.workload.named_shapes import NAMED_SHAPES, shape_named
 from jouleloop.workload.problem import DataSpace, ProblemShape, Term
 
@@ -90,7 +90,7 @@ def _named(name: str, where: str, faults: list[Fault]) -> ProblemShape | None:
     folders = [os.environ.get(_SHAPE_FOLDER, ""), *os.environ.get(_SHAPE_FOLDERS, "").split(":")]
     endings = ("",) if any(ending in name for ending in (".yml", ".yaml", ".cfg")) else (".yaml", ".cfg")
     for path in (Path(folder, name + ending) for folder in folders if folder for ending in endings):
-        if path.is_file():
+        if is_file(path):
             try:
                 data = read_yaml(path)
                 shape = data.get("shape") if isinstance(data, Mapping) else None

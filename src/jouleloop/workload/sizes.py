@@ -132,7 +132,7 @@ def parse_layer(text: str) -> Layer:
         return _own_layer(body)
     if not colon or name not in kind_names():
         near = unknown(name, kind_names(), "kind").nearest
-        raise InputError(Fault("not a layer", field="layer", value=text, allowed=_EXAMPLES, nearest=near))
+        raise InputError(Fault("not a layer", value=text, allowed=_EXAMPLES, nearest=near))
     kind = kind_named(name)
     sizes_text, *options = body.split("/")
     rounding: Rounding = "floor" if _FLOOR in options else "exact"

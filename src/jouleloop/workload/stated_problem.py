@@ -56,11 +56,10 @@ def _sizes(shape: ProblemShape, instance: Mapping[Any, Any], faults: list[Fault]
         if str(key).lower() in ("densities", "commondensity"):
             if not _dense(value):
                 faults.append(Fault("sparse tensors (densities below 1) are not supported by the model", None, where))
-        elif key in known and value == 0 and _moves_nothing(shape, str(key), instance):
-            sizes[key] = 1
         elif key in shape.dimensions or key in known:
-            if is_whole(value) and value >= 1:
-                sizes[key] = int(value)
+            idle = key in known and value == 0 and _moves_nothing(shape, str(key), instance)
+            if idle or (is_whole(value) and value >= 1):
+                sizes[key] = 1 if idle else int(value)
             else:
                 faults.append(Fault("must be a positive whole number", None, where, value))
         elif key not in _DERIVED:

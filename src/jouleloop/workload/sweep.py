@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from jouleloop.errors import Fault, InputError, raise_all, unknown
-from jouleloop.files import read_text, read_yaml
+from jouleloop.files import is_file, listed, read_text, read_yaml
 from jouleloop.validation import validate
 from jouleloop.workload.kind import Kind
 from jouleloop.workload.kinds import OWN, kind_named
@@ -18,9 +18,11 @@ from jouleloop.workload.layer import Layer
 from jouleloop.workload.shape_file import read_kind
 from jouleloop.workload.sizes import input_elements, layer_from_sizes, output_elements, parse_layer
 from jouleloop.workload.sweep_schema import (
+    CAPACITY,
     MAX_POINTS,
     MOST_POINTS,
     PUBLISHED_COLUMNS,
+    CapacitySweep,
     LayerTable,
     NetworkFile,
     NetworkLayer,
@@ -83,6 +85,8 @@ class Sweep:
     """Names of the architectures it runs on; empty for all."""
     response_growth: tuple[tuple[str, str], ...] = ()
     """Growth that theory states of further responses than the energy."""
+    curves: CapacitySweep | None = None
+    """What a sweep of a capacity asks for; None for all other sweeps."""
 
     @property
     def is_network(self) -> bool:
@@ -92,6 +96,11 @@ class Sweep:
     def runs_on(self, architecture: str) -> bool:
         """Return whether the sweep is for the architecture of that name."""
         return not self.architectures or architecture in self.architectures
+
+    @property
+    def levels(self) -> dict[str, str]:
+        """The level whose capacity a sweep varies, by architecture, where its file names one."""
+        return {} if self.curves is None else self.curves.levels
 
 
 def size_columns(points: Iterable[SweepPoint]) -> tuple[str, ...]:
@@ -143,8 +152,10 @@ def load_sweep(path: Path, progress: Progress | None = None) -> Sweep:
 
 
 def load_sweeps(path: Path, progress: Progress | None = None) -> list[Sweep]:
-    """Return the sweep in the file ``path``, or the sweeps of a transformer's matrix products."""
+    """Return the sweep in the file ``path``, of layers or of a capacity, or those of a transformer's products."""
     data = read_yaml(path)
+    if isinstance(data, dict) and data.get("kind") == CAPACITY:
+        return [_capacity_sweep(validate(CapacitySweep, data, path), path)]
     if not isinstance(data, dict) or "transformer" not in data:
         return [load_sweep(path, progress)]
     spec = validate(TransformerSweep, data, path)
@@ -152,6 +163,32 @@ def load_sweeps(path: Path, progress: Progress | None = None) -> list[Sweep]:
         return _transformer_sweeps(spec, path)
     except InputError as error:
         raise error.at(path) from error
+
+
+def _capacity_sweep(spec: CapacitySweep, path: Path) -> Sweep:
+    """Return the layers that a sweep of a capacity is of, each once; of a network with how often it runs them."""
+    found: dict[Layer, int] = {}
+    faults: list[Fault] = []
+    if spec.network:
+        own = spec.network.endswith((".yaml", ".yml"))
+        source = path.parent / (spec.network if own else f"networks/{spec.network}.yaml")
+        if not is_file(source):
+            known = [child.stem for child in listed(source.parent, "*.yaml")]
+            raise InputError(unknown(spec.network, known, "network", source=str(path), field="network"))
+        points = load_network(source).points
+        spec = spec.model_copy(update={"network": str(source)})
+        for point in points:
+            found[point.layer.renamed("")] = found.get(point.layer.renamed(""), 0) + point.count
+    for index, text in enumerate(spec.layers):
+        try:
+            found.setdefault(parse_layer(text), 1)
+        except InputError as error:
+            faults += InputError(_inside(error, f"layers.{index}")).at(path).faults
+    raise_all(faults)
+    points = tuple(SweepPoint(layer, layer.input_size, count) for layer, count in found.items())
+    name = _name(spec.name, path)
+    runs_on = tuple(spec.architectures)
+    return Sweep(name, CAPACITY, points, str(path), description=spec.description, architectures=runs_on, curves=spec)
 
 
 def _transformer_sweeps(spec: TransformerSweep, path: Path) -> list[Sweep]:
@@ -331,8 +368,9 @@ def sweep_points(spec: SweepFile, folder: Path = Path(), progress: Progress | No
         blocks = [("", Part())]
     for prefix, part in blocks:
         for sizes in points.combinations(part, prefix):
+            before = len(found)
             points.add(sizes, prefix)
-            if progress and len(found) % _STEP == 0:
+            if progress and len(found) > before and len(found) % _STEP == 0:
                 progress(len(found), total)
             if len(faults) > _MOST_FAULTS:
                 break

@@ -229,6 +229,52 @@ class SweepFile(Strict):
     published_parameter: str = key("Column that holds the first column of the published tables.", "column", "")
 
 
+#: The kind of a sweep that varies no layer but the capacity of a level.
+CAPACITY = "capacity"
+Words = Annotated[StrictInt, Field(ge=0, le=2**62)]
+
+
+class CapacitySweep(Strict):
+    """Curves: the optimum of layers, or of a network, against the capacity of one level, every step proven."""
+
+    name: Name | None = key(
+        "Name in tables, file names and the configuration; the file's name where it is left out.", "text", None
+    )
+    description: str = key("What the sweep is for.", "text", "")
+    kind: Literal["capacity"] = key("`capacity`: not the layers vary but the capacity of a level.", "choice")
+    layers: list[str] = key("Layers of any kind, as text such as fc:1024x128.", "layers", [])
+    network: str = key(
+        "Instead of layers: a network in networks/ beside this file by name, or the path of a file from this one. The "
+        "curves of its layers are added up, too.",
+        "text",
+        "",
+    )
+    objective: Literal["energy", "delay", "edp", "dram-words"] = key(
+        "What is minimised; dram-words: words that main memory reads and writes. Products of energy and delay (edp) "
+        "add up over no network.",
+        "choice",
+        "energy",
+    )
+    levels: dict[str, str] = key(
+        "By architecture: level whose capacity varies; the outermost of limited capacity where left out.", "name", {}
+    )
+    least_words: Words = key("Least capacity.", "words that a tile may fill", 0)
+    most_words: Words | None = key("Largest capacity; all that help without it.", "words that a tile may fill", None)
+    architectures: list[Name] = key(
+        "Architectures that the sweep runs on, by name; all that are configured where none is named.", "names", []
+    )
+
+    @model_validator(mode="after")
+    def _one_subject(self) -> Self:
+        if bool(self.layers) == bool(self.network):
+            raise ValueError("a sweep of a capacity has layers or a network, one of both")
+        if self.network and self.objective == "edp":
+            raise ValueError("products of energy and delay add up over no network: energy, delay or dram-words")
+        if self.most_words is not None and self.most_words < self.least_words:
+            raise ValueError(f"most_words {self.most_words} is below least_words {self.least_words}")
+        return self
+
+
 class NetworkLayer(Strict):
     """One distinct layer of a network."""
 

@@ -157,6 +157,14 @@ def test_all_faults_at_once(tmp_path: Path) -> None:
     assert {fault.field for fault in caught.value.faults} == {"kind", "rangs", "fixed.M", "expected"}
 
 
+def test_points_that_are_none_are_no_progress(tmp_path: Path) -> None:
+    path = write(tmp_path, {"kind": "fc", "fixed": {"M": -1}, "ranges": {"C": [4, 8]}, "variable": "C"})
+    told: list[tuple[int, int]] = []
+    with pytest.raises(InputError):
+        load_sweep(path, progress=lambda made, total: told.append((made, total)))
+    assert told == []
+
+
 @pytest.mark.parametrize(
     "text",
     [

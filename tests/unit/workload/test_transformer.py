@@ -8,6 +8,7 @@ import yaml
 
 from jouleloop.config.load import load_all, load_study
 from jouleloop.errors import InputError
+from jouleloop.fusion.sweep import is_chain_sweep, load_chain_sweep
 from jouleloop.tables.layers import check_sweeps
 from jouleloop.tables.transformers import has_parts
 from jouleloop.workload.sweep import Sweep, load_network, load_sweeps
@@ -65,7 +66,9 @@ def test_every_sweep_and_network_of_the_project_is_one() -> None:
         assert sweep.points
 
     for path in sorted((ROOT / "layers").glob("*.yaml")):
-        if not path.stem.startswith("scale"):
+        if is_chain_sweep(path):
+            assert load_chain_sweep(path).points
+        elif not path.stem.startswith("scale"):
             for sweep in load_sweeps(path):
                 check(sweep)
     for path in sorted((ROOT / "layers/networks").glob("*.yaml")):
