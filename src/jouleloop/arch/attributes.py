@@ -7,13 +7,16 @@ attributes of the storage that the network leaves from).
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from jouleloop.files import read_yaml
 
 STORAGE, COMPUTE = "storage", "compute"
 
 
 @dataclass(frozen=True)
-class Known:
+class KnownAttribute:
     """One attribute that Timeloop reads.
 
     Attributes
@@ -30,6 +33,10 @@ class Known:
         Whether it changes what is counted.
     default
         Value without it, for counted ones.
+    sizes
+        Whether it sets sizes, shares or bandwidths of a level, rather than its place or its energy.
+    later
+        Whether only later versions of Timeloop read it, or their front end.
     """
 
     spellings: tuple[str, ...]
@@ -38,19 +45,8 @@ class Known:
     harmless: tuple[object, ...] = ()
     counted: bool = False
     default: float | None = None
-
-    @property
-    def sizes(self) -> bool:
-        """Whether it sets sizes, shares or bandwidths of a level, rather than its place or its energy."""
-        return self.counted and self.spellings[0] not in _PLACE
-
-
-#: Counted attributes that set no size.
-_PLACE = (
-    *("technology", "instances", "meshX", "meshY", "vector-access-energy", "reduction_supported"),
-    *("router-energy", "wire-energy", "energy-per-hop", "energy-per-ingress", "tile-width", "network-word-bits"),
-    *("network-type", "network_fill_latency", "network_drain_latency", "per_dataspace_bandwidth_consumption_scale"),
-)
+    sizes: bool = False
+    later: bool = False
 
 
 def canonical_name(key: str) -> str:
@@ -63,86 +59,23 @@ def canonical(attributes: Mapping[str, Any]) -> dict[str, Any]:
     return {canonical_name(str(key)): value for key, value in attributes.items()}
 
 
-_BOTH = (STORAGE, COMPUTE)
-_SPARSE = "sparse tensors are not supported by the model"
+def _known(row: Mapping[str, Any]) -> KnownAttribute:
+    fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in row.items()}
+    return KnownAttribute(**fields)
 
-#: Counted as Timeloop counts them.
-_COUNTED = (
-    Known(("word-bits", "word_width", "datawidth"), _BOTH, counted=True, default=16),
-    Known(("block-size", "block_size", "n_words"), counted=True, default=1),
-    Known(("cluster-size",), counted=True, default=1),
-    Known(("width", "memory_width", "data_storage_width"), counted=True),
-    Known(("entries",), counted=True),
-    Known(("depth", "memory_depth", "data_storage_depth"), counted=True),
-    Known(("sizeKB",), counted=True),
-    Known(("technology",), counted=True),
-    Known(("bandwidth",), counted=True),
-    Known(("read_bandwidth",), counted=True),
-    Known(("write_bandwidth",), counted=True),
-    Known(("shared_bandwidth",), counted=True),
-    Known(("multiple-buffering",), counted=True, default=1),
-    Known(("min-utilization",), counted=True, default=0),
-    Known(("instances",), _BOTH, counted=True),
-    Known(("meshX",), _BOTH, counted=True),
-    Known(("meshY",), _BOTH, counted=True),
-    Known(("vector-access-energy",), counted=True),
-    Known(("reduction_supported",), counted=True),
-    Known(("router-energy",), counted=True, default=0),
-    Known(("wire-energy",), counted=True, default=0),
-    Known(("energy-per-hop",), counted=True, default=0),
-    Known(("energy-per-ingress",), counted=True, default=0),
-    Known(("tile-width",), counted=True),
-    Known(("network-word-bits",), counted=True),
-    Known(("network-type",), counted=True),
-    Known(("network_fill_latency",), counted=True, default=0),
-    Known(("network_drain_latency",), counted=True, default=0),
-)
 
-#: Refused unless harmless: they change counts, energies or cycles in ways that the model and its search do not follow.
-_REFUSED = (
-    Known(("addr-gen-energy",), refused="energy of address generation is not counted", harmless=(0,)),
-    Known(("allow_overbooking",), refused="overbooking is not supported by the model", harmless=(False, 0)),
-    Known(("tile_partition_supported",), refused=_SPARSE, harmless=(False, 0)),
-    Known(("num-ports", "n_ports"), refused="Timeloop ends with an error", harmless=(1, 2)),
-)
-
-#: Read by Timeloop, with no effect on any count, energy or cycle once energies are given; networks that levels name are
-#: checked in `jouleloop.arch.networks`.
-_NEUTRAL = (
-    Known(("network_read",)),
-    Known(("network_fill",)),
-    Known(("network_drain",)),
-    Known(("network_update",)),
-    Known(("network_operand",), (COMPUTE,)),
-    Known(("network_result",), (COMPUTE,)),
-    Known(("fill_latency",)),
-    Known(("drain_latency",)),
-    Known(("num-banks", "n_banks")),
-    Known(("cluster-area",)),
-    Known(("metadata_storage_width",)),
-    Known(("metadata_storage_depth",)),
-    Known(("metadata_datawidth", "metadata_word_bits")),
-    Known(("metadata_block_size",)),
-    Known(("concordant_compressed_tile_traversal",)),
-    Known(("decompression_supported",)),
-    Known(("compression_supported",)),
-    Known(("energy",), (COMPUTE,)),
-    Known(("area",), (COMPUTE,)),
-)
+_DECLARED = [_known(row) for row in read_yaml(Path(__file__).with_name("attributes.yaml"))]
 
 #: Every attribute that Timeloop 3.0.3 reads from storage and compute.
-KNOWN = (*_COUNTED, *_REFUSED, *_NEUTRAL)
-
-#: What later versions of Timeloop read, or its front end, and the model does not follow.
-LATER = (Known(("per_dataspace_bandwidth_consumption_scale",), counted=True),)
+KNOWN = tuple(known for known in _DECLARED if not known.later)
 
 #: By canonical name of each spelling.
-BY_NAME: Mapping[str, Known] = {
-    canonical_name(spelling): known for known in (*KNOWN, *LATER) for spelling in known.spellings
+BY_NAME: Mapping[str, KnownAttribute] = {
+    canonical_name(spelling): known for known in _DECLARED for spelling in known.spellings
 }
 
 
-def is_harmless(known: Known, value: Any) -> bool:
+def is_harmless(known: KnownAttribute, value: Any) -> bool:
     """Whether a refused attribute changes nothing with this value."""
     if value is None or value == {}:
         return True

@@ -42,34 +42,29 @@ def change(data: Any, variant: Variant) -> Any:
         name, dot, key = path.rpartition(".")
         if not dot or not name or not key:
             faults.append(Fault("is no attribute", None, path, allowed="NODE.ATTRIBUTE, such as buffer.depth"))
-        elif name == VARIABLES:
+            continue
+        if name == VARIABLES:
             _set_variable(result, path, key, value, faults)
-        elif name == EVERY:
-            stating = [node for _, node in nodes if _spelled(_place(node, key, old), key) in _place(node, key, old)]
-            if not stating:
-                faults.append(Fault(f"no node states the attribute {key}", None, path, nearest=_near(nodes, key, old)))
-            for node in stating:
-                _set(node, key, value, old)
-        else:
-            found = [node for own, node in nodes if own == name]
-            if not found:
-                faults.append(unknown(name, dict.fromkeys(own for own, _ in nodes), "node", field=path))
-            for node in found:
-                place = _place(node, key, old)
-                if (
-                    _spelled(place, key) not in place
-                    and canonical_name(key) not in KNOWN
-                    and not (old and key == "instances")
-                ):
-                    known = sorted({*map(str, place), *KNOWN})
-                    faults.append(unknown(key, known, "attribute", field=path))
-                _set(node, key, value, old)
+            continue
+        chosen = [node for own, node in nodes if own == name or (name == EVERY and _states(node, key, old))]
+        if not chosen and name == EVERY:
+            known = {str(own) for _, node in nodes for own in _place(node, key, old)}
+            faults.append(Fault(f"no node states the attribute {key}", None, path, nearest=nearest(key, known)))
+        elif not chosen:
+            faults.append(unknown(name, dict.fromkeys(own for own, _ in nodes), "node", field=path))
+        may_be = canonical_name(key) in KNOWN or (old and key == "instances")
+        for node in chosen:
+            if not may_be and not _states(node, key, old):
+                names = sorted({*map(str, _place(node, key, old)), *KNOWN})
+                faults.append(unknown(key, names, "attribute", field=path))
+            _set(node, key, value, old)
     raise_all(faults, InputError)
     return result
 
 
-def _near(nodes: list[tuple[str, dict[str, Any]]], key: str, old: bool) -> str | None:
-    return nearest(key, {str(name) for _, node in nodes for name in _place(node, key, old)})
+def _states(node: dict[str, Any], key: str, old: bool) -> bool:
+    place = _place(node, key, old)
+    return _spelled(place, key) in place
 
 
 def _set_variable(data: dict[str, Any], path: str, key: str, value: Value, faults: list[Fault]) -> None:

@@ -96,35 +96,9 @@ def architecture_from(
     data: Any, *, name: str = "architecture", spatial_levels: bool | None = None, later: bool = False
 ) -> Architecture:
     """Return the accelerator described by loaded architecture data; see `read_architecture`."""
-    if is_front_end(data):
-        data = joined_names(data, CONSTRAINT_SECTIONS)
-    if not isinstance(data, dict):
-        raise InputError(Fault("is no architecture file", allowed="a mapping with the key 'architecture'"))
-    top = data.get("architecture")
-    if not isinstance(top, dict):
-        keys = [str(key) for key in data]
-        close = next((key for key in keys if nearest(key, ["architecture"])), None)
-        found = ", ".join(keys[:12]) or "nothing"
-        raise InputError(Fault(f"has no architecture; it holds {found}", "", close, allowed="architecture"))
-    if "nodes" not in top:
-        top = (data := with_numbers(data))["architecture"]
-    version = str(top.get("version", "")).strip()
-    if version not in VERSIONS:
-        raise InputError(
-            Fault("unsupported version of the format", None, "architecture.version", version, ", ".join(VERSIONS))
-        )
-    faults: list[Fault] = [
-        Fault("unknown section", None, str(key), nearest=nearest(str(key), ("architecture", *OTHER_SECTIONS)))
-        for key in data
-        if not is_section(str(key))
-    ]
-    sparse = data.get("sparse_optimizations")
-    if sparse and (not isinstance(sparse, dict) or sparse.get("targets")):
-        faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
-    settings = data.get("model")
-    auto_bypass = settings.get("auto_bypass_on_failure", False) if isinstance(settings, dict) else False
-    if not isinstance(auto_bypass, bool):
-        faults.append(Fault("must be true or false", None, "model.auto_bypass_on_failure", auto_bypass))
+    data, top, version = _checked(data)
+    faults: list[Fault] = []
+    auto_bypass = _read_sections(data, faults)
     # A tree of version 0.4 is what the front end writes for later versions of Timeloop, in words of its own.
     plain = "nodes" not in top and version != VERSIONS[-1] and not data.get("dumped_by_timeloop_front_end")
     plain = plain and not later
@@ -159,8 +133,47 @@ def architecture_from(
         front_end="nodes" in top,
         layer_sizes=tuple((top.get(SIZES) or {}).items()),
         idle=frozenset(found_nodes.idle),
-        auto_bypass=auto_bypass is True,
+        auto_bypass=auto_bypass,
     )
+
+
+def _checked(data: Any) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """Return the data of a file, its architecture and the version of that; raise `InputError` where it has none."""
+    if is_front_end(data):
+        data = joined_names(data, CONSTRAINT_SECTIONS)
+    if not isinstance(data, dict):
+        raise InputError(Fault("is no architecture file", allowed="a mapping with the key 'architecture'"))
+    top = data.get("architecture")
+    if not isinstance(top, dict):
+        keys = [str(key) for key in data]
+        close = next((key for key in keys if nearest(key, ["architecture"])), None)
+        found = ", ".join(keys[:12]) or "nothing"
+        raise InputError(Fault(f"has no architecture; it holds {found}", "", close, allowed="architecture"))
+    if "nodes" not in top:
+        top = (data := with_numbers(data))["architecture"]
+    version = str(top.get("version", "")).strip()
+    if version not in VERSIONS:
+        raise InputError(
+            Fault("unsupported version of the format", None, "architecture.version", version, ", ".join(VERSIONS))
+        )
+    return data, top, version
+
+
+def _read_sections(data: Mapping[str, Any], faults: list[Fault]) -> bool:
+    """Check the sections beside the architecture; return whether what does not fit is bypassed."""
+    faults += [
+        Fault("unknown section", None, str(key), nearest=nearest(str(key), ("architecture", *OTHER_SECTIONS)))
+        for key in data
+        if not is_section(str(key))
+    ]
+    sparse = data.get("sparse_optimizations")
+    if sparse and (not isinstance(sparse, dict) or sparse.get("targets")):
+        faults.append(Fault("sparse optimizations are not supported by the model", None, "sparse_optimizations"))
+    settings = data.get("model")
+    auto_bypass = settings.get("auto_bypass_on_failure", False) if isinstance(settings, dict) else False
+    if not isinstance(auto_bypass, bool):
+        faults.append(Fault("must be true or false", None, "model.auto_bypass_on_failure", auto_bypass))
+    return auto_bypass is True
 
 
 def _targets(data: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -149,16 +149,19 @@ class _Resolving:
             elif isinstance(node, dict) and "nodes" in node:
                 self._note(node["nodes"], outer)
             elif isinstance(node, dict) and isinstance(node.get("name"), str):
-                own, mesh = node.get("attributes"), node.get("spatial")
-                attributes = Values(own if isinstance(own, dict) else {}, outer, self.language)
-                spatial = Values({"meshX": 1, "meshY": 1} | (mesh or {}), attributes.name, self.language)
-                fanout = Function("get_fanout", _fanout_of(spatial))
-                around = {**spatial.own, "get_fanout": fanout}
-                spatial.own = around
-                more = {"spatial": spatial, "get_fanout": fanout, "class": node.get("class")}
-                self.known[node["name"]] = {"attributes": attributes, **more}
-                if node.get(TAG) in ("Container", ARRAY_TAG):
-                    outer = attributes.name
+                attributes = self._note_one(node, outer)
+                outer = attributes.name if node.get(TAG) in ("Container", ARRAY_TAG) else outer
+
+    def _note_one(self, node: dict[str, Any], outer: _Names) -> Values:
+        """Note what the name of a container or component stands for; return its attributes."""
+        own, mesh = node.get("attributes"), node.get("spatial")
+        attributes = Values(own if isinstance(own, dict) else {}, outer, self.language)
+        spatial = Values({"meshX": 1, "meshY": 1} | (mesh or {}), attributes.name, self.language)
+        fanout = Function("get_fanout", _fanout_of(spatial))
+        spatial.own = {**spatial.own, "get_fanout": fanout}
+        more = {"spatial": spatial, "get_fanout": fanout, "class": node.get("class")}
+        self.known[node["name"]] = {"attributes": attributes, **more}
+        return attributes
 
     def _leaf(self, leaf: dict[str, Any], known: Mapping[str, Any]) -> None:
         """Put the values of one container or component in its place."""

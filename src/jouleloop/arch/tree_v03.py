@@ -5,13 +5,7 @@ import re
 from typing import Any
 
 from jouleloop.arch.attributes import BY_NAME, canonical, canonical_name, is_harmless
-from jouleloop.arch.parameters import (
-    Component,
-    compute_level,
-    kind_of,
-    pass_by,
-    storage_level,
-)
+from jouleloop.arch.parameters import Component, compute_level, kind_of, pass_by, storage_level
 from jouleloop.arch.tree_v04 import AttributeNames, Nodes
 from jouleloop.errors import Fault, nearest, unknown
 from jouleloop.expressions import ExpressionError

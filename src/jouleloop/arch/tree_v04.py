@@ -6,13 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
-from jouleloop.arch.parameters import (
-    Component,
-    compute_level,
-    kind_of,
-    pass_by,
-    storage_level,
-)
+from jouleloop.arch.parameters import Component, compute_level, kind_of, pass_by, storage_level
 from jouleloop.documents.load import NODE_TAGS, TAG, Quoted
 from jouleloop.errors import Fault, unknown
 from jouleloop.expressions import ExpressionError, UnknownName, evaluate, is_expression

@@ -6,7 +6,7 @@ import pytest
 
 from jouleloop.arch.read import read_architecture
 from jouleloop.errors import InputError
-from jouleloop.mapspace.read_design import Design, read_design
+from jouleloop.mapspace.read_design import DescribedDesign, read_design
 from jouleloop.mapspace.space import build_mapspace
 
 TOP = """
@@ -86,7 +86,7 @@ def mean_of(hist):
 '''
 
 
-def read(folder: Path, text: str = TOP, functions: str = BITS, **variables: str) -> Design:
+def read(folder: Path, text: str = TOP, functions: str = BITS, **variables: str) -> DescribedDesign:
     (folder / "include").mkdir(exist_ok=True)
     (folder / "include/bits.py").write_text(functions)
     (folder / "top.yaml.jinja2").write_text(text)
