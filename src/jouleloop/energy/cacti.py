@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
 
-import numpy as np
-
 from jouleloop.energy.scaling import bracket, sram_scale
 from jouleloop.errors import EnergyTableError, Fault
 from jouleloop.files import read_text
@@ -107,26 +105,6 @@ class CactiGrid:
         if (depth, width) in plane:
             return SramEnergy(*plane[depth, width], exact=True)
         return SramEnergy(*_interpolate(plane, depth, width), exact=False)
-
-    def held_out_errors(self, numbers: Sequence[int] = (0, 1)) -> "np.ndarray[tuple[int], np.dtype[np.float64]]":
-        """Return the relative errors of reads and writes (or areas: 3) at grid points left out, from their neighbours.
-
-        Each point is predicted from the points at half and twice its depth, and again for its width: over twice the
-        distance that interpolation inside the grid ever has to bridge.
-        """
-        errors: list[float] = []
-        for plane in self.points.values():
-            for (depth, width), energies in plane.items():
-                for low, high in (
-                    ((depth // 2, width), (depth * 2, width)),
-                    ((depth, width // 2), (depth, width * 2)),
-                ):
-                    if low not in plane or high not in plane:
-                        continue
-                    for action in numbers:
-                        predicted = math.sqrt(plane[low][action] * plane[high][action])
-                        errors.append(predicted / energies[action] - 1)
-        return np.array(errors)
 
 
 def _bracket(values: Sequence[int], wanted: int, what: str) -> tuple[int, int]:

@@ -9,14 +9,7 @@ from typing import Protocol
 
 from jouleloop.arch.architecture import Architecture, ComputeLevel, StorageLevel
 from jouleloop.energy.costs import EnergyCosts, LevelEnergy, NetworkEnergy
-from jouleloop.energy.ert import (
-    LATER_ACTIONS,
-    STORAGE_ACTIONS,
-    built_in_energy_pj,
-    read_areas,
-    read_charges,
-    read_ert,
-)
+from jouleloop.energy.ert import LATER_ACTIONS, STORAGE_ACTIONS, built_in_energy_pj, read_areas, read_charges, read_ert
 from jouleloop.energy.tables import COMPUTE_ACTIONS, EnergyTable, read_table, stated_energy
 from jouleloop.errors import EnergyTableError, Fault, raise_all
 from jouleloop.files import read_yaml

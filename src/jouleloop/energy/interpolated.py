@@ -34,6 +34,11 @@ def data_files(folder: Path) -> tuple[Path, ...]:
     return (folder / "aladdin-45nm.yaml", folder / "components.yaml", *sorted(folder.glob("cacti/sram_*.csv")))
 
 
+#: Estimators by their files as they are, and how many are kept.
+_READ: dict[str, "InterpolatedEstimator"] = {}
+_MOST_READ = 8
+
+
 @dataclass(frozen=True)
 class InterpolatedEstimator:
     """Estimator for any size inside the grid; refuses what lies outside instead of extrapolating."""
@@ -59,6 +64,19 @@ class InterpolatedEstimator:
         """
         components = list(components)
         files = [*data_files(folder), *components]
+        # Many variants of a design are read in turn, with one set of numbers.
+        marks = [(str(file), file.stat().st_mtime_ns, file.stat().st_size) for file in files if file.is_file()]
+        mark = repr((str(folder), list(map(str, components)), marks, tuple(design)))
+        if mark not in _READ:
+            if len(_READ) >= _MOST_READ:
+                _READ.clear()
+            _READ[mark] = cls._read(folder, components, files, design)
+        return _READ[mark]
+
+    @classmethod
+    def _read(
+        cls, folder: Path, components: list[Path], files: list[Path], design: Sequence[Mapping[str, Any]]
+    ) -> "InterpolatedEstimator":
         library = Library.read([folder / "components.yaml"]).with_classes(design)
         library = library.with_classes(Library.read(components).classes.values())
         primitives = Primitives.read(folder)

@@ -23,70 +23,13 @@ DECIMALS = 5
 #: What may be asked for like an action: the area of one instance [um2], by the rules by which energies add up.
 AREA = "area"
 
-#: Attributes of each primitive class where an architecture gives none (Accelergy 0.3's primitive library).
-DEFAULTS: dict[str, dict[str, Any]] = {
-    "SRAM": {"width": 64, "depth": 512, "n_rd_ports": 0, "n_wr_ports": 0, "n_rdwr_ports": 1, "n_banks": 1},
-    "regfile": {"width": 16, "depth": 1},
-    "reg": {"datawidth": 16},
-    "FIFO": {"datawidth": 16, "depth": 2},
-    "DRAM": {"type": "LPDDR4", "width": 64},
-    "intadder": {"datawidth": 16},
-    "intmultiplier": {"datawidth": 16},
-    "intmac": {"datawidth": 16},
-    "fpadder": {"exponent": 8, "mantissa": 24},
-    "fpmultiplier": {"exponent": 8, "mantissa": 24},
-    "fpmac": {"exponent": 8, "mantissa": 24},
-    "comparator": {"datawidth": 8},
-    "counter": {"width": 16},
-    "bitwise": {"datawidth": 16},
-    "crossbar": {"n_inputs": 1, "n_outputs": 1, "datawidth": 16},
-    "dummy_storage": {},
-    "dummy_compute": {},
-    "aladdin_register": {"width": 1},
-    "aladdin_comparator": {"width": 32},
-    "aladdin_counter": {"width": 32},
-    "aladdin_adder": {"width": 32},
-    "aladdin_multiplier": {"width_a": 32, "width_b": 32},
-}
-
-_MAC = ("mac_random", "mac_reused", "mac_gated", "idle")
-_MULTIPLIER = ("mult_random", "mult_reused", "mult_gated", "idle")
-
+_CLASSES = read_yaml(Path(__file__).with_name("primitives.yaml"))
+#: Attributes of each primitive class where an architecture gives none.
+DEFAULTS: dict[str, dict[str, Any]] = {klass: one["attributes"] for klass, one in _CLASSES.items()}
 #: Actions of each primitive class.
-ACTIONS: dict[str, tuple[str, ...]] = {
-    "SRAM": ("read", "write", "idle"),
-    "regfile": ("read", "write", "idle"),
-    "reg": ("access",),
-    "FIFO": ("push", "pop", "idle"),
-    "DRAM": ("read", "write", "idle"),
-    "intadder": ("add", "idle"),
-    "intmultiplier": _MULTIPLIER,
-    "intmac": _MAC,
-    "fpadder": ("add", "idle"),
-    "fpmultiplier": _MULTIPLIER,
-    "fpmac": _MAC,
-    "comparator": ("compare", "idle"),
-    "counter": ("count", "idle"),
-    "bitwise": ("process", "idle"),
-    "crossbar": ("transfer_random", "transfer_repeated", "idle"),
-    "dummy_storage": ("read", "write"),
-    "dummy_compute": ("compute",),
-    "aladdin_register": ("read", "write"),
-    "aladdin_comparator": ("compare", "read", "write"),
-    "aladdin_counter": ("count", "read", "write"),
-    "aladdin_adder": ("add", "read", "write"),
-    "aladdin_multiplier": ("multiply", "read", "write"),
-}
-
-#: Version 0.4's library (plug-in ``library``, commit 662afb4): characterised at 1 ns and 45 nm, linear in the bits,
-#: writes cost nothing. Class to unit and to the attributes it scales with.
-_LIBRARY: dict[str, tuple[str, tuple[str, ...]]] = {
-    "aladdin_register": ("reg", ("width",)),
-    "aladdin_comparator": ("comparator", ("width",)),
-    "aladdin_counter": ("counter", ("width",)),
-    "aladdin_adder": ("adder", ("width",)),
-    "aladdin_multiplier": ("multiplier", ("width_a", "width_b")),
-}
+ACTIONS: dict[str, tuple[str, ...]] = {klass: tuple(one["actions"]) for klass, one in _CLASSES.items()}
+#: Units of the classes of version 0.4's library, which scale with all of their attributes.
+_LIBRARY: dict[str, str] = {klass: one["unit"] for klass, one in _CLASSES.items() if "unit" in one}
 #: The node of the numbers, from which others are scaled; version 0.3 takes them at 40 nm, too.
 _LIBRARY_NM = 45
 
@@ -192,10 +135,10 @@ class Primitives:
         scale = self._scale(klass, stated, nm, action)
         if action == "write":
             return 0.0
-        name, scaled = _LIBRARY[klass]
+        name = _LIBRARY[klass]
         what = AREA if action == AREA else _ACTIVE
         energy = scale * self.units[name].number(1, what, self.units[name].reference_bits)
-        for key in scaled:
+        for key in DEFAULTS[klass]:
             width = {key: stated.get(key, stated.get(f"data{key}", DEFAULTS[klass][key]))}
             energy *= _number(width, key) / DEFAULTS[klass][key]
         return energy

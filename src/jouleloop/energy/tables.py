@@ -107,11 +107,7 @@ def read_table(path: Path) -> EnergyTable:
     top = data.get("energy_table") if isinstance(data, dict) else None
     if not isinstance(top, dict):
         raise EnergyTableError(Fault("is no energy table", source, allowed="a mapping under 'energy_table'"))
-    faults = [
-        unknown(str(key), _TABLE_KEYS, "key", source=source, field="energy_table")
-        for key in top
-        if key not in _TABLE_KEYS
-    ]
+    faults = _strange(top, _TABLE_KEYS, source, "energy_table")
     for key, wanted in (("version", 1), ("units", "pJ"), ("charge", "largest")):
         if top.get(key) != wanted:
             faults.append(Fault("is not supported", source, f"energy_table.{key}", top.get(key), str(wanted)))

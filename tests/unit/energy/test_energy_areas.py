@@ -8,6 +8,7 @@ import pytest
 import yaml
 
 import jouleloop as jl
+from held_out import held_out_errors
 from jouleloop.arch.read import architecture_from, read_architecture
 from jouleloop.energy.choice import costs_of, sources_of
 from jouleloop.energy.ert import read_areas
@@ -134,7 +135,7 @@ def test_areas_shrink_with_the_node_and_are_not_guessed(interpolated: Interpolat
 
 
 def test_errors_of_areas_are_what_the_documentation_says(interpolated: InterpolatedEstimator) -> None:
-    errors = np.abs(interpolated.primitives.grid.held_out_errors((3,)))
+    errors = np.abs(held_out_errors(interpolated.primitives.grid, (3,)))
     assert len(errors) == 5192
     assert np.median(errors) < 0.048
     assert np.quantile(errors, 0.95) < 0.161

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import yaml
 
+from held_out import held_out_errors
 from jouleloop.arch.architecture import ComputeLevel, StorageLevel
 from jouleloop.arch.read import read_architecture
 from jouleloop.energy.built_in import BuiltInEstimator
@@ -94,7 +95,7 @@ def test_grid_points_are_exact_and_between_is_monotone(interpolated: Interpolate
 
 
 def test_held_out_errors_are_what_the_documentation_says(interpolated: InterpolatedEstimator) -> None:
-    errors = np.abs(interpolated.primitives.grid.held_out_errors())
+    errors = np.abs(held_out_errors(interpolated.primitives.grid))
     assert len(errors) > 10_000
     assert np.median(errors) < 0.06
     assert np.quantile(errors, 0.95) < 0.18
